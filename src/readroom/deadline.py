@@ -1,0 +1,101 @@
+"""One value that ends work: a time limit, a cancel flag and a place to report progress.
+
+It is passed down with every call.  Loops over blocks, files, pages and matches
+call `check`; whoever waits for a child process uses `remaining`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from readroom.errors import Cancelled, TimedOut
+
+Progress = Callable[[int, int | None, str], None]
+"""Receives (done, total or None when unknown, unit)."""
+
+
+class Deadline:
+    """When to stop. Safe to share between threads; `cancel` may be called from any."""
+
+    __slots__ = ("_cancelled", "_clock", "_ends", "_hooks", "_lock", "_progress", "seconds")
+
+    def __init__(
+        self,
+        seconds: float | None = None,
+        *,
+        progress: Progress | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.seconds = seconds
+        self._clock = clock
+        self._ends = None if seconds is None else clock() + seconds
+        self._cancelled = False
+        self._progress = progress
+        self._hooks: list[Callable[[], None]] = []
+        self._lock = threading.Lock()
+
+    def cancel(self) -> None:
+        """End the work: the next `check` raises, and registered children are ended now."""
+        with self._lock:
+            self._cancelled = True
+            hooks, self._hooks = self._hooks, []
+        for hook in hooks:
+            hook()
+
+    def on_cancel(self, hook: Callable[[], None]) -> Callable[[], None]:
+        """Call `hook` when cancelled (at once if that already happened); returns its removal."""
+        with self._lock:
+            if not self._cancelled:
+                self._hooks.append(hook)
+
+                def remove() -> None:
+                    with self._lock:
+                        if hook in self._hooks:
+                            self._hooks.remove(hook)
+
+                return remove
+        hook()
+        return lambda: None
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the caller no longer wants the answer."""
+        return self._cancelled
+
+    @property
+    def expired(self) -> bool:
+        """Whether the time limit has passed."""
+        return self._ends is not None and self._clock() >= self._ends
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds left, never negative; None without a limit."""
+        return None if self._ends is None else max(0.0, self._ends - self._clock())
+
+    def within(self, seconds: float) -> Deadline:
+        """A shorter limit for a part of the work, cancelled together with this one."""
+        left = self.remaining
+        part = Deadline(
+            seconds if left is None else min(seconds, left), progress=self._progress, clock=self._clock
+        )
+        self.on_cancel(part.cancel)
+        return part
+
+    def check(self) -> None:
+        """Return while work may go on.
+
+        Raises:
+            Cancelled: The caller went away.
+            TimedOut: The time limit passed.
+        """
+        if self._cancelled:
+            raise Cancelled
+        if self._ends is not None and self._clock() >= self._ends:
+            raise TimedOut(self.seconds or 0)
+
+    def report(self, done: int, total: int | None, unit: str) -> None:
+        """Tell whoever listens how far the work is."""
+        if self._progress is not None:
+            self._progress(done, total, unit)

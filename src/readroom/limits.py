@@ -1,0 +1,96 @@
+"""Every default number of the engine, once, with its reason.
+
+Windows by kind stand in `formats/kinds.py`; numbers that a published contract
+prescribes stand in that contract's record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+BLOCK_BYTES = 256 * 1024
+"""Read and index unit. 256 KiB keeps a block in L2 while it is counted and hashed; an index of a
+1 GB file is then 4,096 numbers (measured: shared by counting at 5-17 GB/s, no gain above)."""
+
+SMALL_FILE_BYTES = 1024 * 1024
+"""Up to here a file is read and decoded whole: faster than indexing, and three copies of it
+(bytes, text, lines) stay far below the 64 MB promised per call."""
+
+HEAD_BYTES = 64 * 1024
+"""Sample for kind and encoding; charset-normalizer is slow above it (measured 18 of 21 encodings right)."""
+
+LINE_CHARS = 2000
+"""A longer line is cut. The number of claude-code, gemini-cli, opencode, cline."""
+
+REPLY_BYTES = 32 * 1024
+"""A reply's text. coder: 32 KiB; opencode and everruns 50 KiB; mux 16 KiB; about 8,000 tokens of code."""
+
+MIN_REPLY_BYTES = 2 * 1024
+"""Smallest cap that still holds a header, one cut line and the closing line with the next call."""
+
+CLOSING_BYTES = 700
+"""Kept free in a reply for the header and the closing line beside the paths they name."""
+
+MAX_WARNINGS = 20
+"""Warnings listed in a reply; more are counted in one last warning."""
+
+MAX_OMITTED = 50
+"""Cut lines listed one by one in a reply; the cap on a reply rarely allows more long lines than this."""
+
+NEAR_NAMES = 3
+"""Suggestions for a missing name; opencode shows three as well."""
+
+MAX_PATH_BYTES = 4096
+"""PATH_MAX of Linux and macOS including the final NUL is 4096 / 1024; longer paths name nothing."""
+
+GREP_LIMIT = 100
+"""Matches (content) or files (files, count) per reply. opencode, gemini-cli and pi: 100."""
+
+GREP_TIMEOUT_S = 10.0
+"""Search deadline. Peers: 5 s (filesystem-mcp), 20 s (claude-code), 30 s (gemini-cli), all of which then
+return nothing; ours returns what it has and a cursor."""
+
+GREP_MAX_TIMEOUT_S = 300.0
+"""Longest search a caller may ask for; MCP clients give up long before."""
+
+GREP_MAX_CONTEXT = 50
+"""Context lines on each side; more is a read."""
+
+PREVIEW_CHARS = 500
+"""A matched line is previewed around its first match. claude-code, pi, crush, kilo: 500."""
+
+LIST_LIMIT = 1000
+"""Entries per page of a listing."""
+
+LIST_MAX_DEPTH = 64
+"""Deepest listing; deeper trees are reached by listing a subfolder."""
+
+READ_TIMEOUT_S = 120.0
+"""A first pass over a file on a slow disk: 100 GB at 1 GB/s. Later pages take milliseconds."""
+
+INDEX_CACHE_BYTES = 16 * 1024 * 1024
+"""Block indexes kept in memory by a session: about 500 files of 1 GB."""
+
+IMAGE_LONG_SIDE = 1568
+"""Pixels. Larger images are shrunk by the model's provider anyway, after they were paid for."""
+
+IMAGE_MAX_BYTES = 64 * 1024 * 1024
+"""Largest image file that is opened."""
+
+IMAGE_MAX_PIXELS = 100_000_000
+"""Largest image that is decoded: a decompression bomb of 1 MB can hold 10 billion pixels."""
+
+LINK_HOPS = 40
+"""Symbolic links followed in one path; the limit of the Linux kernel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of one workspace; configuration may lower or raise them, engines only obey."""
+
+    reply_bytes: int = REPLY_BYTES
+    line_chars: int = LINE_CHARS
+    grep_limit: int = GREP_LIMIT
+    grep_timeout_s: float = GREP_TIMEOUT_S
+    list_limit: int = LIST_LIMIT
+    read_timeout_s: float = READ_TIMEOUT_S

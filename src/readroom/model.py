@@ -1,0 +1,361 @@
+"""The values that pass between layers.
+
+Requests are canonical: lines and columns are 1-based and inclusive, whatever
+base a contract speaks.  A continuation is itself a request, so that what a reply
+suggests is what the engine accepts.  No I/O here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal, Protocol, TypeAlias
+
+Fact: TypeAlias = "str | int | float | bool | None | Sequence[Fact] | Mapping[str, Fact]"
+"""A JSON value; facts are what a program may rely on."""
+
+
+class Bytes(Protocol):
+    """Bytes by range: what the pure layer knows of an opened file."""
+
+    @property
+    def size(self) -> int:
+        """Length in bytes at the moment of opening."""
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes from `offset`; shorter only at the end."""
+
+    def read_into(self, offset: int, buffer: memoryview) -> int:
+        """Fill `buffer` from `offset`; the number of bytes, smaller only at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """Identity of one state of a file; equal versions mean equal bytes.
+
+    For local files the POSIX stat fields, for stores without an inode a number
+    that grows with every change.
+    """
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+
+
+class EntryKind(StrEnum):
+    """What a name in a folder stands for."""
+
+    FILE = "file"
+    FOLDER = "folder"
+    LINK = "link"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """What is known of a file or folder without reading it. Times in nanoseconds since the epoch."""
+
+    kind: EntryKind
+    size: int
+    mtime_ns: int
+    mode: int = 0o644
+    links: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One name in a folder, before it was looked at."""
+
+    name: str
+    kind: EntryKind
+
+
+class Kind(StrEnum):
+    """What a file is, which decides its default window."""
+
+    SOURCE = "source"
+    LOG = "log"
+    CSV = "csv"
+    CONFIG = "config"
+    MINIFIED = "minified"
+    TEXT = "text"
+    IMAGE = "image"
+    BINARY = "binary"
+
+
+Newline: TypeAlias = Literal["lf", "crlf", "mixed", "none"]
+ReadMode: TypeAlias = Literal["offset", "tail"]
+GrepOutput: TypeAlias = Literal["content", "files", "count"]
+GrepSort: TypeAlias = Literal["path", "relevance", "mtime"]
+ListSort: TypeAlias = Literal["name", "mtime", "size"]
+Include: TypeAlias = Literal["hidden", "ignored", "binary"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """A window of one file.
+
+    `offset` is the first line, negative from the end, None for the kind's own
+    start (the tail of a log).  `limit` is in lines, None for the kind's default.
+    `column` is the first character of the first line.
+    """
+
+    path: str
+    offset: int | None = None
+    limit: int | None = None
+    column: int = 1
+    known_hash: str | None = None
+    encoding: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GrepRequest:
+    """A search below one path."""
+
+    pattern: str
+    path: str = "."
+    glob: tuple[str, ...] = ()
+    type: str | None = None
+    output: GrepOutput = "content"
+    before: int = 0
+    after: int = 0
+    ignore_case: bool = False
+    multiline: bool = False
+    fixed: bool = False
+    include: frozenset[Include] = frozenset()
+    sort: GrepSort | None = None
+    limit: int | None = None
+    cursor: str | None = None
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListRequest:
+    """A page of the names below one folder."""
+
+    path: str = "."
+    glob: tuple[str, ...] = ()
+    depth: int = 1
+    include: frozenset[Include] = frozenset()
+    sort: ListSort = "name"
+    limit: int | None = None
+    cursor: str | None = None
+
+
+Request: TypeAlias = ReadRequest | GrepRequest | ListRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """Something that a reply left out, why, and the request that shows it.
+
+    `what` is lines, columns, bytes, files, matches or entries; `first` and `last`
+    are 1-based and inclusive; `line` is set for columns.
+    """
+
+    what: str
+    first: int
+    last: int
+    reason: str
+    line: int | None = None
+    request: Request | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Warn:
+    """Something about the content that the reader should know; the text itself is never altered."""
+
+    code: str
+    detail: str
+    line: int | None = None
+    column: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A shown line of which only the characters `first`..`last` of `total` are shown."""
+
+    first: int
+    last: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image for the model: encoded bytes, their type, and the size before it was shrunk."""
+
+    data: bytes
+    media_type: str
+    width: int
+    height: int
+    original_width: int
+    original_height: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadResult:
+    """What one read yielded, before a contract words it.
+
+    `lines` are the shown lines without their ends, the first of them being line
+    `start` (0 when nothing is shown); `cuts` says which of them are partial.
+    `header` is line 1 of a table shown above a later window.
+    """
+
+    path: str
+    kind: Kind
+    size_bytes: int
+    content_hash: str
+    total_lines: int = 0
+    encoding: str = "utf-8"
+    bom: bool = False
+    newline: Newline = "none"
+    read_mode: ReadMode = "offset"
+    start: int = 0
+    lines: Sequence[str] = ()
+    header: str | None = None
+    cuts: Mapping[int, Cut] = field(default_factory=dict)
+    omitted: Sequence[Omission] = ()
+    next: ReadRequest | None = None
+    warnings: Sequence[Warn] = ()
+    image: Image | None = None
+    not_modified: bool = False
+
+    @property
+    def end(self) -> int:
+        """The last shown line, 0 when none is."""
+        return self.start + len(self.lines) - 1 if self.lines else 0
+
+
+@dataclass(frozen=True, slots=True)
+class GrepLine:
+    """One line of a search reply: a match or context around one.
+
+    `text` is the preview; `column` is its first character's column in the line
+    and `chars` the length of the whole line, so that a cut preview says so.
+    """
+
+    number: int
+    text: str
+    is_match: bool
+    column: int = 1
+    chars: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GrepFile:
+    """One file of a search reply. `matches` is the number of matching lines known so far."""
+
+    path: str
+    matches: int = 0
+    lines: Sequence[GrepLine] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GrepResult:
+    """What one search yielded.
+
+    `shown` counts matches (content) or files (files, count) in this reply.
+    `complete` is false when a limit or the deadline stopped it; then `next`
+    continues.  `searched_files` is how far the search came.
+    """
+
+    request: GrepRequest
+    files: Sequence[GrepFile] = ()
+    shown: int = 0
+    complete: bool = True
+    reason: str | None = None
+    searched_files: int | None = None
+    total_files: int | None = None
+    omitted: Sequence[Omission] = ()
+    next: GrepRequest | None = None
+    warnings: Sequence[Warn] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ListEntry:
+    """One listed name, relative to the listed folder. `target` is where a link points, as stored."""
+
+    path: str
+    kind: EntryKind
+    size: int | None
+    mtime_ns: int | None
+    target: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListResult:
+    """One page of a listing; denied names are counted, never named."""
+
+    request: ListRequest
+    entries: Sequence[ListEntry] = ()
+    first: int = 0
+    total: int = 0
+    total_known: bool = True
+    ignored: int = 0
+    denied: int = 0
+    reason: str | None = None
+    omitted: Sequence[Omission] = ()
+    next: ListRequest | None = None
+    warnings: Sequence[Warn] = ()
+
+
+Result: TypeAlias = ReadResult | GrepResult | ListResult
+
+
+class Measure(Protocol):
+    """What a contract's rendering adds to the text it carries, in UTF-8 bytes.
+
+    Engines cut by it, so that what they select is what fits the reply.
+    """
+
+    def frame(self, path: str) -> int:
+        """Header and closing line of a reply about `path`, at their longest."""
+
+    def numbered(self, number: int) -> int:
+        """The prefix of line `number` and its line feed."""
+
+    def found_in(self, file: GrepFile) -> int:
+        """What a file costs in a search reply before its lines."""
+
+    def found(self, line: GrepLine) -> int:
+        """One line of a search reply with everything around it."""
+
+    def listed(self, entry: ListEntry) -> int:
+        """One entry of a listing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """The size of one reply's text in UTF-8 bytes, and how it is counted.
+
+    One unit for every client: bytes are never fewer than characters or UTF-16
+    units, so a cap in bytes holds for a client that counts either.
+    """
+
+    size: int
+    measure: Measure
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call, ready to send."""
+
+    tool: str
+    arguments: dict[str, Fact]
+
+    def to_fact(self) -> dict[str, Fact]:
+        """The call as facts carry it."""
+        return {"tool": self.tool, "arguments": self.arguments}
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a caller receives: one text for the model, images, and facts for programs."""
+
+    text: str
+    facts: dict[str, Fact] = field(default_factory=dict)
+    images: Sequence[Image] = ()
+    is_error: bool = False

@@ -1,0 +1,103 @@
+"""The seam between the engine and wherever bytes live.
+
+A store knows nothing of policy.  It resolves a path inside its root, opens what
+is there in one act, and says under which real name it found it; whoever holds a
+`Source` reads exactly the object that was checked, never a second look-up of its
+name.  Paths are normalized (`paths.WorkPath`), relative to the root, "." being
+the root itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Protocol, Self
+
+from readroom.model import Bytes, Entry, Stat, Version
+from readroom.paths import WorkPath
+
+
+class Source(Bytes, Protocol):
+    """One opened regular file. To hold one is to have been allowed (when a guard gave it)."""
+
+    @property
+    def real(self) -> WorkPath:
+        """The name it was found under after following links, relative to the root."""
+
+    @property
+    def stat(self) -> Stat:
+        """Size, times, mode and number of names at the moment of opening."""
+
+    @property
+    def version(self) -> Version:
+        """Identity of the state that was opened."""
+
+    def current(self) -> Version:
+        """Identity of the state right now; differs from `version` after a change."""
+
+    def fileno(self) -> int | None:
+        """A descriptor a child process may read, positioned anywhere; None without one."""
+
+    def close(self) -> None:
+        """Release it; a second call does nothing."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class Folder(Protocol):
+    """One opened folder, held by descriptor like a `Source`."""
+
+    @property
+    def real(self) -> WorkPath:
+        """The name it was found under after following links, relative to the root."""
+
+    def entries(self) -> Iterator[Entry]:
+        """The names in it, in no order, without "." and ".."."""
+
+    def stat(self, name: str) -> Stat:
+        """Of one name in it, links not followed.
+
+        Raises:
+            NotFound: It is gone by now.
+        """
+
+    def target(self, name: str) -> str | None:
+        """Where a link in it points, as stored; None when it is no link."""
+
+    def close(self) -> None:
+        """Release it; a second call does nothing."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class Store(Protocol):
+    """A tree of files.
+
+    Every method may raise NotFound, OutsideRoot, NotAFile, NotAFolder,
+    NoPermission or StoreFailed, and nothing else.
+    """
+
+    @property
+    def name(self) -> str:
+        """What a person calls it: a folder's absolute path, or "memory"."""
+
+    @property
+    def folder(self) -> str | None:
+        """The absolute path of a local root, for programs that walk it; None elsewhere."""
+
+    def open(self, path: WorkPath) -> Source:
+        """Open a regular file for reading, without ever blocking on a pipe or device."""
+
+    def open_folder(self, path: WorkPath) -> Folder:
+        """Open a folder."""
+
+    def stat(self, path: WorkPath) -> tuple[WorkPath, Stat]:
+        """The real name and the stat of whatever is there, links followed inside the root."""
