@@ -1,0 +1,1 @@
+"""Functions of text and its bytes: encodings, lines, selections, hidden characters, tokens."""

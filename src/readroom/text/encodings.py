@@ -1,0 +1,303 @@
+"""Encodings: which one a file has, and bytes to characters without loss or error.
+
+Text is decoded in pieces, so everything here is defined such that a cut between
+characters is invisible: for every `data` and `p = prefix(data, e)`,
+`decode(data[:p], e) + decode(data[p:], e) == decode(data, e)`.
+
+Bytes that are not characters in the encoding become lone surrogates, which no
+valid text holds: byte b becomes U+DC00 + b (for bytes above 7F that is Python's
+`surrogateescape`), a broken UTF-16 or UTF-32 unit becomes `BROKEN_UNIT`.  They
+are counted and reported as characters; `visible` turns them into U+FFFD when
+text leaves for the reader.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from readroom.limits import HEAD_BYTES, NEAR_NAMES
+from readroom.text import guess
+
+BROKEN_UNIT = "\udffe"
+"""Stands for a UTF-32 unit that is no code point, or for a UTF-16/32 unit cut off by the end of the file."""
+
+UNITS: Mapping[str, int] = MappingProxyType({"utf-16-le": 2, "utf-16-be": 2, "utf-32-le": 4, "utf-32-be": 4})
+"""Bytes per code unit where that is not one."""
+
+BOMS: tuple[tuple[bytes, str], ...] = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16: it starts with the UTF-16 mark
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+MULTIBYTE = frozenset(
+    {
+        "big5", "big5hkscs", "cp932", "cp949", "cp950", "euc_jis_2004", "euc_jisx0213", "euc_jp", "euc_kr",
+        "gb18030", "gb2312", "gbk", "johab", "shift_jis", "shift_jis_2004", "shift_jisx0213",
+    }
+)  # fmt: skip
+"""Legacy encodings with characters of several bytes; in all of them a byte below 0x30 stands for itself."""
+
+LOWEST_TRAIL = 0x30
+"""No second or later byte of a character in a MULTIBYTE encoding is lower (GB 18030 has 30 to 39)."""
+
+
+PLAIN: Mapping[str, str] = MappingProxyType(
+    {"utf-8-sig": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
+)
+"""Codecs that act on a mark by themselves, and what they are without one; `with_bom` corrects the order."""
+
+UNUSABLE: Mapping[str, str] = MappingProxyType(
+    {
+        "iso2022": "switches its meaning on the way, so that a line cannot be read without all before it",
+        "hz": "switches its meaning on the way, so that a line cannot be read without all before it",
+        "utf-7": "switches its meaning on the way, so that a line cannot be read without all before it",
+        "idna": "is made for host names, not for files",
+        "punycode": "is made for host names, not for files",
+        "unicode_escape": "is a notation of Python source, not an encoding of files",
+        "raw_unicode_escape": "is a notation of Python source, not an encoding of files",
+        "unicode-escape": "is a notation of Python source, not an encoding of files",
+        "raw-unicode-escape": "is a notation of Python source, not an encoding of files",
+        "mbcs": "depends on the machine",
+        "oem": "depends on the machine",
+    }
+)
+"""Starts of codec names that are refused, and why."""
+
+MAX_NAME = 40
+"""The longest alias that Python knows has 26 characters."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _:()-]*")
+
+
+class UnknownEncoding(LookupError):
+    """A name that stands for no encoding a file can be read in."""
+
+    def __init__(self, problem: str, near: tuple[str, ...] = ()) -> None:
+        """`problem` continues the sentence "NAME ..."; `near` are names that may have been meant."""
+        super().__init__(problem)
+        self.problem = problem
+        self.near = near
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How characters stand in a file.
+
+    `name` is Python's codec name without BOM behaviour, `bom` the mark the file
+    starts with, `unit` the bytes per code unit (a line feed is aligned to it).
+    """
+
+    name: str
+    bom: bytes = b""
+    unit: int = 1
+
+    @property
+    def newline(self) -> bytes:
+        """The bytes of a line feed."""
+        return "\n".encode(self.name)
+
+
+UTF8 = Encoding("utf-8")
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def by_bom(head: bytes) -> Encoding | None:
+    """The encoding that a byte order mark at the start of `head` announces."""
+    for bom, name in BOMS:
+        if head.startswith(bom):
+            return Encoding(name, bom, UNITS.get(name, 1))
+    return None
+
+
+def detect(head: bytes, *, complete: bool) -> Encoding | None:
+    """The encoding of a file that starts with `head`; None when it is not text.
+
+    `complete` says that `head` is the whole file; otherwise a character cut at
+    its end is expected.
+    """
+    marked = by_bom(head)
+    if marked is not None:
+        return marked
+    name = guess.codec(head[:HEAD_BYTES], complete=complete and len(head) <= HEAD_BYTES)
+    return None if name is None else _of(name)
+
+
+def named(name: str) -> Encoding:
+    """The encoding that a caller asks for by any of its usual names.
+
+    Raises:
+        UnknownEncoding: There is none of that name, or its lines cannot be addressed.
+    """
+    if len(name) > MAX_NAME or not _NAME.fullmatch(name):
+        raise UnknownEncoding("is not the name of an encoding")
+    try:
+        "\n".encode(name).decode(name)
+    except (LookupError, UnicodeError):
+        raise UnknownEncoding("is not a known text encoding", _near(name)) from None
+    canonical = codecs.lookup(name).name
+    plain = PLAIN.get(canonical, canonical)
+    for start, reason in UNUSABLE.items():
+        if plain.startswith(start):
+            raise UnknownEncoding(reason)
+    return _of(plain)
+
+
+def _of(name: str) -> Encoding:
+    canonical = codecs.lookup(name).name
+    return UTF8 if canonical == "ascii" else Encoding(canonical, unit=UNITS.get(canonical, 1))
+
+
+def _near(name: str) -> tuple[str, ...]:
+    from encodings.aliases import aliases
+
+    from rapidfuzz import process
+
+    known = {alias.replace("_", "-") for alias in aliases}
+    return tuple(
+        match for match, _, _ in process.extract(name.lower().replace("_", "-"), known, limit=NEAR_NAMES)
+    )
+
+
+def with_bom(encoding: Encoding, head: bytes) -> Encoding:
+    """`encoding`, as asked for, with the mark that the file has.
+
+    The mark decides the byte order: UTF-16 in the other order would be noise.
+    """
+    marked = by_bom(head)
+    if marked is None:
+        return encoding
+    if marked.name[:6] == encoding.name[:6]:
+        return marked
+    # A file that starts FF FE 00 00 and was asked for as UTF-16 has a UTF-16 mark and a NUL.
+    bom = codecs.BOM_UTF16_LE
+    if encoding.unit == 2 and head.startswith(bom):
+        return Encoding("utf-16-le", bom, 2)
+    return encoding
+
+
+def _carry(error: UnicodeError) -> tuple[str, int]:
+    """Error handler: the first byte that does not decode, as U+DC00 + byte."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return chr(0xDC00 + error.object[error.start]), error.start + 1
+
+
+# `surrogateescape` refuses bytes below 80, which some legacy tables leave undefined.
+codecs.register_error("readroom.carry", _carry)
+
+
+def _broken_units(error: UnicodeError) -> tuple[str, int]:
+    """Error handler for UTF-32: the whole unit as one mark, lone surrogates as they are."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    unit = error.object[error.start : error.start + 4]
+    order = "little" if error.encoding.endswith("le") else "big"
+    value = int.from_bytes(unit, order)  # type: ignore[arg-type]  # a str, but one of the two
+    is_surrogate = len(unit) == 4 and 0xD800 <= value <= 0xDFFF
+    return chr(value) if is_surrogate else BROKEN_UNIT, error.start + len(unit)
+
+
+codecs.register_error("readroom.units", _broken_units)
+
+
+def decode(data: bytes, encoding: Encoding) -> str:
+    """The characters of `data`, whatever it holds; see above for what is no character."""
+    if encoding.unit == 2:
+        whole = len(data) & ~1
+        text = data[:whole].decode(encoding.name, "surrogatepass")
+        return text + BROKEN_UNIT if len(data) > whole else text
+    if encoding.unit == 4:
+        return data.decode(encoding.name, "readroom.units")
+    if encoding.name in MULTIBYTE:
+        # `surrogateescape` may take several bytes at once, and then a cut would show.
+        return data.decode(encoding.name, "readroom.carry")
+    try:
+        return data.decode(encoding.name, "surrogateescape")
+    except UnicodeDecodeError:
+        return data.decode(encoding.name, "readroom.carry")
+
+
+def decode_strict(data: bytes, encoding: Encoding) -> str:
+    """The characters of `data`.
+
+    Raises:
+        UnicodeDecodeError: Some bytes are no characters in `encoding`.
+    """
+    return data.decode(encoding.name)
+
+
+def visible(text: str) -> str:
+    """`text` with every lone surrogate replaced by U+FFFD, one for one."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATE.sub("\ufffd", text)
+    return text
+
+
+def chars(data: bytes, encoding: Encoding) -> int:
+    """How many characters `decode` gives."""
+    if encoding.unit == 4:
+        return -(-len(data) // 4)
+    if encoding.unit == 1 and encoding.name not in MULTIBYTE and encoding.name != "utf-8":
+        return len(data)
+    if data.isascii() and encoding.unit == 1:
+        return len(data)
+    return len(decode(data, encoding))
+
+
+def prefix(data: bytes, encoding: Encoding) -> int:
+    """Bytes of the longest start of `data` that does not end inside a character."""
+    if encoding.name == "utf-8":
+        return _prefix_utf8(data)
+    if encoding.unit > 1:
+        return _prefix_units(data, encoding)
+    if encoding.name in MULTIBYTE:
+        return _prefix_multibyte(data, encoding)
+    return len(data)
+
+
+def _prefix_utf8(data: bytes) -> int:
+    tail = data[-3:]
+    for back in range(1, len(tail) + 1):
+        byte = tail[-back]
+        if byte < 0x80:
+            break
+        if byte >= 0xC0:
+            start = tail[-back:]
+            try:
+                start.decode()
+            except UnicodeDecodeError as error:
+                # Only what more bytes could complete is held back; the rest is broken already.
+                if error.reason == "unexpected end of data":
+                    return len(data) - back
+            break
+    return len(data)
+
+
+def _prefix_units(data: bytes, encoding: Encoding) -> int:
+    whole = len(data) - len(data) % encoding.unit
+    if encoding.unit == 2 and whole:
+        high = data[whole - 1] if encoding.name == "utf-16-le" else data[whole - 2]
+        if 0xD8 <= high <= 0xDB:
+            return whole - 2
+    return whole
+
+
+def _prefix_multibyte(data: bytes, encoding: Encoding) -> int:
+    start = len(data)
+    while start and data[start - 1] >= LOWEST_TRAIL:
+        start -= 1
+    decoder = codecs.getincrementaldecoder(encoding.name)("readroom.carry")
+    decoder.decode(data[start:])
+    return len(data) - len(decoder.getstate()[0])
