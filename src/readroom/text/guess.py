@@ -16,7 +16,7 @@ NUL_BYTES = 8000
 """git calls a file binary when a NUL is among its first 8,000 bytes."""
 
 CONTROLS = bytes([*range(7), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20), 0x7F])
-"""Bytes that text does not use: C0 without the bell, backspace, tab, line and page ends and escape of logs."""
+"""Bytes that text does not use: C0 without the bell, backspace, tab, line, page and escape of logs."""
 
 CONTROL_SHARE = 0.10
 """More control characters than this is binary even where it happens to be valid UTF-8."""

@@ -1,0 +1,1 @@
+"""What files are: kinds by name and bytes, and images."""

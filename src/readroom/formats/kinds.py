@@ -1,0 +1,327 @@
+"""What a file is: one table of names with their default windows, one of magic bytes.
+
+Bytes decide between text, image and binary; the name never does.  A picture
+named `.txt` is an image, text named `.png` is text.  Among texts the name decides
+the kind, and with it how many lines are shown and from where.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+from readroom.model import Kind
+from readroom.text.encodings import Encoding
+from readroom.text.guess import CONTROLS
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What is shown of a kind when the caller does not say."""
+
+    lines: int
+    tail: bool = False
+    header: bool = False
+
+
+WINDOWS: Mapping[Kind, Window] = MappingProxyType(
+    {
+        Kind.SOURCE: Window(2000),  # the norm of claude-code, gemini-cli, opencode, cline
+        Kind.LOG: Window(500, tail=True),  # what happened last is at the end
+        Kind.CSV: Window(100, header=True),  # the columns and enough rows to see what they hold
+        Kind.CONFIG: Window(2000),  # its structure is of use only when whole
+        Kind.MINIFIED: Window(20),  # few lines, each as long as a file
+        Kind.TEXT: Window(2000),
+        Kind.IMAGE: Window(0),
+        Kind.BINARY: Window(0),
+    }
+)
+
+SOURCE_SUFFIXES = frozenset(
+    """
+    ada adb ads agda as asm asp aspx astro awk bash bat bicep bzl c c++ cbl cc cjs cl clj cljc cljs
+    cls cmake cmd cob coffee cpp cppm cpy cr cs csh cshtml csproj css csx cts cu cuh cxx d dart
+    dhall di dockerfile dpr dtd e el elm elv ex exs erl ets f f03 f08 f77 f90 f95 fish fnl for fs
+    fsi fsproj fsx ftl gd gdshader gemspec gleam glsl go gql gradle graphql groovy gv gvy h h++ haml
+    handlebars haxe hbs hcl heex hh hlsl hpp hrl hs hta htm html hx hxx idl idr inl ino ipp ipynb j2
+    janet java jinja jinja2 jl js jsp jspx jsx jsm kt kts l lagda ld lean leex less lhs liquid lisp
+    ll lsp lua m m4 mak make mako metal mjs mk ml mli mll mly mm move mts mustache nas nasm nim nims
+    nix njk nu nut odin org_mode os p4 pas pcss php php3 php4 php5 php7 phps phtml pl pm pod postcss
+    pp prisma pro prolog proto ps1 psd1 psm1 pug purs pxd pxi py pyi pyw pyx qml r rake razor rb rbi
+    rbw re rego rei res resi rkt rmd robot ron rs rst_py ru s sass sbt sc scala scm scss sed sh
+    shader sls smali sml sol sql ss ssjs st star styl sv svelte svg svh swift tcl templ tex tf
+    tfvars thrift tla tmpl tpl trigger ts tsx twig v vala vapi vb vba vbproj vbs vcxproj vert frag
+    geom comp vhd vhdl vim vm vue vy wast wat wgsl wit xaml xhtml xqm xquery xsd xsl xslt y yacc yul
+    zig zsh
+    """.split()  # noqa: SIM905  a list literal of this length reads worse
+)
+"""Endings of program text and of what is compiled, rendered or queried, lower case."""
+
+SOURCE_NAMES = frozenset(
+    """
+    brewfile bsdmakefile build build.bazel cakefile capfile cmakelists.txt containerfile dangerfile
+    dockerfile earthfile fastfile gemfile gnumakefile guardfile jenkinsfile justfile makefile
+    makefile.am makefile.in meson.build meson_options.txt pipfile podfile procfile puppetfile
+    rakefile sconscript sconstruct snakefile tiltfile vagrantfile workspace
+    """.split()  # noqa: SIM905  a list literal of this length reads worse
+)
+"""Whole names of program text without a telling ending, lower case."""
+
+CONFIG_SUFFIXES = frozenset(
+    """
+    avsc cfg cnf conf config desktop editorconfig env geojson har hjson hocon ini json json5 jsonc
+    jsonld jsonl keymap lock map ndjson plist properties props reg rc service socket targets timer
+    toml topojson webmanifest xml yaml yml
+    """.split()  # noqa: SIM905  a list literal of this length reads worse
+)
+"""Endings of settings and structured data."""
+
+CONFIG_NAMES = frozenset(
+    """
+    .babelrc .bashrc .bash_profile .clang-format .clang-tidy .coveragerc .dockerignore .editorconfig
+    .env .eslintignore .eslintrc .flake8 .gitattributes .gitconfig .gitignore .gitmodules .htaccess
+    .ignore .inputrc .mailmap .npmrc .nvmrc .prettierrc .profile .pylintrc .readroomignore .rgignore
+    .stylelintrc .tmux.conf .tool-versions .vimrc .yarnrc .zprofile .zshrc codeowners go.mod go.sum
+    go.work
+    """.split()  # noqa: SIM905  a list literal of this length reads worse
+)
+"""Whole names of settings."""
+
+_MINIFIED = re.compile(r"[.-]min\.(?:js|mjs|cjs|css)\Z")
+# app.log, app.log.1, app.log-20260131, app.log.2026-01-31, build.out
+_LOG = re.compile(r"\.(?:log|out|err)(?:[._-]\d[\d_.T-]*|\.old|\.bak)*\Z", re.IGNORECASE)
+_LOG_NAME = re.compile(r"(?:syslog|dmesg|catalina\.out)(?:\.\d+)?\Z")
+_TABLE = re.compile(r"\.(?:csv|tsv)\Z")
+
+
+def classify(path: str, head: bytes, encoding: Encoding | None) -> Kind:
+    """The kind of a file with this name, first bytes and detected encoding (None: not text)."""
+    media = sniff(head, encoding)
+    if media is not None:
+        return Kind.IMAGE if media.name in IMAGE_TYPES else Kind.BINARY
+    return Kind.BINARY if encoding is None else kind_by_name(path)
+
+
+def kind_by_name(path: str) -> Kind:
+    """The kind of a text file, by the last part of its path in any case."""
+    name = path.rpartition("/")[2].lower()
+    suffix = name.rpartition(".")[2]
+    if _MINIFIED.search(name):
+        return Kind.MINIFIED
+    if _LOG.search(name) or _LOG_NAME.match(name):
+        return Kind.LOG
+    if _TABLE.search(name):
+        return Kind.CSV
+    if name in SOURCE_NAMES:
+        return Kind.SOURCE
+    if name in CONFIG_NAMES or name.startswith(".env."):
+        return Kind.CONFIG
+    if suffix == name:
+        return Kind.TEXT
+    if suffix in SOURCE_SUFFIXES or name.startswith(("dockerfile.", "containerfile.", "makefile.")):
+        return Kind.SOURCE
+    return Kind.CONFIG if suffix in CONFIG_SUFFIXES else Kind.TEXT
+
+
+def default_lines(kind: Kind) -> int:
+    """Lines shown of a kind when no limit is given."""
+    return WINDOWS[kind].lines
+
+
+def starts_at_end(kind: Kind) -> bool:
+    """Whether a read without an offset shows the end."""
+    return WINDOWS[kind].tail
+
+
+def carries_header(kind: Kind) -> bool:
+    """Whether line 1 is shown above every later window."""
+    return WINDOWS[kind].header
+
+
+class Family(StrEnum):
+    """Sorts of binary content, by what a reader can do about them."""
+
+    PICTURE = "picture"
+    DOCUMENT = "document"
+    ARCHIVE = "archive"
+    COMPRESSED = "compressed"
+    PROGRAM = "program"
+    DATABASE = "database"
+    DATA = "data"
+    SOUND = "sound"
+    VIDEO = "video"
+    FONT = "font"
+    UNKNOWN = "unknown"
+
+
+ADVICE: Mapping[Family, str] = MappingProxyType(
+    {
+        Family.PICTURE: "Only PNG, JPEG, GIF and WebP are shown as images; ask for a copy in one of them.",
+        Family.DOCUMENT: "Look for the same content as text (Markdown, HTML, CSV), or ask for an export.",
+        Family.ARCHIVE: "Its files cannot be read in place; look for an unpacked copy, or ask for one.",
+        Family.COMPRESSED: "It cannot be read in place; look for an uncompressed copy, or ask for one.",
+        Family.PROGRAM: "It is compiled; search for the source it was built from.",
+        Family.DATABASE: "Look for a schema or migration, or ask for an export of the tables as CSV or SQL.",
+        Family.DATA: "Search for the code that reads or writes it, or ask for an export as text.",
+        Family.SOUND: "Sound cannot be shown; look for a transcript.",
+        Family.VIDEO: "Video cannot be shown; look for a transcript or still images.",
+        Family.FONT: "A font cannot be shown as text.",
+        Family.UNKNOWN: "If it is text in an unusual encoding, read it again with the argument `encoding`.",
+    }
+)
+"""What to do about a refused file, by family."""
+
+
+@dataclass(frozen=True, slots=True)
+class MediaType:
+    """What magic bytes stand for. `weak` ones hold no control character: text may start with them by chance."""
+
+    name: str
+    family: Family
+    weak: bool = False
+
+    @property
+    def advice(self) -> str:
+        """What to do when a file of this type is refused."""
+        return ADVICE[self.family]
+
+
+IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""What leaves as an image: the four types that every vision model takes."""
+
+UNKNOWN = MediaType("application/octet-stream", Family.UNKNOWN)
+"""Binary that no magic bytes tell."""
+
+
+def _media(name: str, family: Family, *magics: bytes, at: int = 0) -> list[tuple[int, bytes, MediaType]]:
+    weak = [len(magic) == len(magic.translate(None, CONTROLS)) for magic in magics]
+    return [(at, magic, MediaType(name, family, no)) for magic, no in zip(magics, weak, strict=True)]
+
+
+MAGIC: tuple[tuple[int, bytes, MediaType], ...] = (
+    *_media("image/png", Family.PICTURE, b"\x89PNG\r\n\x1a\n"),
+    *_media("image/jpeg", Family.PICTURE, b"\xff\xd8\xff"),
+    *_media("image/gif", Family.PICTURE, b"GIF87a", b"GIF89a"),
+    *_media("image/bmp", Family.PICTURE, b"BM"),
+    *_media("image/tiff", Family.PICTURE, b"II*\0", b"MM\0*"),
+    *_media("image/vnd.adobe.photoshop", Family.PICTURE, b"8BPS\0"),
+    *_media("image/x-icon", Family.PICTURE, b"\0\0\1\0"),
+    *_media("image/jxl", Family.PICTURE, b"\xff\x0a", b"\0\0\0\x0cJXL \r\n"),
+    *_media("image/jp2", Family.PICTURE, b"\0\0\0\x0cjP  \r\n"),
+    *_media("image/heic", Family.PICTURE, b"ftypheic", b"ftypheix", b"ftypmif1", at=4),
+    *_media("image/avif", Family.PICTURE, b"ftypavif", b"ftypavis", at=4),
+    *_media("application/vnd.ms-office", Family.DOCUMENT, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
+    *_media("application/gzip", Family.COMPRESSED, b"\x1f\x8b\x08"),
+    *_media("application/x-bzip2", Family.COMPRESSED, *(b"BZh%d1AY&SY" % level for level in range(1, 10))),
+    *_media("application/x-xz", Family.COMPRESSED, b"\xfd7zXZ\0"),
+    *_media("application/zstd", Family.COMPRESSED, b"\x28\xb5\x2f\xfd"),
+    *_media("application/x-lz4", Family.COMPRESSED, b"\x04\x22\x4d\x18"),
+    *_media("application/x-compress", Family.COMPRESSED, b"\x1f\x9d"),
+    *_media("application/zlib", Family.COMPRESSED, b"\x78\x01", b"\x78\x9c", b"\x78\xda"),
+    *_media("application/x-7z-compressed", Family.ARCHIVE, b"7z\xbc\xaf\x27\x1c"),
+    *_media("application/vnd.rar", Family.ARCHIVE, b"Rar!\x1a\x07"),
+    *_media("application/x-tar", Family.ARCHIVE, b"ustar", at=257),
+    *_media("application/x-cpio", Family.ARCHIVE, b"070701", b"070702", b"070707"),
+    *_media("application/x-archive", Family.ARCHIVE, b"!<arch>\n"),
+    *_media("application/x-rpm", Family.ARCHIVE, b"\xed\xab\xee\xdb"),
+    *_media("application/x-git-pack", Family.ARCHIVE, b"PACK\0\0\0"),
+    *_media("application/x-git-index", Family.DATA, b"DIRC\0\0\0"),
+    *_media("application/x-executable", Family.PROGRAM, b"\x7fELF"),
+    *_media("application/vnd.microsoft.portable-executable", Family.PROGRAM, b"MZ"),
+    *_media("application/x-mach-binary", Family.PROGRAM, b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe"),
+    *_media("application/x-mach-binary", Family.PROGRAM, b"\xfe\xed\xfa\xcf", b"\xfe\xed\xfa\xce"),
+    *_media("application/wasm", Family.PROGRAM, b"\0asm"),
+    *_media("application/x-llvm-bitcode", Family.PROGRAM, b"BC\xc0\xde"),
+    *_media("application/x-python-bytecode", Family.PROGRAM, b"\x0d\x0d\x0a", at=1),
+    *_media("application/vnd.sqlite3", Family.DATABASE, b"SQLite format 3\0"),
+    *_media("application/vnd.apache.parquet", Family.DATA, b"PAR1"),
+    *_media("application/vnd.apache.arrow.file", Family.DATA, b"ARROW1\0\0"),
+    *_media("application/x-hdf5", Family.DATA, b"\x89HDF\r\n\x1a\n"),
+    *_media("application/x-numpy", Family.DATA, b"\x93NUMPY"),
+    *_media("application/x-gguf", Family.DATA, b"GGUF"),
+    *_media("application/x-pickle", Family.DATA, b"\x80\x02", b"\x80\x03", b"\x80\x04\x95", b"\x80\x05\x95"),
+    *_media("audio/mpeg", Family.SOUND, b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2"),
+    *_media("audio/flac", Family.SOUND, b"fLaC"),
+    *_media("audio/ogg", Family.SOUND, b"OggS\0"),
+    *_media("audio/mp4", Family.SOUND, b"ftypM4A", at=4),
+    *_media("video/quicktime", Family.VIDEO, b"ftypqt", at=4),
+    *_media("video/mp4", Family.VIDEO, b"ftyp", at=4),
+    *_media("video/matroska", Family.VIDEO, b"\x1a\x45\xdf\xa3"),
+    *_media("font/woff", Family.FONT, b"wOFF"),
+    *_media("font/woff2", Family.FONT, b"wOF2"),
+    *_media("font/otf", Family.FONT, b"OTTO\0"),
+    *_media("font/ttf", Family.FONT, b"\0\1\0\0\0", b"ttcf\0"),
+    *_media("application/pdf", Family.DOCUMENT, b"%PDF-"),
+)
+"""Offset, bytes, meaning; the first that fits counts. Types told by bytes in two places: `_sniff_parts`."""
+
+ZIPS: tuple[tuple[bytes, MediaType], ...] = tuple(
+    (mark, MediaType(name, family))
+    for mark, name, family in (
+        (
+            b"word/",
+            "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+            Family.DOCUMENT,
+        ),
+        (b"xl/", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", Family.DOCUMENT),
+        (
+            b"ppt/",
+            "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+            Family.DOCUMENT,
+        ),
+        (
+            b"mimetypeapplication/vnd.oasis.opendocument",
+            "application/vnd.oasis.opendocument",
+            Family.DOCUMENT,
+        ),
+        (b"mimetypeapplication/epub+zip", "application/epub+zip", Family.DOCUMENT),
+        (b"AndroidManifest.xml", "application/vnd.android.package-archive", Family.PROGRAM),
+        (b"META-INF/MANIFEST.MF", "application/java-archive", Family.PROGRAM),
+    )
+)
+"""What a ZIP holds, by the name of a member near its start."""
+
+RIFFS: Mapping[bytes, MediaType] = MappingProxyType(
+    {
+        b"WEBP": MediaType("image/webp", Family.PICTURE, weak=True),
+        b"WAVE": MediaType("audio/wav", Family.SOUND, weak=True),
+        b"AVI ": MediaType("video/x-msvideo", Family.VIDEO, weak=True),
+    }
+)
+"""RIFF containers by the name at byte 8."""
+
+_LOWEST_JAVA = 45
+"""The major version of Java 1.0 class files; a Mach-O has its number of architectures in that place."""
+
+
+def sniff(head: bytes, encoding: Encoding | None = None) -> MediaType | None:
+    """What the magic bytes of `head` say; None for text and for the unknown.
+
+    `encoding` is what was detected: where there is one, magic bytes that are
+    letters prove nothing (a text may start with the word GIF89a), save PDF's,
+    whose first pages are often letters too.
+    """
+    if encoding is not None and encoding.bom:
+        return None
+    media = _sniff_parts(head)
+    if media is None:
+        found = (kind for at, magic, kind in MAGIC if head.startswith(magic, at))
+        media = next(found, None)
+    if media is not None and media.weak and encoding is not None and media.name != "application/pdf":
+        return None
+    return media
+
+
+def _sniff_parts(head: bytes) -> MediaType | None:
+    if head.startswith((b"PK\3\4", b"PK\5\6", b"PK\7\x08")):
+        inside = (media for mark, media in ZIPS if mark in head)
+        return next(inside, MediaType("application/zip", Family.ARCHIVE))
+    if head.startswith(b"RIFF"):
+        return RIFFS.get(head[8:12])
+    if head.startswith(b"\xca\xfe\xba\xbe"):
+        is_java = int.from_bytes(head[6:8], "big") >= _LOWEST_JAVA
+        return MediaType("application/java-vm" if is_java else "application/x-mach-binary", Family.PROGRAM)
+    return None
