@@ -1,0 +1,52 @@
+# Needs Python 3.11 or newer, make, and the package index once; everything else is installed into .venv.
+#
+#   make run              serve this folder to MCP clients; DIR=/some/folder for another, PORT=8000 for a port
+#   make test             every check: lint, format, types, tests
+#   make bench            the benchmarks
+#   make docs             write the generated parts of the documentation
+#   make clean            remove what the above made
+
+DIR ?= .
+PORT ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help run test bench docs clean
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+run: .venv/installed
+	@exec .venv/bin/readroom serve $(if $(PORT),--port "$(PORT)") -- "$(DIR)"
+
+test: .venv/developer
+	@scripts/check
+	@scripts/test
+
+bench: .venv/developer
+	@.venv/bin/python -m benchmarks
+
+docs: .venv/developer
+	@.venv/bin/python scripts/docs.py
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	find src tests benchmarks docs_src scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# An environment whose Python is gone (the system was upgraded) or that was moved is made anew.
+BROKEN := $(shell test -x .venv/bin/python && grep -qF "$(CURDIR)/.venv" .venv/pyvenv.cfg || echo broken-environment)
+.PHONY: broken-environment
+broken-environment:
+	@scripts/make-venv .venv
+
+# The stamps are older than pyproject.toml after a change of dependencies; otherwise nothing is done.
+.venv/installed: pyproject.toml $(BROKEN)
+	@echo "installing readroom into .venv ..."
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+# pip reads dependency groups since 25.1, and a new environment may start with an older one.
+.venv/developer: pyproject.toml $(BROKEN)
+	@echo "installing readroom and its development tools into .venv ..."
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --group dev -e .
+	@touch $@ .venv/installed

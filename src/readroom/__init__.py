@@ -1,0 +1,118 @@
+"""readroom: the reading room of an AI agent's workspace.
+
+    from readroom import Workspace
+
+    with Workspace("path/to/folder") as workspace:
+        print(workspace.read("README.md", limit=20).text)
+
+Names only: each is imported from its module when it is first used, so that
+importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from readroom.deadline import Deadline
+    from readroom.errors import (
+        AbsentError,
+        BadConfig,
+        BadCursor,
+        BadEncoding,
+        BadImage,
+        BadPath,
+        BadPattern,
+        BadRange,
+        BadValue,
+        Binary,
+        Cancelled,
+        Changed,
+        Denied,
+        FailedError,
+        HardLinked,
+        Internal,
+        MissingArgument,
+        MissingProgram,
+        NoPermission,
+        NotAFile,
+        NotAFolder,
+        NotFound,
+        OutsideRoot,
+        ReadroomError,
+        RefusedError,
+        StoreFailed,
+        TimedOut,
+        UnknownArgument,
+        UnknownTool,
+        UsageError,
+        WrongType,
+    )
+    from readroom.limits import Limits
+    from readroom.model import Call, Image, Reply
+    from readroom.toolbox import Workspace
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AbsentError",
+    "BadConfig",
+    "BadCursor",
+    "BadEncoding",
+    "BadImage",
+    "BadPath",
+    "BadPattern",
+    "BadRange",
+    "BadValue",
+    "Binary",
+    "Call",
+    "Cancelled",
+    "Changed",
+    "Deadline",
+    "Denied",
+    "FailedError",
+    "HardLinked",
+    "Image",
+    "Internal",
+    "Limits",
+    "MissingArgument",
+    "MissingProgram",
+    "NoPermission",
+    "NotAFile",
+    "NotAFolder",
+    "NotFound",
+    "OutsideRoot",
+    "ReadroomError",
+    "RefusedError",
+    "Reply",
+    "StoreFailed",
+    "TimedOut",
+    "UnknownArgument",
+    "UnknownTool",
+    "UsageError",
+    "Workspace",
+    "WrongType",
+]
+
+_ELSEWHERE = {
+    "Call": "readroom.model",
+    "Deadline": "readroom.deadline",
+    "Image": "readroom.model",
+    "Limits": "readroom.limits",
+    "Reply": "readroom.model",
+    "Workspace": "readroom.toolbox",
+}
+"""Where the public names stand that are no errors."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(import_module(_ELSEWHERE.get(name, "readroom.errors")), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])
