@@ -43,7 +43,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from readroom.model import Fact, ReadRequest, Request
+from readroom.model import Fact, ListRequest, ReadRequest, Request
 
 
 class ReadroomError(Exception):
@@ -322,16 +322,14 @@ class NotAFile(FailedError, IsADirectoryError):
     code = "not_a_file"
     __str__ = ReadroomError.__str__
 
-    def __init__(self, path: str, what: str, *, next_request: Request | None = None) -> None:
-        if next_request is not None:
-            advice = "List it instead."
-        else:
-            advice = "Only regular files can be read."
+    def __init__(self, path: str, what: str) -> None:
+        """`what` is folder, device, pipe or socket."""
+        folder = what == "folder"
         super().__init__(
             f"{path} is a {what}, not a file",
-            advice,
+            "List it instead." if folder else "Only regular files can be read.",
             facts={"path": path, "what": what},
-            next_request=next_request,
+            next_request=ListRequest(path) if folder else None,
         )
 
 
@@ -458,7 +456,9 @@ class MissingProgram(FailedError):
 
     def __init__(self, program: str, install: str) -> None:
         super().__init__(
-            f"{program} is not installed", f"Install it: {install}", facts={"program": program, "install": install}
+            f"{program} is not installed",
+            f"Install it: {install}",
+            facts={"program": program, "install": install},
         )
 
 

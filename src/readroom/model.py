@@ -7,12 +7,13 @@ suggests is what the engine accepts.  No I/O here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Literal, Protocol, TypeAlias
 
-Fact: TypeAlias = "str | int | float | bool | None | Sequence[Fact] | Mapping[str, Fact]"
+Fact: TypeAlias = "str | int | float | bool | Sequence[Fact] | Mapping[str, Fact] | None"
 """A JSON value; facts are what a program may rely on."""
 
 
@@ -351,11 +352,20 @@ class Call:
         return {"tool": self.tool, "arguments": self.arguments}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reply:
-    """What a caller receives: one text for the model, images, and facts for programs."""
+    """What a caller receives: one text for the model, images, and facts for programs.
+
+    Facts are built when first asked for: counting tokens costs more than the read
+    of a small file, and a host that only wants the text does not pay for it.
+    """
 
     text: str
-    facts: dict[str, Fact] = field(default_factory=dict)
+    build_facts: Callable[[], dict[str, Fact]] = field(repr=False, compare=False)
     images: Sequence[Image] = ()
     is_error: bool = False
+
+    @cached_property
+    def facts(self) -> dict[str, Fact]:
+        """JSON-ready values, documented in the reference of facts."""
+        return self.build_facts()

@@ -177,7 +177,7 @@ ADVICE: Mapping[Family, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class MediaType:
-    """What magic bytes stand for. `weak` ones hold no control character: text may start with them by chance."""
+    """What magic bytes stand for. `weak` ones hold no control character: text may start so by chance."""
 
     name: str
     family: Family

@@ -103,6 +103,11 @@ class Encoding:
         """The bytes of a line feed."""
         return "\n".encode(self.name)
 
+    @property
+    def carriage_return(self) -> bytes:
+        """The bytes of a carriage return."""
+        return "\r".encode(self.name)
+
 
 UTF8 = Encoding("utf-8")
 

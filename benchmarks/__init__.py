@@ -1,0 +1,1 @@
+"""Committed measurements; see README.md."""

@@ -1,0 +1,1 @@
+"""Published tool interfaces, each a record over the one engine."""

@@ -1,0 +1,88 @@
+"""What a contract is: a record of tools, and how it words results and failures.
+
+A contract never reads a file, applies no policy and has no limit of its own in
+code elsewhere.  It turns arguments into canonical requests, and results into
+replies; continuations are requests, which it turns back into calls of its own.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from readroom.contracts.schema import parse, schema
+from readroom.errors import ReadroomError, UnknownTool
+from readroom.model import Call, Cap, Fact, Measure, Reply, Request, Result
+
+FACTS_KEY = "readroom/facts"
+"""Where machine facts travel in an MCP result's `_meta`. Never `structuredContent`: several
+clients show the model nothing else when it is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One published tool: its name, its words, its arguments, and the request they mean."""
+
+    name: str
+    title: str
+    description: str
+    arguments: type[msgspec.Struct]
+    to_request: Callable[[Any], Request]
+    read_only: bool = True
+    destructive: bool = False
+    idempotent: bool = True
+    reports_progress: bool = False
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """JSON Schema of the arguments."""
+        return schema(self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """A published interface as data.
+
+    `reply_bytes` is the cap on a reply's text; `render` words a result under the
+    cap that the engine selected for; `to_call` is the call for a request.
+    """
+
+    name: str
+    title: str
+    instructions: str
+    tools: tuple[Tool, ...]
+    reply_bytes: int
+    measure: Measure
+    render: Callable[[Result, Cap], Reply]
+    render_error: Callable[[ReadroomError, Cap], Reply]
+    to_call: Callable[[Request], Call]
+
+    def tool(self, name: str) -> Tool:
+        """The tool of that name.
+
+        Raises:
+            UnknownTool: With the names there are.
+        """
+        for tool in self.tools:
+            if tool.name == name:
+                return tool
+        raise UnknownTool(name, [tool.name for tool in self.tools])
+
+    def parse(self, name: str, arguments: object) -> Request:
+        """The canonical request for a call; bad arguments end here."""
+        tool = self.tool(name)
+        request: Request = tool.to_request(parse(tool.arguments, tool.name, arguments))
+        return request
+
+
+def tool_result(reply: Reply) -> dict[str, Fact]:
+    """A reply in the shape of an MCP tool result: what every face sends or prints."""
+    content: list[dict[str, Fact]] = [{"type": "text", "text": reply.text}]
+    for image in reply.images:
+        data = b64encode(image.data).decode("ascii")
+        content.append({"type": "image", "data": data, "mimeType": image.media_type})
+    return {"content": content, "isError": reply.is_error, "_meta": {FACTS_KEY: reply.facts}}

@@ -1,0 +1,181 @@
+"""readroom's own contract: short schemas, one plain text part, facts beside it.
+
+Line numbers are 1-based.  Descriptions are what every conversation pays for, so
+each states only what a model cannot guess; numbers come from the tables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from readroom import limits
+from readroom.contracts import native_text
+from readroom.contracts.base import Contract, Tool
+from readroom.contracts.native_calls import GREP, LIST, READ, to_call
+from readroom.errors import BadValue
+from readroom.formats.kinds import default_lines
+from readroom.model import (
+    GrepOutput,
+    GrepRequest,
+    GrepSort,
+    Include,
+    Kind,
+    ListRequest,
+    ListSort,
+    ReadRequest,
+)
+
+Positive = Annotated[int, Meta(ge=1)]
+Globs = str | list[str]
+
+
+class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of read_file."""
+
+    path: str
+    offset: Annotated[int, Meta(description="First line, from 1; negative counts from the end")] | None = None
+    limit: Annotated[int, Meta(ge=1, description="Lines")] | None = None
+    column: Annotated[int, Meta(ge=1, description="First character of line `offset`")] = 1
+    known_hash: (
+        Annotated[str, Meta(description="Hash from an earlier reply: if unchanged, only says so")] | None
+    ) = None
+    encoding: Annotated[str, Meta(description="Overrides detection")] | None = None
+
+
+class GrepArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of grep_files."""
+
+    pattern: Annotated[str, Meta(description="Regular expression, no lookaround or backreferences")]
+    path: Annotated[str, Meta(description="File or folder")] = "."
+    glob: Annotated[Globs, Meta(description="Like *.py, src/** or !test_*")] | None = None
+    type: Annotated[str, Meta(description="File type as in rg: py, js, ...")] | None = None
+    output: GrepOutput = "content"
+    context: Annotated[int, Meta(ge=0, le=limits.GREP_MAX_CONTEXT)] | None = None
+    before: Annotated[int, Meta(ge=0, le=limits.GREP_MAX_CONTEXT)] | None = None
+    after: Annotated[int, Meta(ge=0, le=limits.GREP_MAX_CONTEXT)] | None = None
+    ignore_case: bool = False
+    multiline: Annotated[bool, Meta(description="Let matches span lines")] = False
+    fixed: Annotated[bool, Meta(description="Literal text")] = False
+    include: Annotated[list[Include], Meta(description="Search these too")] | None = None
+    sort: GrepSort | None = None
+    limit: Positive | None = None
+    cursor: Annotated[str, Meta(description="From an earlier reply")] | None = None
+    timeout_s: Annotated[float, Meta(gt=0, le=limits.GREP_MAX_TIMEOUT_S)] | None = None
+
+
+class ListArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of list_directory."""
+
+    path: str = "."
+    glob: Globs | None = None
+    depth: Annotated[int, Meta(ge=1, le=limits.LIST_MAX_DEPTH)] = 1
+    include: list[Include] | None = None
+    sort: ListSort = "name"
+    limit: Positive | None = None
+    cursor: Annotated[str, Meta(description="From an earlier reply")] | None = None
+
+
+def _to_read(given: ReadArguments) -> ReadRequest:
+    request = ReadRequest(
+        given.path, given.offset, given.limit, given.column, given.known_hash, given.encoding
+    )
+    if given.offset == 0:
+        raise BadValue(
+            "offset",
+            0,
+            "is no line",
+            "Lines count from 1: offset=1 is the first line, offset=-1 the last.",
+            next_request=replace(request, offset=1),
+        )
+    return request
+
+
+def _to_grep(given: GrepArguments) -> GrepRequest:
+    around = given.context or 0
+    return GrepRequest(
+        pattern=given.pattern,
+        path=given.path,
+        glob=_globs(given.glob),
+        type=given.type,
+        output=given.output,
+        before=around if given.before is None else given.before,
+        after=around if given.after is None else given.after,
+        ignore_case=given.ignore_case,
+        multiline=given.multiline,
+        fixed=given.fixed,
+        include=frozenset(given.include or ()),
+        sort=given.sort,
+        limit=given.limit,
+        cursor=given.cursor,
+        timeout_s=given.timeout_s,
+    )
+
+
+def _to_list(given: ListArguments) -> ListRequest:
+    return ListRequest(
+        path=given.path,
+        glob=_globs(given.glob),
+        depth=given.depth,
+        include=frozenset(given.include or ()),
+        sort=given.sort,
+        limit=given.limit,
+        cursor=given.cursor,
+    )
+
+
+def _globs(given: Globs | None) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+READ_FILE = Tool(
+    name=READ,
+    title="Read a file",
+    description=(
+        "Read text (numbered lines) or an image. Shows at most "
+        f"{default_lines(Kind.TEXT)} lines (logs: the last {default_lines(Kind.LOG)}; "
+        f"CSV: {default_lines(Kind.CSV)}); the last line of the reply says what is left out "
+        "and the call that shows it."
+    ),
+    arguments=ReadArguments,
+    to_request=_to_read,
+    reports_progress=True,
+)
+
+GREP_FILES = Tool(
+    name=GREP,
+    title="Search file contents",
+    description="Search file contents. Honours ignore files; the last line says how to go on.",
+    arguments=GrepArguments,
+    to_request=_to_grep,
+    reports_progress=True,
+)
+
+LIST_DIRECTORY = Tool(
+    name=LIST,
+    title="List a folder",
+    description="List names with size and date, folders ending in /.",
+    arguments=ListArguments,
+    to_request=_to_list,
+    reports_progress=True,
+)
+
+NATIVE = Contract(
+    name="native",
+    title="readroom",
+    instructions=(
+        "Find with grep_files or list_directory, then read the part you need with read_file. "
+        "Every reply says in its first and last line what it left out and the next call."
+    ),
+    tools=(READ_FILE, GREP_FILES, LIST_DIRECTORY),
+    reply_bytes=limits.REPLY_BYTES,
+    measure=native_text.MEASURE,
+    render=native_text.render,
+    render_error=native_text.render_error,
+    to_call=to_call,
+)

@@ -1,0 +1,81 @@
+"""The native call for a request: only what differs from the defaults, ready to send."""
+
+from __future__ import annotations
+
+import json
+
+from readroom.model import Call, Fact, GrepRequest, ListRequest, ReadRequest, Request
+from readroom.paths import quote
+
+READ, GREP, LIST = "read_file", "grep_files", "list_directory"
+"""Tool names, which the record and the calls share."""
+
+
+def to_call(request: Request) -> Call:
+    """The call that means `request`; parsing it again gives the request back."""
+    if isinstance(request, ReadRequest):
+        return Call(READ, _read(request))
+    if isinstance(request, GrepRequest):
+        return Call(GREP, _grep(request))
+    return Call(LIST, _list(request))
+
+
+def shown(request: Request) -> str:
+    """The call as one piece of text that a model can send as it stands."""
+    call = to_call(request)
+    return f"{call.tool} {json.dumps(call.arguments, ensure_ascii=False, separators=(',', ':'))}"
+
+
+def _read(request: ReadRequest) -> dict[str, Fact]:
+    found: dict[str, Fact] = {"path": quote(request.path)}
+    for name in ("offset", "limit", "known_hash", "encoding"):
+        value = getattr(request, name)
+        if value is not None:
+            found[name] = value
+    if request.column != 1:
+        found["column"] = request.column
+    return found
+
+
+_GREP_PLAIN = GrepRequest("")
+_LIST_PLAIN = ListRequest()
+
+
+def _grep(request: GrepRequest) -> dict[str, Fact]:
+    found: dict[str, Fact] = {"pattern": request.pattern}
+    if request.path != _GREP_PLAIN.path:
+        found["path"] = quote(request.path)
+    _add_globs(found, request.glob)
+    if request.before == request.after:
+        if request.before:
+            found["context"] = request.before
+    else:
+        found["before"], found["after"] = request.before, request.after
+    for name in (
+        "type", "output", "ignore_case", "multiline", "fixed", "sort", "limit", "cursor", "timeout_s",
+    ):  # fmt: skip
+        value = getattr(request, name)
+        if value != getattr(_GREP_PLAIN, name):
+            found[name] = value
+    if request.include:
+        found["include"] = sorted(request.include)
+    return found
+
+
+def _list(request: ListRequest) -> dict[str, Fact]:
+    found: dict[str, Fact] = {}
+    if request.path != _LIST_PLAIN.path:
+        found["path"] = quote(request.path)
+    _add_globs(found, request.glob)
+    for name in ("depth", "sort", "limit", "cursor"):
+        value = getattr(request, name)
+        if value != getattr(_LIST_PLAIN, name):
+            found[name] = value
+    if request.include:
+        found["include"] = sorted(request.include)
+    return found
+
+
+def _add_globs(found: dict[str, Fact], globs: tuple[str, ...]) -> None:
+    if globs:
+        found["glob"] = globs[0] if len(globs) == 1 else list(globs)

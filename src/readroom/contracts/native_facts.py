@@ -1,0 +1,218 @@
+"""Machine facts of the native contract, as JSON-ready values.
+
+They are the contract with hosts and scripts; the reference of facts in the
+documentation is generated from `FACTS`, and a test compares it with what is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from readroom.contracts.native_calls import to_call
+from readroom.errors import ReadroomError
+from readroom.model import (
+    Fact,
+    GrepFile,
+    GrepResult,
+    ListEntry,
+    ListResult,
+    Omission,
+    ReadResult,
+    Request,
+    Warn,
+)
+from readroom.paths import quote
+
+COMMON = {
+    "truncated": "Whether something that the call asked for is missing from the reply.",
+    "omitted": "What is missing: [{what, from, to, line?, reason, call}], counted from 1, inclusive.",
+    "next": "The call that continues exactly where this reply ends, or null.",
+    "warnings": "About the content: [{code, detail, line?, column?}].",
+    "tokens": "Estimated o200k tokens of the reply's text.",
+}
+
+FACTS: dict[str, dict[str, str]] = {
+    "read_file": {
+        "path": "The file, relative to the workspace root.",
+        "kind": "source, log, csv, config, minified, text, image.",
+        "size_bytes": "Size of the whole file.",
+        "content_hash": "`sha256:` and 64 hex digits, of the raw bytes of the whole file.",
+        "encoding": "How the text was decoded, as a Python codec name.",
+        "bom": "Whether a byte order mark precedes the text (it is not shown).",
+        "newline": "lf, crlf, mixed or none, over the whole file.",
+        "total_lines": "Lines of the whole file; a final newline adds none.",
+        "lines_shown": "{start, end}, inclusive; both 0 when no line is shown.",
+        "header_line": "1 when the table's first line is shown above a later window, else null.",
+        "read_mode": "offset or tail.",
+        "not_modified": "True in a receipt for `known_hash`.",
+        "image": "{media_type, width, height, original_width, original_height} or null.",
+        **COMMON,
+    },
+    "grep_files": {
+        "pattern": "As asked.",
+        "path": "As asked, relative to the workspace root.",
+        "output": "content, files or count.",
+        "files": "[{path, matches, lines: [{line, text, match, column, chars}]}] as shown.",
+        "shown": "Matches (content) or files (files, count) in this reply.",
+        "complete": "Whether everything was searched and shown.",
+        "reason": "Why not: limit, reply_cap or timeout.",
+        "searched_files": "Files searched so far, null when not counted.",
+        "total_files": "Files to search in all, null when not counted.",
+        **COMMON,
+    },
+    "list_directory": {
+        "path": "The listed folder, relative to the workspace root.",
+        "entries": "[{path, kind, size_bytes, modified, target?}], paths relative to the listed folder.",
+        "first": "Number of the first entry shown, from 1; 0 when none is.",
+        "total": "Entries in all that match the call.",
+        "total_known": "False when the time limit ended the count.",
+        "ignored": "Entries that ignore files hide.",
+        "denied": "Entries that policy denies; they are never named.",
+        "reason": "Why the page ends before the last entry: limit, reply_cap or timeout.",
+        **COMMON,
+    },
+    "error": {
+        "error": "{code, message, facts, next}: what happened and what to do; `next` is a call or null.",
+    },
+}
+"""Meaning of every fact by tool, for the reference."""
+
+
+def of_read(result: ReadResult) -> dict[str, Fact]:
+    """Facts of a read, without the tokens."""
+    image = result.image
+    return {
+        "path": quote(result.path),
+        "kind": result.kind.value,
+        "size_bytes": result.size_bytes,
+        "content_hash": result.content_hash,
+        "encoding": result.encoding,
+        "bom": result.bom,
+        "newline": result.newline,
+        "total_lines": result.total_lines,
+        "lines_shown": {"start": result.start if result.lines else 0, "end": result.end},
+        "header_line": None if result.header is None else 1,
+        "read_mode": result.read_mode,
+        "not_modified": result.not_modified,
+        "image": None
+        if image is None
+        else {
+            "media_type": image.media_type,
+            "width": image.width,
+            "height": image.height,
+            "original_width": image.original_width,
+            "original_height": image.original_height,
+        },
+        **_common(result.omitted, result.next, result.warnings),
+    }
+
+
+def of_grep(result: GrepResult) -> dict[str, Fact]:
+    """Facts of a search, without the tokens."""
+    return {
+        "pattern": result.request.pattern,
+        "path": quote(result.request.path),
+        "output": result.request.output,
+        "files": [_grep_file(file) for file in result.files],
+        "shown": result.shown,
+        "complete": result.complete,
+        "reason": result.reason,
+        "searched_files": result.searched_files,
+        "total_files": result.total_files,
+        **_common(result.omitted, result.next, result.warnings),
+    }
+
+
+def of_list(result: ListResult) -> dict[str, Fact]:
+    """Facts of a listing, without the tokens."""
+    return {
+        "path": quote(result.request.path),
+        "entries": [_list_entry(entry) for entry in result.entries],
+        "first": result.first,
+        "total": result.total,
+        "total_known": result.total_known,
+        "ignored": result.ignored,
+        "denied": result.denied,
+        "reason": result.reason,
+        **_common(result.omitted, result.next, result.warnings),
+    }
+
+
+def of_error(error: ReadroomError) -> dict[str, Fact]:
+    """Facts of a refusal or failure."""
+    return {
+        "error": {
+            "code": error.code,
+            "message": str(error),
+            "facts": error.facts,
+            "next": _call(error.next),
+        }
+    }
+
+
+def timestamp(mtime_ns: int | None) -> str | None:
+    """A time as ISO 8601 in UTC, to the second."""
+    if mtime_ns is None:
+        return None
+    return datetime.fromtimestamp(mtime_ns // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _common(
+    omitted: Sequence[Omission], following: Request | None, warnings: Sequence[Warn]
+) -> dict[str, Fact]:
+    return {
+        "truncated": bool(omitted) or following is not None,
+        "omitted": [_omission(item) for item in omitted],
+        "next": _call(following),
+        "warnings": [_warning(item) for item in warnings],
+    }
+
+
+def _call(request: Request | None) -> Fact:
+    return None if request is None else to_call(request).to_fact()
+
+
+def _omission(item: Omission) -> dict[str, Fact]:
+    found: dict[str, Fact] = {"what": item.what, "from": item.first, "to": item.last}
+    if item.line is not None:
+        found["line"] = item.line
+    return {**found, "reason": item.reason, "call": _call(item.request)}
+
+
+def _warning(item: Warn) -> dict[str, Fact]:
+    found: dict[str, Fact] = {"code": item.code, "detail": item.detail}
+    if item.line is not None:
+        found["line"] = item.line
+    if item.column is not None:
+        found["column"] = item.column
+    return found
+
+
+def _grep_file(file: GrepFile) -> dict[str, Fact]:
+    return {
+        "path": quote(file.path),
+        "matches": file.matches,
+        "lines": [
+            {
+                "line": line.number,
+                "text": line.text,
+                "match": line.is_match,
+                "column": line.column,
+                "chars": line.chars,
+            }
+            for line in file.lines
+        ],
+    }
+
+
+def _list_entry(entry: ListEntry) -> dict[str, Fact]:
+    found: dict[str, Fact] = {
+        "path": quote(entry.path),
+        "kind": entry.kind.value,
+        "size_bytes": entry.size,
+        "modified": timestamp(entry.mtime_ns),
+    }
+    if entry.target is not None:
+        found["target"] = quote(entry.target)
+    return found

@@ -1,0 +1,173 @@
+"""Arguments of a tool: from one struct both the JSON schema and the parser.
+
+A struct of `msgspec` fields is the only place where a tool's parameters stand.
+Unknown, missing and wrong arguments are told apart here, each by its name, so
+that nothing outside the schema reaches an engine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, TypeVar
+
+import msgspec
+
+from readroom.errors import BadValue, MissingArgument, UnknownArgument, WrongType
+from readroom.model import Fact
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+_SHOWN_CHARS = 80
+"""A wrong value is quoted in the refusal up to here; a model knows what it sent."""
+
+_JSON_NAMES = {
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "text",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+
+
+@cache
+def properties(arguments: type[msgspec.Struct]) -> dict[str, dict[str, Any]]:
+    """JSON Schema of each field by its name, without `null` and without titles.
+
+    An optional argument is left out, not sent as null: saying so in a schema costs
+    tokens in every conversation.  Null is accepted all the same.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for field in msgspec.structs.fields(arguments):
+        schema = msgspec.json.schema(field.type)
+        branches = schema.get("anyOf")
+        if branches is not None:
+            branches = [branch for branch in branches if branch != {"type": "null"}]
+            schema = branches[0] if len(branches) == 1 else {"anyOf": branches}
+        found[field.encode_name] = schema
+    return found
+
+
+@cache
+def schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
+    """The JSON Schema of a tool's input, as `tools/list` shows it."""
+    required = [f.encode_name for f in msgspec.structs.fields(arguments) if f.required]
+    return {
+        "type": "object",
+        "properties": properties(arguments),
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def parse(arguments: type[S], tool: str, given: object) -> S:
+    """The struct for what a caller sent.
+
+    Raises:
+        WrongType: Not an object, or a value of another type.
+        UnknownArgument: A name the tool does not take.
+        MissingArgument: A required name is absent or null.
+        BadValue: The right type, outside the allowed values.
+    """
+    if not isinstance(given, Mapping):
+        raise WrongType(tool, "arguments", "an object", _kind(given))
+    fields = {field.encode_name: field for field in msgspec.structs.fields(arguments)}
+    for name in given:
+        if name not in fields:
+            raise UnknownArgument(tool, str(name), _near(str(name), fields), list(fields))
+    values: dict[str, object] = {}
+    for name, field in fields.items():
+        value = given.get(name)
+        if value is None:
+            if field.required:
+                raise MissingArgument(tool, name)
+            continue
+        values[field.name] = _convert(arguments, tool, name, field.type, value)
+    return arguments(**values)
+
+
+def _convert(arguments: type[msgspec.Struct], tool: str, name: str, wanted: object, value: object) -> object:
+    try:
+        # Not strict: models send "10" for 10 and "true" for true.
+        found: object = msgspec.convert(value, type=wanted, strict=False)
+        if not _encodable(found):
+            raise BadValue(
+                name,
+                ascii(value)[:_SHOWN_CHARS],
+                "holds half of a surrogate pair",
+                f"Send {name!r} as valid Unicode; odd bytes of a name are written as in listings.",
+            )
+        return found
+    except msgspec.ValidationError:
+        expected = _expected(properties(arguments)[name])
+        if _same_type(properties(arguments)[name], value):
+            raise BadValue(name, _shown(value), "is not allowed", f"{name!r} must be {expected}.") from None
+        raise WrongType(tool, name, expected, _kind(value)) from None
+
+
+def _encodable(value: object) -> bool:
+    """Whether every text in it can be sent on; a lone surrogate breaks JSON and UTF-8 alike."""
+    if isinstance(value, str):
+        return value.isascii() or not _SURROGATE.search(value)
+    return all(map(_encodable, value)) if isinstance(value, list) else True
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _expected(schema: Mapping[str, Any]) -> str:
+    if "anyOf" in schema:
+        return " or ".join(_expected(branch) for branch in schema["anyOf"])
+    if "enum" in schema:
+        return "one of " + ", ".join(repr(value) for value in schema["enum"])
+    words = _JSON_NAMES[schema["type"]]
+    if schema["type"] == "array":
+        words += f" of {_expected(schema['items'])}"
+    bounds = [f"{sign} {schema[key]}" for key, sign in _BOUNDS if key in schema]
+    return f"{words} {' and '.join(bounds)}" if bounds else words
+
+
+_BOUNDS = (
+    ("minimum", ">="),
+    ("exclusiveMinimum", ">"),
+    ("maximum", "<="),
+    ("exclusiveMaximum", "<"),
+)
+
+
+def _same_type(schema: Mapping[str, Any], value: object) -> bool:
+    if "anyOf" in schema:
+        return any(_same_type(branch, value) for branch in schema["anyOf"])
+    kind = "string" if "enum" in schema else schema["type"]
+    return kind == _json_type(value) or (kind == "number" and _json_type(value) == "integer")
+
+
+def _json_type(value: object) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    for kind, name in ((int, "integer"), (float, "number"), (str, "string"), (Mapping, "object")):
+        if isinstance(value, kind):
+            return name
+    return "null" if value is None else "array"
+
+
+def _kind(value: object) -> str:
+    name = _JSON_NAMES[_json_type(value)]
+    return f"{name} ({_shown(value)!r})" if isinstance(value, (str, int, float)) else name
+
+
+def _shown(value: object) -> Fact:
+    if isinstance(value, (int, float)):
+        return value
+    text = str(value)
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+
+
+def _near(name: str, known: Mapping[str, object]) -> str | None:
+    from difflib import get_close_matches  # on the error path only
+
+    close = get_close_matches(name.lower(), list(known), n=1, cutoff=0.6)
+    return close[0] if close else None

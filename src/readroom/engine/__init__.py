@@ -1,0 +1,1 @@
+"""One verb, one module, one public function."""

@@ -1,0 +1,1 @@
+"""Ways in: transport only."""

@@ -1,0 +1,1 @@
+"""What may be read, and the guard that applies it."""

@@ -1,0 +1,1 @@
+"""Patterns, previews and scans, without files."""

@@ -1,0 +1,1 @@
+"""What lives as long as a conversation."""

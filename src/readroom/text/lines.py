@@ -1,0 +1,295 @@
+"""Lines of a file of any size: one pass that counts and hashes, then any line by number.
+
+A line ends at LF; one CR before it belongs to the line end; nothing else ends a
+line (as in grep and git), and a final newline adds no line.  The index keeps the
+number of newlines before the end of every block, 8 bytes per 256 KiB: finding
+line N then reads one block.  Reading and counting run beside hashing on another
+thread; hashlib and pread release the interpreter lock, so counting costs nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from array import array
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+
+import stringzilla
+
+from readroom.deadline import Deadline
+from readroom.limits import BLOCK_BYTES
+from readroom.model import Bytes, Newline
+from readroom.text.encodings import Encoding, chars, decode, prefix
+
+_CHUNK_BYTES = 4 * BLOCK_BYTES
+"""Handed from the reading to the hashing thread at once: 1 MiB makes the hand-over vanish beside the hash."""
+
+_CHUNKS = 3
+"""Buffers in flight: one being read, one being hashed, one between."""
+
+_SCAN_BYTES = 512
+"""Below this, finding one newline after another is faster than counting halves."""
+
+
+class Shrunk(Exception):
+    """The file ended before the size it had when it was opened; it is being changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Where characters of one very long line lie: `chars[i]` characters stand before byte `starts[i]`."""
+
+    starts: array[int]
+    chars: array[int]
+
+
+@dataclass(frozen=True, slots=True)
+class LineIndex:
+    """What one pass over a file yielded.
+
+    `newlines[i]` counts the newlines before the end of block i.  `columns` is
+    filled as very long lines are looked into, by the byte their text starts at.
+    """
+
+    encoding: Encoding
+    size: int
+    sha256: str
+    newline: Newline
+    total_lines: int
+    newlines: array[int]
+    columns: dict[int, Columns] = field(default_factory=dict)
+
+    @property
+    def memory_bytes(self) -> int:
+        """About what it occupies."""
+        return 512 + 8 * len(self.newlines) + sum(16 * len(c.chars) for c in self.columns.values())
+
+    def line_start(self, data: Bytes, line: int) -> int:
+        """Byte offset of the first byte of `line` (1 to total_lines), after a byte order mark."""
+        before = line - 1
+        if before == 0:
+            return len(self.encoding.bom)
+        block = bisect_left(self.newlines, before)
+        left = before - (self.newlines[block - 1] if block else 0)
+        found = nth_newline(_exactly(data, block * BLOCK_BYTES, self._block_size(block)), left, self.encoding)
+        return block * BLOCK_BYTES + found + self.encoding.unit
+
+    def line_end(self, data: Bytes, start: int) -> tuple[int, int]:
+        """For a line starting at byte `start`: the end of its text, and the start of the next line.
+
+        Blocks without a newline are skipped by the index, not read.
+        """
+        block = start // BLOCK_BYTES
+        here = _exactly(data, start, self._block_end(block) - start)
+        found = nth_newline(here, 1, self.encoding)
+        if found >= 0:
+            return self._without_cr(data, start, start + found)
+        following = bisect_left(self.newlines, self.newlines[block] + 1)
+        if following == len(self.newlines):
+            return self.size, self.size
+        here = _exactly(data, following * BLOCK_BYTES, self._block_size(following))
+        return self._without_cr(data, start, following * BLOCK_BYTES + nth_newline(here, 1, self.encoding))
+
+    def _without_cr(self, data: Bytes, start: int, newline: int) -> tuple[int, int]:
+        unit = self.encoding.unit
+        end = newline
+        if newline - start >= unit and _exactly(data, newline - unit, unit) == self.encoding.carriage_return:
+            end -= unit
+        return end, newline + unit
+
+    def _block_end(self, block: int) -> int:
+        return min((block + 1) * BLOCK_BYTES, self.size)
+
+    def _block_size(self, block: int) -> int:
+        return self._block_end(block) - block * BLOCK_BYTES
+
+    def columns_of(self, data: Bytes, start: int, end: int, deadline: Deadline) -> Columns:
+        """Character positions of the line text at bytes `start` to `end`, one per block, kept."""
+        found = self.columns.get(start)
+        if found is None:
+            found = measure_columns(data, start, end, self.encoding, deadline)
+            self.columns[start] = found
+        return found
+
+
+def measure_columns(data: Bytes, start: int, end: int, encoding: Encoding, deadline: Deadline) -> Columns:
+    """One pass over a long line; the last entry is its end and its number of characters."""
+    starts, counts = array("Q", [start]), array("Q", [0])
+    at, total = start, 0
+    while at < end:
+        deadline.check()
+        piece = _exactly(data, at, min(BLOCK_BYTES, end - at))
+        # The last piece may end in the middle of a character when the file is broken there.
+        size = len(piece) if at + len(piece) == end else prefix(piece, encoding) or len(piece)
+        total += chars(piece[:size], encoding)
+        at += size
+        starts.append(at)
+        counts.append(total)
+    return Columns(starts, counts)
+
+
+def build_index(data: Bytes, encoding: Encoding, deadline: Deadline) -> LineIndex:
+    """Count and hash the whole file in one pass.
+
+    Raises:
+        Shrunk: The file is shorter than it was when it was opened.
+        TimedOut, Cancelled: From the deadline.
+    """
+    count = _Counter(encoding)
+    digest = hashlib.sha256()
+    free: SimpleQueue[memoryview] = SimpleQueue()
+    full: SimpleQueue[memoryview | None] = SimpleQueue()
+    for _ in range(_CHUNKS):
+        free.put(memoryview(bytearray(_CHUNK_BYTES)))
+
+    def consume() -> None:
+        while (chunk := full.get()) is not None:
+            digest.update(chunk)
+            free.put(chunk)
+
+    hasher = threading.Thread(target=consume, name="readroom-hash", daemon=True)
+    hasher.start()
+    try:
+        _read_chunks(data, count, free, full, deadline)
+    finally:
+        full.put(None)
+        hasher.join()
+    return LineIndex(
+        encoding=encoding,
+        size=data.size,
+        sha256=digest.hexdigest(),
+        newline=count.newline,
+        total_lines=count.total_lines,
+        newlines=count.cumulative,
+    )
+
+
+def _read_chunks(
+    data: Bytes,
+    count: _Counter,
+    free: SimpleQueue[memoryview],
+    full: SimpleQueue[memoryview | None],
+    deadline: Deadline,
+) -> None:
+    at, size = 0, data.size
+    while at < size:
+        deadline.check()
+        chunk = free.get()
+        if len(chunk) > size - at:
+            chunk = chunk[: size - at]
+        if data.read_into(at, chunk) < len(chunk):
+            raise Shrunk
+        full.put(chunk)
+        count.add(chunk)
+        at += len(chunk)
+        deadline.report(at, size, "bytes")
+
+
+def count_lines(data: Bytes, encoding: Encoding, deadline: Deadline) -> int:
+    """Lines of the whole file without its hash: the counting pass alone, on one thread."""
+    count = _Counter(encoding)
+    buffer = memoryview(bytearray(BLOCK_BYTES))
+    at, size = 0, data.size
+    while at < size:
+        deadline.check()
+        piece = buffer[: min(len(buffer), size - at)]
+        if data.read_into(at, piece) < len(piece):
+            raise Shrunk
+        count.add(piece)
+        at += len(piece)
+    return count.total_lines
+
+
+class _Counter:
+    """Newlines per block and the forms of line ends, from pieces of whole blocks."""
+
+    def __init__(self, encoding: Encoding) -> None:
+        self.cumulative: array[int] = array("Q")
+        self._encoding = encoding
+        self._lines = 0
+        self._crlf = 0
+        self._tail = b""
+        """The last code unit of the piece before: a CR LF may lie across a border."""
+        self._bytes = 0
+
+    def add(self, piece: memoryview) -> None:
+        for at in range(0, len(piece), BLOCK_BYTES):
+            block = piece[at : at + BLOCK_BYTES]
+            if self._encoding.unit == 1:
+                self._lines += stringzilla.count(block, "\n")
+                if stringzilla.find(block, "\r") >= 0 or self._tail == b"\r":
+                    self._crlf += stringzilla.count(block, "\r\n")
+                    self._crlf += self._tail == b"\r" and bytes(block[:1]) == b"\n"
+            else:
+                # Two- and four-byte units: a byte pattern could match across two characters.
+                text = decode(bytes(block), self._encoding)
+                self._lines += text.count("\n")
+                crossing = self._tail == self._encoding.carriage_return and text[:1] == "\n"
+                self._crlf += text.count("\r\n") + crossing
+            self._tail = bytes(block[-self._encoding.unit :])
+            self._bytes += len(block)
+            self.cumulative.append(self._lines)
+
+    @property
+    def total_lines(self) -> int:
+        empty = self._bytes <= len(self._encoding.bom)
+        return self._lines + (0 if empty or self._tail == self._encoding.newline else 1)
+
+    @property
+    def newline(self) -> Newline:
+        if self._lines == 0:
+            return "none"
+        return "crlf" if self._crlf == self._lines else "mixed" if self._crlf else "lf"
+
+
+def nth_newline(block: bytes, number: int, encoding: Encoding) -> int:
+    """Byte offset in `block` of its `number`-th newline (from 1), -1 when it has fewer.
+
+    The block starts at a border of code units.
+    """
+    if encoding.unit > 1:
+        return _nth_wide(block, number, encoding)
+    view = memoryview(block)
+    low, high = 0, len(block)
+    while high - low > _SCAN_BYTES:
+        middle = (low + high) // 2
+        inside = stringzilla.count(view[low:middle], "\n")
+        if inside >= number:
+            high = middle
+        else:
+            number -= inside
+            low = middle
+    at = low - 1
+    for _ in range(number):
+        at = block.find(b"\n", at + 1)
+        if at < 0:
+            return -1
+    return at
+
+
+def _nth_wide(block: bytes, number: int, encoding: Encoding) -> int:
+    at = -1
+    while number:
+        at = block.find(encoding.newline, at + 1)
+        if at < 0:
+            return -1
+        number -= at % encoding.unit == 0
+    return at
+
+
+def last_newline(block: bytes, encoding: Encoding) -> int:
+    """Byte offset of the last newline in `block`, -1 when it has none."""
+    at = len(block)
+    while True:
+        at = block.rfind(encoding.newline, 0, at + encoding.unit - 1)
+        if at < 0 or at % encoding.unit == 0:
+            return at
+
+
+def _exactly(data: Bytes, offset: int, size: int) -> bytes:
+    piece = data.read_at(offset, size)
+    if len(piece) < size:
+        raise Shrunk
+    return piece

@@ -1,0 +1,325 @@
+"""Choose what one reply shows of a text: lines, pieces of long lines, and where to go on.
+
+Two sources of lines share one selection: a small file decoded whole, and a large
+one read in chunks through its index.  The continuation is computed from what is
+really shown, after every cut.  Cuts fall between lines, or between characters of
+a line that is too long or alone too large for the reply.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from readroom.deadline import Deadline
+from readroom.model import Bytes, Cut, Newline
+from readroom.text.encodings import Encoding, prefix
+from readroom.text.lines import Columns, LineIndex, Shrunk, last_newline
+
+Decode = Callable[[bytes, Encoding], str]
+
+_CHUNK_BYTES = 64 * 1024
+"""Read at once for a page: twice a default reply."""
+
+_MARK_BYTES = len(" [+18446744073709551615 chars]")
+"""Kept free for the mark of a cut line."""
+
+
+@dataclass(frozen=True, slots=True)
+class LongLine:
+    """A line too long to be decoded whole: its first characters, and its bytes in the file."""
+
+    head: str
+    start: int
+    end: int
+
+
+Line = str | LongLine
+
+
+class Text(Protocol):
+    """A text by line numbers."""
+
+    @property
+    def total_lines(self) -> int:
+        """Of the whole text."""
+
+    @property
+    def newline(self) -> Newline:
+        """Over the whole text."""
+
+    def lines(self, first: int, last: int) -> Iterable[Line]:
+        """The lines `first` to `last`, both within the text."""
+
+    def length(self, line: LongLine) -> int:
+        """Characters of a long line."""
+
+    def piece(self, line: LongLine, column: int, most: int) -> str:
+        """At most `most` characters of a long line from `column`, fewer only at its end."""
+
+
+class WholeText:
+    """A small file, decoded whole."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.split("\n")
+        if not self._lines[-1]:
+            self._lines.pop()
+        self._ended = text.endswith("\n")
+        self.total_lines = len(self._lines)
+        self.newline: Newline = "lf" if "\n" in text else "none"
+        if "\r\n" in text:
+            crlf, ends = text.count("\r\n"), text.count("\n")
+            self.newline = "crlf" if crlf == ends else "mixed"
+            self._lines = without_cr(self._lines, self._ended)
+
+    def lines(self, first: int, last: int) -> Sequence[str]:
+        """The lines `first` to `last`."""
+        return self._lines[first - 1 : last]
+
+    def length(self, line: LongLine) -> int:
+        """Never asked: a small text has no long lines."""
+        raise AssertionError(line)
+
+    def piece(self, line: LongLine, column: int, most: int) -> str:
+        """Never asked: a small text has no long lines."""
+        raise AssertionError(line)
+
+
+class IndexedText:
+    """A file of any size, read in chunks around the lines that are asked for."""
+
+    def __init__(
+        self, data: Bytes, index: LineIndex, decoder: Decode, head_chars: int, deadline: Deadline
+    ) -> None:
+        """`head_chars` is how much of a long line is wanted when it is met among others."""
+        self._data = data
+        self._index = index
+        self._encoding = index.encoding
+        self._decode = decoder
+        self._head_chars = head_chars
+        self._deadline = deadline
+        self.total_lines = index.total_lines
+        self.newline: Newline = index.newline
+
+    def lines(self, first: int, last: int) -> Iterable[Line]:
+        """The lines `first` to `last`, reading on only as they are taken."""
+        if first > last:
+            return
+        at, number = self._index.line_start(self._data, first), first
+        while number <= last:
+            self._deadline.check()
+            chunk = self._read(at, min(_CHUNK_BYTES, self._index.size - at))
+            at_end = at + len(chunk) == self._index.size
+            cut = last_newline(chunk, self._encoding)
+            if cut < 0 and not at_end:
+                line, at = self._long_line(at, chunk)
+                yield line
+                number += 1
+                continue
+            size = len(chunk) if at_end else cut
+            found = self._decode(chunk[:size], self._encoding).split("\n")
+            if at_end and not found[-1]:
+                found.pop()  # nothing after the final newline
+                ended = True
+            else:
+                ended = not at_end
+            if self.newline in ("crlf", "mixed"):
+                found = without_cr(found, ended)
+            yield from found[: last + 1 - number]
+            number += len(found)
+            at += size + (0 if at_end else self._encoding.unit)
+
+    def _long_line(self, start: int, chunk: bytes) -> tuple[LongLine, int]:
+        end, following = self._index.line_end(self._data, start)
+        whole = chunk[: prefix(chunk, self._encoding) or len(chunk)]
+        head = self._decode(whole, self._encoding)[: self._head_chars]
+        return LongLine(head, start, end), following
+
+    def length(self, line: LongLine) -> int:
+        """Characters of a long line, from its columns, which one pass over it yields."""
+        return self._columns(line).chars[-1]
+
+    def piece(self, line: LongLine, column: int, most: int) -> str:
+        """At most `most` characters from `column`: the blocks before them are not read."""
+        columns = self._columns(line)
+        block = max(0, bisect_right(columns.chars, column - 1) - 1)
+        at, skip = columns.starts[block], column - 1 - columns.chars[block]
+        text, pending = "", b""
+        while len(text) < skip + most and at < line.end:
+            self._deadline.check()
+            piece = pending + self._read(at, min(_CHUNK_BYTES, line.end - at))
+            at += len(piece) - len(pending)
+            size = len(piece) if at == line.end else prefix(piece, self._encoding) or len(piece)
+            text += self._decode(piece[:size], self._encoding)
+            pending = piece[size:]
+        return text[skip : skip + most]
+
+    def _columns(self, line: LongLine) -> Columns:
+        return self._index.columns_of(self._data, line.start, line.end, self._deadline)
+
+    def _read(self, at: int, size: int) -> bytes:
+        piece = self._data.read_at(at, size)
+        if len(piece) < size:
+            raise Shrunk
+        return piece
+
+
+def without_cr(lines: list[str], last_is_ended: bool) -> list[str]:
+    """The lines without the CR that belongs to a line end; an unfinished last line keeps its own."""
+    last = lines[-1] if lines else ""
+    stripped = [line[:-1] if line.endswith("\r") else line for line in lines]
+    if lines and not last_is_ended:
+        stripped[-1] = last
+    return stripped
+
+
+Reason = Literal["limit", "reply_cap"]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is shown: `lines` from line `start`, of which `cuts` are partial.
+
+    `next_line` and `next_column` are where it goes on, None at the end of the text,
+    `reason` why it stopped there.
+    """
+
+    start: int
+    lines: Sequence[str]
+    cuts: dict[int, Cut] = field(default_factory=dict)
+    next_line: int | None = None
+    next_column: int = 1
+    reason: Reason = "limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """How much may be shown: bytes for numbered lines, characters of one line, the cost of a number."""
+
+    room: int
+    line_chars: int
+    numbered: Callable[[int], int]
+
+
+def forward(text: Text, first: int, last: int, frame: Frame) -> Page:
+    """The page that starts at line `first` and shows as much as fits, at most to line `last`.
+
+    At least one character is shown, so that following the continuation ends.
+    """
+    lines = text.lines(first, last)
+    if isinstance(lines, list) and _all_fit(lines, last, frame):
+        return _ended(text, first, lines, {})
+    shown: list[str] = []
+    cuts: dict[int, Cut] = {}
+    used = 0
+    for number, line in enumerate(lines, first):
+        piece, cut = _cut(text, line, frame.line_chars)
+        cost = _cost(piece, cut, number, frame)
+        if used + cost > frame.room:
+            if shown:
+                return Page(first, shown, cuts, number, reason="reply_cap")
+            piece, cut = _squeeze(text, line, piece, frame.room - frame.numbered(number))
+        shown.append(piece)
+        used += cost
+        if cut:
+            cuts[number] = cut
+    return _ended(text, first, shown, cuts)
+
+
+def backward(text: Text, first: int, last: int, frame: Frame) -> Page:
+    """The page that ends at line `last`: of the lines from `first`, the last that fit."""
+    most = max(1, frame.room // frame.numbered(first))
+    first = max(first, last - most + 1)
+    lines = text.lines(first, last)
+    if isinstance(lines, list) and _all_fit(lines, last, frame):
+        return Page(first, lines)
+    pieces = [_cut(text, line, frame.line_chars) for line in lines]
+    used, start = 0, last + 1
+    while start > first:
+        piece, cut = pieces[start - 1 - first]
+        used += _cost(piece, cut, start - 1, frame)
+        if used > frame.room:
+            break
+        start -= 1
+    if start > last:
+        # Not even the last line fits: its beginning is shown.
+        return forward(text, last, last, frame)
+    kept = pieces[start - first :]
+    cuts = {number: cut for number, (_, cut) in enumerate(kept, start) if cut}
+    return Page(start, [piece for piece, _ in kept], cuts)
+
+
+def along(text: Text, line: int, column: int, frame: Frame) -> tuple[Page, int]:
+    """The page that shows line `line` from `column` as far as fits, and the line's length.
+
+    The length is 0 columns for an empty line; a `column` past it shows nothing.
+    """
+    found = next(iter(text.lines(line, line)))
+    total = len(found) if isinstance(found, str) else text.length(found)
+    room = frame.room - frame.numbered(line)
+    piece = _within(_piece(text, found, column, room), room)
+    end = column + len(piece) - 1
+    cut = Cut(column, end, total)
+    if end < total:
+        return Page(line, [piece], {line: cut}, line, end + 1, "reply_cap"), total
+    return Page(line, [piece], {line: cut}), total
+
+
+def _all_fit(lines: list[str], last: int, frame: Frame) -> bool:
+    """Whether lines of a small file can be shown as they are: the common case, without a loop."""
+    if not lines:
+        return True
+    if max(map(len, lines)) > frame.line_chars:
+        return False
+    return byte_size("".join(lines)) + len(lines) * frame.numbered(last) <= frame.room
+
+
+def _ended(text: Text, first: int, shown: Sequence[str], cuts: dict[int, Cut]) -> Page:
+    following = first + len(shown)
+    return Page(first, shown, cuts, following if following <= text.total_lines else None)
+
+
+def _cut(text: Text, line: Line, line_chars: int) -> tuple[str, Cut | None]:
+    if isinstance(line, str):
+        if len(line) <= line_chars:
+            return line, None
+        return line[:line_chars], Cut(1, line_chars, len(line))
+    head = line.head[:line_chars]
+    return head, Cut(1, len(head), text.length(line))
+
+
+def _squeeze(text: Text, line: Line, piece: str, room: int) -> tuple[str, Cut]:
+    """The beginning of a line that is alone too large for the reply."""
+    total = len(line) if isinstance(line, str) else text.length(line)
+    piece = _within(piece, room - _MARK_BYTES)
+    return piece, Cut(1, len(piece), total)
+
+
+def _piece(text: Text, line: Line, column: int, most: int) -> str:
+    if isinstance(line, str):
+        return line[column - 1 : column - 1 + most]
+    return text.piece(line, column, most)
+
+
+def _within(text: str, room: int) -> str:
+    """The longest beginning of `text` of at most `room` bytes, at least one character."""
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) <= room:
+        return text
+    # Continuation bytes are dropped from the end: the cut falls between characters.
+    end = max(room, 0)
+    while end and data[end] & 0xC0 == 0x80:
+        end -= 1
+    return data[:end].decode("utf-8", "surrogatepass") or text[:1]
+
+
+def _cost(piece: str, cut: Cut | None, number: int, frame: Frame) -> int:
+    return byte_size(piece) + frame.numbered(number) + (_MARK_BYTES if cut else 0)
+
+
+def byte_size(text: str) -> int:
+    """UTF-8 bytes of a text; a lone surrogate counts three, as the mark shown in its place does."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,157 @@
+"""The one junction: (workspace, contract, tool, arguments) -> reply.
+
+Every face and every library method comes through `Workspace.call` or its
+raising twin, so that the same call gives the same reply everywhere.  Failures
+are caught here, once, and worded by the contract.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from os import PathLike
+from types import TracebackType
+from typing import Self, assert_never
+
+from readroom import config
+from readroom.contracts.base import Contract
+from readroom.contracts.registry import contract
+from readroom.deadline import Deadline
+from readroom.errors import Internal, ReadroomError
+from readroom.limits import MIN_REPLY_BYTES
+from readroom.model import (
+    Cap,
+    Fact,
+    GrepRequest,
+    ListRequest,
+    ReadRequest,
+    Reply,
+    Request,
+    Result,
+)
+from readroom.session.indexes import IndexCache
+from readroom.stores.base import Store
+
+_LOG = logging.getLogger("readroom")
+
+
+class Workspace:
+    """A folder (or another store) with its policy, limits and session.
+
+    Safe to share between threads.  Use as a context manager or call `close`.
+    """
+
+    def __init__(self, root: str | PathLike[str] | Store, *, settings: config.Settings | None = None) -> None:
+        """Open a workspace.
+
+        Args:
+            root: A local folder, or a store.
+            settings: Policy and limits from `config.load`; without it those of the root.
+
+        Raises:
+            NotFound, NotAFolder: There is no such folder.
+            BadConfig: Its `readroom.toml` or `.readroomignore` cannot be used.
+        """
+        self._store = config.open_store(root)
+        self.settings = settings or config.load(self._store)
+        self.guard = config.guard(self._store, self.settings)
+        self.limits = self.settings.limits
+        self._indexes = IndexCache()
+
+    def read(self, path: str, **options: Fact) -> Reply:
+        """Read a window of a file; options are those of `read_file`. Raises ReadroomError."""
+        return self.perform("read_file", {"path": path, **options})
+
+    def grep(self, pattern: str, **options: Fact) -> Reply:
+        """Search file contents; options are those of `grep_files`. Raises ReadroomError."""
+        return self.perform("grep_files", {"pattern": pattern, **options})
+
+    def list(self, path: str = ".", **options: Fact) -> Reply:
+        """List a folder; options are those of `list_directory`. Raises ReadroomError."""
+        return self.perform("list_directory", {"path": path, **options})
+
+    def perform(
+        self,
+        tool: str,
+        arguments: Mapping[str, Fact],
+        *,
+        contract_name: str = "native",
+        deadline: Deadline | None = None,
+        reply_bytes: int | None = None,
+    ) -> Reply:
+        """The reply to one tool call.
+
+        Args:
+            tool: Name in the contract.
+            arguments: As a model sends them.
+            contract_name: Whose tools are meant.
+            deadline: Ends the work; its flag cancels it.
+            reply_bytes: What the caller's client passes on, when that is less than the contract's cap.
+
+        Raises:
+            ReadroomError: Any class of `readroom.errors`.
+        """
+        record = contract(contract_name)
+        request = record.parse(tool, arguments)
+        cap = self._cap(record, reply_bytes)
+        return record.render(self._result(request, cap, deadline or Deadline()), cap)
+
+    def call(
+        self,
+        tool: str,
+        arguments: object,
+        *,
+        contract_name: str = "native",
+        deadline: Deadline | None = None,
+        reply_bytes: int | None = None,
+    ) -> Reply:
+        """Like `perform`, but a failure is a reply too, in the contract's words: for models."""
+        record = contract(contract_name)
+        cap = self._cap(record, reply_bytes)
+        try:
+            request = record.parse(tool, arguments)
+            return record.render(self._result(request, cap, deadline or Deadline()), cap)
+        except ReadroomError as error:
+            return record.render_error(error, cap)
+        except Exception as error:
+            _LOG.exception("call of %s failed", tool)
+            return record.render_error(Internal(type(error).__name__), cap)
+
+    def close(self) -> None:
+        """Release the store."""
+        self.guard.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _cap(self, record: Contract, reply_bytes: int | None) -> Cap:
+        size = min(record.reply_bytes, self.limits.reply_bytes)
+        if reply_bytes is not None:
+            size = min(size, reply_bytes)
+        return Cap(max(size, MIN_REPLY_BYTES), record.measure)
+
+    def _result(self, request: Request, cap: Cap, deadline: Deadline) -> Result:
+        # A path is normalized once, so that every reply and hint shows one spelling.
+        request = replace(request, path=self.guard.parse(request.path))
+        match request:
+            case ReadRequest():
+                from readroom.engine.read import read
+
+                within = deadline.within(self.limits.read_timeout_s)
+                return read(self.guard, self._indexes, self.limits, cap, request, within)
+            case GrepRequest():
+                from readroom.engine.grep import grep
+
+                return grep(self.guard, self._indexes, self.limits, cap, request, deadline)
+            case ListRequest():
+                from readroom.engine.listing import list_folder
+
+                return list_folder(self.guard, self.limits, cap, request, deadline)
+            case _:
+                assert_never(request)
