@@ -23,11 +23,15 @@ from readroom.limits import BLOCK_BYTES
 from readroom.model import Bytes, Newline
 from readroom.text.encodings import Encoding, chars, decode, prefix
 
-_CHUNK_BYTES = 4 * BLOCK_BYTES
+_CHUNK_BLOCKS = 4
 """Handed from the reading to the hashing thread at once: 1 MiB makes the hand-over vanish beside the hash."""
 
 _CHUNKS = 3
 """Buffers in flight: one being read, one being hashed, one between."""
+
+_LINES_MEASURED = 64
+"""Very long lines whose columns are kept per file: a reply shows few, and all of a file of nothing else would
+grow without bound."""
 
 _SCAN_BYTES = 512
 """Below this, finding one newline after another is faster than counting halves."""
@@ -51,6 +55,7 @@ class LineIndex:
 
     `newlines[i]` counts the newlines before the end of block i.  `columns` is
     filled as very long lines are looked into, by the byte their text starts at.
+    `block_bytes` is a multiple of the code unit and of no meaning to callers.
     """
 
     encoding: Encoding
@@ -59,6 +64,7 @@ class LineIndex:
     newline: Newline
     total_lines: int
     newlines: array[int]
+    block_bytes: int = BLOCK_BYTES
     columns: dict[int, Columns] = field(default_factory=dict)
 
     @property
@@ -73,15 +79,16 @@ class LineIndex:
             return len(self.encoding.bom)
         block = bisect_left(self.newlines, before)
         left = before - (self.newlines[block - 1] if block else 0)
-        found = nth_newline(_exactly(data, block * BLOCK_BYTES, self._block_size(block)), left, self.encoding)
-        return block * BLOCK_BYTES + found + self.encoding.unit
+        start = block * self.block_bytes
+        found = nth_newline(_exactly(data, start, self._block_end(block) - start), left, self.encoding)
+        return start + found + self.encoding.unit
 
     def line_end(self, data: Bytes, start: int) -> tuple[int, int]:
         """For a line starting at byte `start`: the end of its text, and the start of the next line.
 
         Blocks without a newline are skipped by the index, not read.
         """
-        block = start // BLOCK_BYTES
+        block = start // self.block_bytes
         here = _exactly(data, start, self._block_end(block) - start)
         found = nth_newline(here, 1, self.encoding)
         if found >= 0:
@@ -89,8 +96,9 @@ class LineIndex:
         following = bisect_left(self.newlines, self.newlines[block] + 1)
         if following == len(self.newlines):
             return self.size, self.size
-        here = _exactly(data, following * BLOCK_BYTES, self._block_size(following))
-        return self._without_cr(data, start, following * BLOCK_BYTES + nth_newline(here, 1, self.encoding))
+        at = following * self.block_bytes
+        here = _exactly(data, at, self._block_end(following) - at)
+        return self._without_cr(data, start, at + nth_newline(here, 1, self.encoding))
 
     def _without_cr(self, data: Bytes, start: int, newline: int) -> tuple[int, int]:
         unit = self.encoding.unit
@@ -100,27 +108,29 @@ class LineIndex:
         return end, newline + unit
 
     def _block_end(self, block: int) -> int:
-        return min((block + 1) * BLOCK_BYTES, self.size)
-
-    def _block_size(self, block: int) -> int:
-        return self._block_end(block) - block * BLOCK_BYTES
+        return min((block + 1) * self.block_bytes, self.size)
 
     def columns_of(self, data: Bytes, start: int, end: int, deadline: Deadline) -> Columns:
         """Character positions of the line text at bytes `start` to `end`, one per block, kept."""
         found = self.columns.get(start)
         if found is None:
-            found = measure_columns(data, start, end, self.encoding, deadline)
+            found = measure_columns(data, start, end, self.encoding, deadline, self.block_bytes)
+            if len(self.columns) >= _LINES_MEASURED:
+                # One look at the keys, safe beside other threads, which may take the same one out.
+                self.columns.pop(list(self.columns)[0], None)  # noqa: RUF015
             self.columns[start] = found
         return found
 
 
-def measure_columns(data: Bytes, start: int, end: int, encoding: Encoding, deadline: Deadline) -> Columns:
+def measure_columns(
+    data: Bytes, start: int, end: int, encoding: Encoding, deadline: Deadline, block_bytes: int = BLOCK_BYTES
+) -> Columns:
     """One pass over a long line; the last entry is its end and its number of characters."""
     starts, counts = array("Q", [start]), array("Q", [0])
     at, total = start, 0
     while at < end:
         deadline.check()
-        piece = _exactly(data, at, min(BLOCK_BYTES, end - at))
+        piece = _exactly(data, at, min(block_bytes, end - at))
         # The last piece may end in the middle of a character when the file is broken there.
         size = len(piece) if at + len(piece) == end else prefix(piece, encoding) or len(piece)
         total += chars(piece[:size], encoding)
@@ -130,19 +140,21 @@ def measure_columns(data: Bytes, start: int, end: int, encoding: Encoding, deadl
     return Columns(starts, counts)
 
 
-def build_index(data: Bytes, encoding: Encoding, deadline: Deadline) -> LineIndex:
+def build_index(
+    data: Bytes, encoding: Encoding, deadline: Deadline, block_bytes: int = BLOCK_BYTES
+) -> LineIndex:
     """Count and hash the whole file in one pass.
 
     Raises:
         Shrunk: The file is shorter than it was when it was opened.
         TimedOut, Cancelled: From the deadline.
     """
-    count = _Counter(encoding)
+    count = _Counter(encoding, block_bytes)
     digest = hashlib.sha256()
     free: SimpleQueue[memoryview] = SimpleQueue()
     full: SimpleQueue[memoryview | None] = SimpleQueue()
     for _ in range(_CHUNKS):
-        free.put(memoryview(bytearray(_CHUNK_BYTES)))
+        free.put(memoryview(bytearray(_CHUNK_BLOCKS * block_bytes)))
 
     def consume() -> None:
         while (chunk := full.get()) is not None:
@@ -163,6 +175,7 @@ def build_index(data: Bytes, encoding: Encoding, deadline: Deadline) -> LineInde
         newline=count.newline,
         total_lines=count.total_lines,
         newlines=count.cumulative,
+        block_bytes=block_bytes,
     )
 
 
@@ -189,7 +202,7 @@ def _read_chunks(
 
 def count_lines(data: Bytes, encoding: Encoding, deadline: Deadline) -> int:
     """Lines of the whole file without its hash: the counting pass alone, on one thread."""
-    count = _Counter(encoding)
+    count = _Counter(encoding, BLOCK_BYTES)
     buffer = memoryview(bytearray(BLOCK_BYTES))
     at, size = 0, data.size
     while at < size:
@@ -205,18 +218,19 @@ def count_lines(data: Bytes, encoding: Encoding, deadline: Deadline) -> int:
 class _Counter:
     """Newlines per block and the forms of line ends, from pieces of whole blocks."""
 
-    def __init__(self, encoding: Encoding) -> None:
+    def __init__(self, encoding: Encoding, block_bytes: int) -> None:
         self.cumulative: array[int] = array("Q")
         self._encoding = encoding
+        self._block_bytes = block_bytes
         self._lines = 0
         self._crlf = 0
         self._tail = b""
-        """The last code unit of the piece before: a CR LF may lie across a border."""
+        """The last code unit (or what there is of it) of the piece before: a CR LF may lie across a border."""
         self._bytes = 0
 
     def add(self, piece: memoryview) -> None:
-        for at in range(0, len(piece), BLOCK_BYTES):
-            block = piece[at : at + BLOCK_BYTES]
+        for at in range(0, len(piece), self._block_bytes):
+            block = piece[at : at + self._block_bytes]
             if self._encoding.unit == 1:
                 self._lines += stringzilla.count(block, "\n")
                 if stringzilla.find(block, "\r") >= 0 or self._tail == b"\r":
@@ -228,7 +242,8 @@ class _Counter:
                 self._lines += text.count("\n")
                 crossing = self._tail == self._encoding.carriage_return and text[:1] == "\n"
                 self._crlf += text.count("\r\n") + crossing
-            self._tail = bytes(block[-self._encoding.unit :])
+            unit = self._encoding.unit
+            self._tail = bytes(block[-(len(block) % unit or unit) :])
             self._bytes += len(block)
             self.cumulative.append(self._lines)
 

@@ -23,6 +23,9 @@ Decode = Callable[[bytes, Encoding], str]
 _CHUNK_BYTES = 64 * 1024
 """Read at once for a page: twice a default reply."""
 
+_MAX_CHAR_BYTES = 4
+"""Of UTF-8, UTF-16, UTF-32 and GB 18030."""
+
 _MARK_BYTES = len(" [+18446744073709551615 chars]")
 """Kept free for the mark of a cut line."""
 
@@ -92,7 +95,13 @@ class IndexedText:
     """A file of any size, read in chunks around the lines that are asked for."""
 
     def __init__(
-        self, data: Bytes, index: LineIndex, decoder: Decode, head_chars: int, deadline: Deadline
+        self,
+        data: Bytes,
+        index: LineIndex,
+        decoder: Decode,
+        head_chars: int,
+        deadline: Deadline,
+        chunk_bytes: int = _CHUNK_BYTES,
     ) -> None:
         """`head_chars` is how much of a long line is wanted when it is met among others."""
         self._data = data
@@ -101,6 +110,8 @@ class IndexedText:
         self._decode = decoder
         self._head_chars = head_chars
         self._deadline = deadline
+        # A chunk without a line end must hold the wanted head, whatever its characters weigh.
+        self._chunk_bytes = max(chunk_bytes, _MAX_CHAR_BYTES * (head_chars + 1)) & -index.encoding.unit
         self.total_lines = index.total_lines
         self.newline: Newline = index.newline
 
@@ -111,7 +122,7 @@ class IndexedText:
         at, number = self._index.line_start(self._data, first), first
         while number <= last:
             self._deadline.check()
-            chunk = self._read(at, min(_CHUNK_BYTES, self._index.size - at))
+            chunk = self._read(at, min(self._chunk_bytes, self._index.size - at))
             at_end = at + len(chunk) == self._index.size
             cut = last_newline(chunk, self._encoding)
             if cut < 0 and not at_end:
@@ -150,7 +161,7 @@ class IndexedText:
         text, pending = "", b""
         while len(text) < skip + most and at < line.end:
             self._deadline.check()
-            piece = pending + self._read(at, min(_CHUNK_BYTES, line.end - at))
+            piece = pending + self._read(at, min(self._chunk_bytes, line.end - at))
             at += len(piece) - len(pending)
             size = len(piece) if at == line.end else prefix(piece, self._encoding) or len(piece)
             text += self._decode(piece[:size], self._encoding)
