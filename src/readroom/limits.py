@@ -43,6 +43,13 @@ NEAR_NAMES = 3
 MAX_PATH_BYTES = 4096
 """PATH_MAX of Linux and macOS including the final NUL is 4096 / 1024; longer paths name nothing."""
 
+MAX_PATH_DEPTH = 256
+"""Folders in one path. The component walk holds one descriptor for each; 256 leaves room under the usual
+limit of 1,024, and the deepest trees seen in the wild (nested node_modules) have about 100."""
+
+RULE_CACHE_FOLDERS = 20_000
+"""Folders whose verdict is remembered, about 5 MB; when full it starts again, microseconds a folder."""
+
 GREP_LIMIT = 100
 """Matches (content) or files (files, count) per reply. opencode, gemini-cli and pi: 100."""
 

@@ -1,1 +1,1 @@
-"""Where bytes live."""
+"""The ways to where bytes live, behind one seam."""

@@ -9,7 +9,7 @@ the root itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -81,7 +81,7 @@ class Folder(Protocol):
 class Store(Protocol):
     """A tree of files.
 
-    Every method may raise NotFound, OutsideRoot, NotAFile, NotAFolder,
+    Every method may raise NotFound, OutsideRoot, NotAFile, NotAFolder, BadPath,
     NoPermission or StoreFailed, and nothing else.
     """
 
@@ -93,6 +93,14 @@ class Store(Protocol):
     def folder(self) -> str | None:
         """The absolute path of a local root, for programs that walk it; None elsewhere."""
 
+    @property
+    def roots(self) -> Sequence[str]:
+        """The absolute names by which callers and links may mean the root."""
+
+    @property
+    def confinement(self) -> str:
+        """What keeps links from leading out: "kernel", "walk", or "none" where there is no outside."""
+
     def open(self, path: WorkPath) -> Source:
         """Open a regular file for reading, without ever blocking on a pipe or device."""
 
@@ -101,3 +109,6 @@ class Store(Protocol):
 
     def stat(self, path: WorkPath) -> tuple[WorkPath, Stat]:
         """The real name and the stat of whatever is there, links followed inside the root."""
+
+    def close(self) -> None:
+        """Release the root; a second call does nothing."""

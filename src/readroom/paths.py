@@ -1,0 +1,195 @@
+"""Names inside a workspace: parsed at the door, shown without surprises.
+
+A `WorkPath` is relative to the root, POSIX, without "..", "." or empty parts;
+the root itself is ".".  It says nothing about what is there: links are the
+store's business.  Names are text as `os.fsdecode` gives it; bytes that are no
+UTF-8 travel as surrogate escapes.
+
+Shown paths are quoted as git quotes them whenever they could be misread: line
+feeds, controls, bidirectional overrides, invisible characters, undecodable
+bytes.  `parse(quote(path)) == path` for every path.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import NewType
+
+from readroom.errors import BadPath, OutsideRoot
+from readroom.limits import MAX_PATH_BYTES, MAX_PATH_DEPTH
+
+WorkPath = NewType("WorkPath", str)
+
+ROOT = WorkPath(".")
+
+_ESCAPES = {
+    "\a": r"\a",
+    "\b": r"\b",
+    "\t": r"\t",
+    "\n": r"\n",
+    "\v": r"\v",
+    "\f": r"\f",
+    "\r": r"\r",
+    '"': r"\"",
+    "\\": r"\\",
+}
+_UNESCAPES = {escape[1]: char for char, escape in _ESCAPES.items()}
+
+_ESCAPE = re.compile(r"\\(?:([0-3][0-7]{2})|(.?))", re.DOTALL)
+
+# Printable by Unicode's categories, yet drawn as nothing: marks and letters that
+# can hide text in a name. `str.isprintable` knows all other invisible ones.
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+
+
+def parse(path: str, roots: Sequence[str] = ()) -> WorkPath:
+    """The normalized form of a path as a caller gives it.
+
+    Args:
+        path: Relative to the root, or absolute below one of `roots`, or either
+            of them in the quotes that `quote` puts around unusual names.
+        roots: Absolute names of the root.
+
+    Raises:
+        BadPath: No file can have that name.
+        OutsideRoot: It is absolute elsewhere, or ".." leads above the root.
+    """
+    if len(path) >= 2 and path[0] == path[-1] == '"':
+        path = _unquote(path)
+    text = _checked(path)
+    if text.startswith("/"):
+        return _below(text, roots)
+    return _join(_resolve(text, path))
+
+
+def quote(path: str) -> str:
+    """The path as replies show it; `parse` takes it back."""
+    plain = path.isprintable() and (path.isascii() or not _BLANK.search(path))
+    if plain and path[:1] not in ('"', " ") and path[-1:] != " ":
+        return path
+    return '"' + "".join(map(_quoted_char, path)) + '"'
+
+
+def join(folder: WorkPath, name: str) -> WorkPath:
+    """The path of a name in a folder."""
+    return WorkPath(name if folder == "." else f"{folder}/{name}")
+
+
+def parent(path: WorkPath) -> WorkPath:
+    """The folder that holds the path; of the root, the root."""
+    return WorkPath(path.rpartition("/")[0] or ".")
+
+
+def basename(path: WorkPath) -> str:
+    """The last part of the path."""
+    return path.rpartition("/")[2]
+
+
+def parts(path: WorkPath) -> list[str]:
+    """Its parts from the root down; none for the root itself."""
+    return [] if path == "." else path.split("/")
+
+
+def ancestors(path: WorkPath) -> list[WorkPath]:
+    """The folders above it, the topmost first, without the root."""
+    cuts = [at for at, char in enumerate(path) if char == "/"]
+    return [WorkPath(path[:at]) for at in cuts]
+
+
+def _checked(path: str) -> str:
+    if not path:
+        raise BadPath(path, "is empty")
+    if "\0" in path:
+        raise BadPath(path, "contains a NUL character")
+    if path.isascii():
+        size, text = len(path), path
+    else:
+        try:
+            data = os.fsencode(path)
+        except UnicodeEncodeError:
+            raise BadPath(quote(path), "contains half of a surrogate pair") from None
+        # One name, one spelling: escaped bytes that form a character become that character,
+        # or else a rule that names the character would not see them.
+        size, text = len(data), os.fsdecode(data)
+    if size >= MAX_PATH_BYTES:
+        raise BadPath(quote(path[:80]) + "...", f"is longer than {MAX_PATH_BYTES - 1} bytes")
+    return text
+
+
+def _resolve(text: str, asked: str) -> list[str]:
+    found: list[str] = []
+    for part in text.split("/"):
+        if part in ("", "."):
+            continue
+        if part != "..":
+            found.append(part)
+        elif found:
+            found.pop()
+        else:
+            raise OutsideRoot(quote(asked), "'..' leads above the root")
+    if len(found) > MAX_PATH_DEPTH:
+        raise BadPath(quote(asked[:80]) + "...", f"has more than {MAX_PATH_DEPTH} parts")
+    return found
+
+
+def _join(found: list[str]) -> WorkPath:
+    return WorkPath("/".join(found) or ".")
+
+
+def _below(text: str, roots: Sequence[str]) -> WorkPath:
+    found: list[str] = []
+    for part in text.split("/"):
+        if part == "..":
+            del found[-1:]
+        elif part not in ("", "."):
+            found.append(part)
+    for root in roots:
+        above = [part for part in root.split("/") if part]
+        if found[: len(above)] == above:
+            return _join(_resolve("/".join(found[len(above) :]), text))
+    raise OutsideRoot(quote(text), "an absolute path elsewhere")
+
+
+def _quoted_char(char: str) -> str:
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    if char.isprintable() and not _BLANK.match(char):
+        return char
+    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", _errors(char)))
+
+
+def _errors(char: str) -> str:
+    return "surrogateescape" if "\udc80" <= char <= "\udcff" else "surrogatepass"
+
+
+def _unquote(path: str) -> str:
+    inner = path[1:-1]
+    if "\\" not in inner and '"' not in inner:
+        return inner
+    data = bytearray()
+    at = 0
+    for match in _ESCAPE.finditer(inner):
+        data += _encoded(inner[at : match.start()], path)
+        octal, letter = match.groups()
+        if octal:
+            data.append(int(octal, 8))
+        elif letter in _UNESCAPES:
+            data += _UNESCAPES[letter].encode()
+        else:
+            raise BadPath(path, "has an escape in its quotes that git does not write")
+        at = match.end()
+    data += _encoded(inner[at:], path)
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _encoded(text: str, path: str) -> bytes:
+    if '"' in text:
+        raise BadPath(path, "has a double quote inside its quotes without a backslash")
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise BadPath(quote(path), "contains half of a surrogate pair") from None

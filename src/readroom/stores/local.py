@@ -1,0 +1,255 @@
+"""A local folder as a store, confined by the kernel or by a walk of our own.
+
+The root is held by one descriptor for the life of the store: what is opened is
+below that folder, wherever it is moved to and whatever takes its name.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from os import PathLike
+from types import TracebackType
+from typing import Literal, Self, TypeAlias, final
+
+from readroom.errors import BadPath, NotAFolder, NotFound, StoreFailed
+from readroom.model import Entry, EntryKind, Stat, Version
+from readroom.paths import WorkPath, join
+from readroom.stores import openat2
+from readroom.stores.confinement import Found, Root, Way, to_stat
+from readroom.stores.failures import translated
+from readroom.stores.kernel import KernelWay
+from readroom.stores.walk import WalkWay
+
+Confinement: TypeAlias = Literal["auto", "kernel", "walk"]
+
+
+@final
+class LocalSource:
+    """An open regular file. Reads are by position, so threads may share it."""
+
+    __slots__ = ("_fd", "_found", "real")
+
+    def __init__(self, found: Found) -> None:
+        """Takes over the descriptor."""
+        self._fd = found.fd
+        self._found = found.stat
+        self.real = found.real
+
+    @property
+    def size(self) -> int:
+        """Length in bytes at the moment of opening."""
+        return self._found.st_size
+
+    @property
+    def stat(self) -> Stat:
+        """What was known of it at the moment of opening."""
+        return to_stat(self._found)
+
+    @property
+    def version(self) -> Version:
+        """Identity of the state that was opened."""
+        return _version(self._found)
+
+    def current(self) -> Version:
+        """Identity of the state right now."""
+        try:
+            return _version(os.fstat(self._fd))
+        except OSError as error:
+            raise translated(error, self.real) from None
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes from `offset`; shorter only at the end."""
+        try:
+            data = os.pread(self._fd, size, offset)
+            if len(data) == size or not data:
+                return data
+            found = [data]
+            done = len(data)
+            while done < size and (data := os.pread(self._fd, size - done, offset + done)):
+                found.append(data)
+                done += len(data)
+        except OSError as error:
+            raise translated(error, self.real) from None
+        return b"".join(found)
+
+    def read_into(self, offset: int, buffer: memoryview) -> int:
+        """Fill `buffer` from `offset`; the number of bytes, smaller only at the end."""
+        done, size = 0, len(buffer)
+        try:
+            while done < size:
+                count = os.preadv(self._fd, [buffer[done:]], offset + done)
+                if count == 0:
+                    break
+                done += count
+        except OSError as error:
+            raise translated(error, self.real) from None
+        return done
+
+    def fileno(self) -> int:
+        """The descriptor; whoever gives it to a child process positions it first."""
+        return self._fd
+
+    def close(self) -> None:
+        """Release it; a second call does nothing."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+@final
+class LocalFolder:
+    """An open folder."""
+
+    __slots__ = ("_fd", "real")
+
+    def __init__(self, found: Found) -> None:
+        """Takes over the descriptor."""
+        self._fd = found.fd
+        self.real = found.real
+
+    def entries(self) -> Iterator[Entry]:
+        """The names in it, in no order; what kind they are comes with the names, without a stat of each."""
+        try:
+            with os.scandir(self._fd) as names:
+                for name in names:
+                    yield Entry(name.name, _entry_kind(name))
+        except OSError as error:
+            raise translated(error, self.real) from None
+
+    def stat(self, name: str) -> Stat:
+        """Of one name in it, links not followed."""
+        path = self._path(name)
+        try:
+            return to_stat(os.stat(name, dir_fd=self._fd, follow_symlinks=False))
+        except OSError as error:
+            raise translated(error, path) from None
+
+    def target(self, name: str) -> str | None:
+        """Where a link in it points, as stored; None when it is no link."""
+        path = self._path(name)
+        try:
+            return os.readlink(name, dir_fd=self._fd)
+        except OSError as error:
+            if error.errno == errno.EINVAL:
+                return None
+            raise translated(error, path) from None
+
+    def close(self) -> None:
+        """Release it; a second call does nothing."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _path(self, name: str) -> WorkPath:
+        # One name only: anything with a slash would be looked up outside the folder.
+        if "/" in name or name in ("", ".", "..") or "\0" in name:
+            raise BadPath(name, "is no name of a folder's entry")
+        return join(self.real, name)
+
+
+@final
+class LocalStore:
+    """A folder of this machine. Safe to share between threads; close it when done."""
+
+    def __init__(self, root: str | PathLike[str], confinement: Confinement = "auto") -> None:
+        """Open a root.
+
+        Args:
+            root: The folder. A link to one is followed once, now.
+            confinement: "kernel" or "walk"; "auto" takes the kernel's where it works.
+
+        Raises:
+            NotFound, NotAFolder, NoPermission: There is no such folder, or it may not be read.
+            StoreFailed: "kernel" was asked for and this system has no such thing.
+        """
+        given = os.path.abspath(os.fspath(root))
+        self.name = os.path.realpath(given)
+        self.folder = self.name
+        self.roots = (given,) if given == self.name else (given, self.name)
+        held = Root(_open_root(given))
+        walk = WalkWay(held, self.roots)
+        if confinement == "auto":
+            confinement = "kernel" if openat2.available(held.fd) else "walk"
+        elif confinement == "kernel" and not openat2.available(held.fd):
+            raise StoreFailed(given, "this system has no openat2")
+        self.confinement = confinement
+        self._way: Way = KernelWay(held, walk) if confinement == "kernel" else walk
+
+    def open(self, path: WorkPath) -> LocalSource:
+        """Open a regular file for reading, without ever blocking on a pipe or device."""
+        try:
+            return LocalSource(self._way.file(path))
+        except OSError as error:
+            raise translated(error, path) from None
+
+    def open_folder(self, path: WorkPath) -> LocalFolder:
+        """Open a folder."""
+        try:
+            return LocalFolder(self._way.folder(path))
+        except OSError as error:
+            raise translated(error, path) from None
+
+    def stat(self, path: WorkPath) -> tuple[WorkPath, Stat]:
+        """The real name and the stat of whatever is there, links followed inside the root."""
+        try:
+            real, found = self._way.stat(path)
+        except OSError as error:
+            raise translated(error, path) from None
+        return real, to_stat(found)
+
+    def close(self) -> None:
+        """Release the root, when calls that are still running are done with it."""
+        self._way = _Closed()
+
+
+class _Closed:
+    """The way into a store that was closed: none."""
+
+    def file(self, path: WorkPath) -> Found:
+        raise StoreFailed(path, "the workspace was closed")
+
+    folder = file
+
+    def stat(self, path: WorkPath) -> tuple[WorkPath, os.stat_result]:
+        raise StoreFailed(path, "the workspace was closed")
+
+
+def _open_root(given: str) -> int:
+    try:
+        return os.open(given, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except NotADirectoryError:
+        what = "file" if os.path.lexists(given) else ""
+        error = NotAFolder(given, what) if what else NotFound(given)
+        raise error from None
+    except OSError as error:
+        raise translated(error, WorkPath(given)) from None
+
+
+def _version(found: os.stat_result) -> Version:
+    return Version(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+def _entry_kind(entry: os.DirEntry[str]) -> EntryKind:
+    if entry.is_symlink():
+        return EntryKind.LINK
+    if entry.is_file(follow_symlinks=False):
+        return EntryKind.FILE
+    return EntryKind.FOLDER if entry.is_dir(follow_symlinks=False) else EntryKind.OTHER
