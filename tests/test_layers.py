@@ -19,6 +19,9 @@ LAYERS = {
     "readroom.model": 0,
     "readroom.errors": 0,
     "readroom.limits": 0,
+    "readroom.notes": 0,
+    "readroom.changes": 0,
+    "readroom.change_errors": 0,
     "readroom.deadline": 0,
     # 1 pure
     "readroom.paths": 1,

@@ -20,7 +20,9 @@ them once; a contract words them for its callers.
     ├── RefusedError               policy says no
     │   ├── Denied
     │   ├── OutsideRoot
-    │   └── HardLinked
+    │   ├── HardLinked
+    │   ├── Protected              (change_errors)
+    │   └── SymbolicLink           (change_errors)
     ├── AbsentError                there is nothing at that name
     │   └── NotFound
     └── FailedError                it is there and allowed, and cannot be served
@@ -35,7 +37,20 @@ them once; a contract words them for its callers.
         ├── Cancelled
         ├── MissingProgram
         ├── StoreFailed
-        └── Internal
+        ├── Internal
+        ├── ConflictError          the file is not what the call takes it for (this and below: change_errors)
+        │   ├── Stale
+        │   ├── Exists
+        │   ├── Vanished
+        │   ├── NoMatch
+        │   ├── ManyMatches
+        │   └── Overlap
+        ├── Unencodable
+        ├── BrokenPlace
+        ├── TooLarge
+        ├── ReadOnlyFile
+        ├── ReadOnlyPlace
+        └── NoSpace
 """
 
 from __future__ import annotations
@@ -54,6 +69,7 @@ class ReadroomError(Exception):
         advice: What to do about it, one or two sentences.
         facts: Values a program can act on, JSON-ready.
         next: The request that works instead, when there is one.
+        detail: Lines to show below the sentences, such as a diff; empty without.
     """
 
     code: ClassVar[str] = "error"
@@ -65,12 +81,14 @@ class ReadroomError(Exception):
         *,
         facts: dict[str, Fact] | None = None,
         next_request: Request | None = None,
+        detail: str = "",
     ) -> None:
         super().__init__(message)
         self.message = message
         self.advice = advice
         self.facts: dict[str, Fact] = facts or {}
         self.next = next_request
+        self.detail = detail
 
     def __str__(self) -> str:
         return f"{self.message}. {self.advice}"

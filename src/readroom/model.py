@@ -13,6 +13,10 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Literal, Protocol, TypeAlias
 
+# Values like the others here; `changes`, which this module builds on, needs them too.
+from readroom.notes import Newline as Newline
+from readroom.notes import Warn as Warn
+
 Fact: TypeAlias = "str | int | float | bool | Sequence[Fact] | Mapping[str, Fact] | None"
 """A JSON value; facts are what a program may rely on."""
 
@@ -87,7 +91,6 @@ class Kind(StrEnum):
     BINARY = "binary"
 
 
-Newline: TypeAlias = Literal["lf", "crlf", "mixed", "none"]
 ReadMode: TypeAlias = Literal["offset", "tail"]
 GrepOutput: TypeAlias = Literal["content", "files", "count"]
 GrepSort: TypeAlias = Literal["path", "relevance", "mtime"]
@@ -163,16 +166,6 @@ class Omission:
     reason: str
     line: int | None = None
     request: Request | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Warn:
-    """Something about the content that the reader should know; the text itself is never altered."""
-
-    code: str
-    detail: str
-    line: int | None = None
-    column: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,286 @@
+"""The failures of edits and writes; their place in the tree is drawn in `errors`.
+
+Whatever is raised here, the file is as it was before the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from readroom.errors import FailedError, ReadroomError, RefusedError
+from readroom.model import ListRequest, ReadRequest, Request
+
+
+class ConflictError(FailedError):
+    """The file is not what the call takes it for."""
+
+    code = "conflict"
+
+
+class Stale(ConflictError):
+    """The file has changed since the state that the call names."""
+
+    code = "stale"
+
+    def __init__(
+        self,
+        path: str,
+        expected: str,
+        found: str,
+        *,
+        changed: str | None,
+        complete: bool = True,
+        next_request: Request | None = None,
+    ) -> None:
+        """Both hashes as "sha256:..."; `changed` is a unified diff from the expected state to this one.
+
+        `changed` is None when the expected state is not known any more; `complete`
+        says whether all of the differences are in it.
+        """
+        if changed is None:
+            advice = "Read it again, then send the call with the new hash."
+        elif complete:
+            advice = "What changed since is below; send the call with the new hash if it still fits."
+        else:
+            advice = "Part of what changed since is below; read the file again, then send the new hash."
+        super().__init__(
+            f"{path} is not in the expected state {expected}: it is now {found}",
+            advice,
+            facts={"path": path, "expected": expected, "found": found, "changed": changed},
+            next_request=next_request or ReadRequest(path),
+            detail=changed or "",
+        )
+
+
+class Exists(ConflictError, FileExistsError):
+    """A file that was to be created is already there."""
+
+    code = "exists"
+    __str__ = ReadroomError.__str__
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"{path} already exists",
+            "Read it first; to replace it, send its current hash as expected_hash.",
+            facts={"path": path},
+            next_request=ReadRequest(path),
+        )
+
+
+class Vanished(ConflictError):
+    """A file that was to be replaced is not there."""
+
+    code = "vanished"
+
+    def __init__(self, path: str, expected: str) -> None:
+        super().__init__(
+            f"{path} is not in the expected state {expected}: there is no such file",
+            'It was removed or renamed. Send expected_hash="absent" to create it.',
+            facts={"path": path, "expected": expected},
+            next_request=ListRequest(path.rpartition("/")[0] or "."),
+        )
+
+
+class NoMatch(ConflictError):
+    """The text to be replaced is not in the file."""
+
+    code = "no_match"
+
+    def __init__(
+        self,
+        path: str,
+        edit: str,
+        hint: str,
+        *,
+        place: str = "",
+        first: int | None = None,
+        last: int | None = None,
+        others: Sequence[int] = (),
+        next_request: Request | None = None,
+    ) -> None:
+        """`edit` names the edit in words, `place` shows the lines `first` to `last` that come closest."""
+        super().__init__(
+            f"{edit} is not in {path}{_others(others)}",
+            hint,
+            facts={
+                "path": path,
+                "edit": edit,
+                "hint": hint,
+                "first": first,
+                "last": last,
+                "others": list(others),
+            },
+            next_request=next_request or ReadRequest(path),
+            detail=place,
+        )
+
+
+class ManyMatches(ConflictError):
+    """The text to be replaced stands in the file more than once."""
+
+    code = "many_matches"
+
+    def __init__(
+        self,
+        path: str,
+        edit: str,
+        lines: Sequence[int],
+        count: int,
+        *,
+        exact: bool = True,
+        others: Sequence[int] = (),
+        next_request: Request | None = None,
+    ) -> None:
+        """`lines` are those of the first matches, `count` is how many there are, or more when not `exact`."""
+        shown = ", ".join(map(str, lines)) + (", ..." if count > len(lines) else "")
+        super().__init__(
+            f"{edit} is in {path} {'' if exact else 'more than '}{count} times, in the lines {shown}"
+            f"{_others(others)}",
+            "Make old_text longer so that it fits one place only, or set replace_all to change them all.",
+            facts={"path": path, "edit": edit, "lines": list(lines), "count": count, "others": list(others)},
+            next_request=next_request or ReadRequest(path),
+        )
+
+
+def _others(numbers: Sequence[int]) -> str:
+    if not numbers:
+        return ""
+    listed = ", ".join(map(str, numbers))
+    return f" (the same call also fails for edit{'s' if len(numbers) > 1 else ''} {listed})"
+
+
+class Overlap(ConflictError):
+    """Two edits of one call change the same place."""
+
+    code = "overlap"
+
+    def __init__(self, path: str, first: int, second: int, line: int) -> None:
+        """The edits by number, from 1, and the line where the second begins."""
+        super().__init__(
+            f"Edits {first} and {second} overlap in line {line} of {path}",
+            "Join them into one edit; all edits are matched against the text as it is before the call.",
+            facts={"path": path, "edits": [first, second], "line": line},
+            next_request=ReadRequest(path, offset=line, limit=_AROUND),
+        )
+
+
+_AROUND = 20
+"""Lines that a suggested read shows around a place."""
+
+
+class Unencodable(FailedError, UnicodeError):
+    """Text that the encoding of the file cannot hold."""
+
+    code = "unencodable"
+    __str__ = ReadroomError.__str__
+
+    def __init__(self, path: str, where: str, char: str, line: int, encoding: str, advice: str) -> None:
+        """`where` names the argument, `line` is the line in it, from 1."""
+        name = f"{char!r} (U+{ord(char):04X})"
+        super().__init__(
+            f"{path} is {encoding}, which cannot hold {name} in line {line} of {where}",
+            advice,
+            facts={"path": path, "where": where, "char": char, "line": line, "encoding": encoding},
+        )
+
+
+class BrokenPlace(FailedError):
+    """A change beside bytes that are no characters would join with them into other characters."""
+
+    code = "broken_place"
+
+    def __init__(self, path: str, line: int, encoding: str) -> None:
+        super().__init__(
+            f"Line {line} of {path} has bytes that are no valid {encoding}, which the new text would join",
+            "Choose old_text that keeps a character away from them, shown as \ufffd.",
+            facts={"path": path, "line": line, "encoding": encoding},
+            next_request=ReadRequest(path, offset=line, limit=1),
+        )
+
+
+class TooLarge(FailedError):
+    """More than one call may carry or change."""
+
+    code = "too_large"
+
+    def __init__(self, what: str, size: int, limit: int, unit: str, advice: str) -> None:
+        super().__init__(
+            f"{what}: {size:,} {unit}, more than the {limit:,} that one call may have",
+            advice,
+            facts={"size": size, "limit": limit, "unit": unit},
+        )
+
+
+class Protected(RefusedError):
+    """Policy lets the file be read, not changed."""
+
+    code = "protected"
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            f"{path} cannot be changed: {why}",
+            "Go on without changing it, or ask the user to do it.",
+            facts={"path": path, "why": why},
+        )
+
+
+class SymbolicLink(RefusedError):
+    """The name is a link, and policy does not let changes go through links."""
+
+    code = "symbolic_link"
+
+    def __init__(self, path: str, target: str | None) -> None:
+        """`target` is the file in the workspace that it leads to, None when it leads to none."""
+        known = target is not None
+        super().__init__(
+            f"{path} is a symbolic link{f' to {target}' if known else ' that leads to no file here'}",
+            f"Changes do not follow links; change {target} itself." if known else "Change another file.",
+            facts={"path": path, "target": target},
+            next_request=ReadRequest(target) if target is not None else ListRequest(_folder(path)),
+        )
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0] or "."
+
+
+class ReadOnlyFile(FailedError, PermissionError):
+    """The file's mode lets nobody, or not this process, write to it."""
+
+    code = "read_only_file"
+    __str__ = ReadroomError.__str__
+
+    def __init__(self, path: str, mode: int) -> None:
+        super().__init__(
+            f"{path} is write-protected (mode {mode:04o})",
+            "Ask the user to make it writable, or write to another file.",
+            facts={"path": path, "mode": f"{mode:04o}"},
+        )
+
+
+class ReadOnlyPlace(FailedError, OSError):
+    """The file system or store takes no changes."""
+
+    code = "read_only_place"
+    __str__ = ReadroomError.__str__
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"{path} is on a file system that is mounted read-only",
+            "Nothing can be changed there; ask the user for another place.",
+            facts={"path": path},
+        )
+
+
+class NoSpace(FailedError, OSError):
+    """The disk or the quota is full."""
+
+    code = "no_space"
+    __str__ = ReadroomError.__str__
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(
+            f"{path} was not changed: {problem}",
+            "Ask the user to free some space, then send the call again.",
+            facts={"path": path, "problem": problem},
+        )
