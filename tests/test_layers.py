@@ -23,13 +23,16 @@ LAYERS = {
     "readroom.changes": 0,
     "readroom.change_errors": 0,
     "readroom.deadline": 0,
+    "readroom.quoting": 0,
     # 1 pure
     "readroom.paths": 1,
     "readroom.text": 1,
     "readroom.formats": 1,
     "readroom.search": 1,
     "readroom.contracts": 1,
+    "readroom.policy.patterns": 1,
     "readroom.policy.rules": 1,
+    "readroom.policy.defaults": 1,
     # 2 stores
     "readroom.stores": 2,
     # 3 guard and session

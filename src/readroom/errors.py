@@ -58,7 +58,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from readroom.limits import SHOWN_PATH_CHARS
 from readroom.model import Fact, ListRequest, ReadRequest, Request
+from readroom.quoting import quote
 
 
 class ReadroomError(Exception):
@@ -256,10 +258,13 @@ class BadPath(UsageError):
     code = "bad_path"
 
     def __init__(self, path: str, problem: str) -> None:
+        shown = quote(path[:SHOWN_PATH_CHARS]) or '""'
+        if len(path) > SHOWN_PATH_CHARS:
+            shown += "..."
         super().__init__(
-            f"The path {path!r} {problem}",
+            f"The path {shown} {problem}",
             "Give a path relative to the workspace root; list_directory shows what is there.",
-            facts={"path": path, "problem": problem},
+            facts={"path": shown, "problem": problem},
         )
 
 
@@ -283,9 +288,9 @@ class Denied(RefusedError):
 
     def __init__(self, path: str, rule: str, source: str, reason: str) -> None:
         super().__init__(
-            f"Access to {path} is denied by the rule {rule!r} of {source} ({reason})",
+            f"Access to {quote(path)} is denied by the rule {rule!r} of {source} ({reason})",
             "Go on without this file, or ask the user to change the policy.",
-            facts={"path": path, "rule": rule, "source": source, "reason": reason},
+            facts={"path": quote(path), "rule": rule, "source": source, "reason": reason},
         )
 
 
@@ -296,9 +301,9 @@ class OutsideRoot(RefusedError):
 
     def __init__(self, path: str, how: str) -> None:
         super().__init__(
-            f"{path} is outside the workspace ({how})",
+            f"{quote(path)} is outside the workspace ({how})",
             "Only files under the workspace root can be used; give a path relative to it.",
-            facts={"path": path, "how": how},
+            facts={"path": quote(path), "how": how},
         )
 
 
@@ -309,9 +314,9 @@ class HardLinked(RefusedError):
 
     def __init__(self, path: str, links: int, how: str) -> None:
         super().__init__(
-            f"{path} has {links} names on this file system and {how}",
+            f"{quote(path)} has {links} names on this file system and {how}",
             "Ask the user for a copy of the file under a name that policy allows.",
-            facts={"path": path, "links": links, "how": how},
+            facts={"path": quote(path), "links": links, "how": how},
         )
 
 
@@ -322,13 +327,13 @@ class NotFound(AbsentError):
 
     def __init__(self, path: str, near: Sequence[str] = ()) -> None:
         if near:
-            advice = f"Did you mean {' or '.join(near)}?"
+            advice = f"Did you mean {' or '.join(map(quote, near))}?"
         else:
             advice = "Use list_directory or grep_files to find the right path."
         super().__init__(
-            f"There is no file or folder {path}",
+            f"There is no file or folder {quote(path)}",
             advice,
-            facts={"path": path, "near": list(near)},
+            facts={"path": quote(path), "near": [quote(name) for name in near]},
             next_request=ReadRequest(near[0]) if near else None,
         )
         self.path = path
@@ -344,9 +349,9 @@ class NotAFile(FailedError, IsADirectoryError):
         """`what` is folder, device, pipe or socket."""
         folder = what == "folder"
         super().__init__(
-            f"{path} is a {what}, not a file",
+            f"{quote(path)} is a {what}, not a file",
             "List it instead." if folder else "Only regular files can be read.",
-            facts={"path": path, "what": what},
+            facts={"path": quote(path), "what": what},
             next_request=ListRequest(path) if folder else None,
         )
 
@@ -359,9 +364,9 @@ class NotAFolder(FailedError, NotADirectoryError):
 
     def __init__(self, path: str, what: str) -> None:
         super().__init__(
-            f"{path} is a {what}, not a folder",
+            f"{quote(path)} is a {what}, not a folder",
             "Read it instead.",
-            facts={"path": path, "what": what},
+            facts={"path": quote(path), "what": what},
             next_request=ReadRequest(path),
         )
 
@@ -373,9 +378,9 @@ class Binary(FailedError):
 
     def __init__(self, path: str, media_type: str, size_bytes: int, advice: str) -> None:
         super().__init__(
-            f"{path} is binary ({media_type}, {size_bytes:,} bytes) and is not shown as text",
+            f"{quote(path)} is binary ({media_type}, {size_bytes:,} bytes) and is not shown as text",
             advice,
-            facts={"path": path, "media_type": media_type, "size_bytes": size_bytes},
+            facts={"path": quote(path), "media_type": media_type, "size_bytes": size_bytes},
         )
 
 
@@ -386,9 +391,14 @@ class BadImage(FailedError):
 
     def __init__(self, path: str, media_type: str, size_bytes: int, problem: str) -> None:
         super().__init__(
-            f"{path} is {media_type} ({size_bytes:,} bytes) that cannot be shown: {problem}",
+            f"{quote(path)} is {media_type} ({size_bytes:,} bytes) that cannot be shown: {problem}",
             "Use another copy of the image, or convert it to a smaller PNG or JPEG outside this tool.",
-            facts={"path": path, "media_type": media_type, "size_bytes": size_bytes, "problem": problem},
+            facts={
+                "path": quote(path),
+                "media_type": media_type,
+                "size_bytes": size_bytes,
+                "problem": problem,
+            },
         )
 
 
@@ -409,9 +419,9 @@ class BadEncoding(FailedError, UnicodeError):
         next_request: Request | None = None,
     ) -> None:
         super().__init__(
-            f"{path} cannot be read as {encoding}: {problem}",
+            f"{quote(path)} cannot be read as {encoding}: {problem}",
             advice,
-            facts={"path": path, "encoding": encoding, "problem": problem, "line": line},
+            facts={"path": quote(path), "encoding": encoding, "problem": problem, "line": line},
             next_request=next_request,
         )
 
@@ -424,9 +434,9 @@ class NoPermission(FailedError, PermissionError):
 
     def __init__(self, path: str) -> None:
         super().__init__(
-            f"The operating system does not let this process read {path}",
+            f"The operating system does not let this process read {quote(path)}",
             "Ask the user to change the file's permissions, or go on without it.",
-            facts={"path": path},
+            facts={"path": quote(path)},
         )
 
 
@@ -437,9 +447,9 @@ class Changed(FailedError):
 
     def __init__(self, path: str, *, next_request: Request | None = None) -> None:
         super().__init__(
-            f"{path} changed while it was being read, and again on the second try",
+            f"{quote(path)} changed while it was being read, and again on the second try",
             "Something is writing to it; read it again in a moment.",
-            facts={"path": path},
+            facts={"path": quote(path)},
             next_request=next_request,
         )
 
@@ -488,9 +498,9 @@ class StoreFailed(FailedError, OSError):
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(
-            f"{path} cannot be used: {problem}",
+            f"{quote(path)} cannot be used: {problem}",
             "Try again; if it stays, tell the user what the system said.",
-            facts={"path": path, "problem": problem},
+            facts={"path": quote(path), "problem": problem},
         )
 
 

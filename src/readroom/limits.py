@@ -47,6 +47,9 @@ MAX_PATH_DEPTH = 256
 """Folders in one path. The component walk holds one descriptor for each; 256 leaves room under the usual
 limit of 1,024, and the deepest trees seen in the wild (nested node_modules) have about 100."""
 
+SHOWN_PATH_CHARS = 200
+"""How much is shown of a path that no file can have; it may be a whole document sent by mistake."""
+
 RULE_CACHE_FOLDERS = 20_000
 """Folders whose verdict is remembered, about 5 MB; when full it starts again, microseconds a folder."""
 
@@ -89,6 +92,55 @@ IMAGE_MAX_PIXELS = 100_000_000
 
 LINK_HOPS = 40
 """Symbolic links followed in one path; the limit of the Linux kernel."""
+
+CHANGE_TEXT_BYTES = 16 * 1024 * 1024
+"""Text that one call may bring, all edits or the content together. A model writes a thousandth of it;
+two copies in memory stay below the 64 MB promised per call."""
+
+CHANGE_TIMEOUT_S = 120.0
+"""Time for one change: a file of 10 GB is matched, copied and flushed at 200 MB/s and more."""
+
+EDITS = 500
+"""Replacements in one call. Each is searched for in the whole file."""
+
+MATCHES = 100_000
+"""Places that replace_all may change in one call: 25 MB while it works."""
+
+MATCHES_COUNTED = 1000
+"""Places that are counted for a text that should stand in the file once; more are "more than"."""
+
+MATCHES_NAMED = 10
+"""Lines that the refusal of an ambiguous edit names."""
+
+GROWTH_BYTES = 256 * 1024 * 1024
+"""How much larger one call may make a file: replace_all can multiply a text by the number of places."""
+
+DIFF_CONTEXT = 3
+"""Unchanged lines around a change in a diff. diff -u, git: 3."""
+
+DIFF_HUNK_BYTES = 256 * 1024
+"""Longest stretch of a file that is compared line by line for one hunk; a longer one is stated, not shown."""
+
+DIFF_CELLS = 250_000
+"""Lines before times lines after up to which difflib is asked; above, what differs is one block. Its worst
+case, many equal lines, takes 0.1 s here."""
+
+DIFF_LINE_CHARS = 500
+"""A longer line of a diff is shown around what changed in it. As for previews of matches."""
+
+KEPT_TEXT_BYTES = 256 * 1024
+"""Largest file whose shown states are kept in memory, so that a refused edit can say what changed: nearly
+all source files."""
+
+KEPT_TEXTS_BYTES = 8 * 1024 * 1024
+"""All of those together in one workspace; the least recently used leave."""
+
+CLOSEST_BYTES = 4 * 1024 * 1024
+"""How much of a file is compared with a text that was not found: 0.1 s; a larger file is said to be
+compared in part."""
+
+CLOSEST_LINES = 12
+"""Lines of the closest place that the refusal shows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,7 @@ the root itself is ".".  It says nothing about what is there: links are the
 store's business.  Names are text as `os.fsdecode` gives it; bytes that are no
 UTF-8 travel as surrogate escapes.
 
-Shown paths are quoted as git quotes them whenever they could be misread: line
-feeds, controls, bidirectional overrides, invisible characters, undecodable
-bytes.  `parse(quote(path)) == path` for every path.
+Replies show them as `quote` does: `parse(quote(path)) == path` for every path.
 """
 
 from __future__ import annotations
@@ -19,31 +17,27 @@ from typing import NewType
 
 from readroom.errors import BadPath, OutsideRoot
 from readroom.limits import MAX_PATH_BYTES, MAX_PATH_DEPTH
+from readroom.quoting import ESCAPES, quote
 
 WorkPath = NewType("WorkPath", str)
 
 ROOT = WorkPath(".")
 
-_ESCAPES = {
-    "\a": r"\a",
-    "\b": r"\b",
-    "\t": r"\t",
-    "\n": r"\n",
-    "\v": r"\v",
-    "\f": r"\f",
-    "\r": r"\r",
-    '"': r"\"",
-    "\\": r"\\",
-}
-_UNESCAPES = {escape[1]: char for char, escape in _ESCAPES.items()}
+__all__ = [
+    "ROOT",
+    "WorkPath",
+    "ancestors",
+    "basename",
+    "join",
+    "parent",
+    "parse",
+    "parts",
+    "quote",
+]
+
+_UNESCAPES = {escape[1]: char for char, escape in ESCAPES.items()}
 
 _ESCAPE = re.compile(r"\\(?:([0-3][0-7]{2})|(.?))", re.DOTALL)
-
-# Printable by Unicode's categories, yet drawn as nothing: marks and letters that
-# can hide text in a name. `str.isprintable` knows all other invisible ones.
-_BLANK = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
 
 
 def parse(path: str, roots: Sequence[str] = ()) -> WorkPath:
@@ -64,14 +58,6 @@ def parse(path: str, roots: Sequence[str] = ()) -> WorkPath:
     if text.startswith("/"):
         return _below(text, roots)
     return _join(_resolve(text, path))
-
-
-def quote(path: str) -> str:
-    """The path as replies show it; `parse` takes it back."""
-    plain = path.isprintable() and (path.isascii() or not _BLANK.search(path))
-    if plain and path[:1] not in ('"', " ") and path[-1:] != " ":
-        return path
-    return '"' + "".join(map(_quoted_char, path)) + '"'
 
 
 def join(folder: WorkPath, name: str) -> WorkPath:
@@ -111,12 +97,12 @@ def _checked(path: str) -> str:
         try:
             data = os.fsencode(path)
         except UnicodeEncodeError:
-            raise BadPath(quote(path), "contains half of a surrogate pair") from None
+            raise BadPath(path, "contains half of a surrogate pair") from None
         # One name, one spelling: escaped bytes that form a character become that character,
         # or else a rule that names the character would not see them.
         size, text = len(data), os.fsdecode(data)
     if size >= MAX_PATH_BYTES:
-        raise BadPath(quote(path[:80]) + "...", f"is longer than {MAX_PATH_BYTES - 1} bytes")
+        raise BadPath(path, f"is longer than {MAX_PATH_BYTES - 1} bytes")
     return text
 
 
@@ -130,9 +116,9 @@ def _resolve(text: str, asked: str) -> list[str]:
         elif found:
             found.pop()
         else:
-            raise OutsideRoot(quote(asked), "'..' leads above the root")
+            raise OutsideRoot(asked, "'..' leads above the root")
     if len(found) > MAX_PATH_DEPTH:
-        raise BadPath(quote(asked[:80]) + "...", f"has more than {MAX_PATH_DEPTH} parts")
+        raise BadPath(asked, f"has more than {MAX_PATH_DEPTH} parts")
     return found
 
 
@@ -151,19 +137,7 @@ def _below(text: str, roots: Sequence[str]) -> WorkPath:
         above = [part for part in root.split("/") if part]
         if found[: len(above)] == above:
             return _join(_resolve("/".join(found[len(above) :]), text))
-    raise OutsideRoot(quote(text), "an absolute path elsewhere")
-
-
-def _quoted_char(char: str) -> str:
-    if char in _ESCAPES:
-        return _ESCAPES[char]
-    if char.isprintable() and not _BLANK.match(char):
-        return char
-    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", _errors(char)))
-
-
-def _errors(char: str) -> str:
-    return "surrogateescape" if "\udc80" <= char <= "\udcff" else "surrogatepass"
+    raise OutsideRoot(text, "an absolute path elsewhere")
 
 
 def _unquote(path: str) -> str:
@@ -192,4 +166,4 @@ def _encoded(text: str, path: str) -> bytes:
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise BadPath(quote(path), "contains half of a surrogate pair") from None
+        raise BadPath(path, "contains half of a surrogate pair") from None
