@@ -225,7 +225,7 @@ class _Counter:
         self._lines = 0
         self._crlf = 0
         self._tail = b""
-        """The last code unit (or what there is of it) of the piece before: a CR LF may lie across a border."""
+        """The last code unit, or what there is of it, of the last piece: a CR LF may cross a border."""
         self._bytes = 0
 
     def add(self, piece: memoryview) -> None:

@@ -270,7 +270,7 @@ def along(text: Text, line: int, column: int, frame: Frame) -> tuple[Page, int]:
     """
     found = next(iter(text.lines(line, line)))
     total = len(found) if isinstance(found, str) else text.length(found)
-    room = frame.room - frame.numbered(line)
+    room = max(1, frame.room - frame.numbered(line) - _MARK_BYTES)
     piece = _within(_piece(text, found, column, room), room)
     end = column + len(piece) - 1
     cut = Cut(column, end, total)
@@ -302,11 +302,11 @@ def _cut(text: Text, line: Line, line_chars: int) -> tuple[str, Cut | None]:
     return head, Cut(1, len(head), text.length(line))
 
 
-def _squeeze(text: Text, line: Line, piece: str, room: int) -> tuple[str, Cut]:
-    """The beginning of a line that is alone too large for the reply."""
+def _squeeze(text: Text, line: Line, piece: str, room: int) -> tuple[str, Cut | None]:
+    """The beginning of a line that is alone too large for the reply, at least one character of it."""
     total = len(line) if isinstance(line, str) else text.length(line)
     piece = _within(piece, room - _MARK_BYTES)
-    return piece, Cut(1, len(piece), total)
+    return piece, Cut(1, len(piece), total) if len(piece) < total else None
 
 
 def _piece(text: Text, line: Line, column: int, most: int) -> str:
