@@ -178,7 +178,7 @@ def _numbered(result: ReadResult) -> str:
     for number, cut in result.cuts.items():
         if cut.last < cut.total:
             lines[number - result.start] += f" [+{cut.total - cut.last} chars]"
-    prefixes = [f"{number}\t" for number in range(result.start, result.start + len(lines))]
+    prefixes = _prefixes(result.start, len(lines))
     if result.header is not None:
         lines.insert(0, result.header)
         prefixes.insert(0, "1\t")
@@ -189,6 +189,16 @@ def _numbered(result: ReadResult) -> str:
     return "".join(pieces)
 
 
+_FIRST_PREFIXES = [f"{number}\t" for number in range(4096)]
+"""Most files are shorter than this: a slice instead of formatting, half the cost of rendering."""
+
+
+def _prefixes(start: int, count: int) -> list[str]:
+    if start + count <= len(_FIRST_PREFIXES):
+        return _FIRST_PREFIXES[start : start + count]
+    return [f"{number}\t" for number in range(start, start + count)]
+
+
 def _omissions(result: ReadResult) -> list[str]:
     parts = []
     cuts = [item for item in result.omitted if item.what == "columns"]
@@ -197,9 +207,7 @@ def _omissions(result: ReadResult) -> list[str]:
             parts.append(_lines_left_out(item, result))
     if cuts:
         first = cuts[0]
-        parts.append(
-            f"Line {first.line} cut, {first.last - first.first + 1} characters more: {_call(first)}."
-        )
+        parts.append(f"Line {first.line} cut, {first.last - first.first + 1} characters more: {_call(first)}")
         others = [str(item.line) for item in cuts[1 : 1 + _LISTED_CUTS]]
         if others:
             more = "…" if len(cuts) > 1 + _LISTED_CUTS else ""
@@ -211,7 +219,7 @@ def _lines_left_out(item: Omission, result: ReadResult) -> str:
     where = "above" if item.first < result.start else "below"
     count = item.last - item.first + 1
     text = f"{count} line{'s' if count > 1 else ''} {where} not shown ({item.reason})."
-    return text if item.request is None or where == "below" else f"{text} Before: {_call(item)}."
+    return text if item.request is None or where == "below" else f"{text} Before: {_call(item)}"
 
 
 def _call(item: Omission) -> str:

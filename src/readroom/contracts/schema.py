@@ -34,6 +34,12 @@ _JSON_NAMES = {
 
 
 @cache
+def _fields(arguments: type[msgspec.Struct]) -> dict[str, msgspec.structs.FieldInfo]:
+    # Reading the annotations costs a third of the read of a small file; they never change.
+    return {field.encode_name: field for field in msgspec.structs.fields(arguments)}
+
+
+@cache
 def properties(arguments: type[msgspec.Struct]) -> dict[str, dict[str, Any]]:
     """JSON Schema of each field by its name, without `null` and without titles.
 
@@ -41,7 +47,7 @@ def properties(arguments: type[msgspec.Struct]) -> dict[str, dict[str, Any]]:
     tokens in every conversation.  Null is accepted all the same.
     """
     found: dict[str, dict[str, Any]] = {}
-    for field in msgspec.structs.fields(arguments):
+    for field in _fields(arguments).values():
         schema = msgspec.json.schema(field.type)
         branches = schema.get("anyOf")
         if branches is not None:
@@ -54,7 +60,7 @@ def properties(arguments: type[msgspec.Struct]) -> dict[str, dict[str, Any]]:
 @cache
 def schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
     """The JSON Schema of a tool's input, as `tools/list` shows it."""
-    required = [f.encode_name for f in msgspec.structs.fields(arguments) if f.required]
+    required = [name for name, field in _fields(arguments).items() if field.required]
     return {
         "type": "object",
         "properties": properties(arguments),
@@ -74,7 +80,7 @@ def parse(arguments: type[S], tool: str, given: object) -> S:
     """
     if not isinstance(given, Mapping):
         raise WrongType(tool, "arguments", "an object", _kind(given))
-    fields = {field.encode_name: field for field in msgspec.structs.fields(arguments)}
+    fields = _fields(arguments)
     for name in given:
         if name not in fields:
             raise UnknownArgument(tool, str(name), _near(str(name), fields), list(fields))

@@ -1,0 +1,32 @@
+"""Run suites and write a run: `python -m benchmarks.run [SUITE...] [--out FOLDER]`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import time
+from pathlib import Path
+
+from benchmarks.measure import ROOT, Record
+
+SUITES = ("reading", "searching", "listing", "starting", "tokens")
+
+
+def main() -> None:
+    """Run the suites that are named, or all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("suite", nargs="*", choices=[*SUITES, []], help="which; all without one")
+    parser.add_argument("--out", type=Path, help="folder of the run, below benchmarks/runs by default")
+    given = parser.parse_args()
+    names = given.suite or list(SUITES)
+    record = Record()
+    for name in names:
+        record.say(f"## {name.capitalize()}", "")
+        importlib.import_module(f"benchmarks.suites.{name}").run(record)
+    label = f"{time.strftime('%Y-%m-%d', time.gmtime())}-{'-'.join(given.suite) or 'all'}"
+    out = given.out or ROOT / "benchmarks" / "runs" / label
+    record.write(out, f"python -m benchmarks.run {' '.join(given.suite)}".strip())
+
+
+if __name__ == "__main__":
+    main()
