@@ -130,7 +130,8 @@ def detect(head: bytes, *, complete: bool) -> Encoding | None:
     """
     marked = by_bom(head)
     if marked is not None:
-        return marked
+        text = decode(head[len(marked.bom) : HEAD_BYTES], marked)
+        return None if guess.is_noise(text) else marked
     name = guess.codec(head[:HEAD_BYTES], complete=complete and len(head) <= HEAD_BYTES)
     return None if name is None else _of(name)
 

@@ -3,14 +3,16 @@
 From sure to likely: UTF-16 or UTF-32, where the place of the NULs or the letters
 that result prove it; git's rule that a NUL makes a file binary; UTF-8, also with
 a few broken bytes, which are then reported rather than the whole file turned into
-other letters; the guess of charset-normalizer among encodings that files are
-really kept in; Windows-1252; Latin-1.
+other letters; the legacy encoding that makes the most likely text (`letters`).
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from typing import TypeAlias
+
+from readroom.text.letters import COMMON_IDEOGRAPHS, most_likely
 
 NUL_BYTES = 8000
 """git calls a file binary when a NUL is among its first 8,000 bytes."""
@@ -27,21 +29,72 @@ LEGACY_CONTROL_SHARE = 0.02
 VALID_TO_BROKEN = 3
 """Broken UTF-8 is UTF-8 with this many multi-byte characters per broken byte; legacy text has below 1."""
 
-WIDE = (("utf-32-le", 4), ("utf-32-be", 4), ("utf-16-le", 2), ("utf-16-be", 2))
+WIDE: tuple[tuple[str, int], ...] = (("utf-32-le", 4), ("utf-32-be", 4), ("utf-16-le", 2), ("utf-16-be", 2))
+"""Codecs of several bytes per unit, and how many; UTF-32 first, since only its own text is valid in it."""
+
+WIDE_SAMPLE_BYTES = 4096
+"""Enough characters to be sure of UTF-16; each is looked at in Python."""
+
+MIN_WIDE = 4
+"""Fewer characters are UTF-16 only when one of them is ASCII, whose NUL shows."""
+
+COHERENT = 0.9
+"""Share of a text's characters that are of one script or of none (ASCII, punctuation); noise has a third."""
+
+COMMON_SHARE = 0.1
+"""Share of ideographs that are common ones: a third or more in text, one in a hundred in pairs of ASCII."""
+
+Ranges: TypeAlias = tuple[tuple[int, int], ...]
+
+SCRIPTS: tuple[Ranges, ...] = (
+    ((0xC0, 0x24F), (0x300, 0x36F), (0x1E00, 0x1EFF)),
+    ((0x370, 0x3FF),),
+    ((0x400, 0x52F),),
+    ((0x530, 0x58F),),
+    ((0x590, 0x5FF),),
+    ((0x600, 0x6FF),),
+    ((0x900, 0x97F),),
+    ((0xE00, 0xE7F),),
+    ((0x10A0, 0x10FF),),
+    ((0x3040, 0x30FF), (0x4E00, 0x9FFF), (0xAC00, 0xD7A3)),
+)
+"""Latin, Greek, Cyrillic, Armenian, Hebrew, Arabic, Devanagari, Thai, Georgian, East Asian."""
+
+IDEOGRAPHS = SCRIPTS[-1]
+
+NEUTRAL: Ranges = (
+    (0x9, 0xD),
+    (0x1B, 0x7E),
+    (0xA0, 0xBF),
+    (0x2010, 0x2060),
+    (0x3000, 0x3020),
+    (0xFF00, 0xFF65),
+)
+"""Code points that stand in any script: ASCII, punctuation, full-width forms."""
 
 
 def codec(head: bytes, *, complete: bool) -> str | None:
     """The codec of a file that starts with `head` and has no byte order mark; None when it is not text."""
-    controls = len(head) - len(head.translate(None, CONTROLS))
+    start = head[:NUL_BYTES]
+    controls = len(start) - len(start.translate(None, CONTROLS))
     if controls and (name := _wide(head)):
         return name
-    if b"\0" in head[:NUL_BYTES] or controls > CONTROL_SHARE * len(head):
+    if b"\0" in start or controls > CONTROL_SHARE * len(start):
         return None
     if _is_utf8(head, complete=complete):
         return "utf-8"
-    if controls > LEGACY_CONTROL_SHARE * len(head):
+    if controls > LEGACY_CONTROL_SHARE * len(start):
         return None
-    return _legacy(head if complete else _whole_lines(head))
+    return most_likely(head if complete else _whole_lines(head))
+
+
+def is_noise(text: str) -> bool:
+    """Whether what follows a byte order mark is no text: controls, broken units, unknown characters."""
+    sample = text[:WIDE_SAMPLE_BYTES]
+    odd = sum(
+        unicodedata.category(char) in {"Cc", "Cn", "Co", "Cs"} for char in sample if char not in "\t\n\r\f"
+    )
+    return odd > CONTROL_SHARE * len(sample)
 
 
 def _is_utf8(head: bytes, *, complete: bool) -> bool:
@@ -49,7 +102,7 @@ def _is_utf8(head: bytes, *, complete: bool) -> bool:
         return True
     text = head.decode("utf-8", "surrogateescape")
     if not complete:
-        text = text.rstrip("".join(map(chr, range(0xDC80, 0xDD00))))
+        text = re.sub("[\udc80-\udcff]{1,3}\\Z", "", text)
     broken = len(re.findall("[\udc80-\udcff]", text))
     if not broken:
         return True
@@ -62,34 +115,33 @@ def _whole_lines(head: bytes) -> bytes:
 
 
 def _wide(head: bytes) -> str | None:
+    """UTF-32 or UTF-16, whichever makes coherent text of the sample."""
     for name, unit in WIDE:
-        sample = head[: min(len(head), 4096) // unit * unit]
+        sample = head[: min(len(head), WIDE_SAMPLE_BYTES) // unit * unit]
         try:
             text = sample.decode(name)
         except UnicodeDecodeError as error:
-            if error.end < len(sample):
+            if unit == 4 or error.end < len(sample):
                 continue
-            text = sample[: error.start].decode(name)
-        if text and _reads_as_text(text):
+            text = sample[: error.start].decode(name)  # a surrogate pair cut at the end
+        if _reads_as_text(text):
             return name
     return None
 
 
 def _reads_as_text(text: str) -> bool:
-    odd = sum(
-        unicodedata.category(char) in {"Cc", "Cn", "Co"} and char not in "\t\n\r\f\x1b" for char in text
-    )
-    return not odd and sum(map(str.isascii, text)) * 2 > len(text)
+    """Whether `text` is of one script, without controls, and common where it is ideographs."""
+    if len(text) < MIN_WIDE and (len(text) < 2 or not any(map(str.isascii, text))):
+        return False
+    if any(unicodedata.category(char) in {"Cn", "Co"} for char in text):
+        return False
+    neutral = sum(_within(char, NEUTRAL) for char in text)
+    scripts = (sum(_within(char, script) for char in text) for script in SCRIPTS)
+    if neutral + max(scripts) < COHERENT * len(text):
+        return False
+    ideographs = [char for char in text if _within(char, IDEOGRAPHS)]
+    return sum(char in COMMON_IDEOGRAPHS for char in ideographs) >= COMMON_SHARE * len(ideographs)
 
 
-def _legacy(sample: bytes) -> str:
-    from charset_normalizer import from_bytes
-
-    best = from_bytes(sample).best()
-    for name in [*([best.encoding] if best else []), "cp1252"]:
-        try:
-            if sample.decode(name).encode(name) == sample:
-                return name
-        except UnicodeError:
-            continue
-    return "iso8859-1"
+def _within(char: str, ranges: Ranges) -> bool:
+    return any(first <= ord(char) <= last for first, last in ranges)
