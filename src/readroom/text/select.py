@@ -110,8 +110,9 @@ class IndexedText:
         self._decode = decoder
         self._head_chars = head_chars
         self._deadline = deadline
-        # A chunk without a line end must hold the wanted head, whatever its characters weigh.
-        self._chunk_bytes = max(chunk_bytes, _MAX_CHAR_BYTES * (head_chars + 1)) & -index.encoding.unit
+        # A chunk holds the wanted head and a line end, whatever its characters weigh: a line whose end
+        # is not in it is then longer than the head.
+        self._chunk_bytes = max(chunk_bytes, _MAX_CHAR_BYTES * (head_chars + 2)) & -index.encoding.unit
         self.total_lines = index.total_lines
         self.newline: Newline = index.newline
 
