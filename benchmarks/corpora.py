@@ -15,9 +15,10 @@ SMALL_FOLDER_ENTRIES = 10_000
 ONE_LINE_BYTES = 1_000_000_000
 
 _WORDS = (
-    "request response session worker index buffer cursor policy guard source select window render "
-    "token budget ledger parse open close read write list search match context outline symbol error"
-).split()
+    *("request", "response", "session", "worker", "index", "buffer", "cursor", "policy", "guard"),
+    *("source", "select", "window", "render", "token", "budget", "ledger", "parse", "open", "close"),
+    *("read", "write", "list", "search", "match", "context", "outline", "symbol", "error"),
+)
 
 
 def _once(name: str, make: Callable[[Path], None]) -> Path:

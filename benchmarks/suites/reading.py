@@ -143,7 +143,8 @@ def _small_files(record: Record) -> None:
         "A Python file of 500 lines.",
         "",
         f"- In process {seconds(ours)} against a bare open and read {seconds(bare)}: {met(ours / bare, 12)}",
-        f"- `readroom read` {seconds(cli)} against `python -c pass` {seconds(python)}: {met(cli / python, 12)}",
+        f"- `readroom read` {seconds(cli)} against `python -c pass` {seconds(python)}: "
+        f"{met(cli / python, 12)}",
         f"- Peak memory of this process so far: {peak_mb():.0f} MB",
         f"- Spread in process: {seconds(min(found['readroom']) / len(names))} to "
         f"{seconds(statistics.quantiles(found['readroom'], n=20)[-1] / len(names))}",

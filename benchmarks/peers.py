@@ -1,0 +1,123 @@
+"""MCP servers to compare with, driven by the official client over stdio.
+
+Peers are installed by `python -m benchmarks.peers` below `benchmarks/corpora/peers`;
+a run takes those that are there and says which are missing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from benchmarks.corpora import HOME
+from benchmarks.measure import peak_mb
+
+PEERS = HOME / "peers"
+_NPM = ("@modelcontextprotocol/server-filesystem", "fast-filesystem-mcp", "mcp-ripgrep")
+_PYPI = ("mcp-text-editor",)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """How one server is started for a folder."""
+
+    name: str
+    command: str
+    arguments: tuple[str, ...] = ()
+
+
+def readroom(folder: Path) -> Server:
+    """Ours, over stdio; the cap of a reply as for a client that passes on much."""
+    return Server(
+        "readroom",
+        sys.executable,
+        ("-m", "readroom", "--root", str(folder), "mcp", "--max-chars", "32768"),
+    )
+
+
+def memory_server(file: Path) -> Server:
+    """A bare SDK server that returns the same text from memory: what the protocol alone costs."""
+    return Server("SDK, from memory", sys.executable, ("-m", "benchmarks.memory_server", str(file)))
+
+
+def installed(folder: Path) -> list[Server]:
+    """The peers that are there."""
+    bin_folder = PEERS / "node_modules" / ".bin"
+    found = [
+        Server("server-filesystem", str(bin_folder / "mcp-server-filesystem"), (str(folder),)),
+        Server("fast-filesystem", str(bin_folder / "fast-filesystem-mcp"), ("--allow", str(folder))),
+        Server("mcp-text-editor", str(PEERS / "venv" / "bin" / "mcp-text-editor")),
+    ]
+    return [server for server in found if Path(server.command).exists()]
+
+
+def install() -> None:
+    """Install the peers from npm and PyPI."""
+    PEERS.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", str(PEERS), *_NPM], check=True)
+    subprocess.run([sys.executable, "-m", "venv", str(PEERS / "venv")], check=True)
+    subprocess.run([str(PEERS / "venv" / "bin" / "pip"), "install", "-q", *_PYPI], check=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What a server did: seconds to be ready, seconds of each call, its peak memory, the last text."""
+
+    ready_s: float
+    calls_s: Sequence[float]
+    idle_mb: float
+    peak_mb: float
+    text: str
+    failed: bool
+
+    @property
+    def median_s(self) -> float:
+        """The median call."""
+        return statistics.median(self.calls_s)
+
+
+def ask(server: Server, tool: str, arguments: dict[str, object], calls: int, limit_s: float = 60) -> Served:
+    """Start a server, make one call `calls` times, end it."""
+    return asyncio.run(_ask(server, tool, arguments, calls, limit_s))
+
+
+async def _ask(server: Server, tool: str, arguments: dict[str, object], calls: int, limit_s: float) -> Served:
+    start = time.perf_counter()
+    parameters = StdioServerParameters(command=server.command, args=list(server.arguments))
+    with open("/dev/null", "w", encoding="utf-8") as quiet:
+        async with stdio_client(parameters, errlog=quiet) as streams, ClientSession(*streams) as session:
+            await session.initialize()
+            ready = time.perf_counter() - start
+            pid = _child()
+            idle = peak_mb(pid)
+            found: list[float] = []
+            text, failed = "", False
+            for _ in range(calls):
+                start = time.perf_counter()
+                try:
+                    reply = await asyncio.wait_for(session.call_tool(tool, arguments), limit_s)
+                except TimeoutError:
+                    return Served(ready, [limit_s], idle, peak_mb(pid), "", True)
+                found.append(time.perf_counter() - start)
+                text = "".join(getattr(part, "text", "") for part in reply.content)
+                failed = bool(reply.is_error)
+            return Served(ready, found, idle, peak_mb(pid), text, failed)
+
+
+def _child() -> int:
+    """The one child process of this one."""
+    children = Path("/proc/self/task").glob("*/children")
+    return int(" ".join(path.read_text(encoding="ascii") for path in children).split()[-1])
+
+
+if __name__ == "__main__":
+    install()
