@@ -6,9 +6,10 @@ capitals stand where capitals stand, whether scripts change inside words.  The
 scores are sums of logarithms of probabilities, so long samples decide by
 themselves and short ones by which encoding is more common to begin with.
 
-Measured on translated program messages in 32 languages and 45 encodings that the
-letters were not taken from: right for 87 % of single lines, 99 % of five lines,
-99.6 % of fifty; charset-normalizer 3.5 gives 48 %, 74 % and 74 %.
+Measured on translated program messages (36 languages, 50 pairs of language and
+encoding) that the letters were not taken from: right for 88 % of single lines,
+99 % of five lines and 99.7 % of fifty; charset-normalizer 3.5 is right for 47 %,
+74 % and 74 %.
 """
 
 from __future__ import annotations
@@ -107,7 +108,8 @@ TWO_ACCENTS, MIXED_SCRIPTS, SYMBOL_IN_WORD, STRAY_APOSTROPHE = -2.5, -6.0, -5.0,
 LISTED, KANA, MARK, ORDINARY, HALF_WIDTH, RARE, FOREIGN = -0.7, -4.5, -6.0, -8.3, -9.0, -11.5, -13.0
 IDEOGRAPH_BESIDE_LETTER = -2.5
 
-MULTIBYTE = frozenset(name for names, *_ in IDEOGRAPHS for name in names)
+MULTIBYTE = frozenset(name for names, _, _, _ in IDEOGRAPHS for name in names)
+CANDIDATES = MULTIBYTE.union(*(names for names, _ in ALPHABETS))
 
 # Symbols by their ranges: to `re`, the vowel marks of Thai, Hebrew and Arabic are no letters either.
 _INSIDE = re.compile(
@@ -163,7 +165,7 @@ def _survives(data: bytes, name: str) -> bool:
 
 def _scores(sample: bytes) -> Iterator[tuple[float, str]]:
     decoded: dict[str, _Decoded] = {}
-    for name in {name for names, *_ in (*ALPHABETS, *IDEOGRAPHS) for name in names}:
+    for name in CANDIDATES:
         with contextlib.suppress(UnicodeDecodeError):
             decoded[name] = _count(_decode(sample, name))
     for names, letters in ALPHABETS:
