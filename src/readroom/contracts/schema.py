@@ -19,6 +19,9 @@ from readroom.model import Fact
 
 S = TypeVar("S", bound=msgspec.Struct)
 
+_MAX_INTEGER = 2**53 - 1
+"""Up to here every JSON reader keeps whole numbers exact, and so does what a reply sends back."""
+
 _SHOWN_CHARS = 80
 """A wrong value is quoted in the refusal up to here; a model knows what it sent."""
 
@@ -106,6 +109,8 @@ def _convert(arguments: type[msgspec.Struct], tool: str, name: str, wanted: obje
                 "holds half of a surrogate pair",
                 f"Send {name!r} as valid Unicode; odd bytes of a name are written as in listings.",
             )
+        if isinstance(found, int) and abs(found) > _MAX_INTEGER:
+            raise BadValue(name, _shown(str(found)), "is too large", f"No file has so much; lower {name!r}.")
         return found
     except msgspec.ValidationError:
         expected = _expected(properties(arguments)[name])
