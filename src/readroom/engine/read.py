@@ -277,7 +277,7 @@ class _Reading:
         return page if page.next_column > 1 else replace(page, next_line=None)
 
     def _shown(self, content: _Content, page: Page, header: str | None, mode: ReadMode) -> ReadResult:
-        lines, warnings = self._visible(page.lines, page.start)
+        lines, warnings = self._visible(page)
         following = self._following(page)
         if header is not None:
             header = encodings.visible(header)
@@ -293,11 +293,14 @@ class _Reading:
             warnings=(*self._link_warning(), *warnings),
         )
 
-    def _visible(self, lines: Sequence[str], start: int) -> tuple[Sequence[str], Sequence[Warn]]:
-        warnings = hidden.scan(lines, start, limit=MAX_WARNINGS)
-        if any(warning.code == "undecodable" for warning in warnings) or len(warnings) > MAX_WARNINGS:
-            return [encodings.visible(line) for line in lines], warnings
-        return lines, warnings
+    def _visible(self, page: Page) -> tuple[Sequence[str], Sequence[Warn]]:
+        """The lines with a mark for what could not be decoded, and what is hidden in them."""
+        cut = page.cuts.get(page.start)
+        column = cut.first if cut else 1
+        warnings = hidden.scan(page.lines, page.start, limit=MAX_WARNINGS, first_column=column)
+        if not warnings:
+            return page.lines, warnings
+        return [encodings.visible(line) for line in page.lines], warnings
 
     def _following(self, page: Page) -> ReadRequest | None:
         if page.next_line is None:
