@@ -1,0 +1,126 @@
+"""Characters that a reader does not see: what they are and where they stand.
+
+They can make a line read otherwise than it runs (bidirectional controls), or carry
+text that only a program sees (tags, variation selectors, zero-width marks).  They
+are reported beside the text, never removed from it.  Only what is deterministic is
+reported; nothing is guessed about the meaning of a text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+
+import stringzilla
+
+from readroom.model import Warn
+from readroom.text.encodings import BROKEN_UNIT
+
+CODES: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "bidi_control": (
+            "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069",
+            "changes the order in which text is shown",
+        ),
+        "zero_width": ("\u00ad\u180e\u200b-\u200d\u2060-\u2064\ufeff", "takes no room"),
+        "invisible": (
+            "\u034f\u115f\u1160\u17b4\u17b5\u206a-\u206f\u3164\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a",
+            "shows nothing, or a gap",
+        ),
+        "tag_character": ("\U000e0000-\U000e007f", "carries hidden ASCII"),
+        "variation_selector": ("\U000e0100-\U000e01ef", "can carry hidden bytes"),
+        "undecodable": (
+            "\ud800-\udfff",
+            "bytes that are no character in the file's encoding, shown as U+FFFD",
+        ),
+        "control_character": ("\0-\x08\x0b\x0e-\x1f\x7f-\x9f", "a control other than tab, CR and form feed"),
+    }
+)
+"""By code: the characters, as in a regex class, and what they do.
+
+U+00AD, the soft hyphen, is zero-width wherever no line is broken at it.  The
+common variation selectors U+FE00-FE0F are not reported: every other emoji has one.
+"""
+
+MORE = "more_warnings"
+"""The code of the last warning, which counts those that are not listed."""
+
+NAMES: Mapping[int, str] = MappingProxyType(
+    {
+        0: "NULL",
+        7: "BELL",
+        8: "BACKSPACE",
+        0x0B: "LINE TABULATION",
+        0x1B: "ESCAPE",
+        0x7F: "DELETE",
+        0x85: "NEXT LINE",
+    }
+)
+"""Controls that are met in files; Unicode gives controls no name."""
+
+# One class is several times faster than a group for each code.
+_HIDDEN = re.compile("[" + "".join(chars for chars, _ in CODES.values()) + "]")
+_CLASSES = {code: re.compile(f"[{chars}]") for code, (chars, _) in CODES.items()}
+_CONTROLS = bytes([*range(9), 0x0B, *range(0x0E, 0x20), 0x7F])
+_ASCII = bytes(range(0x80))
+
+
+def scan(lines: Sequence[str], first_line: int, *, limit: int, first_column: int = 1) -> list[Warn]:
+    """Warnings about `lines`, of which the first is line `first_line` of its file.
+
+    One warning for each code on each line, in order, at most `limit` of them; then
+    one that counts the rest.  `first_column` is where the first line starts, when
+    its beginning is not among the characters given.
+    """
+    if not lines or _is_clean("".join(lines)):
+        return []
+    found = list(_warnings(lines, first_line, first_column))
+    if len(found) > limit:
+        rest = len(found) - limit
+        return [*found[:limit], Warn(MORE, f"{rest} more about hidden characters in the lines shown")]
+    return found
+
+
+def _is_clean(text: str) -> bool:
+    """Whether nothing is hidden, at the cost of a copy: 5 us for 20 kB of ASCII, 30 us otherwise."""
+    data = text.encode("utf-8", "surrogatepass")
+    if stringzilla.find_first_of(data, _CONTROLS) >= 0:
+        return False
+    if text.isascii():
+        return True
+    # ASCII, usually the most, is cleared in one go, and the slower regex sees only the rest.
+    return not _HIDDEN.search(data.translate(None, _ASCII).decode("utf-8", "surrogatepass"))
+
+
+def _warnings(lines: Sequence[str], first_line: int, first_column: int) -> Iterator[Warn]:
+    for at, line in enumerate(lines):
+        if line.isascii() and line.isprintable():
+            continue
+        hits: dict[str, list[int]] = {}
+        for hit in _HIDDEN.finditer(line):
+            hits.setdefault(_code(hit.group()), []).append(hit.start())
+        shift = first_column if at == 0 else 1
+        for code, places in hits.items():
+            more = f" and {len(places) - 1} more on this line" if len(places) > 1 else ""
+            yield Warn(code, _name(line[places[0]]) + more, first_line + at, places[0] + shift)
+
+
+@lru_cache(maxsize=1024)
+def _code(char: str) -> str:
+    return next(code for code, chars in _CLASSES.items() if chars.match(char))
+
+
+@lru_cache(maxsize=1024)
+def _name(char: str) -> str:
+    """`U+202E RIGHT-TO-LEFT OVERRIDE`; for what could not be decoded, the byte."""
+    point = ord(char)
+    if 0xDC00 <= point <= 0xDCFF:
+        return f"byte 0x{point - 0xDC00:02X}"
+    if char == BROKEN_UNIT:
+        return "a broken UTF-16 or UTF-32 unit"
+    if 0xD800 <= point <= 0xDFFF:
+        return f"lone surrogate U+{point:04X}"
+    return f"U+{point:04X} {NAMES.get(point) or unicodedata.name(char, 'CONTROL')}"
