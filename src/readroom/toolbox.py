@@ -18,6 +18,7 @@ from readroom import config
 from readroom.contracts.base import Contract
 from readroom.contracts.registry import contract
 from readroom.deadline import Deadline
+from readroom.engine.read import read
 from readroom.errors import Internal, ReadroomError
 from readroom.limits import MIN_REPLY_BYTES
 from readroom.model import (
@@ -138,11 +139,11 @@ class Workspace:
 
     def _result(self, request: Request, cap: Cap, deadline: Deadline) -> Result:
         # A path is normalized once, so that every reply and hint shows one spelling.
-        request = replace(request, path=self.guard.parse(request.path))
+        path = self.guard.parse(request.path)
+        if path != request.path:
+            request = replace(request, path=path)
         match request:
             case ReadRequest():
-                from readroom.engine.read import read
-
                 within = deadline.within(self.limits.read_timeout_s)
                 return read(self.guard, self._indexes, self.limits, cap, request, within)
             case GrepRequest():

@@ -67,20 +67,34 @@ class WholeText:
     """A small file, decoded whole."""
 
     def __init__(self, text: str) -> None:
-        self._lines = text.split("\n")
-        if not self._lines[-1]:
-            self._lines.pop()
-        self._ended = text.endswith("\n")
+        ended = text.endswith("\n")
+        self._text = text
+        self._lines = (text[:-1] if ended else text).split("\n") if text else []
         self.total_lines = len(self._lines)
-        self.newline: Newline = "lf" if "\n" in text else "none"
+        ends = self.total_lines - (not ended)
+        self.newline: Newline = "lf" if ends > 0 else "none"
         if "\r\n" in text:
-            crlf, ends = text.count("\r\n"), text.count("\n")
-            self.newline = "crlf" if crlf == ends else "mixed"
-            self._lines = without_cr(self._lines, self._ended)
+            self.newline = "crlf" if text.count("\r\n") == ends else "mixed"
+            self._lines = without_cr(self._lines, ended)
 
     def lines(self, first: int, last: int) -> Sequence[str]:
         """The lines `first` to `last`."""
+        if first == 1 and last == self.total_lines:
+            return self._lines
         return self._lines[first - 1 : last]
+
+    def fits(self, frame: Frame) -> bool:
+        """Whether all lines can be shown as they are: a few look-ups instead of one for each line."""
+        numbers = self.total_lines * frame.numbered(self.total_lines)
+        if byte_size(self._text) + numbers > frame.room:
+            return False
+        at, end = 0, len(self._text)
+        while end - at > frame.line_chars:
+            newline = self._text.rfind("\n", at, at + frame.line_chars + 1)
+            if newline < 0:
+                return False
+            at = newline + 1
+        return True
 
     def length(self, line: LongLine) -> int:
         """Never asked: a small text has no long lines."""
@@ -222,7 +236,7 @@ def forward(text: Text, first: int, last: int, frame: Frame) -> Page:
     At least one character is shown, so that following the continuation ends.
     """
     lines = text.lines(first, last)
-    if isinstance(lines, list) and _all_fit(lines, last, frame):
+    if isinstance(lines, list) and _all_fit(text, lines, last, frame):
         return _ended(text, first, lines, {})
     shown: list[str] = []
     cuts: dict[int, Cut] = {}
@@ -246,7 +260,7 @@ def backward(text: Text, first: int, last: int, frame: Frame) -> Page:
     most = max(1, frame.room // frame.numbered(first))
     first = max(first, last - most + 1)
     lines = text.lines(first, last)
-    if isinstance(lines, list) and _all_fit(lines, last, frame):
+    if isinstance(lines, list) and _all_fit(text, lines, last, frame):
         return Page(first, lines)
     pieces = [_cut(text, line, frame.line_chars) for line in lines]
     used, start = 0, last + 1
@@ -280,10 +294,12 @@ def along(text: Text, line: int, column: int, frame: Frame) -> tuple[Page, int]:
     return Page(line, [piece], {line: cut}), total
 
 
-def _all_fit(lines: list[str], last: int, frame: Frame) -> bool:
+def _all_fit(text: Text, lines: list[str], last: int, frame: Frame) -> bool:
     """Whether lines of a small file can be shown as they are: the common case, without a loop."""
     if not lines:
         return True
+    if isinstance(text, WholeText) and len(lines) == text.total_lines:
+        return text.fits(frame)
     if max(map(len, lines)) > frame.line_chars:
         return False
     return byte_size("".join(lines)) + len(lines) * frame.numbered(last) <= frame.room
@@ -330,6 +346,12 @@ def _within(text: str, room: int) -> str:
 
 def _cost(piece: str, cut: Cut | None, number: int, frame: Frame) -> int:
     return byte_size(piece) + frame.numbered(number) + (_MARK_BYTES if cut else 0)
+
+
+def weight(page: Page, frame: Frame) -> int:
+    """Bytes of the page in a reply."""
+    rows = enumerate(page.lines, page.start)
+    return sum(_cost(line, page.cuts.get(number), number, frame) for number, line in rows)
 
 
 def byte_size(text: str) -> int:
