@@ -1,0 +1,111 @@
+"""The estimate of tokens against the o200k vocabulary itself."""
+
+from __future__ import annotations
+
+import json
+import sysconfig
+import warnings
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from readroom.text.tokens import estimate
+
+from .languages import TEXTS
+
+with warnings.catch_warnings():
+    # It opens its vocabulary in a way that Python 3.11 calls old.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import bpe_openai
+
+    O200K = bpe_openai.get_encoding("o200k_base")
+
+LIBRARY = Path(sysconfig.get_path("stdlib"))
+MODULES = [
+    "argparse",
+    "ast",
+    "bisect",
+    "calendar",
+    "csv",
+    "dataclasses",
+    "difflib",
+    "functools",
+    "heapq",
+    "inspect",
+]
+MORE = [
+    "ipaddress",
+    "json/decoder",
+    "logging/__init__",
+    "os",
+    "pathlib",
+    "random",
+    "shutil",
+    "statistics",
+    "typing",
+]
+
+
+def ratio(text: str) -> float:
+    return estimate(text) / len(O200K.encode(text))
+
+
+def source(module: str) -> str:
+    return (LIBRARY / f"{module}.py").read_text("utf-8")
+
+
+@pytest.mark.parametrize("module", MODULES + MORE)
+def test_code_is_within_a_fifth(module: str) -> None:
+    assert 0.8 <= ratio(source(module)) <= 1.2
+
+
+def test_code_altogether_is_within_a_tenth() -> None:
+    assert 0.9 <= ratio("".join(map(source, MODULES + MORE))) <= 1.1
+
+
+def test_numbered_lines_are_within_a_fifth() -> None:
+    lines = source("argparse").split("\n")
+    assert 0.8 <= ratio("\n".join(f"{number}\t{line}" for number, line in enumerate(lines, 1))) <= 1.2
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_json_is_within_a_fifth(indent: int | None) -> None:
+    records = [
+        {
+            "id": n,
+            "name": f"user {n}",
+            "createdAt": "2026-01-01T00:00:00Z",
+            "active": n % 2 == 0,
+            "score": n / 7,
+        }
+        for n in range(200)
+    ]
+    assert 0.8 <= ratio(json.dumps(records, indent=indent)) <= 1.2
+
+
+def test_logs_are_within_a_fifth() -> None:
+    lines = [
+        f"2026-01-31T12:{n % 60:02d}:07.{n:03d}Z INFO [http-{n % 7}] GET /v1/items/{n * 37} 200 {n % 90} ms"
+        for n in range(500)
+    ]
+    assert 0.8 <= ratio("\n".join(lines)) <= 1.2
+
+
+def test_tables_are_within_a_fifth() -> None:
+    rows = [
+        f"{n},Alice Smith,alice{n}@example.com,{n * 3.17:.2f},2026-03-{n % 28 + 1:02d},true"
+        for n in range(300)
+    ]
+    assert 0.8 <= ratio("\n".join(rows)) <= 1.2
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_prose_in_any_language_is_within_two_fifths(language: str) -> None:
+    assert 0.6 <= ratio(TEXTS[language] * 20) <= 1.4
+
+
+@given(st.text(st.characters(categories=None)))
+def test_any_text_has_an_estimate_and_only_the_empty_one_has_none(text: str) -> None:
+    assert (estimate(text) == 0) == (text == "")
