@@ -35,6 +35,8 @@ from readroom.session.indexes import IndexCache
 from readroom.stores.base import Store
 
 _LOG = logging.getLogger("readroom")
+# Servers send it to their log; nobody else should find a traceback on the screen.
+_LOG.addHandler(logging.NullHandler())
 
 
 class Workspace:
