@@ -30,13 +30,15 @@ LAYERS = {
     "readroom.formats": 1,
     "readroom.search": 1,
     "readroom.contracts": 1,
+    "readroom.policy.wildmatch": 1,
     "readroom.policy.patterns": 1,
+    "readroom.policy.near": 1,
     "readroom.policy.rules": 1,
     "readroom.policy.defaults": 1,
     # 2 stores
     "readroom.stores": 2,
     # 3 guard and session
-    "readroom.policy.guard": 3,
+    "readroom.policy": 3,
     "readroom.session": 3,
     # 4 engine
     "readroom.engine": 4,

@@ -325,7 +325,8 @@ class NotFound(AbsentError):
 
     code = "not_found"
 
-    def __init__(self, path: str, near: Sequence[str] = ()) -> None:
+    def __init__(self, path: str, near: Sequence[str] = (), *, next_request: Request | None = None) -> None:
+        """`near` are names that exist; the next request reads the first of them unless another is given."""
         if near:
             advice = f"Did you mean {' or '.join(map(quote, near))}?"
         else:
@@ -334,7 +335,7 @@ class NotFound(AbsentError):
             f"There is no file or folder {quote(path)}",
             advice,
             facts={"path": quote(path), "near": [quote(name) for name in near]},
-            next_request=ReadRequest(near[0]) if near else None,
+            next_request=next_request or (ReadRequest(near[0]) if near else None),
         )
         self.path = path
 

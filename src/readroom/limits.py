@@ -34,9 +34,6 @@ CLOSING_BYTES = 700
 MAX_WARNINGS = 20
 """Warnings listed in a reply; more are counted in one last warning."""
 
-MAX_OMITTED = 50
-"""Cut lines listed one by one in a reply; the cap on a reply rarely allows more long lines than this."""
-
 NEAR_NAMES = 3
 """Suggestions for a missing name; opencode shows three as well."""
 
@@ -49,6 +46,33 @@ limit of 1,024, and the deepest trees seen in the wild (nested node_modules) hav
 
 SHOWN_PATH_CHARS = 200
 """How much is shown of a path that no file can have; it may be a whole document sent by mistake."""
+
+IGNORE_FILE_BYTES = 256 * 1024
+"""Largest ignore file that is read. The longest in GitHub's templates has 8 KB."""
+
+IGNORE_FILE_LINES = 2_000
+"""Patterns of `.readroomignore`; all are checked when it is read, about 30 us each."""
+
+HARDLINK_SCAN_S = 20.0
+"""Longest search for denied files with several names: some three million files; then they
+are refused."""
+
+HARDLINK_SCAN_KEPT_S = 60.0
+"""How long that search stands. A link made since is seen by the file's change time; what is not seen is a
+folder renamed to a denied name, whose files were readable until then."""
+
+NEAR_SCAN_NAMES = 10_000
+"""Names looked at for suggestions, first beside the missing one, then in the tree; about 50 ms."""
+
+NEAR_BESIDE_SCORE = 65
+"""Least likeness, of 100, of a suggestion from the same folder: `main.py` for `mian.py` has 86, unrelated
+names 30 to 50."""
+
+NEAR_TREE_SCORE = 85
+"""The same for a suggestion from elsewhere; with that many names, 65 finds something for everything."""
+
+CONFIG_FILE_BYTES = 64 * 1024
+"""Largest configuration file that is read."""
 
 RULE_CACHE_FOLDERS = 20_000
 """Folders whose verdict is remembered, about 5 MB; when full it starts again, microseconds a folder."""
@@ -71,6 +95,9 @@ PREVIEW_CHARS = 500
 
 LIST_LIMIT = 1000
 """Entries per page of a listing."""
+
+LIST_TIMEOUT_S = 10.0
+"""Listing deadline: some three million names. What is known by then is shown; by name it can be continued."""
 
 LIST_MAX_DEPTH = 64
 """Deepest listing; deeper trees are reached by listing a subfolder."""
@@ -152,4 +179,5 @@ class Limits:
     grep_limit: int = GREP_LIMIT
     grep_timeout_s: float = GREP_TIMEOUT_S
     list_limit: int = LIST_LIMIT
+    list_timeout_s: float = LIST_TIMEOUT_S
     read_timeout_s: float = READ_TIMEOUT_S

@@ -61,13 +61,18 @@ class EntryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """What is known of a file or folder without reading it. Times in nanoseconds since the epoch."""
+    """What is known of a file or folder without reading it. Times in nanoseconds since the epoch.
+
+    `device` and `inode` together tell files apart, where the store has them.
+    """
 
     kind: EntryKind
     size: int
     mtime_ns: int
     mode: int = 0o644
     links: int = 1
+    device: int = 0
+    inode: int = 0
 
 
 @dataclass(frozen=True, slots=True)

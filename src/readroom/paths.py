@@ -29,11 +29,15 @@ __all__ = [
     "ancestors",
     "basename",
     "join",
+    "normalized",
     "parent",
     "parse",
     "parts",
     "quote",
 ]
+
+_NOT_NORMAL = re.compile(r"(?:^|/)\.{0,2}(?:/|\Z)|\0")
+"""An empty part, ".", ".." or a NUL."""
 
 _UNESCAPES = {escape[1]: char for char, escape in ESCAPES.items()}
 
@@ -58,6 +62,17 @@ def parse(path: str, roots: Sequence[str] = ()) -> WorkPath:
     if text.startswith("/"):
         return _below(text, roots)
     return _join(_resolve(text, path))
+
+
+def normalized(path: str) -> WorkPath:
+    """A path that `parse` has been through, checked once more where nothing may go wrong.
+
+    Raises:
+        BadPath: It is not in normal form.
+    """
+    if path != ROOT and _NOT_NORMAL.search(path):
+        raise BadPath(path, "is not in normal form")
+    return WorkPath(path)
 
 
 def join(folder: WorkPath, name: str) -> WorkPath:

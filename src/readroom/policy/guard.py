@@ -2,41 +2,55 @@
 
 The rules are asked about the name that was asked for before anything is looked
 up, so that a denied name gives the same answer whether or not something is
-there.  They are asked again about the real name of what was opened, on the very
-descriptor that is then read.
+there.  They are asked again about the real name of what was opened, and a file
+with several names about the others, on the very descriptor that is then read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias, final
 
 from readroom import paths
-from readroom.errors import Denied, HardLinked, NotAFile, NotAFolder, NotFound
+from readroom.errors import Denied, HardLinked, NotAFile, NotFound, ReadroomError
 from readroom.model import EntryKind, Stat
-from readroom.paths import WorkPath
+from readroom.paths import WorkPath, join, normalized
 from readroom.policy.defaults import denials
-from readroom.policy.rules import Rules, Verdict
+from readroom.policy.hardlinks import HardLinks
+from readroom.policy.ignored import IgnoreTree
+from readroom.policy.ignorefile import IgnoreFile
+from readroom.policy.near import near_names
+from readroom.policy.rules import Denials, Rules, Verdict
 from readroom.stores.base import Folder, Source, Store
 
-HardLinks: TypeAlias = Literal["warn", "refuse"]
+HardLinkMode: TypeAlias = Literal["warn", "refuse"]
 
 
 @final
 class Guard:
-    """A store under policy. Safe to share between threads."""
+    """A store under policy. Safe to share between threads.
 
-    def __init__(self, store: Store, rules: Rules | None = None, hardlinks: HardLinks = "warn") -> None:
+    Methods that take a path take it in normal form, as `parse` gives it.
+    """
+
+    def __init__(self, store: Store, rules: Rules | None = None, hardlinks: HardLinkMode = "warn") -> None:
         """Put a store under rules.
 
         Args:
             store: What it guards; closing the guard closes it.
-            rules: Denials; None for the built-in ones.
-            hardlinks: What happens to files with several names.
+            rules: Denials and allow lists; None for the built-in denials.
+            hardlinks: "refuse" refuses every file with several names, "warn" those of which one is denied.
+
+        Raises:
+            BadConfig: The root has a `.readroomignore` that cannot be used.
         """
         self.store = store
-        self._rules = rules or Rules([denials()])
-        self._hardlinks = hardlinks
+        self.hardlinks = hardlinks
+        self._base = rules or Rules([denials()])
+        self._ignore_file = IgnoreFile(store)
+        self._links = HardLinks(store)
+        self._rules: tuple[Denials | None, Rules] = (None, self._base)
+        self.refresh()
 
     @property
     def roots(self) -> Sequence[str]:
@@ -49,80 +63,126 @@ class Guard:
         return self.store.folder
 
     def parse(self, path: str) -> WorkPath:
-        """The normalized form of a path as a caller gives it."""
-        return paths.parse(path, self.roots)
+        """The normal form of a path as a caller gives it. Raises BadPath or OutsideRoot."""
+        return paths.parse(path, self.store.roots)
 
     def open(self, path: str) -> Source:
         """Open a file for reading.
 
         Raises:
             Denied: A rule denies its name or the name it really has.
-            OutsideRoot, NotFound, NotAFile, NoPermission, BadPath, StoreFailed: As the store says.
             HardLinked: It has several names, and policy refuses that.
+            OutsideRoot, NotFound, NotAFile, NoPermission, BadPath, StoreFailed: As the store says.
+            BadConfig: The root's `.readroomignore` cannot be used any more.
         """
-        asked = self.parse(path)
-        self._require(asked, folder=False)
+        asked = normalized(path)
+        rules = self.refresh()
+        _require(rules, asked, folder=False)
         try:
             source = self.store.open(asked)
         except (NotFound, NotAFile):
-            # What is there, if anything, is not a file: a rule for folders must not answer differently.
-            self._require(asked, folder=True)
+            # It is no file, if anything: a rule for folders must not tell which.
+            _require(rules, asked, folder=True)
             raise
         try:
             if source.real != asked:
-                self._require(source.real, folder=False, asked=asked)
-            if self._hardlinks == "refuse" and source.stat.links > 1:
-                raise HardLinked(asked, source.stat.links, "policy refuses such files")
+                _require(rules, source.real, folder=False, asked=asked)
+            links = source.stat.links
+            if links > 1:
+                self._check_links(source, asked, rules, links)
         except BaseException:
             source.close()
             raise
         return source
 
     def open_folder(self, path: str) -> Folder:
-        """Open a folder; its entries still have to be asked for with `allows`."""
-        asked = self.parse(path)
-        self._require(asked, folder=True)
+        """Open a folder; its entries still have to be asked for with `allows`. Raises as `open` does."""
+        asked = normalized(path)
+        rules = self.refresh()
+        _require(rules, asked, folder=True)
         folder = self.store.open_folder(asked)
         try:
             if folder.real != asked:
-                self._require(folder.real, folder=True, asked=asked)
+                _require(rules, folder.real, folder=True, asked=asked)
         except BaseException:
             folder.close()
             raise
         return folder
 
     def stat(self, path: str) -> tuple[WorkPath, Stat]:
-        """The real name and the stat of a file or folder that may be seen."""
-        asked = self.parse(path)
-        self._require(asked, folder=False)
+        """The real name and the stat of a file or folder that may be seen. Raises as `open` does."""
+        asked = normalized(path)
+        rules = self.refresh()
+        _require(rules, asked, folder=False)
         try:
             real, found = self.store.stat(asked)
-        except (NotFound, NotAFolder):
-            self._require(asked, folder=True)
+        except NotFound:
+            _require(rules, asked, folder=True)
             raise
         folder = found.kind is EntryKind.FOLDER
         if folder:
-            self._require(asked, folder=True)
+            _require(rules, asked, folder=True)
         if real != asked:
-            self._require(real, folder=folder, asked=asked)
+            _require(rules, real, folder=folder, asked=asked)
         return real, found
 
     def allows(self, path: WorkPath, *, folder: bool) -> bool:
-        """Whether the rules let a name be seen; links and ignore files are not looked at."""
-        return self._rules.decide(path, folder=folder).allowed
+        """Whether the rules let a name be seen, as they were when something was last opened.
 
-    def decide(self, path: str) -> Verdict:
-        """What the rules say of a path, as a folder or as a file."""
-        asked = self.parse(path)
-        verdict = self._rules.decide(asked, folder=True)
-        return verdict if not verdict.allowed else self._rules.decide(asked, folder=False)
+        For names that were found in an opened folder: links and ignore files are not looked at.
+        """
+        return self._rules[1].decide(path, folder=folder).allowed
+
+    def decide(self, path: WorkPath, *, folder: bool) -> Verdict:
+        """What the rules say of a name, and which one says no."""
+        return self.refresh().decide(path, folder=folder)
+
+    def near(self, path: WorkPath, kinds: frozenset[EntryKind]) -> list[WorkPath]:
+        """Names of some kinds like one that does not exist, best first, which can be opened."""
+        hidden = IgnoreTree(self)
+        found = near_names(path, lambda folder: self._visible(folder, hidden), kinds)
+        return [name for name in found if self._opens(name)]
+
+    def refresh(self) -> Rules:
+        """The rules with what `.readroomignore` says now. Raises BadConfig when it cannot be used."""
+        layer = self._ignore_file.layer()
+        known, rules = self._rules
+        if layer is not known:
+            rules = self._base if layer is None else self._base.with_layer(layer)
+            self._rules = (layer, rules)
+        return rules
 
     def close(self) -> None:
         """Release the store."""
         self.store.close()
 
-    def _require(self, path: WorkPath, *, folder: bool, asked: WorkPath | None = None) -> None:
-        verdict = self._rules.decide(path, folder=folder)
-        if verdict.rule is not None:
-            # The name asked for, not the real one: a link must not tell the names of what is denied.
-            raise Denied(asked or path, verdict.rule.pattern, verdict.rule.source, verdict.rule.reason)
+    def _check_links(self, source: Source, asked: WorkPath, rules: Rules, links: int) -> None:
+        if self.hardlinks == "refuse":
+            raise HardLinked(asked, links, "policy refuses such files")
+        self._links.check(source, asked, rules)
+
+    def _visible(self, folder: WorkPath, hidden: IgnoreTree) -> Iterator[tuple[WorkPath, EntryKind]]:
+        try:
+            with self.open_folder(folder) as opened:
+                for entry in opened.entries():
+                    name, is_folder = join(folder, entry.name), entry.kind is EntryKind.FOLDER
+                    if self.allows(name, folder=is_folder) and not hidden.ignored(name, folder=is_folder):
+                        yield name, entry.kind
+        except ReadroomError:
+            return
+
+    def _opens(self, path: WorkPath) -> bool:
+        """Whether it is there and may be used: a suggestion that is refused helps nobody."""
+        try:
+            _, found = self.stat(path)
+            (self.open_folder if found.kind is EntryKind.FOLDER else self.open)(path).close()
+        except ReadroomError:
+            return False
+        return True
+
+
+def _require(rules: Rules, path: WorkPath, *, folder: bool, asked: WorkPath | None = None) -> None:
+    rule = rules.decide(path, folder=folder).rule
+    if rule is not None:
+        # The name that was asked for, not the real one: a link must not tell the names of what is denied.
+        raise Denied(asked or path, rule.pattern, rule.source, rule.reason)

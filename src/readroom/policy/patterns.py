@@ -1,13 +1,12 @@
-"""Patterns in the syntax of .gitignore, with git's answers.
+"""Lists of patterns in the syntax of .gitignore, with git's answers.
 
-pathspec translates a pattern into a regular expression; what a list of patterns
-says of one name is decided here, because its own `check_file` also lets a
-pattern for a folder speak for everything below, and then loses to git where a
-negation follows.  Here a pattern speaks for exactly one name; who asks goes down
-from the root and stops at the first folder that is out.
+A pattern speaks for exactly one name.  Who asks about a name deep in a tree goes
+down from the root and stops at the first folder that is out; so does git.
 
-Patterns are sorted by what their last part can match, so that a name that no
-pattern can match, the usual one, costs three look-ups whatever their number.
+A pattern is compiled when a name comes that it could match, judged by its last
+part: most names meet no pattern at all, whatever their number.  Not pathspec:
+it takes `[z-a]`, `[[:alpha:]]` and `[\\]]` otherwise than git, and a pattern for a
+folder speaks for all below it, which loses to a later negation.
 """
 
 from __future__ import annotations
@@ -15,144 +14,130 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import final
 
-from pathspec.patterns.gitignore.base import GitIgnorePatternError
-from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+from readroom.policy.wildmatch import UnusablePattern, byte_text, translate
 
 _MAGIC = re.compile(r"[*?\[\\]")
 
 
-class UnusablePattern(ValueError):
-    """A line that git would never match anything with."""
-
-
-@dataclass(frozen=True, slots=True)
+@final
 class Pattern:
-    """One line, compiled.
+    """One line.
 
     Attributes:
-        text: The line as written.
+        text: The line as written, trimmed.
+        number: Where it stands in its list, from 1.
         negated: It brings back what an earlier one took out.
-        folder_only: It ended with a slash.
-        regex: Matches at the names it means, and maybe only at their beginnings.
-        whole: Whether a match has to reach the end of the name.
-        last: The last part as a glob, by which patterns are sorted.
+        glob: What has to match: a whole path, or only its last part.
     """
 
-    text: str
-    negated: bool
-    folder_only: bool
-    regex: re.Pattern[str]
-    whole: bool
-    last: str
+    __slots__ = ("_fold", "_regex", "folder_only", "glob", "last_part_only", "negated", "number", "text")
 
-    def matches(self, path: str, folder: bool) -> bool:
-        """Whether it means exactly this name; `path` as `matchable` gives it."""
+    def __init__(self, text: str, number: int, *, fold: bool = False) -> None:
+        """Take a trimmed line apart; `fold` if it is matched against lower-case names."""
+        self.text = text
+        self.number = number
+        self.negated = text.startswith("!")
+        glob = byte_text(text[1:] if self.negated else text)
+        self.folder_only = glob.endswith("/")
+        glob = glob.removesuffix("/")
+        self.last_part_only = "/" not in glob
+        self.glob = glob.removeprefix("/")
+        self._fold = fold
+        self._regex: re.Pattern[str] | None = None
+
+    def compiled(self) -> re.Pattern[str]:
+        """Its regular expression, made when first needed.
+
+        Raises:
+            UnusablePattern: It can match nothing.
+        """
+        if self._regex is None:
+            if not self.glob:
+                raise UnusablePattern(self.text)
+            self._regex = translate(self.glob, fold=self._fold)
+        return self._regex
+
+    def matches(self, path: str, name: str, folder: bool) -> bool:
+        """Whether it means exactly this path, whose last part is `name`, both as byte text."""
         if self.folder_only and not folder:
             return False
-        match = self.regex.search(path)
-        return match is not None and (not self.whole or match.end() == len(path))
+        try:
+            return self.compiled().fullmatch(name if self.last_part_only else path) is not None
+        except UnusablePattern:
+            return False
 
 
-def compile_line(line: str) -> Pattern | None:
-    """The pattern of a line; None for a comment or a blank line.
-
-    Raises:
-        UnusablePattern: It is no valid pattern.
-    """
-    text = _trimmed(line)
-    if not text or text.startswith("#"):
-        return None
-    negated = text.startswith("!")
-    glob = text[1:] if negated else text
-    folder_only = glob.endswith("/")
-    glob = glob[:-1] if folder_only else glob
-    if not glob or glob.endswith("/"):
-        raise UnusablePattern(text)
-    try:
-        regex = GitIgnoreSpecPattern(_literal_edges(glob)).regex if _closed(glob) else None
-    except GitIgnorePatternError:
-        regex = None
-    if regex is None:
-        raise UnusablePattern(text)
-    last = glob.rpartition("/")[2]
-    every = last == "**" or (last == "*" and "/" not in glob)
-    return Pattern(text, negated, folder_only, regex, not every, last)
-
-
+@final
 class PatternList:
     """Patterns in order; the last one that matches a name decides about it."""
 
-    __slots__ = ("_literals", "_others", "_prefixes", "_suffixes", "patterns")
+    __slots__ = ("_literals", "_others", "_prefix_tuple", "_prefixes", "_suffix_tuple", "_suffixes")
 
-    def __init__(self, patterns: Iterable[Pattern]) -> None:
-        self.patterns: Sequence[Pattern] = tuple(patterns)
-        literals, prefixes, suffixes = set(), set(), set()
-        self._others = False
-        for pattern in self.patterns:
-            last = pattern.last
-            if not _MAGIC.search(last):
-                literals.add(last)
-            elif last[0] == "*" and len(last) > 1 and not _MAGIC.search(last[1:]):
-                suffixes.add(last[1:])
-            elif last[-1] == "*" and len(last) > 1 and not _MAGIC.search(last[:-1]):
-                prefixes.add(last[:-1])
+    def __init__(self, patterns: Iterable[Pattern], *, fold: bool = False) -> None:
+        self._literals: dict[str, list[Pattern]] = {}
+        self._suffixes: dict[str, list[Pattern]] = {}
+        self._prefixes: dict[str, list[Pattern]] = {}
+        self._others: list[Pattern] = []
+        for pattern in patterns:
+            above, _, last = pattern.glob.rpartition("/")
+            if fold:
+                last = last.lower()
+            magic = [match.start() for match in _MAGIC.finditer(last)]
+            if "[" in above:  # a slash in a set ends no part
+                self._others.append(pattern)
+            elif not magic:
+                self._literals.setdefault(last, []).append(pattern)
+            elif magic[0] > 0:
+                self._prefixes.setdefault(last[: magic[0]], []).append(pattern)
+            elif last[-1] not in "*?" and "[" not in last and "\\" not in last:
+                self._suffixes.setdefault(last[magic[-1] + 1 :], []).append(pattern)
             else:
-                self._others = True
-        self._literals = frozenset(literals)
-        self._prefixes = tuple(prefixes)
-        self._suffixes = tuple(suffixes)
+                self._others.append(pattern)
+        self._suffix_tuple = tuple(self._suffixes)
+        self._prefix_tuple = tuple(self._prefixes)
 
-    def deciding(self, path: str, folder: bool) -> Pattern | None:
-        """The pattern that decides about exactly this name, if any; `path` as `matchable` gives it."""
+    def deciding(self, path: str, *, folder: bool) -> Pattern | None:
+        """The pattern that decides about exactly this path, if any; `path` is byte text."""
         name = path[path.rfind("/") + 1 :]
         if not (
             name in self._literals
+            or name.endswith(self._suffix_tuple)
+            or name.startswith(self._prefix_tuple)
             or self._others
-            or name.endswith(self._suffixes)
-            or name.startswith(self._prefixes)
         ):
             return None
-        for pattern in reversed(self.patterns):
-            if pattern.matches(path, folder):
-                return pattern
-        return None
+        found = [*self._others, *self._literals.get(name, ())]
+        found += (p for end, some in self._suffixes.items() if name.endswith(end) for p in some)
+        found += (p for start, some in self._prefixes.items() if name.startswith(start) for p in some)
+        found.sort(key=lambda pattern: pattern.number, reverse=True)
+        return next((pattern for pattern in found if pattern.matches(path, name, folder)), None)
 
 
-def matchable(path: str) -> str:
-    """A path as patterns are matched against it.
+def patterns(lines: Iterable[str], *, first: int = 1, fold: bool = False) -> list[Pattern]:
+    """The patterns of the lines of an ignore file, without comments and blank lines.
 
-    "." of a regular expression stops at a line feed, and names may hold one; no
-    pattern can, so any other control character serves.
+    Args:
+        lines: As written; the first one has the number `first`.
+        first: See above.
+        fold: They are matched against lower-case names.
     """
-    return path.replace("\n", "\r") if "\n" in path else path
+    return [
+        Pattern(text, number, fold=fold)
+        for number, line in enumerate(lines, first)
+        if (text := _trimmed(line)) and not text.startswith("#")
+    ]
 
 
-def decode_lines(data: bytes) -> list[str]:
-    """The lines of an ignore file as git splits them; names in it are bytes, as everywhere."""
-    if data.startswith(b"\xef\xbb\xbf"):
-        data = data[3:]
-    return [os.fsdecode(line.removesuffix(b"\r")) for line in data.split(b"\n")]
+def decode_lines(data: bytes) -> Sequence[str]:
+    """The lines of an ignore file as git splits them; bytes that are no UTF-8 are kept as in names."""
+    text = data.removeprefix(b"\xef\xbb\xbf")
+    return [os.fsdecode(line.removesuffix(b"\r")) for line in text.split(b"\n")]
 
 
 def _trimmed(line: str) -> str:
-    """Without trailing spaces, except one that a backslash protects."""
+    """Without the spaces at its end, except one that a backslash protects."""
     text = line.rstrip(" ")
-    if len(text) < len(line) and (len(text) - len(text.rstrip("\\"))) % 2:
-        text += " "
-    return text
-
-
-def _closed(glob: str) -> bool:
-    """Whether no backslash is left without a character to escape."""
-    return (len(glob) - len(glob.rstrip("\\"))) % 2 == 0
-
-
-def _literal_edges(glob: str) -> str:
-    """What pathspec would take for syntax at either end, and git does not."""
-    if glob[0] in "#!":
-        glob = "\\" + glob
-    if glob[-1].isspace() and not glob.endswith("\\ "):
-        glob = f"{glob[:-1]}[{glob[-1]}]"
-    return glob
+    backslashes = len(text) - len(text.rstrip("\\"))
+    return text + " " if len(text) < len(line) and backslashes % 2 else text

@@ -1,8 +1,8 @@
-"""Which names may be seen: denials in layers, and allow lists.
+"""Which names may be seen: denials and allow lists, in layers.
 
 Each source of rules is one layer.  A name is denied as soon as one layer denies
-it, so a later layer can only restrict further, and a negation brings back only
-what its own layer took out.  Below a denied folder everything is denied.
+it, so a layer can only restrict further, and a negation brings back only what
+its own layer took out.  Below a denied folder everything is denied.
 
 Denials do not depend on case, on composed or decomposed characters, or on
 characters that some file systems ignore: a name that macOS would take for `.env`
@@ -15,10 +15,12 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol, final
 
 from readroom.limits import RULE_CACHE_FOLDERS
-from readroom.paths import WorkPath, parent
-from readroom.policy.patterns import Pattern, PatternList, compile_line, matchable
+from readroom.paths import ROOT, WorkPath, parent
+from readroom.policy.patterns import Pattern, PatternList, patterns
+from readroom.policy.wildmatch import UnusablePattern, byte_text
 
 # Characters that HFS+ drops from names when it compares them (git's list, from CVE-2014-9390).
 _DROPPED = re.compile("[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
@@ -44,73 +46,133 @@ class Verdict:
 ALLOWED = Verdict(True)
 
 
-class Denials:
-    """One layer of denials."""
+class Layer(Protocol):
+    """One source of rules."""
 
-    __slots__ = ("_patterns", "_verdicts")
+    def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
+        """The rule that denies exactly this name, if any.
+
+        Args:
+            path: As byte text.
+            folded: The same without differences of case.
+            folder: What it is.
+        """
+
+
+@final
+class Denials:
+    """A layer that denies what its patterns match."""
+
+    __slots__ = ("_list", "_rules")
 
     def __init__(self, rules: Iterable[Rule]) -> None:
-        """Compile rules; those whose pattern is a comment or blank say nothing.
+        """Take the patterns in order; a later one with "!" brings back what an earlier one denied."""
+        self._rules = tuple(rules)
+        self._list = PatternList(
+            (
+                pattern
+                for number, rule in enumerate(self._rules, 1)
+                for pattern in patterns([foldable(rule.pattern)], first=number, fold=True)
+            ),
+            fold=True,
+        )
+
+    def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
+        """The rule that denies exactly this name, if any."""
+        pattern = self._list.deciding(folded, folder=folder)
+        return None if pattern is None or pattern.negated else self._rules[pattern.number - 1]
+
+
+@final
+class AllowList:
+    """A layer that denies every file that none of its patterns matches, and folders that lead to none.
+
+    A matched folder allows all below it.  Unlike denials it depends on case: in doubt, no.
+    """
+
+    __slots__ = ("_list", "_rule", "_ways")
+
+    def __init__(self, globs: Sequence[str], source: str) -> None:
+        """Take the patterns.
 
         Raises:
-            UnusablePattern: One is no valid pattern.
+            UnusablePattern: One matches nothing, or is a negation: what is not listed is out anyway.
         """
-        self._verdicts: dict[int, Verdict] = {}
-        patterns: list[Pattern] = []
-        for rule in rules:
-            pattern = compile_line(folded(rule.pattern))
-            if pattern is not None:
-                patterns.append(pattern)
-                self._verdicts[id(pattern)] = Verdict(False, rule)
-        self._patterns = PatternList(patterns)
+        found = patterns(globs)
+        for pattern in found:
+            if pattern.negated:
+                raise UnusablePattern(pattern.text)
+            pattern.compiled()
+        self._list = PatternList(found)
+        self._ways = PatternList(patterns(way for pattern in found for way in _ways(pattern)))
+        self._rule = Rule(f"allow = [{', '.join(globs)}]", source, "not in the list of allowed names")
 
-    def decide(self, name: str, folder: bool) -> Verdict:
-        """What the layer says of exactly this name, folded."""
-        pattern = self._patterns.deciding(name, folder)
-        return ALLOWED if pattern is None or pattern.negated else self._verdicts[id(pattern)]
+    def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
+        """The rule, for a name that is not listed."""
+        cuts = [at for at, char in enumerate(path) if char == "/"]
+        if any(self._list.deciding(path[:at], folder=True) for at in cuts):
+            return None
+        if self._list.deciding(path, folder=folder):
+            return None
+        return None if folder and self._ways.deciding(path, folder=True) else self._rule
 
 
+@final
 class Rules:
     """All layers together. Safe to share between threads."""
 
     __slots__ = ("_folders", "_layers")
 
-    def __init__(self, layers: Sequence[Denials]) -> None:
+    def __init__(self, layers: Sequence[Layer]) -> None:
         self._layers = tuple(layers)
-        self._folders: dict[WorkPath, Verdict] = {WorkPath("."): ALLOWED}
+        self._folders: dict[WorkPath, Verdict] = {}
+
+    def with_layer(self, layer: Layer) -> Rules:
+        """The same rules and one more layer."""
+        return Rules((*self._layers, layer))
 
     def decide(self, path: WorkPath, *, folder: bool) -> Verdict:
-        """Whether the name may be seen; `folder` says what it is."""
-        if folder:
-            verdict = self._folders.get(path)
-            if verdict is not None:
-                return verdict
-        elif path == ".":
+        """Whether the name may be seen; `folder` says what it is. The root always may."""
+        if path == ROOT:
             return ALLOWED
-        verdict = self._above(path)
-        if verdict.allowed:
-            verdict = self._own(path, folder)
-        if folder:
+        if not folder:
+            return self._decided(path, folder)
+        verdict = self._folders.get(path)
+        if verdict is None:
+            verdict = self._decided(path, folder)
             if len(self._folders) >= RULE_CACHE_FOLDERS:
-                self._folders = {WorkPath("."): ALLOWED}
+                self._folders.clear()
             self._folders[path] = verdict
         return verdict
 
-    def _above(self, path: WorkPath) -> Verdict:
-        return self.decide(parent(path), folder=True)
-
-    def _own(self, path: WorkPath, folder: bool) -> Verdict:
-        name = folded(path)
+    def _decided(self, path: WorkPath, folder: bool) -> Verdict:
+        above = self.decide(parent(path), folder=True)
+        if not above.allowed:
+            return above
+        name, folded = byte_text(path), byte_text(foldable(path).lower())
         for layer in self._layers:
-            verdict = layer.decide(name, folder)
-            if not verdict.allowed:
-                return verdict
+            rule = layer.decide(name, folded, folder=folder)
+            if rule is not None:
+                return Verdict(False, rule)
         return ALLOWED
 
 
-def folded(path: str) -> str:
-    """A name or pattern without the differences that some file system does not make."""
-    if path.isascii():
-        return matchable(path.lower())
-    path = _DROPPED.sub("", path)
-    return matchable(unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold()))
+def foldable(text: str) -> str:
+    """A name or pattern in which only the case of ASCII letters is still left to fold."""
+    if text.isascii():
+        return text
+    text = _DROPPED.sub("", text)
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold())
+
+
+def _ways(pattern: Pattern) -> list[str]:
+    """Patterns for the folders on the way to what `pattern` means."""
+    if pattern.last_part_only:
+        return ["**"]
+    found: list[str] = []
+    above = pattern.text.strip("/").split("/")[:-1]
+    for count, part in enumerate(above, 1):
+        found.append("/" + "/".join(above[:count]) + "/")
+        if "**" in part or "[" in part:  # from here on it may mean any number of folders
+            return [*found[:-1], "/" + "/".join([*above[: count - 1], "**"])]
+    return found

@@ -110,5 +110,8 @@ class Store(Protocol):
     def stat(self, path: WorkPath) -> tuple[WorkPath, Stat]:
         """The real name and the stat of whatever is there, links followed inside the root."""
 
+    def version(self, path: WorkPath) -> Version | None:
+        """Identity of what is there now, links followed; None when nothing is: no error, for it is usual."""
+
     def close(self) -> None:
         """Release the root; a second call does nothing."""

@@ -86,5 +86,11 @@ def kind(mode: int) -> EntryKind:
 def to_stat(found: os.stat_result) -> Stat:
     """The system's stat as the model has it."""
     return Stat(
-        kind(found.st_mode), found.st_size, found.st_mtime_ns, stat.S_IMODE(found.st_mode), found.st_nlink
+        kind(found.st_mode),
+        found.st_size,
+        found.st_mtime_ns,
+        stat.S_IMODE(found.st_mode),
+        found.st_nlink,
+        found.st_dev,
+        found.st_ino,
     )

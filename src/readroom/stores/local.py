@@ -215,6 +215,15 @@ class LocalStore:
             raise translated(error, path) from None
         return real, to_stat(found)
 
+    def version(self, path: WorkPath) -> Version | None:
+        """Identity of what is there now, links followed; None when nothing is."""
+        try:
+            return _version(self._way.stat(path)[1])
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise translated(error, path) from None
+
     def close(self) -> None:
         """Release the root, when calls that are still running are done with it."""
         self._way = _Closed()

@@ -62,7 +62,7 @@ class MemorySource:
     @property
     def stat(self) -> Stat:
         """What was known of it at the moment of opening."""
-        return Stat(EntryKind.FILE, self._version.size, self._version.mtime_ns)
+        return Stat(EntryKind.FILE, self.size, self._version.mtime_ns, inode=self._version.inode)
 
     @property
     def version(self) -> Version:
@@ -229,6 +229,14 @@ class MemoryStore:
         real, node = self._found(path)
         return real, _stat(node)
 
+    def version(self, path: WorkPath) -> Version | None:
+        """Identity of what is there now, links followed; None when nothing is."""
+        try:
+            _, node = self._found(path)
+        except NotFound:
+            return None
+        return node.state[1] if isinstance(node, _File) else Version(0, 0, 0, 0, 0)
+
     def close(self) -> None:
         """Nothing to release."""
 
@@ -301,7 +309,7 @@ def _stat(node: _Node) -> Stat:
     match node:
         case _File():
             version = node.state[1]
-            return Stat(EntryKind.FILE, version.size, version.mtime_ns)
+            return Stat(EntryKind.FILE, version.size, version.mtime_ns, inode=version.inode)
         case _Folder():
             return Stat(EntryKind.FOLDER, len(node.names), node.mtime_ns, 0o755)
         case _Link():

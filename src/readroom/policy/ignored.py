@@ -1,0 +1,119 @@
+"""What ignore files hide from search and listing, with git's answers.
+
+Each folder may have a `.gitignore`, which speaks for the names below it; the
+nearest one that says anything about a name decides, then `.git/info/exclude` of
+the repository.  Nothing below a hidden folder comes back.  A folder with a
+`.git` of its own is another repository, to which those above say nothing.
+
+They hide to save attention, not to protect: a hidden file can be read by its
+name, and what is below the folder that was asked for is looked at even when that
+folder is hidden.  Files and folders outside the root are not consulted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, final
+
+from readroom.errors import ReadroomError
+from readroom.limits import IGNORE_FILE_BYTES
+from readroom.paths import ROOT, WorkPath, ancestors, join, parent
+from readroom.policy.patterns import PatternList, decode_lines, patterns
+from readroom.policy.rules import Rule
+from readroom.policy.wildmatch import byte_text
+from readroom.stores.base import Store
+
+_REASON = "an ignore file hides it from search and listing"
+
+
+class Guarded(Protocol):
+    """What is needed of a guard."""
+
+    store: Store
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """The patterns of one ignore file, and how many characters of a path are the folder they start from."""
+
+    name: WorkPath
+    patterns: PatternList
+    start: int
+
+
+@final
+class IgnoreTree:
+    """The ignore files of one tree, each read when a name below its folder is asked for.
+
+    For one call: what was read is not looked at again.
+    """
+
+    def __init__(self, guard: Guarded, top: WorkPath = ROOT) -> None:
+        """Look through a guard's store: ignore files are read whatever policy says of them, and never shown.
+
+        Args:
+            guard: Of the workspace.
+            top: The folder that was asked for; it and those above it count as not hidden.
+        """
+        self._store = guard.store
+        self._files: dict[WorkPath, tuple[_File, ...]] = {}
+        self._hidden: dict[WorkPath, Rule | None] = {ROOT: None, top: None}
+        self._hidden.update(dict.fromkeys(ancestors(top)))
+
+    def ignored(self, path: WorkPath, *, folder: bool) -> bool:
+        """Whether a name, or a folder above it, is hidden; `folder` says what it is, a link being none."""
+        return self.rule(path, folder=folder) is not None
+
+    def rule(self, path: WorkPath, *, folder: bool) -> Rule | None:
+        """The pattern that hides it."""
+        if path in self._hidden:
+            return self._hidden[path]
+        above = parent(path)
+        found = self.rule(above, folder=True)
+        if found is None:
+            found = self._own(path, above, folder)
+        if folder:
+            self._hidden[path] = found
+        return found
+
+    def _own(self, path: WorkPath, above: WorkPath, folder: bool) -> Rule | None:
+        name = byte_text(path)
+        for file in self._consulted(above):
+            pattern = file.patterns.deciding(name[file.start :], folder=folder)
+            if pattern is not None:
+                if pattern.negated:
+                    return None
+                return Rule(pattern.text, f"{file.name}:{pattern.number}", _REASON)
+        return None
+
+    def _consulted(self, folder: WorkPath) -> tuple[_File, ...]:
+        """The ignore files that may say something about names in a folder, the first to decide first."""
+        known = self._files.get(folder)
+        if known is None:
+            own = self._read(join(folder, ".gitignore"), folder)
+            if self._is_repository(folder):
+                exclude = join(folder, ".git/info/exclude")
+                known = (*own, *self._read(exclude, folder))
+            else:
+                known = own + (self._consulted(parent(folder)) if folder != ROOT else ())
+            self._files[folder] = known
+        return known
+
+    def _is_repository(self, folder: WorkPath) -> bool:
+        try:
+            self._store.stat(join(folder, ".git"))
+        except ReadroomError:
+            return False
+        return True
+
+    def _read(self, name: WorkPath, folder: WorkPath) -> tuple[_File, ...]:
+        try:
+            with self._store.open(name) as source:
+                # Like git, which does not follow a link here. Nobody writes a file that large.
+                if source.real != name or source.size > IGNORE_FILE_BYTES:
+                    return ()
+                data = source.read_at(0, IGNORE_FILE_BYTES)
+        except ReadroomError:
+            return ()
+        start = 0 if folder == ROOT else len(byte_text(folder)) + 1
+        return (_File(name, PatternList(patterns(decode_lines(data))), start),)

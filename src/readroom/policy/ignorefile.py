@@ -1,0 +1,82 @@
+"""`.readroomignore` of the root: names that the owner of a folder keeps from agents.
+
+Its syntax is that of .gitignore.  It is read through the store, so a link out of
+the root is no way to put other rules in place, and looked at again with every
+call: a line that is added takes effect at once.  A file that cannot be used
+closes the workspace rather than opening what it was meant to close.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+from readroom.errors import BadConfig, ReadroomError
+from readroom.limits import IGNORE_FILE_BYTES, IGNORE_FILE_LINES
+from readroom.model import Version
+from readroom.paths import WorkPath
+from readroom.policy.patterns import decode_lines, patterns
+from readroom.policy.rules import Denials, Rule
+from readroom.policy.wildmatch import UnusablePattern
+from readroom.stores.base import Store
+
+NAME = WorkPath(".readroomignore")
+
+_REASON = "the owner of this folder keeps it from agents"
+_ADVICE = "Ask the user to correct the file or to remove it; until then nothing can be read."
+
+
+@final
+class IgnoreFile:
+    """The layer of one file, kept while the file stays as it is."""
+
+    __slots__ = ("_kept", "_store")
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._kept: tuple[Version | None, Denials | None] = (None, None)
+
+    def layer(self) -> Denials | None:
+        """What the file denies; None without a file. The same object while it stays the same.
+
+        Raises:
+            BadConfig: It is there and cannot be used.
+        """
+        try:
+            seen = self._store.version(NAME)
+        except ReadroomError as error:
+            raise BadConfig(NAME, "", error.message, _ADVICE) from None
+        if seen is None:
+            return None
+        # One reference, replaced as a whole: threads see an old pair or a new one.
+        known, layer = self._kept
+        if known != seen or layer is None:
+            layer = _parsed(self._read())
+            self._kept = (seen, layer)
+        return layer
+
+    def _read(self) -> bytes:
+        try:
+            with self._store.open(NAME) as source:
+                if source.size > IGNORE_FILE_BYTES:
+                    problem = f"it has {source.size:,} bytes, more than {IGNORE_FILE_BYTES:,}"
+                    raise BadConfig(NAME, "", problem, _ADVICE)
+                return source.read_at(0, IGNORE_FILE_BYTES)
+        except BadConfig:
+            raise
+        except ReadroomError as error:
+            raise BadConfig(NAME, "", error.message, _ADVICE) from None
+
+
+def _parsed(data: bytes) -> Denials:
+    rules: list[Rule] = []
+    found = patterns(decode_lines(data))
+    if len(found) > IGNORE_FILE_LINES:
+        raise BadConfig(NAME, "", f"it has more than {IGNORE_FILE_LINES} patterns", _ADVICE)
+    for pattern in found:
+        try:
+            pattern.compiled()
+        except UnusablePattern:
+            problem = f"{pattern.text!r} is no pattern that can match a name"
+            raise BadConfig(NAME, f"line {pattern.number}", problem, _ADVICE) from None
+        rules.append(Rule(pattern.text, f"{NAME}:{pattern.number}", _REASON))
+    return Denials(rules)
