@@ -1,4 +1,4 @@
-"""Run suites and write a run: `python -m benchmarks.run [SUITE...] [--out FOLDER]`."""
+"""Run suites and write a run: `python -m benchmarks [SUITE...] [--out FOLDER]`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def main() -> None:
         importlib.import_module(f"benchmarks.suites.{name}").run(record)
     label = f"{time.strftime('%Y-%m-%d', time.gmtime())}-{'-'.join(given.suite) or 'all'}"
     out = given.out or ROOT / "benchmarks" / "runs" / label
-    record.write(out, f"python -m benchmarks.run {' '.join(given.suite)}".strip())
+    record.write(out, f"python -m benchmarks {' '.join(given.suite)}".strip())
 
 
 if __name__ == "__main__":

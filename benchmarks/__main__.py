@@ -1,0 +1,5 @@
+"""`python -m benchmarks` runs the suites."""
+
+from benchmarks.run import main
+
+main()
