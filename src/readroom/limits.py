@@ -111,11 +111,21 @@ INDEX_CACHE_BYTES = 16 * 1024 * 1024
 IMAGE_LONG_SIDE = 1568
 """Pixels. Larger images are shrunk by the model's provider anyway, after they were paid for."""
 
-IMAGE_MAX_BYTES = 64 * 1024 * 1024
-"""Largest image file that is opened."""
+IMAGE_MAX_BYTES = 24 * 1024 * 1024
+"""Largest image file that is opened: with the decoded image beside it a call stays below 64 MB."""
 
 IMAGE_MAX_PIXELS = 100_000_000
 """Largest image that is decoded: a decompression bomb of 1 MB can hold 10 billion pixels."""
+
+IMAGE_WORK_BYTES = 60_000_000
+"""The file, the decoder's buffers and the decoded image together; what needs more is refused. Measured: a baseline
+JPEG of 48 megapixels needs 35 MB and a PNG of any size 40 MB, but WebP takes 16 bytes a pixel."""
+
+IMAGE_REPLY_BYTES = 3_500_000
+"""An image in a reply. Model providers refuse more than 5 MB of base64, which is 3.9 MB; MCP clients cap messages."""
+
+JPEG_QUALITY = 85
+"""Of images that are encoded again: text in screenshots stays readable, and higher doubles the size."""
 
 LINK_HOPS = 40
 """Symbolic links followed in one path; the limit of the Linux kernel."""
@@ -168,6 +178,31 @@ compared in part."""
 
 CLOSEST_LINES = 12
 """Lines of the closest place that the refusal shows."""
+
+MCP_WORKERS = 8
+"""Tool calls that run at once in one MCP server; more wait their turn. A call is disk and C code most of its
+time, rg brings threads of its own, and eight at 64 MB each stay below half a gigabyte."""
+
+MCP_PROGRESS_S = 0.25
+"""Seconds between two progress messages of a call: four a second is what a person can follow."""
+
+MCP_MESSAGE_BYTES = 32 * 1024 * 1024
+"""One message of a client: the text that a call may bring, and as much again for the escapes of JSON."""
+
+MCP_LIST_FRESH_MS = 60 * 60 * 1000
+"""How long a client of 2026-07-28 may keep the list of tools. It changes only with the installed version."""
+
+MCP_EXIT_S = 2
+"""Seconds for open connections and unsent replies when a server is told to end."""
+
+HTTP_SESSIONS = 1000
+"""Open sessions of clients before 2026-07-28, some 50 kB each. SDK: 10,000."""
+
+HTTP_SESSION_IDLE_S = 30 * 60.0
+"""A session without any open request for so long is forgotten; its client starts another. As the SDK."""
+
+HTTP_CONNECTIONS = 256
+"""Connections at once; above, clients are told to try again. An editor holds one or two per window."""
 
 
 @dataclass(frozen=True, slots=True)

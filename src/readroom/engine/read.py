@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from readroom.deadline import Deadline
 from readroom.errors import BadEncoding, BadImage, BadRange, BadValue, Binary, Changed
 from readroom.formats.kinds import UNKNOWN, carries_header, classify, default_lines, sniff, starts_at_end
-from readroom.limits import HEAD_BYTES, IMAGE_MAX_BYTES, MAX_OMITTED, MAX_WARNINGS, SMALL_FILE_BYTES, Limits
+from readroom.limits import HEAD_BYTES, IMAGE_MAX_BYTES, MAX_WARNINGS, SMALL_FILE_BYTES, Limits
 from readroom.model import Cap, Kind, Omission, ReadMode, ReadRequest, ReadResult, Warn
 from readroom.policy.guard import Guard
 from readroom.session.indexes import IndexCache
@@ -25,7 +25,7 @@ from readroom.stores.base import Source
 from readroom.text import encodings, hashes, hidden
 from readroom.text.encodings import Encoding
 from readroom.text.lines import LineIndex, Shrunk, build_index
-from readroom.text.select import Frame, IndexedText, Page, Text, WholeText, along, backward, forward
+from readroom.text.select import Frame, IndexedText, Page, Text, WholeText, along, backward, forward, weight
 
 _TRIES = 2
 """A file that changes during a read is read once more; twice in a row is a writer at work."""
@@ -209,6 +209,7 @@ class _Reading:
     def _window(self, content: _Content) -> ReadResult:
         request, text = self._request, content.text
         tail = request.offset is None and request.column == 1 and starts_at_end(content.kind)
+        mode: ReadMode = "tail" if tail else "offset"
         frame = Frame(
             self._cap.size - self._cap.measure.frame(request.path),
             self._limits.line_chars,
@@ -219,14 +220,16 @@ class _Reading:
             header = None
         elif text.total_lines == 0:
             self._first_line(0)
-            return self._base(content)
+            return replace(self._base(content), read_mode=mode)
         else:
             limit = request.limit or default_lines(content.kind)
             first = max(1, text.total_lines - limit + 1) if tail else self._first_line(text.total_lines)
             last = min(text.total_lines, first + limit - 1)
             header, frame = self._header(content, first, frame)
             page = (backward if tail else forward)(text, first, last, frame)
-        return self._shown(content, page, header, "tail" if tail else "offset")
+            if header is not None:
+                page = replace(page, cuts={**header.cuts, **page.cuts})
+        return self._shown(content, page, header, mode)
 
     def _first_line(self, total: int) -> int:
         offset = 1 if self._request.offset is None else self._request.offset
@@ -242,14 +245,12 @@ class _Reading:
             )
         return offset
 
-    def _header(self, content: _Content, first: int, frame: Frame) -> tuple[str | None, Frame]:
+    def _header(self, content: _Content, first: int, frame: Frame) -> tuple[Page | None, Frame]:
         """Line 1 of a table above a later window; it does not count against the limit."""
         if first == 1 or not carries_header(content.kind):
             return None, frame
         page = forward(content.text, 1, 1, replace(frame, room=frame.room // 2))
-        line = page.lines[0]
-        cost = len(line.encode("utf-8", "surrogatepass")) + frame.numbered(1)
-        return line, replace(frame, room=frame.room - cost)
+        return page, replace(frame, room=frame.room - weight(page, frame))
 
     def _along(self, text: Text, frame: Frame) -> Page:
         request = self._request
@@ -276,17 +277,15 @@ class _Reading:
         # The rest of one line was asked for: it ends with that line.
         return page if page.next_column > 1 else replace(page, next_line=None)
 
-    def _shown(self, content: _Content, page: Page, header: str | None, mode: ReadMode) -> ReadResult:
+    def _shown(self, content: _Content, page: Page, header: Page | None, mode: ReadMode) -> ReadResult:
         lines, warnings = self._visible(page)
         following = self._following(page)
-        if header is not None:
-            header = encodings.visible(header)
         return replace(
             self._base(content),
             read_mode=mode,
             start=page.start,
             lines=lines,
-            header=header,
+            header=None if header is None else encodings.visible(header.lines[0]),
             cuts=page.cuts,
             omitted=self._omitted(content, page, mode, following),
             next=following,
@@ -319,16 +318,22 @@ class _Reading:
         if mode == "tail" and page.start > 1:
             above = page.start - 1
             limit = min(self._request.limit or default_lines(content.kind), above)
-            before = replace(self._request, offset=above - limit + 1, limit=limit, known_hash=None)
-            found.append(Omission("lines", 1, above, "tail", request=before))
+            found.append(self._above(above - limit + 1, above))
+            if above > limit:
+                found.append(self._above(1, above - limit))
         if following is not None and page.next_column == 1:
             found.append(Omission("lines", following.offset or 1, total, page.reason, request=following))
-        for number, cut in list(page.cuts.items())[:MAX_OMITTED]:
+        for number, cut in page.cuts.items():
             if cut.last < cut.total:
                 rest = replace(self._request, offset=number, column=cut.last + 1, limit=1, known_hash=None)
                 reason = "reply_cap" if cut.first > 1 else "line_cap"
                 found.append(Omission("columns", cut.last + 1, cut.total, reason, number, rest))
         return found
+
+    def _above(self, first: int, last: int) -> Omission:
+        """Lines above a tail, and the read that starts with them."""
+        rest = replace(self._request, offset=first, limit=last - first + 1, known_hash=None)
+        return Omission("lines", first, last, "tail", request=rest)
 
     def _link_warning(self) -> tuple[Warn, ...]:
         links = self._source.stat.links

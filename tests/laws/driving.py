@@ -1,0 +1,162 @@
+"""Using a workspace as a model does: by calls, by what replies show, and by the calls they name.
+
+Everything here looks at a reply from outside: its text, its facts, its size.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal, TypeAlias
+
+from readroom.config import Settings
+from readroom.limits import MIN_REPLY_BYTES, Limits
+from readroom.model import Reply
+from readroom.stores.base import Store
+from readroom.stores.local import LocalStore
+from readroom.stores.memory import MemoryStore
+from readroom.toolbox import Workspace
+
+StoreName: TypeAlias = Literal["memory", "kernel", "walk"]
+STORES: tuple[StoreName, ...] = ("memory", "kernel", "walk")
+
+MOST_CALLS = 5000
+"""A chain of calls that is longer goes round in a circle."""
+
+
+@contextmanager
+def stored(name: StoreName, files: Mapping[str, bytes]) -> Iterator[Store]:
+    """A store of that sort holding these files."""
+    if name == "memory":
+        yield MemoryStore(files)
+        return
+    with TemporaryDirectory(prefix="readroom-law-") as folder:
+        for path, data in files.items():
+            target = Path(folder, path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+        yield LocalStore(folder, confinement=name)
+
+
+class Driver:
+    """One caller of one workspace, who checks the size of every reply."""
+
+    def __init__(self, store: Store, *, reply_bytes: int | None = None, limits: Limits | None = None) -> None:
+        limits = limits or Limits()
+        self.workspace = Workspace(store, settings=Settings(limits=limits))
+        self.reply_bytes = reply_bytes
+        self.cap = max(MIN_REPLY_BYTES, min(limits.reply_bytes, reply_bytes or limits.reply_bytes))
+
+    def call(self, tool: str, /, **arguments: object) -> Reply:
+        """A reply within its cap, whose text and facts can be sent as UTF-8 and JSON."""
+        reply = self.workspace.call(tool, arguments, reply_bytes=self.reply_bytes)
+        assert len(reply.text.encode()) <= self.cap, f"{len(reply.text.encode())} > {self.cap}: {arguments}"
+        json.dumps(reply.facts, allow_nan=False).encode()
+        return reply
+
+    def follow(self, call: Mapping[str, Any]) -> Reply:
+        """The reply to a call that another reply named, sent as it stands."""
+        sent = json.loads(json.dumps(call))
+        return self.call(sent["tool"], **sent["arguments"])
+
+    def pages(self, tool: str, /, **arguments: object) -> Iterator[Reply]:
+        """The reply and all that follow by `next`."""
+        reply = self.call(tool, **arguments)
+        yield reply
+        yield from self.rest(reply)
+
+    def rest(self, reply: Reply) -> Iterator[Reply]:
+        """All replies that follow one by `next`."""
+        for _ in range(MOST_CALLS):
+            following = fact(reply, "next")
+            if following is None:
+                return
+            reply = self.follow(following)
+            assert not reply.is_error, reply.text
+            yield reply
+        raise AssertionError("following `next` does not end")
+
+    def lines(self, path: str, /, **arguments: object) -> dict[int, str]:
+        """Every line that reading on to the end shows, the cut ones joined from their pieces.
+
+        Lines must come once, in order and without a gap.
+        """
+        found: dict[int, str] = {}
+        for reply in self.pages("read_file", path=path, **arguments):
+            assert not reply.is_error, reply.text
+            for number, text in self.whole_lines(reply).items():
+                assert not found or number == max(found) + 1, f"line {number} after {max(found)}"
+                found[number] = text
+        return found
+
+    def whole_lines(self, reply: Reply) -> dict[int, str]:
+        """The lines of one reply, completed by the calls named in `omitted`."""
+        found = shown(reply)
+        for item in fact(reply, "omitted"):
+            if item["what"] != "columns":
+                continue
+            line = item["line"]
+            if line not in found:
+                continue  # the header of a table, above a later window
+            assert item["from"] == len(found[line]) + 1
+            found[line] += "".join(self._pieces(item))
+            assert len(found[line]) == item["to"]
+        return found
+
+    def _pieces(self, item: Mapping[str, Any]) -> Iterator[str]:
+        column, line = item["from"], item["line"]
+        reply = self.follow(item["call"])
+        for piece in [reply, *self.rest(reply)]:
+            assert not piece.is_error, piece.text
+            (text,) = shown(piece).values()
+            assert fact(piece, "lines_shown") == {"start": line, "end": line}
+            assert text, "a piece of a line shows nothing"
+            column += len(text)
+            yield text
+        assert column == item["to"] + 1
+
+
+def fact(reply: Reply, name: str) -> Any:
+    """One machine fact."""
+    return reply.facts[name]
+
+
+def hints(reply: Reply) -> Iterator[Mapping[str, Any]]:
+    """Every call that a reply suggests."""
+    if reply.is_error:
+        suggested = [fact(reply, "error")["next"]]
+    else:
+        suggested = [fact(reply, "next"), *(item["call"] for item in fact(reply, "omitted"))]
+    yield from (call for call in suggested if call is not None)
+
+
+def rows(reply: Reply) -> list[str]:
+    """The lines of the reply between its header and its closing line."""
+    return reply.text.split("\n")[1:-1]
+
+
+def header_row(reply: Reply) -> str | None:
+    """Line 1 of a table as shown above a later window."""
+    return rows(reply)[0] if fact(reply, "header_line") else None
+
+
+def shown(reply: Reply) -> dict[int, str]:
+    """The shown lines by number, without the marks of cut ones."""
+    left = {
+        item["line"]: f" [+{item['to'] - item['from'] + 1} chars]"
+        for item in fact(reply, "omitted")
+        if item["what"] == "columns"
+    }
+    found = {}
+    for row in rows(reply)[1 if fact(reply, "header_line") else 0 :]:
+        number, tab, text = row.partition("\t")
+        assert tab
+        mark = left.get(int(number), "")
+        assert text.endswith(mark)
+        found[int(number)] = text.removesuffix(mark)
+    span = fact(reply, "lines_shown")
+    assert list(found) == (list(range(span["start"], span["end"] + 1)) if span["end"] else [])
+    return found

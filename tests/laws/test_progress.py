@@ -1,0 +1,203 @@
+"""Laws 2 and 3: following `next` and `omitted` shows everything once, and the bytes can be made from it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from readroom.limits import MIN_REPLY_BYTES, SMALL_FILE_BYTES, Limits
+from tests.laws.driving import STORES, Driver, StoreName, fact, header_row, hints, shown, stored
+from tests.laws.texts import split, texts
+
+NAMES = ["a.txt", "src/b.py", "c.json", "table.csv", "d.min.js", "e e.md", "tab\there", "“x”\u202e.log"]
+
+every_store = pytest.mark.parametrize("store", STORES)
+
+caps = st.sampled_from([MIN_REPLY_BYTES, 2500, 4096, 32 * 1024])
+limits = st.builds(Limits, line_chars=st.sampled_from([1, 7, 100, 2000]))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A file, how it has to be read, and what it holds."""
+
+    path: str
+    data: bytes
+    text: str
+    encoding: str | None
+
+
+CODECS = [
+    ("utf-8", b""),
+    ("utf-8", b"\xef\xbb\xbf"),
+    ("utf-16-le", b"\xff\xfe"),
+    ("utf-16-be", b"\xfe\xff"),
+    ("utf-16-le", b""),
+    ("utf-32-be", b"\0\0\xfe\xff"),
+    ("latin-1", b""),
+    ("shift_jis", b""),
+]
+
+
+ORDINARY = set(map(chr, range(32, 127))) | set("\t\n\ré日本")
+"""Characters whose encoding is found: others may make a short file look like noise."""
+
+
+@st.composite
+def samples(draw: st.DrawFn) -> Sample:
+    """A text file in some encoding, which is named unless the bytes leave no doubt of it."""
+    codec, bom = draw(st.sampled_from(CODECS))
+    text = draw(texts).encode(codec, "ignore").decode(codec).replace("\ufeff", "")
+    doubtful = not set(text) <= ORDINARY or (codec != "utf-8" and not bom)
+    name_it = doubtful or draw(st.booleans())
+    return Sample(draw(st.sampled_from(NAMES)), bom + text.encode(codec), text, codec if name_it else None)
+
+
+def options(sample: Sample) -> dict[str, object]:
+    return {} if sample.encoding is None else {"encoding": sample.encoding}
+
+
+@every_store
+@given(sample=samples(), cap=caps, limits=limits, limit=st.none() | st.integers(1, 9))
+def test_reading_on_shows_every_line_and_column_once(
+    store: StoreName, sample: Sample, cap: int, limits: Limits, limit: int | None
+) -> None:
+    with stored(store, {sample.path: sample.data}) as files:
+        driver = Driver(files, reply_bytes=cap, limits=limits)
+        found = driver.lines(sample.path, offset=1, limit=limit, **options(sample))
+        assert list(found.values()) == split(sample.text)
+
+
+@every_store
+@given(sample=samples(), cap=caps, start=st.integers(-30, 30).filter(bool))
+def test_reading_on_from_anywhere_shows_the_rest(
+    store: StoreName, sample: Sample, cap: int, start: int
+) -> None:
+    lines = split(sample.text)
+    with stored(store, {sample.path: sample.data}) as files:
+        driver = Driver(files, reply_bytes=cap)
+        reply = driver.call("read_file", path=sample.path, offset=start, **options(sample))
+        if start > max(len(lines), 1):
+            assert fact(reply, "error")["facts"]["total_lines"] == len(lines)
+            return
+        found = driver.lines(sample.path, offset=start, **options(sample))
+        first = start if start > 0 else max(1, len(lines) + start + 1)
+        assert found == dict(list(enumerate(lines, 1))[first - 1 :])
+
+
+@given(sample=samples(), cap=caps)
+def test_pages_joined_and_encoded_again_are_the_file(sample: Sample, cap: int) -> None:
+    """With the facts alone; in a file of mixed line ends only the lines can be compared."""
+    with stored("memory", {sample.path: sample.data}) as files:
+        driver = Driver(files, reply_bytes=cap)
+        reply = driver.call("read_file", path=sample.path, **options(sample))
+        lines = driver.lines(sample.path, offset=1, **options(sample))
+        if fact(reply, "newline") == "mixed":
+            assert "\n".join(lines.values()) == "\n".join(split(sample.text))
+            return
+        end = "\r\n" if fact(reply, "newline") == "crlf" else "\n"
+        codec = fact(reply, "encoding")
+        mark = "\ufeff".encode(codec) if fact(reply, "bom") else b""
+        unended = mark + end.join(lines.values()).encode(codec)
+        ended = unended + end.encode(codec)
+        assert sample.data == (ended if len(ended) == fact(reply, "size_bytes") else unended)
+
+
+@every_store
+@given(sample=samples(), cap=caps, limits=limits, limit=st.none() | st.integers(1, 9))
+def test_a_tail_and_what_it_left_out_are_the_whole_file(
+    store: StoreName, sample: Sample, cap: int, limits: Limits, limit: int | None
+) -> None:
+    with stored(store, {"x.log": sample.data}) as files:
+        driver = Driver(files, reply_bytes=cap, limits=limits)
+        reply = driver.call("read_file", path="x.log", limit=limit, **options(sample))
+        lines = dict(enumerate(split(sample.text), 1))
+        assert fact(reply, "read_mode") == "tail"
+        assert fact(reply, "next") is None
+        found = driver.whole_lines(reply)
+        assert found == {number: lines[number] for number in found}
+        assert not lines or max(found) == len(lines)
+        for item in fact(reply, "omitted"):
+            if item["what"] != "lines":
+                continue
+            assert 1 <= item["from"] <= item["to"] < min(found, default=0)
+            above = driver.lines(item["call"]["arguments"].pop("path"), **item["call"]["arguments"])
+            assert min(above) == item["from"]
+            found = {number: text for number, text in above.items() if number <= item["to"]} | found
+        assert found == lines
+
+
+@given(sample=samples(), cap=caps, limits=limits)
+def test_a_later_window_of_a_table_carries_its_header(sample: Sample, cap: int, limits: Limits) -> None:
+    lines = split(sample.text)
+    with stored("memory", {"t.tsv": sample.data}) as files:
+        driver = Driver(files, reply_bytes=cap, limits=limits)
+        for reply in driver.pages("read_file", path="t.tsv", limit=3, **options(sample)):
+            first = fact(reply, "lines_shown")["start"]
+            header = header_row(reply)
+            assert (header is None) == (first <= 1)
+            if header is not None:
+                number, _, text = header.partition("\t")
+                cut = [item for item in fact(reply, "omitted") if item.get("line") == 1]
+                assert number == "1"
+                if cut:
+                    kept = cut[0]["from"] - 1
+                    assert text == f"{lines[0][:kept]} [+{len(lines[0]) - kept} chars]"
+                    assert cut[0]["to"] == len(lines[0])
+                    (rest,) = shown(driver.follow(cut[0]["call"])).values()
+                    assert lines[0][kept:].startswith(rest)
+                else:
+                    assert text == lines[0]
+
+
+@every_store
+@settings(max_examples=8, phases=[Phase.generate])  # shrinking megabytes takes minutes
+@given(sample=samples(), cap=st.sampled_from([MIN_REPLY_BYTES, 11_500]), at=st.integers(0, 3))
+def test_a_large_file_is_read_as_a_small_one(store: StoreName, sample: Sample, cap: int, at: int) -> None:
+    """Above the size that is decoded whole, with lines across every block border."""
+    codec = sample.encoding or ("utf-8" if not sample.data[:1] > b"\xf0" else None)
+    if codec is None or not sample.text:
+        return
+    unit = len("\n".encode(codec))
+    long = "long " * (SMALL_FILE_BYTES // (5 * unit) + 20)
+    filler = "".join(f"line {number}\n" for number in range(SMALL_FILE_BYTES // (9 * unit)))
+    text = [long + "\n" + sample.text, sample.text + "\n" + long, filler + sample.text, filler + long][at]
+    with stored(store, {"big.txt": text.encode(codec)}) as files:
+        driver = Driver(files, reply_bytes=cap)
+        lines = split(text)
+        reply = driver.call("read_file", path="big.txt", offset=-40, encoding=codec)
+        assert fact(reply, "total_lines") == len(lines)
+        assert fact(reply, "size_bytes") == len(text.encode(codec)) > SMALL_FILE_BYTES
+        found = shown(reply)
+        assert all(lines[number - 1].startswith(shown_text) for number, shown_text in found.items())
+        for following in driver.rest(reply):
+            assert not set(shown(following)) & set(found)
+            found |= shown(following)
+        assert max(found) == len(lines)
+        assert min(found) == max(1, len(lines) - 39)
+
+
+@given(sample=samples(), cap=caps)
+def test_a_known_hash_gets_a_receipt_for_exactly_that_content(sample: Sample, cap: int) -> None:
+    with stored("memory", {sample.path: sample.data}) as files:
+        driver = Driver(files, reply_bytes=cap)
+        first = driver.call("read_file", path=sample.path, **options(sample))
+        known = fact(first, "content_hash")
+        for given_hash in (known, known[:19], known.removeprefix("sha256:")[:12].upper()):
+            receipt = driver.call("read_file", path=sample.path, known_hash=given_hash, **options(sample))
+            assert fact(receipt, "not_modified") is True
+            assert fact(receipt, "content_hash") == known
+            assert list(hints(receipt)) == []
+            assert receipt.text.count("\n") == 1
+        other = "sha256:" + os.urandom(32).hex()
+        assert (
+            fact(
+                driver.call("read_file", path=sample.path, known_hash=other, **options(sample)),
+                "not_modified",
+            )
+            is False
+        )
