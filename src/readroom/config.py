@@ -1,24 +1,72 @@
-"""From what an operator and a folder say to a guarded store and limits."""
+"""From what an operator and a folder say to a guarded store and limits.
+
+Two files, both optional, both in this form; nothing else is a key:
+
+    [policy]
+    deny = ["secret/", "*.dump", "!public.dump"]   # gitignore syntax; "!" only takes back from this list
+    allow = ["src/", "docs/**/*.md"]               # when given, only these, and folders on the way
+    hardlinks = "refuse"                           # or "warn", the default
+    exceptions = ["certs/*.pem"]                   # names the built-in denials do not mean
+
+    [limits]
+    reply_bytes = 16384                            # every field of `limits.Limits`
+
+The operator's file is named when readroom is started and is trusted.  The
+`readroom.toml` in the root comes with the folder and may be hostile: it can deny
+more, allow less and lower limits, never the opposite, so `exceptions` and higher
+limits are errors there.  A file that cannot be used is an error, not a default.
+"""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import cast
 
-from readroom.limits import Limits
+from readroom.errors import BadConfig, NotFound, ReadroomError
+from readroom.limits import CONFIG_FILE_BYTES, MIN_REPLY_BYTES, Limits
+from readroom.paths import WorkPath
 from readroom.policy.defaults import denials
-from readroom.policy.guard import Guard, HardLinks
-from readroom.policy.rules import Rules
+from readroom.policy.guard import Guard, HardLinkMode
+from readroom.policy.patterns import patterns
+from readroom.policy.rules import AllowList, Denials, Layer, Rule, Rules
+from readroom.policy.wildmatch import UnusablePattern
 from readroom.stores.base import Store
+
+NAME = WorkPath("readroom.toml")
+
+_POLICY = ("deny", "allow", "hardlinks", "exceptions")
+_LIMITS = tuple(field.name for field in fields(Limits))
+_KEYS = {"policy": _POLICY, "limits": _LIMITS}
+
+_LEAST: Mapping[str, float] = {"reply_bytes": MIN_REPLY_BYTES, "line_chars": 40}
+"""Least values that still let a reply say something; of the others, one line, match or entry."""
+
+_LEAST_SECONDS = 0.1
+"""Shorter limits end calls before they have begun."""
+
+
+_MOST = 2**40
+"""More than any reply, file or patience; a number of a thousand digits is somebody's joke."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Policy and limits of one workspace."""
+    """Policy and limits of one workspace.
 
-    rules: Rules = field(default_factory=lambda: Rules([denials()]))
+    Attributes:
+        layers: Rules by source; each can only restrict further.
+        limits: What engines obey.
+        hardlinks: What happens to files with several names.
+        files: The configuration files that had a say.
+    """
+
+    layers: tuple[Layer, ...] = ()
     limits: Limits = field(default_factory=Limits)
-    hardlinks: HardLinks = "warn"
+    hardlinks: HardLinkMode = "warn"
+    files: tuple[str, ...] = ()
 
 
 def open_store(root: str | os.PathLike[str] | Store) -> Store:
@@ -31,10 +79,181 @@ def open_store(root: str | os.PathLike[str] | Store) -> Store:
 
 
 def load(store: Store, explicit: str | os.PathLike[str] | None = None) -> Settings:
-    """The settings of a workspace."""
-    return Settings()
+    """The settings of a workspace.
+
+    Args:
+        store: Its root, whose `readroom.toml` can restrict what the operator allows.
+        explicit: The operator's file.
+
+    Raises:
+        BadConfig: One of the files cannot be used; says which key and why.
+    """
+    settings = Settings(layers=(denials(),))
+    if explicit is not None:
+        where = os.fspath(explicit)
+        settings = _Reader(where, _from_disk(where), trusted=True).applied(settings)
+    own = _from_store(store)
+    if own is not None:
+        settings = _Reader(NAME, own, trusted=False).applied(settings)
+    return settings
 
 
 def guard(store: Store, settings: Settings) -> Guard:
-    """The store under the settings' policy."""
-    return Guard(store, settings.rules, settings.hardlinks)
+    """The store under the settings' policy. Raises BadConfig for a `.readroomignore` that cannot be used."""
+    return Guard(store, Rules(settings.layers or (denials(),)), settings.hardlinks)
+
+
+def _from_disk(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            data = file.read(CONFIG_FILE_BYTES + 1)
+    except OSError as error:
+        problem = os.strerror(error.errno) if error.errno else type(error).__name__
+        raise BadConfig(path, "", problem, "Name a readable TOML file.") from None
+    return _bounded(path, data)
+
+
+def _from_store(store: Store) -> bytes | None:
+    try:
+        with store.open(NAME) as source:
+            return _bounded(NAME, source.read_at(0, CONFIG_FILE_BYTES + 1))
+    except NotFound:
+        return None
+    except BadConfig:
+        raise
+    except ReadroomError as error:
+        raise BadConfig(NAME, "", error.message, "Correct the file, or remove it.") from None
+
+
+def _bounded(where: str, data: bytes) -> bytes:
+    if len(data) > CONFIG_FILE_BYTES:
+        problem = f"it has more than {CONFIG_FILE_BYTES:,} bytes"
+        raise BadConfig(where, "", problem, "Shorten it; long lists of patterns belong in .readroomignore.")
+    return data
+
+
+class _Reader:
+    """One file: its keys checked one by one, then applied to settings."""
+
+    def __init__(self, where: str, data: bytes, *, trusted: bool) -> None:
+        self._where = where
+        self._trusted = trusted
+        self._sections = self._parsed(data)
+
+    def applied(self, settings: Settings) -> Settings:
+        """The settings with what the file says."""
+        policy, limits = self._sections.get("policy", {}), self._sections.get("limits", {})
+        layers = settings.layers
+        if "exceptions" in policy:
+            layers = (denials(self._exceptions(policy)), *layers[1:])
+        if "deny" in policy:
+            layers = (*layers, self._denials(policy))
+        if "allow" in policy:
+            layers = (*layers, self._allow_list(policy))
+        return Settings(
+            layers,
+            self._limits(limits, settings.limits),
+            self._hardlinks(policy, settings.hardlinks),
+            (*settings.files, self._where),
+        )
+
+    def _parsed(self, data: bytes) -> Mapping[str, Mapping[str, object]]:
+        try:
+            document = tomllib.loads(data.decode("utf-8-sig"))
+        except ValueError as error:  # of bytes that are no text, of syntax, of numbers without end
+            raise self._bad("", f"it is not TOML: {error}", "Correct the syntax.") from None
+        except RecursionError:
+            raise self._bad("", "it is nested too deeply", "Use sections and keys only.") from None
+        for section, keys in document.items():
+            known = _KEYS.get(section)
+            if known is None:
+                raise self._unknown(section, section, tuple(_KEYS))
+            if not isinstance(keys, dict):
+                raise self._bad(section, "must be a section", f"Write [{section}] and its keys below.")
+            for key in keys:
+                if key not in known:
+                    raise self._unknown(f"{section}.{key}", key, known)
+        return document
+
+    def _denials(self, policy: Mapping[str, object]) -> Denials:
+        texts = self._strings(policy, "deny")
+        for number, text in enumerate(texts):
+            self._check_pattern(f"policy.deny[{number}]", text)
+        return Denials(Rule(text, self._where, "denied by configuration") for text in texts)
+
+    def _allow_list(self, policy: Mapping[str, object]) -> AllowList:
+        texts = self._strings(policy, "allow")
+        for number, text in enumerate(texts):
+            self._check_pattern(f"policy.allow[{number}]", text, positive="deny takes names out again")
+        return AllowList(texts, self._where)
+
+    def _exceptions(self, policy: Mapping[str, object]) -> list[Rule]:
+        if not self._trusted:
+            raise self._bad(
+                "policy.exceptions",
+                "a file inside the workspace cannot take back built-in denials",
+                "Put it into the file that readroom is started with (--config).",
+            )
+        texts = self._strings(policy, "exceptions")
+        for number, text in enumerate(texts):
+            self._check_pattern(
+                f"policy.exceptions[{number}]", text, positive="exceptions have no exceptions"
+            )
+        return [Rule(text, self._where, "an exception by configuration") for text in texts]
+
+    def _check_pattern(self, key: str, text: str, positive: str | None = None) -> None:
+        found = patterns([text])
+        if found and found[0].negated and positive is not None:
+            raise self._bad(key, f"{text!r} is a negation", f"Leave out the '!': {positive}.")
+        try:
+            if not found:
+                raise UnusablePattern(text)
+            found[0].compiled()
+        except UnusablePattern:
+            advice = "Patterns have the syntax of .gitignore; a backslash makes a special character plain."
+            raise self._bad(key, f"{text!r} is no pattern that can match a name", advice) from None
+
+    def _strings(self, policy: Mapping[str, object], key: str) -> Sequence[str]:
+        value = policy[key]
+        if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+            raise self._bad(f"policy.{key}", "must be a list of texts", f'Write {key} = ["pattern", ...].')
+        return value
+
+    def _hardlinks(self, policy: Mapping[str, object], before: HardLinkMode) -> HardLinkMode:
+        value = policy.get("hardlinks", before)
+        if value not in ("warn", "refuse"):
+            raise self._bad("policy.hardlinks", f"{value!r} is no such mode", 'Use "warn" or "refuse".')
+        if not self._trusted and before == "refuse":
+            return before
+        return value
+
+    def _limits(self, section: Mapping[str, object], before: Limits) -> Limits:
+        values = {name: self._limit(name, value, getattr(before, name)) for name, value in section.items()}
+        # Each value has the type of the field it replaces.
+        return replace(before, **cast("dict[str, int]", values))
+
+    def _limit(self, name: str, value: object, before: int | float) -> int | float:
+        key = f"limits.{name}"
+        whole = isinstance(before, int)
+        if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+            raise self._bad(key, f"must be a {'whole ' if whole else ''}number", f"Write {name} = {before}.")
+        least = _LEAST.get(name, 1 if whole else _LEAST_SECONDS)
+        if not least <= value <= _MOST:  # which a NaN is not either
+            raise self._bad(key, "is out of range", f"Use a value from {least} to {_MOST}.")
+        if not self._trusted and value > before:
+            raise self._bad(
+                key,
+                f"{value} is above {before}, and a file inside the workspace can only lower limits",
+                "Lower it, or put it into the file that readroom is started with (--config).",
+            )
+        return value if whole else float(value)
+
+    def _unknown(self, key: str, name: str, known: Sequence[str]) -> BadConfig:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, known, n=1)
+        guess = f"Did you mean {near[0]!r}? " if near else ""
+        return self._bad(key, "there is no such key", f"{guess}The keys are: {', '.join(known)}.")
+
+    def _bad(self, key: str, problem: str, advice: str) -> BadConfig:
+        return BadConfig(self._where, key, problem, advice)

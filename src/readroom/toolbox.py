@@ -19,10 +19,11 @@ from readroom.contracts.base import Contract
 from readroom.contracts.registry import contract
 from readroom.deadline import Deadline
 from readroom.engine.read import read
-from readroom.errors import Internal, ReadroomError
+from readroom.errors import Internal, NotFound, ReadroomError
 from readroom.limits import MIN_REPLY_BYTES
 from readroom.model import (
     Cap,
+    EntryKind,
     Fact,
     GrepRequest,
     ListRequest,
@@ -31,6 +32,7 @@ from readroom.model import (
     Request,
     Result,
 )
+from readroom.policy.guard import Guard
 from readroom.session.indexes import IndexCache
 from readroom.stores.base import Store
 
@@ -144,6 +146,12 @@ class Workspace:
         path = self.guard.parse(request.path)
         if path != request.path:
             request = replace(request, path=path)
+        try:
+            return self._performed(request, cap, deadline)
+        except NotFound as error:
+            raise _with_near_names(error, self.guard, request) from None
+
+    def _performed(self, request: Request, cap: Cap, deadline: Deadline) -> Result:
         match request:
             case ReadRequest():
                 within = deadline.within(self.limits.read_timeout_s)
@@ -158,3 +166,21 @@ class Workspace:
                 return list_folder(self.guard, self.limits, cap, request, deadline)
             case _:
                 assert_never(request)
+
+
+def _with_near_names(error: NotFound, guard: Guard, request: Request) -> NotFound:
+    """The same failure with names that would have worked, when it is about the path that was asked for."""
+    if error.path != request.path:
+        return error
+    match request:
+        case ReadRequest():
+            near = guard.near(request.path, frozenset((EntryKind.FILE,)))
+            return NotFound(request.path, near)
+        case ListRequest():
+            near = guard.near(request.path, frozenset((EntryKind.FOLDER,)))
+        case GrepRequest():
+            near = guard.near(request.path, frozenset((EntryKind.FILE, EntryKind.FOLDER)))
+        case _:
+            assert_never(request)
+    following = replace(request, path=near[0], cursor=None) if near else None
+    return NotFound(request.path, near, next_request=following)

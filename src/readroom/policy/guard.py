@@ -137,10 +137,10 @@ class Guard:
         """What the rules say of a name, and which one says no."""
         return self.refresh().decide(path, folder=folder)
 
-    def near(self, path: WorkPath, kinds: frozenset[EntryKind]) -> list[WorkPath]:
+    def near(self, path: str, kinds: frozenset[EntryKind]) -> list[WorkPath]:
         """Names of some kinds like one that does not exist, best first, which can be opened."""
         hidden = IgnoreTree(self)
-        found = near_names(path, lambda folder: self._visible(folder, hidden), kinds)
+        found = near_names(normalized(path), lambda folder: self._visible(folder, hidden), kinds)
         return [name for name in found if self._opens(name)]
 
     def refresh(self) -> Rules:
