@@ -25,7 +25,20 @@ from readroom.stores.base import Source
 from readroom.text import encodings, hashes, hidden
 from readroom.text.encodings import Encoding
 from readroom.text.lines import LineIndex, Shrunk, build_index
-from readroom.text.select import Frame, IndexedText, Page, Text, WholeText, along, backward, forward, weight
+from readroom.text.select import (
+    Decode,
+    Frame,
+    IndexedText,
+    Page,
+    Text,
+    Undecodable,
+    WholeText,
+    along,
+    backward,
+    decoded,
+    forward,
+    weight,
+)
 
 _TRIES = 2
 """A file that changes during a read is read once more; twice in a row is a writer at work."""
@@ -105,10 +118,13 @@ class _Reading:
         if encoding is None or kind is Kind.BINARY:
             media = sniff(sample) or UNKNOWN
             raise Binary(self._request.path, media.name, source.size, media.advice)
-        content = self._small(head, encoding, kind) if whole else self._large(encoding, kind)
-        if self._known is not None and content.digits.startswith(self._known):
-            return self._base(content, not_modified=True)
-        return self._window(content)
+        try:
+            content = self._small(head, encoding, kind) if whole else self._large(encoding, kind)
+            if self._known is not None and content.digits.startswith(self._known):
+                return self._base(content, not_modified=True)
+            return self._window(content)
+        except Undecodable as problem:
+            raise self._unfit(encoding, problem) from None
 
     def shows_the_same(self, result: ReadResult) -> bool:
         """Whether the same window of the same length of the file still reads the same."""
@@ -135,28 +151,28 @@ class _Reading:
                 next_request=replace(self._request, encoding=None),
             ) from None
 
-    def _decode(self, data: bytes, encoding: Encoding) -> str:
-        if self._request.encoding is None:
-            return encodings.decode(data, encoding)
-        try:
-            return encodings.decode_strict(data, encoding)
-        except UnicodeDecodeError as problem:
-            raise BadEncoding(
-                self._request.path,
-                encoding.name,
-                f"byte 0x{data[problem.start]:02x} is not valid in it",
-                "Leave out `encoding` to have it detected.",
-                line=data[: problem.start].count(encoding.newline) + 1,
-                next_request=replace(self._request, encoding=None),
-            ) from None
+    @property
+    def _decoder(self) -> Decode:
+        """What a caller insists on is decoded strictly: a wrong encoding must not pass as odd content."""
+        return encodings.decode if self._request.encoding is None else encodings.decode_strict
+
+    def _unfit(self, encoding: Encoding, problem: Undecodable) -> BadEncoding:
+        return BadEncoding(
+            self._request.path,
+            encoding.name,
+            f"byte 0x{problem.byte:02x} in line {problem.line} is not valid in it",
+            "Leave out `encoding` to have it detected.",
+            line=problem.line,
+            next_request=replace(self._request, encoding=None),
+        )
 
     def _small(self, data: bytes, encoding: Encoding, kind: Kind) -> _Content:
-        text = WholeText(self._decode(data[len(encoding.bom) :], encoding))
+        text = WholeText(decoded(data[len(encoding.bom) :], encoding, self._decoder))
         return _Content(text, hashlib.sha256(data).hexdigest(), encoding, kind)
 
     def _large(self, encoding: Encoding, kind: Kind) -> _Content:
         index = self._index(encoding)
-        text = IndexedText(self._source, index, self._decode, self._limits.line_chars, self._deadline)
+        text = IndexedText(self._source, index, self._decoder, self._limits.line_chars, self._deadline)
         return _Content(text, index.sha256, encoding, kind)
 
     def _index(self, encoding: Encoding) -> LineIndex:

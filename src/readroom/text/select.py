@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 
 from readroom.deadline import Deadline
 from readroom.model import Bytes, Cut, Newline
-from readroom.text.encodings import Encoding, prefix
+from readroom.text.encodings import Encoding, decode, prefix
 from readroom.text.lines import Columns, LineIndex, Shrunk, last_newline
 
 Decode = Callable[[bytes, Encoding], str]
@@ -30,10 +30,33 @@ _MARK_BYTES = len(" [+18446744073709551615 chars]")
 """Kept free for the mark of a cut line."""
 
 
+class Undecodable(Exception):
+    """The first `byte` that is no character in an encoding that was insisted on, and its `line`."""
+
+    def __init__(self, byte: int, line: int) -> None:
+        super().__init__(f"byte 0x{byte:02x} in line {line}")
+        self.byte = byte
+        self.line = line
+
+
+def decoded(data: bytes, encoding: Encoding, decoder: Decode, line: int = 1) -> str:
+    """The characters of `data`, which starts in line `line`.
+
+    Raises:
+        Undecodable: The decoder is a strict one and refuses.
+    """
+    try:
+        return decoder(data, encoding)
+    except UnicodeDecodeError as problem:
+        before = decode(data[: problem.start], encoding).count("\n")
+        raise Undecodable(data[problem.start], line + before) from None
+
+
 @dataclass(frozen=True, slots=True)
 class LongLine:
     """A line too long to be decoded whole: its first characters, and its bytes in the file."""
 
+    number: int
     head: str
     start: int
     end: int
@@ -121,7 +144,7 @@ class IndexedText:
         self._data = data
         self._index = index
         self._encoding = index.encoding
-        self._decode = decoder
+        self._decoder = decoder
         self._head_chars = head_chars
         self._deadline = deadline
         # A chunk holds the wanted head and a line end, whatever its characters weigh: a line whose end
@@ -141,12 +164,12 @@ class IndexedText:
             at_end = at + len(chunk) == self._index.size
             cut = last_newline(chunk, self._encoding)
             if cut < 0 and not at_end:
-                line, at = self._long_line(at, chunk)
+                line, at = self._long_line(number, at, chunk)
                 yield line
                 number += 1
                 continue
             size = len(chunk) if at_end else cut
-            found = self._decode(chunk[:size], self._encoding).split("\n")
+            found = self._decode(chunk[:size], number).split("\n")
             if at_end and not found[-1]:
                 found.pop()  # nothing after the final newline
                 ended = True
@@ -158,11 +181,11 @@ class IndexedText:
             number += len(found)
             at += size + (0 if at_end else self._encoding.unit)
 
-    def _long_line(self, start: int, chunk: bytes) -> tuple[LongLine, int]:
+    def _long_line(self, number: int, start: int, chunk: bytes) -> tuple[LongLine, int]:
         end, following = self._index.line_end(self._data, start)
         whole = chunk[: prefix(chunk, self._encoding) or len(chunk)]
-        head = self._decode(whole, self._encoding)[: self._head_chars]
-        return LongLine(head, start, end), following
+        head = self._decode(whole, number)[: self._head_chars]
+        return LongLine(number, head, start, end), following
 
     def length(self, line: LongLine) -> int:
         """Characters of a long line, from its columns, which one pass over it yields."""
@@ -179,12 +202,15 @@ class IndexedText:
             piece = pending + self._read(at, min(self._chunk_bytes, line.end - at))
             at += len(piece) - len(pending)
             size = len(piece) if at == line.end else prefix(piece, self._encoding) or len(piece)
-            text += self._decode(piece[:size], self._encoding)
+            text += self._decode(piece[:size], line.number)
             pending = piece[size:]
         return text[skip : skip + most]
 
     def _columns(self, line: LongLine) -> Columns:
         return self._index.columns_of(self._data, line.start, line.end, self._deadline)
+
+    def _decode(self, data: bytes, line: int) -> str:
+        return decoded(data, self._encoding, self._decoder, line)
 
     def _read(self, at: int, size: int) -> bytes:
         piece = self._data.read_at(at, size)
