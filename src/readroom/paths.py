@@ -29,11 +29,12 @@ __all__ = [
     "ancestors",
     "basename",
     "join",
-    "normalized",
+    "normalize",
     "parent",
     "parse",
     "parts",
     "quote",
+    "require_normal",
 ]
 
 _NOT_NORMAL = re.compile(r"(?:^|/)\.{0,2}(?:/|\Z)|\0")
@@ -58,13 +59,18 @@ def parse(path: str, roots: Sequence[str] = ()) -> WorkPath:
     """
     if len(path) >= 2 and path[0] == path[-1] == '"':
         path = _unquote(path)
+    return normalize(path, roots)
+
+
+def normalize(path: str, roots: Sequence[str] = ()) -> WorkPath:
+    """Like `parse`, for callers that are no model: quotes are part of the name."""
     text = _checked(path)
     if text.startswith("/"):
         return _below(text, roots)
     return _join(_resolve(text, path))
 
 
-def normalized(path: str) -> WorkPath:
+def require_normal(path: str) -> WorkPath:
     """A path that `parse` has been through, checked once more where nothing may go wrong.
 
     Raises:

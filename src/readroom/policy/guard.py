@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias, final
 from readroom import paths
 from readroom.errors import Denied, HardLinked, NotAFile, NotFound, ReadroomError
 from readroom.model import EntryKind, Stat
-from readroom.paths import WorkPath, join, normalized
+from readroom.paths import WorkPath, join, require_normal
 from readroom.policy.defaults import denials
 from readroom.policy.hardlinks import HardLinks
 from readroom.policy.ignored import IgnoreTree
@@ -75,7 +75,7 @@ class Guard:
             OutsideRoot, NotFound, NotAFile, NoPermission, BadPath, StoreFailed: As the store says.
             BadConfig: The root's `.readroomignore` cannot be used any more.
         """
-        asked = normalized(path)
+        asked = require_normal(path)
         rules = self.refresh()
         _require(rules, asked, folder=False)
         try:
@@ -97,7 +97,7 @@ class Guard:
 
     def open_folder(self, path: str) -> Folder:
         """Open a folder; its entries still have to be asked for with `allows`. Raises as `open` does."""
-        asked = normalized(path)
+        asked = require_normal(path)
         rules = self.refresh()
         _require(rules, asked, folder=True)
         folder = self.store.open_folder(asked)
@@ -111,7 +111,7 @@ class Guard:
 
     def stat(self, path: str) -> tuple[WorkPath, Stat]:
         """The real name and the stat of a file or folder that may be seen. Raises as `open` does."""
-        asked = normalized(path)
+        asked = require_normal(path)
         rules = self.refresh()
         _require(rules, asked, folder=False)
         try:
@@ -140,7 +140,7 @@ class Guard:
     def near(self, path: str, kinds: frozenset[EntryKind]) -> list[WorkPath]:
         """Names of some kinds like one that does not exist, best first, which can be opened."""
         hidden = IgnoreTree(self)
-        found = near_names(normalized(path), lambda folder: self._visible(folder, hidden), kinds)
+        found = near_names(require_normal(path), lambda folder: self._visible(folder, hidden), kinds)
         return [name for name in found if self._opens(name)]
 
     def refresh(self) -> Rules:

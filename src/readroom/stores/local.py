@@ -219,7 +219,7 @@ class LocalStore:
         """Identity of what is there now, links followed; None when nothing is."""
         try:
             return _version(self._way.stat(path)[1])
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             raise translated(error, path) from None

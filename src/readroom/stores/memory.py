@@ -18,7 +18,7 @@ from typing import Self, TypeAlias, final
 from readroom.errors import BadPath, NotAFile, NotAFolder, NotFound, OutsideRoot
 from readroom.limits import LINK_HOPS
 from readroom.model import Entry, EntryKind, Stat, Version
-from readroom.paths import ROOT, WorkPath, join, parse, parts
+from readroom.paths import ROOT, WorkPath, join, normalize, parts
 
 
 @dataclass(slots=True)
@@ -191,7 +191,7 @@ class MemoryStore:
     def make_folder(self, path: str) -> None:
         """Make a folder and those above it; one that exists stays as it is."""
         with self._lock:
-            self._make(parts(parse(path)))
+            self._make(parts(normalize(path)))
 
     def link(self, path: str, target: str) -> None:
         """Make a symbolic link; folders above it are made."""
@@ -241,7 +241,7 @@ class MemoryStore:
         """Nothing to release."""
 
     def _place(self, path: str) -> tuple[_Folder, str]:
-        found = parts(parse(path))
+        found = parts(normalize(path))
         if not found:
             raise NotAFile(ROOT, "folder")
         return self._make(found[:-1]), found[-1]
