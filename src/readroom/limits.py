@@ -93,7 +93,7 @@ GREP_MAX_CONTEXT = 50
 PREVIEW_CHARS = 500
 """A matched line is previewed around its first match. claude-code, pi, crush, kilo: 500."""
 
-LIST_LIMIT = 1000
+LIST_LIMIT = 125
 """Entries per page of a listing."""
 
 LIST_TIMEOUT_S = 10.0
@@ -104,6 +104,9 @@ LIST_MAX_DEPTH = 64
 
 READ_TIMEOUT_S = 120.0
 """A first pass over a file on a slow disk: 100 GB at 1 GB/s. Later pages take milliseconds."""
+
+HTTP_PORT = 7323
+"""Where `readroom serve` listens: READ on a telephone's keys, and no development server's usual port."""
 
 INDEX_CACHE_BYTES = 16 * 1024 * 1024
 """Block indexes kept in memory by a session: about 500 files of 1 GB."""
@@ -118,11 +121,11 @@ IMAGE_MAX_PIXELS = 100_000_000
 """Largest image that is decoded: a decompression bomb of 1 MB can hold 10 billion pixels."""
 
 IMAGE_WORK_BYTES = 60_000_000
-"""The file, the decoder's buffers and the decoded image together; what needs more is refused. Measured: a baseline
-JPEG of 48 megapixels needs 35 MB and a PNG of any size 40 MB, but WebP takes 16 bytes a pixel."""
+"""The file, the decoder's buffers and the decoded image together; what needs more is refused. Enough for any
+PNG and baseline JPEG below IMAGE_MAX_PIXELS, 13 megapixels of progressive JPEG, 3.7 of WebP."""
 
 IMAGE_REPLY_BYTES = 3_500_000
-"""An image in a reply. Model providers refuse more than 5 MB of base64, which is 3.9 MB; MCP clients cap messages."""
+"""An image in a reply. Model providers refuse more than 5 MB of base64, which is 3.9 MB of image."""
 
 JPEG_QUALITY = 85
 """Of images that are encoded again: text in screenshots stays readable, and higher doubles the size."""
@@ -173,11 +176,14 @@ KEPT_TEXTS_BYTES = 8 * 1024 * 1024
 """All of those together in one workspace; the least recently used leave."""
 
 CLOSEST_BYTES = 4 * 1024 * 1024
-"""How much of a file is compared with a text that was not found: 0.1 s; a larger file is said to be
-compared in part."""
+"""How much of a file is compared with a text that was not found: 0.3 s (measured, 100,000 lines); of a
+larger file the reply says so."""
 
 CLOSEST_LINES = 12
 """Lines of the closest place that the refusal shows."""
+
+LOCK_WAIT_S = 20.0
+"""Longest wait for another writer of the same folder; a change of a large file takes seconds."""
 
 MCP_WORKERS = 8
 """Tool calls that run at once in one MCP server; more wait their turn. A call is disk and C code most of its
