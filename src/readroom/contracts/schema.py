@@ -56,8 +56,15 @@ def properties(arguments: type[msgspec.Struct]) -> dict[str, dict[str, Any]]:
         if branches is not None:
             branches = [branch for branch in branches if branch != {"type": "null"}]
             schema = branches[0] if len(branches) == 1 else {"anyOf": branches}
-        found[field.encode_name] = schema
+        found[field.encode_name] = _typed(schema)
     return found
+
+
+def _typed(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with the type of its enums, which Gemini demands: its CLI leaves out tools without."""
+    if "items" in schema:
+        schema = {**schema, "items": _typed(schema["items"])}
+    return {"type": "string", **schema} if "enum" in schema else schema
 
 
 @cache
