@@ -92,8 +92,8 @@ CONFIG_NAMES = frozenset(
 
 _MINIFIED = re.compile(r"[.-]min\.(?:js|mjs|cjs|css)\Z")
 # app.log, app.log.1, app.log-20260131, app.log.2026-01-31, build.out
-_LOG = re.compile(r"\.(?:log|out|err)(?:[._-]\d[\d_.T-]*|\.old|\.bak)*\Z", re.IGNORECASE)
-_LOG_NAME = re.compile(r"(?:syslog|dmesg|catalina\.out)(?:\.\d+)?\Z")
+_LOG = re.compile(r"\.(?:log|out|err)(?:[._-]\d[\d_.t-]*)?(?:\.old|\.bak)?\Z")
+_LOG_NAME = re.compile(r"(?:syslog|dmesg|(?:access|error)_log)(?:\.\d+)?\Z")
 _TABLE = re.compile(r"\.(?:csv|tsv)\Z")
 
 
@@ -273,7 +273,7 @@ ZIPS: tuple[tuple[bytes, MediaType], ...] = tuple(
             "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
             Family.DOCUMENT,
         ),
-        (b"xl/", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", Family.DOCUMENT),
+        (b"xl/work", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", Family.DOCUMENT),
         (
             b"ppt/",
             "application/vnd.openxmlformats-officedocument.presentationml.presentation",
