@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
+import encodings
+import pkgutil
 import random
 
 import pytest
@@ -289,6 +292,33 @@ class TestDecode:
     def test_a_line_feed_is_one_unit(self, encoding: Encoding) -> None:
         assert len(encoding.newline) == encoding.unit
         assert decode(encoding.newline, encoding) == "\n"
+
+
+def known() -> list[Encoding]:
+    """Every encoding Python has that can be asked for."""
+    found = set()
+    for module in pkgutil.iter_modules(encodings.__path__):
+        with contextlib.suppress(UnknownEncoding):
+            found.add(named(module.name))
+    return sorted(found, key=lambda encoding: encoding.name)
+
+
+class TestEveryEncodingOfPython:
+    def test_nearly_a_hundred_can_be_asked_for(self) -> None:
+        assert len(known()) > 90
+
+    @pytest.mark.parametrize("encoding", known(), ids=lambda e: e.name)
+    def test_its_lines_and_characters_can_be_addressed(self, encoding: Encoding) -> None:
+        every = bytes(range(256)) * 2 + encoding.newline + b"\0\xff\xfe"
+        assert chars(every, encoding) == len(decode(every, encoding))
+        assert encoding.unit > 1 or encoding.newline in (b"\n", b"%")  # EBCDIC's is 25
+        border = prefix(every[:300], encoding)
+        assert decode(every[:border], encoding) + decode(every[border:], encoding) == decode(every, encoding)
+
+    @pytest.mark.parametrize("encoding", known(), ids=lambda e: e.name)
+    def test_text_in_it_survives(self, encoding: Encoding) -> None:
+        text = "line one\r\nline two\n"
+        assert decode(text.encode(encoding.name), encoding) == text
 
 
 class TestVisible:
