@@ -94,7 +94,8 @@ PREVIEW_CHARS = 500
 """A matched line is previewed around its first match. claude-code, pi, crush, kilo: 500."""
 
 LIST_LIMIT = 125
-"""Entries per page of a listing."""
+"""Entries per page of a listing. Measured on names of 6 tokens: 1,018 o200k tokens where files share a date,
+2,033 where each has its own and a size of millions; a fortieth of what server-filesystem sends for 10,000."""
 
 LIST_TIMEOUT_S = 10.0
 """Listing deadline: some three million names. What is known by then is shown; by name it can be continued."""

@@ -83,6 +83,14 @@ class Entry:
     kind: EntryKind
 
 
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names of one folder. `kinds` says what those are that are no regular files."""
+
+    names: Sequence[str]
+    kinds: Mapping[str, EntryKind]
+
+
 class Kind(StrEnum):
     """What a file is, which decides its default window."""
 
@@ -101,6 +109,8 @@ GrepOutput: TypeAlias = Literal["content", "files", "count"]
 GrepSort: TypeAlias = Literal["path", "relevance", "mtime"]
 ListSort: TypeAlias = Literal["name", "mtime", "size"]
 Include: TypeAlias = Literal["hidden", "ignored", "binary"]
+ListInclude: TypeAlias = Literal["ignored"]
+"""Listings show hidden names anyway, and look into no file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +158,7 @@ class ListRequest:
     path: str = "."
     glob: tuple[str, ...] = ()
     depth: int = 1
-    include: frozenset[Include] = frozenset()
+    include: frozenset[ListInclude] = frozenset()
     sort: ListSort = "name"
     limit: int | None = None
     cursor: str | None = None

@@ -24,6 +24,7 @@ from readroom.model import (
     GrepSort,
     Include,
     Kind,
+    ListInclude,
     ListRequest,
     ListSort,
     ReadRequest,
@@ -73,7 +74,7 @@ class ListArguments(msgspec.Struct, frozen=True, kw_only=True):
     path: str = "."
     glob: Globs | None = None
     depth: Annotated[int, Meta(ge=1, le=limits.LIST_MAX_DEPTH)] = 1
-    include: list[Include] | None = None
+    include: list[ListInclude] | None = None
     sort: ListSort = "name"
     limit: Positive | None = None
     cursor: Annotated[str, Meta(description="From an earlier reply")] | None = None
@@ -159,7 +160,10 @@ GREP_FILES = Tool(
 LIST_DIRECTORY = Tool(
     name=LIST,
     title="List a folder",
-    description="List names with size and date, folders ending in /.",
+    description=(
+        "List names: `bytes<TAB>name`, with a date where it is not the header's; folders end in /. "
+        "Names that ignore files hide are only counted."
+    ),
     arguments=ListArguments,
     to_request=_to_list,
     reports_progress=True,

@@ -152,10 +152,14 @@ def of_error(error: ReadroomError) -> dict[str, Fact]:
 
 
 def timestamp(mtime_ns: int | None) -> str | None:
-    """A time as ISO 8601 in UTC, to the second."""
+    """A time as ISO 8601 in UTC, to the second; None when unknown, or outside the years 1 to 9999."""
     if mtime_ns is None:
         return None
-    return datetime.fromtimestamp(mtime_ns // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    try:
+        moment = datetime.fromtimestamp(mtime_ns // 1_000_000_000, UTC)
+    except (ValueError, OverflowError, OSError):  # some file systems hold any 64-bit number
+        return None
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}".rjust(len("2026-01-01T00:00:00Z"), "0")
 
 
 def _common(

@@ -98,6 +98,17 @@ class PatternList:
         self._suffix_tuple = tuple(self._suffixes)
         self._prefix_tuple = tuple(self._prefixes)
 
+    def concerned(self, names: Sequence[str]) -> Sequence[int]:
+        """Which of many last parts, as byte text, some pattern may say something about, by position."""
+        if self._others:
+            return range(len(names))
+        literals, ends, starts = self._literals, self._suffix_tuple, self._prefix_tuple
+        return [
+            at
+            for at, name in enumerate(names)
+            if name in literals or name.endswith(ends) or name.startswith(starts)
+        ]
+
     def deciding(self, path: str, *, folder: bool) -> Pattern | None:
         """The pattern that decides about exactly this path, if any; `path` is byte text."""
         name = path[path.rfind("/") + 1 :]

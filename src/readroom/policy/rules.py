@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, final
 
 from readroom.limits import RULE_CACHE_FOLDERS
-from readroom.paths import ROOT, WorkPath, parent
+from readroom.paths import ROOT, WorkPath, join, parent
 from readroom.policy.patterns import Pattern, PatternList, patterns
 from readroom.policy.wildmatch import UnusablePattern, byte_text
 
@@ -58,6 +58,9 @@ class Layer(Protocol):
             folder: What it is.
         """
 
+    def concerned(self, folded: Sequence[str]) -> Sequence[int]:
+        """Which of many names in one folder, folded, it may say something about, by position."""
+
 
 @final
 class Denials:
@@ -81,6 +84,10 @@ class Denials:
         """The rule that denies exactly this name, if any."""
         pattern = self._list.deciding(folded, folder=folder)
         return None if pattern is None or pattern.negated else self._rules[pattern.number - 1]
+
+    def concerned(self, folded: Sequence[str]) -> Sequence[int]:
+        """Those that a pattern could match."""
+        return self._list.concerned(folded)
 
 
 @final
@@ -116,6 +123,10 @@ class AllowList:
             return None
         return None if folder and self._ways.deciding(path, folder=True) else self._rule
 
+    def concerned(self, folded: Sequence[str]) -> Sequence[int]:
+        """All: it denies what is not listed."""
+        return range(len(folded))
+
 
 @final
 class Rules:
@@ -145,6 +156,20 @@ class Rules:
             self._folders[path] = verdict
         return verdict
 
+    def denied(self, folder: WorkPath, names: Sequence[str], folders: Container[str]) -> set[str]:
+        """Those of the names in one folder that may not be seen, as `decide` would say of each.
+
+        Most names concern no rule, and are told from the others many at a time.
+        """
+        if not self.decide(folder, folder=True).allowed:
+            return set(names)
+        folded = _folded(names)
+        found = {at for layer in self._layers for at in layer.concerned(folded)}
+        concerned = (names[at] for at in found)
+        return {
+            name for name in concerned if not self.decide(join(folder, name), folder=name in folders).allowed
+        }
+
     def _decided(self, path: WorkPath, folder: bool) -> Verdict:
         above = self.decide(parent(path), folder=True)
         if not above.allowed:
@@ -155,6 +180,13 @@ class Rules:
             if rule is not None:
                 return Verdict(False, rule)
         return ALLOWED
+
+
+def _folded(names: Sequence[str]) -> Sequence[str]:
+    whole = "/".join(names)
+    if whole.isascii():
+        return whole.lower().split("/") if names else []
+    return [byte_text(foldable(name).lower()) for name in names]
 
 
 def foldable(text: str) -> str:

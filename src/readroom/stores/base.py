@@ -9,11 +9,13 @@ the root itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
-from readroom.model import Bytes, Entry, Stat, Version
+from readroom.deadline import Deadline
+from readroom.model import Bytes, Entry, Names, Stat, Version
+from readroom.notes import Warn
 from readroom.paths import WorkPath
 
 
@@ -58,6 +60,9 @@ class Folder(Protocol):
     def entries(self) -> Iterator[Entry]:
         """The names in it, in no order, without "." and ".."."""
 
+    def names(self, most: int) -> Iterator[Names]:
+        """The same, up to `most` at a time: for folders in which a value for each name costs too much."""
+
     def stat(self, name: str) -> Stat:
         """Of one name in it, links not followed.
 
@@ -70,6 +75,65 @@ class Folder(Protocol):
 
     def close(self) -> None:
         """Release it; a second call does nothing."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class Moved(Exception):
+    """What is at a name is not what it was taken for; it was left as it is."""
+
+
+class Place(Protocol):
+    """A name that may get a new file, in a folder that was found and is held as for reading.
+
+    What its methods raise for the system's refusals is what a store's methods
+    raise, and NoSpace and ReadOnlyPlace.
+    """
+
+    @property
+    def real(self) -> WorkPath:
+        """The name with the links of its folder followed; one at the name itself is not."""
+
+    @property
+    def folders(self) -> Sequence[WorkPath]:
+        """Folders that `enter` made; they are removed again when nothing is put."""
+
+    @property
+    def writable(self) -> bool:
+        """Whether the file at the name may be written to, by its mode and by this process."""
+
+    def look(self) -> Stat | None:
+        """What is at the name now, links not followed; None when nothing is."""
+
+    def open(self) -> Source:
+        """The file at the name, links not followed."""
+
+    def enter(self, deadline: Deadline, *, make_folders: bool) -> None:
+        """Keep other writers of this package out until it is closed; make folders that are missing.
+
+        Raises:
+            NotFound: A folder is missing and is not to be made.
+            TimedOut, Cancelled: Another writer does not end, or the caller went away.
+        """
+
+    def put(self, pieces: Iterable[bytes], over: Source | None, ready: Callable[[], None]) -> Sequence[Warn]:
+        """Give the name a new file in one step, after `enter`; says what it could not take over.
+
+        Args:
+            pieces: Its bytes.
+            over: The file that it replaces, as `open` gave it; None when there must be none.
+            ready: Called when all is written and nothing is changed yet; what it raises ends the call.
+
+        Raises:
+            Moved: Something else is at the name, or the folder is elsewhere by now.
+        """
+
+    def close(self) -> None:
+        """Let other writers in; a second call does nothing."""
 
     def __enter__(self) -> Self: ...
 
@@ -109,6 +173,9 @@ class Store(Protocol):
 
     def stat(self, path: WorkPath) -> tuple[WorkPath, Stat]:
         """The real name and the stat of whatever is there, links followed inside the root."""
+
+    def place(self, path: WorkPath) -> Place:
+        """A name for a new file, whether or not something is there; nothing is changed yet."""
 
     def version(self, path: WorkPath) -> Version | None:
         """Identity of what is there now, links followed; None when nothing is: no error, for it is usual."""

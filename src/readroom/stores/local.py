@@ -9,17 +9,19 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
+from itertools import islice
 from os import PathLike
 from types import TracebackType
 from typing import Literal, Self, TypeAlias, final
 
-from readroom.errors import BadPath, NotAFolder, NotFound, StoreFailed
-from readroom.model import Entry, EntryKind, Stat, Version
+from readroom.errors import BadPath, NotAFile, NotAFolder, NotFound, StoreFailed
+from readroom.model import Entry, EntryKind, Names, Stat, Version
 from readroom.paths import WorkPath, join
 from readroom.stores import openat2
 from readroom.stores.confinement import Found, Root, Way, to_stat
 from readroom.stores.failures import translated
 from readroom.stores.kernel import KernelWay
+from readroom.stores.places import LocalPlace
 from readroom.stores.walk import WalkWay
 
 Confinement: TypeAlias = Literal["auto", "kernel", "walk"]
@@ -126,6 +128,20 @@ class LocalFolder:
         except OSError as error:
             raise translated(error, self.real) from None
 
+    def names(self, most: int) -> Iterator[Names]:
+        """The same, up to `most` at a time; twice as fast."""
+        try:
+            with os.scandir(self._fd) as found:
+                while entries := list(islice(found, most)):
+                    kinds = {
+                        entry.name: _entry_kind(entry)
+                        for entry in entries
+                        if not entry.is_file(follow_symlinks=False)
+                    }
+                    yield Names([entry.name for entry in entries], kinds)
+        except OSError as error:
+            raise translated(error, self.real) from None
+
     def stat(self, name: str) -> Stat:
         """Of one name in it, links not followed."""
         path = self._path(name)
@@ -214,6 +230,15 @@ class LocalStore:
         except OSError as error:
             raise translated(error, path) from None
         return real, to_stat(found)
+
+    def place(self, path: WorkPath) -> LocalPlace:
+        """A name for a new file, whether or not something is there; nothing is changed yet."""
+        if path == ".":
+            raise NotAFile(path, "folder")
+        try:
+            return LocalPlace(self._way, path, LocalSource)
+        except OSError as error:
+            raise translated(error, path) from None
 
     def version(self, path: WorkPath) -> Version | None:
         """Identity of what is there now, links followed; None when nothing is."""

@@ -12,13 +12,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from types import TracebackType
 from typing import Self, TypeAlias, final
 
 from readroom.errors import BadPath, NotAFile, NotAFolder, NotFound, OutsideRoot
 from readroom.limits import LINK_HOPS
-from readroom.model import Entry, EntryKind, Stat, Version
+from readroom.model import Entry, EntryKind, Names, Stat, Version
 from readroom.paths import ROOT, WorkPath, join, normalize, parts
+from readroom.stores.base import Moved
+from readroom.stores.memory_places import MemoryPlace
 
 
 @dataclass(slots=True)
@@ -113,6 +116,13 @@ class MemoryFolder:
         for name, node in list(self._folder.names.items()):
             yield Entry(name, _stat(node).kind)
 
+    def names(self, most: int) -> Iterator[Names]:
+        """The same, up to `most` at a time."""
+        entries = self.entries()
+        while found := list(islice(entries, most)):
+            kinds = {entry.name: entry.kind for entry in found if entry.kind is not EntryKind.FILE}
+            yield Names([entry.name for entry in found], kinds)
+
     def stat(self, name: str) -> Stat:
         """Of one name in it, links not followed."""
         return _stat(self._node(name))
@@ -161,6 +171,7 @@ class MemoryStore:
         """
         self._clock = clock
         self._lock = threading.Lock()
+        self.writing = threading.Lock()
         self._count = 0
         self._root = _Folder(clock())
         for path, data in (files or {}).items():
@@ -176,17 +187,28 @@ class MemoryStore:
         content = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else bytes(data)
         with self._lock:
             folder, name = self._place(path)
-            now = self._clock() if mtime_ns is None else mtime_ns
-            self._count += 1
-            old = folder.names.get(name)
-            if isinstance(old, _File):
-                inode = old.state[1].inode
-                old.state = (content, Version(0, inode, len(content), now, self._count))
-            elif isinstance(old, _Folder):
+            if isinstance(folder.names.get(name), _Folder):
                 raise NotAFile(path, "folder")
-            else:
-                version = Version(0, self._count, len(content), now, self._count)
-                folder.names[name] = _File((content, version))
+            self._put(folder, name, content, self._clock() if mtime_ns is None else mtime_ns)
+
+    def replace(self, path: WorkPath, data: bytes, expected: Version | None) -> None:
+        """Put a file if what is there has that version, or, for None, if nothing is.
+
+        Raises:
+            Moved: Something else is there.
+        """
+        with self._lock:
+            folder, name = self._place(path)
+            old = folder.names.get(name)
+            if (old.state[1] if isinstance(old, _File) else old) != expected:
+                raise Moved
+            self._put(folder, name, data, self._clock())
+
+    def place(self, path: WorkPath) -> MemoryPlace:
+        """A name for a new file, whether or not something is there; nothing is changed yet."""
+        if path == ROOT:
+            raise NotAFile(path, "folder")
+        return MemoryPlace(self, path)
 
     def make_folder(self, path: str) -> None:
         """Make a folder and those above it; one that exists stays as it is."""
@@ -239,6 +261,16 @@ class MemoryStore:
 
     def close(self) -> None:
         """Nothing to release."""
+
+    def _put(self, folder: _Folder, name: str, content: bytes, now: int) -> None:
+        self._count += 1
+        old = folder.names.get(name)
+        if isinstance(old, _File):
+            inode = old.state[1].inode
+            old.state = (content, Version(0, inode, len(content), now, self._count))
+        else:
+            version = Version(0, self._count, len(content), now, self._count)
+            folder.names[name] = _File((content, version))
 
     def _place(self, path: str) -> tuple[_Folder, str]:
         found = parts(normalize(path))

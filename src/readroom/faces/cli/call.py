@@ -1,0 +1,78 @@
+"""call: one tool call as a model would send it, and exactly the result that it would receive."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+import msgspec
+
+from readroom.contracts.registry import NAMES
+from readroom.errors import BadValue, ReadroomError
+from readroom.faces.cli.calling import NATIVE, Where, answer, failure, finish, parameters
+from readroom.faces.cli.exits import ExitCode
+
+_SHOWN_CHARS = 80
+"""What is no JSON is quoted in the refusal up to here."""
+
+_STDIN = "-"
+
+
+def _call(
+    tool: str, arguments: str, contract_name: str, max_chars: int | None, root: str | None, config: str | None
+) -> ExitCode:
+    """Print the MCP tool result of one call, one JSON object, whatever happens.
+
+    ARGUMENTS is a JSON object; "-" reads it from standard input.
+    """
+    try:
+        given = _decoded(arguments)
+    except ReadroomError as error:
+        return finish(failure(error, contract_name if contract_name in NAMES else NATIVE), as_json=True)
+    where = Where(root, config)
+    reply = answer(where, tool, given, contract_name=contract_name, reply_bytes=max_chars)
+    return finish(reply, as_json=True)
+
+
+def _decoded(arguments: str) -> object:
+    data = _standard_input() if arguments == _STDIN else arguments.encode("utf-8", "surrogateescape")
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+        shown = data[:_SHOWN_CHARS].decode("utf-8", "replace")
+        raise BadValue(
+            "arguments",
+            shown,
+            f"is not JSON ({problem})",
+            """Send one JSON object, like '{"path": "README.md"}'.""",
+        ) from None
+
+
+def _standard_input() -> bytes:
+    return b"" if sys.stdin is None else sys.stdin.buffer.read()
+
+
+call = click.Command(
+    "call",
+    params=[
+        click.Argument(["tool"], help="The tool's name in the contract."),
+        click.Argument(
+            ["arguments"], required=False, default="{}", help="A JSON object, or - for standard input."
+        ),
+        click.Option(
+            ["--contract", "contract_name"],
+            default=NATIVE,
+            show_default=True,
+            metavar="NAME",
+            help=f"Whose tools are meant: {', '.join(NAMES)}.",
+        ),
+        click.Option(
+            ["--max-chars"],
+            type=click.IntRange(min=1),
+            help="Cap on the text, as an MCP client would set it.",
+        ),
+        *parameters(),
+    ],
+    callback=_call,
+    help=_call.__doc__,
+)

@@ -1,0 +1,96 @@
+"""The commands, imported when one of them is used, and the edge where failures end.
+
+A command returns its exit code.  What click itself refuses is worded by click,
+except where a program reads standard output: there it is a result in JSON like
+any other failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
+
+import click
+
+from readroom.faces.cli.exits import MEANING, ExitCode
+
+COMMANDS = {
+    "read": ("tools:read", "Read a text file or an image."),
+    "grep": ("tools:grep", "Search file contents."),
+    "ls": ("tools:ls", "List a folder."),
+    "explain": ("explain:explain", "Say which rule decides about a path."),
+    "call": ("call:call", "Make one tool call and print its result as JSON."),
+    "mcp": ("servers:mcp", "Serve a folder to an MCP client over stdio."),
+    "serve": ("servers:serve", "Serve a folder to MCP clients over HTTP."),
+}
+"""Every command: its module in this package, its name there, and what it does."""
+
+EXIT_CODES = "\b\nExit codes:\n" + "\n".join(f"  {code.value}  {text}" for code, text in MEANING.items())
+
+
+class _Commands(click.Group):
+    """The commands of the table; help on all of them imports none."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        where, summary = COMMANDS[cmd_name]
+        module, name = where.split(":")
+        found = getattr(import_module(f"{__package__}.{module}"), name)
+        assert isinstance(found, click.Command)
+        found.short_help, found.epilog = summary, EXIT_CODES
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; the result is its exit code, and nothing is raised but KeyboardInterrupt."""
+    try:
+        return int(_GROUP.main(list(arguments), prog_name="readroom", standalone_mode=False) or 0)
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    except click.UsageError as error:
+        return _misused(error, arguments)
+    except Exception as error:
+        from readroom.faces.cli.failures import unexpected
+
+        return unexpected(error)
+
+
+def _misused(error: click.UsageError, arguments: Sequence[str]) -> int:
+    if (error.ctx is not None and error.ctx.info_name == "call") or "--json" in arguments:
+        from readroom.errors import UsageError
+        from readroom.faces.cli.calling import failure, finish
+
+        help_on = error.ctx.command_path if error.ctx is not None else "readroom"
+        refusal = UsageError(error.format_message().rstrip("."), f"See `{help_on} --help`.")
+        return finish(failure(refusal), as_json=True)
+    with suppress(OSError):
+        error.show()
+    return ExitCode.USAGE
+
+
+def _start(debug: bool) -> None:
+    """Find, list and read the files of a folder, as an AI agent does through readroom's tools."""
+    if debug:
+        import logging
+
+        logging.basicConfig(level=logging.DEBUG)
+
+
+_GROUP = _Commands(
+    "readroom",
+    params=[click.Option(["--debug"], is_flag=True, help="Log to standard error, with tracebacks.")],
+    callback=_start,
+    help=_start.__doc__,
+    epilog=EXIT_CODES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+click.version_option(package_name="readroom", message="%(prog)s %(version)s")(_GROUP)

@@ -1,0 +1,28 @@
+"""Exit codes: what a script can tell apart. Imports nothing, so that help costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """How a command ended."""
+
+    OK = 0
+    NOTHING_FOUND = 1
+    USAGE = 2
+    REFUSED = 3
+    NOT_FOUND = 4
+    FAILED = 5
+
+
+MEANING: Mapping[ExitCode, str] = {
+    ExitCode.OK: "done",
+    ExitCode.NOTHING_FOUND: "nothing found: grep without a match, ls without a name that fits the globs",
+    ExitCode.USAGE: "bad usage: a wrong option, argument, pattern, cursor or configuration",
+    ExitCode.REFUSED: "refused by policy, or outside the workspace",
+    ExitCode.NOT_FOUND: "no such file or folder",
+    ExitCode.FAILED: "anything else: binary, unreadable, out of time, a defect",
+}
+"""For --help and the documentation."""

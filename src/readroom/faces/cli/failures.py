@@ -1,0 +1,89 @@
+"""Failures on the command line: an exit code, a sentence, and the command that works instead."""
+
+from __future__ import annotations
+
+import logging
+import shlex
+from collections.abc import Iterator, Mapping
+
+from readroom.contracts.native_calls import GREP, LIST, READ
+from readroom.errors import AbsentError, Internal, ReadroomError, RefusedError, UsageError
+from readroom.faces.cli import terminal
+from readroom.faces.cli.exits import ExitCode
+from readroom.model import Fact
+
+COMMANDS: Mapping[str, str] = {READ: "read", GREP: "grep", LIST: "ls"}
+"""The command for each tool of the native contract."""
+
+POSITIONAL: Mapping[str, tuple[str, ...]] = {READ: ("path",), GREP: ("pattern", "path"), LIST: ("path",)}
+"""Arguments that a command takes without an option's name."""
+
+_CODES: tuple[tuple[type[ReadroomError], ExitCode], ...] = (
+    (UsageError, ExitCode.USAGE),
+    (RefusedError, ExitCode.REFUSED),
+    (AbsentError, ExitCode.NOT_FOUND),
+)
+
+
+def exit_code(error: type[ReadroomError]) -> ExitCode:
+    """The exit code of a class of failures."""
+    return next((code for base, code in _CODES if issubclass(error, base)), ExitCode.FAILED)
+
+
+def exit_code_of(facts: Mapping[str, Fact]) -> ExitCode:
+    """The exit code for the facts of a reply that is an error."""
+    error = facts.get("error")
+    code = error.get("code") if isinstance(error, Mapping) else None
+    return exit_code(next((one for one in _classes(ReadroomError) if one.code == code), ReadroomError))
+
+
+def unexpected(error: Exception) -> ExitCode:
+    """What a command did not turn into a reply: said on standard error, a defect also in the log."""
+    if not isinstance(error, ReadroomError):
+        logging.getLogger("readroom").exception("the command failed")
+        error = Internal(type(error).__name__)
+    terminal.complain(f"readroom: {error}")
+    return exit_code(type(error))
+
+
+def worded(facts: Mapping[str, Fact], root: str | None) -> str:
+    """What happened, for a person, from the facts of a native error; `root` is the --root that was given."""
+    error = facts.get("error")
+    assert isinstance(error, Mapping)
+    text = f"readroom: {error['message']}"
+    following = error.get("next")
+    return f"{text}\nTry: {command(following, root)}" if isinstance(following, Mapping) else text
+
+
+def command(call: Mapping[str, Fact], root: str | None) -> str:
+    """A native call, {tool, arguments}, as a command that a shell takes as it stands."""
+    tool, arguments = str(call["tool"]), call["arguments"]
+    assert isinstance(arguments, Mapping)
+    positional = POSITIONAL[tool]
+    names = [str(arguments[name]) for name in positional if name in arguments]
+    options = [
+        word for name in arguments if name not in positional for word in _option(name, arguments[name])
+    ]
+    if root is not None:
+        options += ["--root", root]
+    words = ["readroom", COMMANDS[tool]]
+    if any(name.startswith("-") for name in names):
+        return shlex.join([*words, *options, "--", *names])
+    return shlex.join([*words, *names, *options])
+
+
+def _option(name: str, value: Fact) -> Iterator[str]:
+    flag = "--" + name.replace("_", "-")
+    if value is True:
+        yield flag
+    elif isinstance(value, (str, int, float)):
+        yield from (flag, str(value))
+    elif value is not None:
+        for item in value:
+            yield from (flag, str(item))
+
+
+def _classes(base: type[ReadroomError]) -> Iterator[type[ReadroomError]]:
+    yield base
+    for one in base.__subclasses__():
+        yield from _classes(one)

@@ -1,0 +1,31 @@
+"""The entry of the `readroom` command.
+
+Nothing of readroom or of click is imported before `main` runs, so that Ctrl-C
+during the start is as quiet as later.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the result is the exit code."""
+    refusal = unsupported(sys.platform)
+    if refusal is not None:
+        print(refusal, file=sys.stderr)
+        return 5  # ExitCode.FAILED, before anything is imported
+    try:
+        from readroom.faces.cli.commands import run
+
+        return run(sys.argv[1:] if arguments is None else arguments)
+    except KeyboardInterrupt:
+        return 130  # as shells report a program that SIGINT ended: 128 + 2
+
+
+def unsupported(platform: str) -> str | None:
+    """Why readroom does not run on `sys.platform`; None where it does."""
+    if platform in ("win32", "cygwin"):
+        return "readroom does not run on Windows yet; use it inside the Windows Subsystem for Linux (WSL)."
+    return None

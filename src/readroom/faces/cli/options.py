@@ -1,0 +1,119 @@
+"""Options of a command, made from the arguments of its tool: names, ranges, choices, words and defaults.
+
+What a tool's schema says is said nowhere else; here stand only the short forms
+that people know from grep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+import msgspec
+
+from readroom.contracts.schema import properties
+from readroom.model import Fact
+from readroom.quoting import quote
+
+_SHORT = {
+    "ignore_case": "-i",
+    "fixed": "-F",
+    "multiline": "-U",
+    "glob": "-g",
+    "type": "-t",
+    "context": "-C",
+    "before": "-B",
+    "after": "-A",
+}
+
+_PATHS = "Relative to the root, or absolute inside it"
+
+
+def parameters(arguments: type[msgspec.Struct], positional: tuple[str, ...]) -> list[click.Parameter]:
+    """One parameter for every field, in the order of the fields."""
+    found: list[click.Parameter] = []
+    for field in msgspec.structs.fields(arguments):
+        schema = properties(arguments)[field.encode_name]
+        if field.encode_name in positional:
+            found.append(_argument(field, schema))
+        else:
+            found.append(_option(field, schema))
+    return found
+
+
+def given(values: Mapping[str, Any]) -> dict[str, Fact]:
+    """A tool's arguments from what click parsed: only what was given."""
+    found: dict[str, Fact] = {}
+    for name, value in values.items():
+        if value is None or value is False or value == ():
+            continue
+        found[name] = list(value) if isinstance(value, tuple) else value
+    if isinstance(found.get("path"), str):
+        found["path"] = path_argument(str(found["path"]))
+    return found
+
+
+def path_argument(path: str) -> str:
+    """A path as tools take it: bytes that are no UTF-8 cannot be sent otherwise than quoted."""
+    return path if path.isascii() or not any("\ud800" <= char <= "\udfff" for char in path) else quote(path)
+
+
+def _argument(field: msgspec.structs.FieldInfo, schema: Mapping[str, Any]) -> click.Argument:
+    words = [schema.get("description"), _PATHS if field.encode_name == "path" else None]
+    return click.Argument(
+        [field.name],
+        required=field.required,
+        # Completion offers files; whether one exists is for the guard to say.
+        type=click.Path() if field.encode_name == "path" else click.STRING,
+        help=". ".join(filter(None, words)),
+    )
+
+
+def _option(field: msgspec.structs.FieldInfo, schema: Mapping[str, Any]) -> click.Option:
+    name = field.encode_name
+    names = [_SHORT[name]] if name in _SHORT else []
+    several = schema.get("type") == "array" or "anyOf" in schema
+    flag = schema.get("type") == "boolean"
+    default = field.default
+    if not isinstance(default, (str, int)) or flag:
+        default = None
+    return click.Option(
+        [*names, "--" + name.replace("_", "-"), field.name],
+        type=None if flag else _type(schema),
+        is_flag=flag,
+        multiple=several,
+        default=default,
+        show_default=default is not None,
+        help=_help(schema, several),
+    )
+
+
+def _help(schema: Mapping[str, Any], several: bool) -> str | None:
+    words = schema.get("description") or next(
+        (branch["description"] for branch in schema.get("anyOf", ()) if "description" in branch), None
+    )
+    if not several:
+        return words
+    return f"{words}; may be repeated" if words else "May be repeated"
+
+
+def _type(schema: Mapping[str, Any]) -> click.ParamType[Any]:
+    if "anyOf" in schema:
+        return click.STRING
+    if schema.get("type") == "array":
+        return _type(schema["items"])
+    if "enum" in schema:
+        return click.Choice(schema["enum"])
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if schema["type"] == "integer":
+        return click.INT if low is high is None else click.IntRange(low, high)
+    if schema["type"] == "number":
+        above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
+        return click.FloatRange(
+            low if above is None else above,
+            high if below is None else below,
+            min_open=above is not None,
+            max_open=below is not None,
+        )
+    return click.STRING

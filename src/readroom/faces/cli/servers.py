@@ -1,0 +1,87 @@
+"""mcp and serve: start the other face, as a program would."""
+
+from __future__ import annotations
+
+import click
+
+from readroom.contracts.registry import NAMES
+from readroom.errors import UsageError
+from readroom.faces.cli.calling import NATIVE, Where, parameters
+from readroom.faces.cli.exits import ExitCode
+from readroom.limits import HTTP_PORT
+
+_HOST = "127.0.0.1"
+"""Loopback: whoever reaches the port may read the folder."""
+
+
+def _mcp(
+    folder: str | None, root: str | None, config: str | None, contract_name: str, max_chars: int | None
+) -> ExitCode:
+    """Serve a folder to one MCP client over standard input and output."""
+    from readroom.faces.mcp.stdio import serve_stdio
+
+    with Where(_root(folder, root), config).open() as workspace:
+        serve_stdio(workspace, contract_name=contract_name, reply_chars=max_chars)
+    return ExitCode.OK
+
+
+def _serve(
+    folder: str | None,
+    root: str | None,
+    config: str | None,
+    contract_name: str,
+    max_chars: int | None,
+    host: str,
+    port: int,
+) -> ExitCode:
+    """Serve a folder to MCP clients over streamable HTTP."""
+    from readroom.faces.mcp.http import serve_http
+
+    with Where(_root(folder, root), config).open() as workspace:
+        serve_http(workspace, host=host, port=port, contract_name=contract_name, reply_chars=max_chars)
+    return ExitCode.OK
+
+
+def _root(folder: str | None, root: str | None) -> str | None:
+    if folder is not None and root is not None and folder != root:
+        raise UsageError("Two folders were given", "Name the folder once, as DIR or with --root.")
+    return folder if root is None else root
+
+
+def _options() -> list[click.Parameter]:
+    return [
+        click.Argument(["folder"], required=False, type=click.Path(), metavar="[DIR]", help="As --root."),
+        click.Option(
+            ["--contract", "contract_name"],
+            type=click.Choice(NAMES),
+            default=NATIVE,
+            show_default=True,
+            help="Whose tools are served.",
+        ),
+        click.Option(
+            ["--max-chars"],
+            type=click.IntRange(min=1),
+            help="Cap on a reply's text, instead of what the client is known to pass on.",
+        ),
+        *parameters(),
+    ]
+
+
+mcp = click.Command("mcp", params=_options(), callback=_mcp, help=_mcp.__doc__)
+
+serve = click.Command(
+    "serve",
+    params=[
+        *_options(),
+        click.Option(["--host"], default=_HOST, show_default=True, help="Address to listen on."),
+        click.Option(
+            ["--port"],
+            type=click.IntRange(0, 65535),
+            default=HTTP_PORT,
+            show_default=True,
+            help="Port to listen on; 0 takes a free one.",
+        ),
+    ],
+    callback=_serve,
+    help=_serve.__doc__,
+)

@@ -1,0 +1,54 @@
+"""read, grep and ls: the tools of the native contract as commands for people and scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
+
+import click
+
+from readroom.contracts.base import Tool
+from readroom.contracts.native import GREP_FILES, LIST_DIRECTORY, READ_FILE
+from readroom.faces.cli import options
+from readroom.faces.cli.calling import Where, answer, finish, json_option, parameters
+from readroom.faces.cli.exits import ExitCode
+from readroom.faces.cli.failures import COMMANDS, POSITIONAL
+from readroom.model import Reply
+
+Found: TypeAlias = Callable[[Reply], bool]
+"""Whether a reply shows anything of what was looked for."""
+
+
+def _command(tool: Tool, found: Found) -> click.Command:
+    return click.Command(
+        COMMANDS[tool.name],
+        params=[*options.parameters(tool.arguments, POSITIONAL[tool.name]), json_option(), *parameters()],
+        callback=partial(_run, tool.name, found),
+        help=tool.description,
+    )
+
+
+def _run(
+    tool: str, found: Found, root: str | None, config: str | None, as_json: bool, **values: object
+) -> ExitCode:
+    reply = answer(Where(root, config), tool, options.given(values))
+    code = finish(reply, as_json=as_json, root=root)
+    return code if reply.is_error or found(reply) else ExitCode.NOTHING_FOUND
+
+
+def _always(reply: Reply) -> bool:
+    return True
+
+
+def _matched(reply: Reply) -> bool:
+    return reply.facts["shown"] != 0
+
+
+def _fits(reply: Reply) -> bool:
+    return reply.facts["total"] != 0
+
+
+read = _command(READ_FILE, _always)
+grep = _command(GREP_FILES, _matched)
+ls = _command(LIST_DIRECTORY, _fits)

@@ -1,0 +1,111 @@
+"""Globs of a call: which paths it asks for, with the answers of `rg --glob`.
+
+The syntax is that of .gitignore, and `{a,b}` beside it.  A glob names files to
+take, one with "!" files or whole folders to leave out; the last that matches
+decides.  A glob without a slash means a name at any depth, one with a slash a
+path from where the call looks.  Folders that no glob leaves out are looked into,
+and are taken themselves only when a glob matches them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import final
+
+from readroom.errors import BadPattern
+from readroom.policy.patterns import Pattern, PatternList, patterns
+from readroom.policy.wildmatch import UnusablePattern, byte_text
+
+_MOST_ALTERNATIVES = 64
+"""Globs that the braces of one may stand for; two pairs of eight."""
+
+_ADVICE = "Globs are like *.py, src/**, *.{ts,tsx} or !test_*; a backslash makes a special character plain."
+
+
+@final
+class Globs:
+    """The globs of one call, in order; none take everything."""
+
+    def __init__(self, globs: Sequence[str]) -> None:
+        """Take the globs.
+
+        Raises:
+            BadPattern: One of them can match nothing.
+        """
+        found = [pattern for number, glob in enumerate(globs, 1) for pattern in _patterns(glob, number)]
+        self._list = PatternList(found)
+        self._takes_rest = all(pattern.negated for pattern in found)
+        self.takes_all = not found
+
+    def takes(self, path: str, *, folder: bool) -> bool:
+        """Whether a path is asked for, relative to where the call looks."""
+        pattern = self._list.deciding(byte_text(path), folder=folder)
+        return self._takes_rest if pattern is None else not pattern.negated
+
+    def enters(self, path: str) -> bool:
+        """Whether anything below a folder can be asked for."""
+        pattern = self._list.deciding(byte_text(path), folder=True)
+        return pattern is None or not pattern.negated
+
+
+def _patterns(glob: str, number: int) -> Iterator[Pattern]:
+    sign, glob_text = ("!", glob[1:]) if glob.startswith("!") else ("", glob)
+    for one in _alternatives(glob, glob_text):
+        found = patterns([sign + one.removeprefix("./")], first=number)
+        try:
+            if not found:
+                raise UnusablePattern(one)
+            found[0].compiled()
+        except UnusablePattern:
+            raise BadPattern("glob", glob, f"{glob!r} can match no name", _ADVICE) from None
+        yield found[0]
+
+
+def _alternatives(glob: str, text: str) -> list[str]:
+    """The globs that braces stand for."""
+    found = [""]
+    at = 0
+    while at < len(text):
+        char = text[at]
+        if char == "{":
+            inner, at = _braces(glob, text, at)
+            found = [
+                begin + choice for begin in found for part in inner for choice in _alternatives(glob, part)
+            ]
+        else:
+            width = 2 if char == "\\" else _set_length(text, at)
+            found = [begin + text[at : at + width] for begin in found]
+            at += width
+        if len(found) > _MOST_ALTERNATIVES:
+            raise BadPattern(
+                "glob", glob, f"its braces stand for more than {_MOST_ALTERNATIVES} globs", _ADVICE
+            )
+    return found
+
+
+def _braces(glob: str, text: str, at: int) -> tuple[list[str], int]:
+    """The alternatives of the braces that open at `at`, and where the text goes on behind them."""
+    parts, depth, at = [""], 1, at + 1
+    while at < len(text):
+        char = text[at]
+        width = 2 if char == "\\" else _set_length(text, at)
+        if char == "}":
+            depth -= 1
+            if depth == 0:
+                return parts, at + 1
+        depth += char == "{"
+        if char == "," and depth == 1:
+            parts.append("")
+        else:
+            parts[-1] += text[at : at + width]
+        at += width
+    raise BadPattern("glob", glob, "a brace is never closed", _ADVICE)
+
+
+def _set_length(text: str, at: int) -> int:
+    """The length of the set, like [{,], that starts at `at`; 1 for anything else."""
+    if text[at] != "[":
+        return 1
+    start = at + 2 if text[at + 1 : at + 2] in ("!", "^") else at + 1
+    end = text.find("]", start + 1)
+    return 1 if end < 0 else end + 1 - at
