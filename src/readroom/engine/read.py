@@ -20,6 +20,7 @@ from readroom.formats.kinds import UNKNOWN, carries_header, classify, default_li
 from readroom.limits import HEAD_BYTES, IMAGE_MAX_BYTES, MAX_WARNINGS, SMALL_FILE_BYTES, Limits
 from readroom.model import Cap, Kind, Omission, ReadMode, ReadRequest, ReadResult, Warn
 from readroom.policy.guard import Guard
+from readroom.quoting import quote
 from readroom.session.indexes import IndexCache
 from readroom.stores.base import Source
 from readroom.text import encodings, hashes, hidden
@@ -254,7 +255,7 @@ class _Reading:
         if offset > max(total, 1):
             lines = f"{total} line{'' if total == 1 else 's'}"
             raise BadRange(
-                f"offset={offset} is past the end of {self._request.path}, which has {lines}",
+                f"offset={offset} is past the end of {quote(self._request.path)}, which has {lines}",
                 f"Use an offset from 1 to {max(total, 1)}, or a negative one to count from the end.",
                 total_lines=total,
                 next_request=replace(self._request, offset=max(1, total), column=1),
@@ -271,24 +272,23 @@ class _Reading:
     def _along(self, text: Text, frame: Frame) -> Page:
         request = self._request
         line = self._first_line(text.total_lines)
-        limit = request.limit or 1
-        if limit > 1:
-            raise BadValue(
-                "limit",
-                limit,
-                "cannot be combined with a column",
-                "A column shows the rest of one line; leave out `limit`.",
-                next_request=replace(request, limit=None),
-            )
         page, total = along(text, line, request.column, frame) if text.total_lines else (None, 0)
         if page is None or request.column > total:
             raise BadRange(
-                f"column={request.column} is past the end of line {line} of {request.path}, "
+                f"column={request.column} is past the end of line {line} of {quote(request.path)}, "
                 f"which has {total} characters",
                 f"Use a column from 1 to {max(total, 1)}.",
                 total_lines=text.total_lines,
                 total_columns=total,
                 next_request=replace(request, column=1),
+            )
+        if (request.limit or 1) > 1:
+            raise BadValue(
+                "limit",
+                request.limit,
+                "cannot be combined with a column",
+                "A column shows the rest of one line; leave out `limit`.",
+                next_request=replace(request, limit=None),
             )
         # The rest of one line was asked for: it ends with that line.
         return page if page.next_column > 1 else replace(page, next_line=None)

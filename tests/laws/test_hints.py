@@ -1,0 +1,263 @@
+"""Laws 7 and 9: every reply is within its cap, and every call that a reply suggests is accepted.
+
+Calls are drawn at random, sound ones and hostile ones, over one tree that holds
+most of what a tree can hold.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from readroom.limits import MIN_REPLY_BYTES, Limits
+from readroom.model import Reply
+from readroom.stores.base import Store
+from readroom.stores.local import LocalStore
+from readroom.stores.memory import MemoryStore
+from tests.laws.driving import STORES, Driver, StoreName, fact, hints
+
+FILES: dict[str, bytes] = {
+    "README.md": b"# Title\n\nneedle and thread\n" * 40,
+    "src/main.py": b"def main():\n    return 'needle'\n" * 100,
+    "src/long.py": b"x = '" + b"needle " * 900 + b"'\nshort\n" * 30,
+    "src/deep/a/b/c/d.txt": b"needle\n",
+    "data/table.csv": b"name,age\n" + b"needle,1\n" * 300,
+    "data/wide.csv": b",".join(b"column%d" % n for n in range(900)) + b"\n" + b"needle,1\n" * 30,
+    "data/one.json": b'{"needle": "' + b"v" * 9000 + b'"}',
+    "data/blob.bin": bytes(range(256)) * 20,
+    "data/utf16.txt": "\ufeffneedle\r\nzwei\r\n".encode("utf-16-le"),
+    "data/latin.txt": "na\xefve caf\xe9 needle\nd\xe9j\xe0 vu\n".encode("latin-1"),
+    "logs/app.log": b"".join(b"event %d needle\n" % number for number in range(1500)),
+    "logs/app.min.js": b"var a=1;needle();" * 300 + b"\n" + b"b;" * 3000,
+    "empty": b"",
+    "mixed": b"a\nb\r\nneedle\rc\n\x0c\n",
+    "hidden.py": "if a\u202e and\u200b needle:\n".encode() * 30,
+    ".env": b"SECRET=needle\n",
+    ".gitignore": b"build/\n",
+    "build/out.txt": b"needle\n",
+    "odd name\n\u202e\u00e9.txt": b"needle\n",
+    "x" * 200 + "/" + "y" * 200 + "/z.txt": b"needle\n" * 200,
+    "-dash": b"needle\n",
+    "/".join(["\u202e" * 66] * 5): b"needle\n" * 3,
+    '"quoted".txt': b"needle\n",
+}
+LINKS = {"link.md": "README.md", "out": "/etc/passwd", "up": "../..", "loop": "loop", "to_src": "src"}
+
+
+@contextmanager
+def tree(name: StoreName) -> Iterator[Store]:
+    if name == "memory":
+        memory = MemoryStore(FILES)
+        for path, to in LINKS.items():
+            memory.link(path, to)
+        yield memory
+        return
+    with TemporaryDirectory(prefix="readroom-law-") as folder:
+        for path, data in FILES.items():
+            target = Path(folder, path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+        for path, to in LINKS.items():
+            Path(folder, path).symlink_to(to)
+        os.mkfifo(Path(folder, "pipe"))
+        yield LocalStore(folder, confinement=name)
+
+
+@pytest.fixture(scope="module", params=STORES)
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    with tree(request.param) as found:
+        yield found
+
+
+_known = st.sampled_from([*FILES, *LINKS, "src", "data", ".", "logs", "src/deep", "pipe"])
+_hostile = st.sampled_from(
+    [
+        "", "..", "../x", "/", "/etc/passwd", "nul\0", "\n", "~", "~root", "src/main.py/x",
+        "a" * 5000, "日" * 1365, "\u202e" * 900, "a/" * 2500, '"', '""', '"\\"', '"\\777"', '"a\\q"',
+        "READM.md", "src/man.py", "README.md ", "C:\\x", "%2e%2e/", "data/", "-", "--", ".env", ".ENV",
+        "./.env", ".git/config", "src//../README.md", "\udcff", "\ud800",
+    ]
+)  # fmt: skip
+_mangled = st.builds(
+    lambda path, at, junk: path[:at] + junk + path[at:], _known, st.integers(0, 9), st.text(max_size=3)
+)
+paths = st.one_of(_known, _known, _hostile, _mangled)
+
+_numbers = st.one_of(st.integers(-3, 40), st.sampled_from([0, 10**6, 10**15, 10**400, 2**63, -(10**9)]))
+_texts = st.one_of(st.text(max_size=12), st.sampled_from(["needle", "x" * 20_000, "\ud800", "日" * 9000]))
+_junk = st.one_of(
+    st.none(), st.booleans(), _numbers, st.floats(), _texts, st.lists(_numbers, max_size=2), st.just({"a": 1})
+)
+
+
+def _some(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries({}, optional=fields)
+
+
+_globs = st.one_of(_texts, st.sampled_from(["*.py", "**/*.txt", "!*.md", "[", "{a,b", "src/**", "\\"]))
+_glob = st.one_of(_globs, st.lists(_globs, max_size=3))
+
+_read = _some(
+    path=paths,
+    offset=_numbers,
+    limit=_numbers,
+    column=_numbers,
+    known_hash=st.one_of(_texts, st.just("0" * 12)),
+    encoding=st.one_of(_texts, st.sampled_from(["utf-8", "latin-1", "utf-16", "shift_jis", "utf-7", "idna"])),
+)
+_list = _some(
+    path=paths,
+    glob=_glob,
+    depth=_numbers,
+    include=st.lists(st.sampled_from(["ignored", "hidden"]), max_size=2),
+    sort=st.sampled_from(["name", "mtime", "size", "x"]),
+    limit=_numbers,
+    cursor=_texts,
+)
+_patterns = st.one_of(
+    _texts,
+    st.sampled_from(
+        [
+            "needle",
+            "nee(dle|t)",
+            "^",
+            "$",
+            "",
+            "(",
+            "[a-",
+            "a{99999}",
+            "(?=x)",
+            r"\1",
+            "needle\nand",
+            r"\bneedle\b",
+            "(?i)NEEDLE",
+            ".",
+        ]
+    ),
+)
+_grep = _some(
+    pattern=_patterns,
+    path=paths,
+    glob=_glob,
+    type=st.one_of(st.sampled_from(["py", "md", "nope", ""]), _texts),
+    output=st.sampled_from(["content", "files", "count"]),
+    context=st.integers(0, 5),
+    before=st.integers(0, 60),
+    ignore_case=st.booleans(),
+    multiline=st.booleans(),
+    fixed=st.booleans(),
+    include=st.lists(st.sampled_from(["ignored", "hidden", "binary"]), max_size=3),
+    sort=st.sampled_from(["path", "relevance", "mtime"]),
+    limit=_numbers,
+    cursor=_texts,
+)
+
+
+def _spoiled(arguments: dict[str, Any], name: str, junk: object) -> dict[str, Any]:
+    return {**arguments, name: junk}
+
+
+def calls(tool: str, arguments: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[tuple[str, Any]]:
+    names = st.sampled_from(
+        ["path", "offset", "limit", "pattern", "glob", "cursor", "sort", "other", "depth"]
+    )
+    spoiled = st.builds(_spoiled, arguments, names, _junk)
+    return st.tuples(st.just(tool), st.one_of(arguments, arguments, arguments, spoiled))
+
+
+any_call = st.one_of(calls("read_file", _read), calls("list_directory", _list), calls("grep_files", _grep))
+caps = st.sampled_from([1, MIN_REPLY_BYTES, 3000, 11_500, 10**6])
+limits = st.builds(Limits, line_chars=st.sampled_from([1, 50, 2000]))
+
+
+@given(call=any_call, cap=caps, limits=limits)
+def test_every_reply_is_within_its_cap(
+    store: Store, call: tuple[str, dict[str, Any]], cap: int, limits: Limits
+) -> None:
+    tool, arguments = call
+    reply = Driver(store, reply_bytes=cap, limits=limits).call(tool, **arguments)
+    assert reply.text
+    if reply.is_error:
+        assert fact(reply, "error")["code"] != "internal", reply.text
+
+
+@given(call=any_call, cap=caps)
+def test_every_hint_is_accepted(store: Store, call: tuple[str, dict[str, Any]], cap: int) -> None:
+    tool, arguments = call
+    driver = Driver(store, reply_bytes=cap)
+    reply, mended = driver.call(tool, **arguments), set[str]()
+    while reply.is_error and fact(reply, "error")["next"] is not None:
+        # A call may be wrong in several ways: each hint mends one for good.
+        code = fact(reply, "error")["code"]
+        assert code not in mended, reply.text
+        mended.add(code)
+        reply = driver.follow(fact(reply, "error")["next"])
+    if not reply.is_error:
+        check_hints(driver, reply, depth=3)
+
+
+def check_hints(driver: Driver, reply: Reply, depth: int) -> None:
+    """Follow what a reply suggests, and what those replies suggest."""
+    for call in list(hints(reply))[:4]:
+        following = driver.follow(call)
+        assert not following.is_error, (call, following.text)
+        if depth:
+            check_hints(driver, following, depth - 1)
+
+
+MISTAKES: list[tuple[str, dict[str, Any], str]] = [
+    ("read_file", {"path": "READM.md"}, "not_found"),
+    ("read_file", {"path": "src/deep/a/b/c/e.txt"}, "not_found"),
+    ("list_directory", {"path": "srcc"}, "not_found"),
+    ("grep_files", {"pattern": "x", "path": "srcc"}, "not_found"),
+    ("read_file", {"path": "src"}, "not_a_file"),
+    ("list_directory", {"path": "README.md"}, "not_a_folder"),
+    ("list_directory", {"path": "README.md", "cursor": "x"}, "not_a_folder"),
+    ("read_file", {"path": "README.md", "offset": 0}, "bad_value"),
+    ("read_file", {"path": "README.md", "offset": 10**6}, "bad_range"),
+    ("read_file", {"path": "empty", "offset": 2}, "bad_range"),
+    ("read_file", {"path": "empty", "column": 2}, "bad_range"),
+    ("read_file", {"path": "README.md", "column": 10**6}, "bad_range"),
+    ("read_file", {"path": "README.md", "column": 2, "limit": 5}, "bad_value"),
+    ("read_file", {"path": "README.md", "column": 10**6, "limit": 5}, "bad_range"),
+    ("read_file", {"path": "README.md", "encoding": "klingon"}, "bad_encoding"),
+    ("read_file", {"path": "data/latin.txt", "encoding": "utf-8"}, "bad_encoding"),
+    ("list_directory", {"path": "src", "cursor": "x"}, "bad_cursor"),
+    ("grep_files", {"pattern": "needle", "cursor": "x"}, "bad_cursor"),
+    ("grep_files", {"pattern": "needle("}, "bad_pattern"),
+    ("grep_files", {"pattern": "needle", "type": "pyy"}, "bad_pattern"),
+    ("grep_files", {"pattern": "needle", "glob": "src/[a"}, "bad_pattern"),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "code"), MISTAKES, ids=[str(m[:2]) for m in MISTAKES])
+def test_a_mistake_is_named_and_its_hint_works(
+    store: Store, tool: str, arguments: dict[str, Any], code: str
+) -> None:
+    driver = Driver(store)
+    reply = driver.call(tool, **arguments)
+    assert fact(reply, "error")["code"] == code
+    suggested = fact(reply, "error")["next"]
+    if suggested is not None:
+        following = driver.follow(suggested)
+        assert not following.is_error, following.text
+        assert f"Next: {suggested['tool']} " in reply.text
+
+
+@pytest.mark.parametrize("tool", ["read_file", "list_directory", "grep_files", "nothing", "", "x" * 9999])
+@pytest.mark.parametrize("arguments", [None, [], "path", 3, {}, {"": ""}, {"path": {}}, {"x" * 9999: 1}])
+def test_a_call_that_makes_no_sense_is_an_error_within_the_cap(tool: str, arguments: object) -> None:
+    driver = Driver(MemoryStore(FILES))
+    reply = driver.workspace.call(tool, arguments, reply_bytes=MIN_REPLY_BYTES)
+    assert len(reply.text.encode()) <= MIN_REPLY_BYTES
+    if tool != "list_directory" or arguments:
+        assert reply.is_error
+        assert fact(reply, "error")["code"] != "internal"
