@@ -203,6 +203,7 @@ class TestNamed:
         with pytest.raises(UnknownEncoding) as refused:
             named(name)
         assert refused.value.problem
+        assert all(named(near) for near in refused.value.near)
 
     def test_a_misspelt_name_gets_near_ones_that_work(self) -> None:
         with pytest.raises(UnknownEncoding) as refused:

@@ -47,31 +47,28 @@ MULTIBYTE = frozenset(
 LOWEST_TRAIL = 0x30
 """No second or later byte of a character in a MULTIBYTE encoding is lower (GB 18030 has 30 to 39)."""
 
-
 PLAIN: Mapping[str, str] = MappingProxyType(
-    {"utf-8-sig": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
+    {"utf-8-sig": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le", "ascii": "utf-8"}
 )
-"""Codecs that act on a mark by themselves, and what they are without one; `with_bom` corrects the order."""
+"""Codecs and the plain ones we use for them: without a mark of their own, and the larger for a part of it."""
+
+_STATEFUL = "switches its meaning on the way, so that a line cannot be read without all before it"
+_NOTATION = "is a notation of program text, not an encoding of files"
 
 UNUSABLE: Mapping[str, str] = MappingProxyType(
     {
-        "iso2022": "switches its meaning on the way, so that a line cannot be read without all before it",
-        "hz": "switches its meaning on the way, so that a line cannot be read without all before it",
-        "utf-7": "switches its meaning on the way, so that a line cannot be read without all before it",
-        "idna": "is made for host names, not for files",
-        "punycode": "is made for host names, not for files",
-        "unicode_escape": "is a notation of Python source, not an encoding of files",
-        "raw_unicode_escape": "is a notation of Python source, not an encoding of files",
-        "unicode-escape": "is a notation of Python source, not an encoding of files",
-        "raw-unicode-escape": "is a notation of Python source, not an encoding of files",
-        "mbcs": "depends on the machine",
-        "oem": "depends on the machine",
+        **dict.fromkeys(("iso2022", "hz", "utf-7"), _STATEFUL),
+        **dict.fromkeys(("unicode", "raw", "idna", "punycode"), _NOTATION),
+        **dict.fromkeys(("mbcs", "oem"), "depends on the machine"),
     }
 )
 """Starts of codec names that are refused, and why."""
 
 MAX_NAME = 40
 """The longest alias that Python knows has 26 characters."""
+
+NEAR_SCORE = 60
+"""Per cent of characters two names share: "win1252" is still near "windows-1252", "rot13" near nothing."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _:()-]*")
 
@@ -142,34 +139,40 @@ def named(name: str) -> Encoding:
     Raises:
         UnknownEncoding: There is none of that name, or its lines cannot be addressed.
     """
+    problem = _problem(name)
+    if problem is not None:
+        raise UnknownEncoding(problem, _near(name))
+    return _of(name)
+
+
+def _problem(name: str) -> str | None:
+    """Why `name` cannot be asked for; None when it can."""
     if len(name) > MAX_NAME or not _NAME.fullmatch(name):
-        raise UnknownEncoding("is not the name of an encoding")
+        return "is not the name of an encoding"
     try:
         "\n".encode(name).decode(name)
     except (LookupError, UnicodeError):
-        raise UnknownEncoding("is not a known text encoding", _near(name)) from None
+        return "is not a known text encoding"
     canonical = codecs.lookup(name).name
-    plain = PLAIN.get(canonical, canonical)
-    for start, reason in UNUSABLE.items():
-        if plain.startswith(start):
-            raise UnknownEncoding(reason)
-    return _of(plain)
+    return next((why for start, why in UNUSABLE.items() if canonical.startswith(start)), None)
 
 
 def _of(name: str) -> Encoding:
     canonical = codecs.lookup(name).name
-    return UTF8 if canonical == "ascii" else Encoding(canonical, unit=UNITS.get(canonical, 1))
+    plain = PLAIN.get(canonical, canonical)
+    return Encoding(plain, unit=UNITS.get(plain, 1))
 
 
 def _near(name: str) -> tuple[str, ...]:
+    """Names like it that can be asked for."""
     from encodings.aliases import aliases
 
-    from rapidfuzz import process
+    from rapidfuzz import fuzz, process
 
-    known = {alias.replace("_", "-") for alias in aliases}
-    return tuple(
-        match for match, _, _ in process.extract(name.lower().replace("_", "-"), known, limit=NEAR_NAMES)
-    )
+    asked = name[:MAX_NAME].lower().replace("_", "-")
+    known = [alias.replace("_", "-") for alias in aliases]
+    like = process.extract(asked, known, scorer=fuzz.ratio, score_cutoff=NEAR_SCORE, limit=4 * NEAR_NAMES)
+    return tuple(alias for alias, _, _ in like if _problem(alias) is None)[:NEAR_NAMES]
 
 
 def with_bom(encoding: Encoding, head: bytes) -> Encoding:
