@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from readroom.errors import FailedError, ReadroomError, RefusedError
 from readroom.model import ListRequest, ReadRequest, Request
+from readroom.quoting import quote
 
 
 class ConflictError(FailedError):
@@ -44,9 +45,9 @@ class Stale(ConflictError):
         else:
             advice = "Part of what changed since is below; read the file again, then send the new hash."
         super().__init__(
-            f"{path} is not in the expected state {expected}: it is now {found}",
+            f"{quote(path)} is not in the expected state {expected}: it is now {found}",
             advice,
-            facts={"path": path, "expected": expected, "found": found, "changed": changed},
+            facts={"path": quote(path), "expected": expected, "found": found, "changed": changed},
             next_request=next_request or ReadRequest(path),
             detail=changed or "",
         )
@@ -60,9 +61,9 @@ class Exists(ConflictError, FileExistsError):
 
     def __init__(self, path: str) -> None:
         super().__init__(
-            f"{path} already exists",
+            f"{quote(path)} already exists",
             "Read it first; to replace it, send its current hash as expected_hash.",
-            facts={"path": path},
+            facts={"path": quote(path)},
             next_request=ReadRequest(path),
         )
 
@@ -74,9 +75,9 @@ class Vanished(ConflictError):
 
     def __init__(self, path: str, expected: str) -> None:
         super().__init__(
-            f"{path} is not in the expected state {expected}: there is no such file",
+            f"{quote(path)} is not in the expected state {expected}: there is no such file",
             'It was removed or renamed. Send expected_hash="absent" to create it.',
-            facts={"path": path, "expected": expected},
+            facts={"path": quote(path), "expected": expected},
             next_request=ListRequest(path.rpartition("/")[0] or "."),
         )
 
@@ -100,10 +101,10 @@ class NoMatch(ConflictError):
     ) -> None:
         """`edit` names the edit in words, `place` shows the lines `first` to `last` that come closest."""
         super().__init__(
-            f"{edit} is not in {path}{_others(others)}",
+            f"{edit} is not in {quote(path)}{_others(others)}",
             hint,
             facts={
-                "path": path,
+                "path": quote(path),
                 "edit": edit,
                 "hint": hint,
                 "first": first,
@@ -134,10 +135,16 @@ class ManyMatches(ConflictError):
         """`lines` are those of the first matches, `count` is how many there are, or more when not `exact`."""
         shown = ", ".join(map(str, lines)) + (", ..." if count > len(lines) else "")
         super().__init__(
-            f"{edit} is in {path} {'' if exact else 'more than '}{count} times, in the lines {shown}"
+            f"{edit} is in {quote(path)} {'' if exact else 'more than '}{count} times, in the lines {shown}"
             f"{_others(others)}",
             "Make old_text longer so that it fits one place only, or set replace_all to change them all.",
-            facts={"path": path, "edit": edit, "lines": list(lines), "count": count, "others": list(others)},
+            facts={
+                "path": quote(path),
+                "edit": edit,
+                "lines": list(lines),
+                "count": count,
+                "others": list(others),
+            },
             next_request=next_request or ReadRequest(path),
         )
 
@@ -157,9 +164,9 @@ class Overlap(ConflictError):
     def __init__(self, path: str, first: int, second: int, line: int) -> None:
         """The edits by number, from 1, and the line where the second begins."""
         super().__init__(
-            f"Edits {first} and {second} overlap in line {line} of {path}",
+            f"Edits {first} and {second} overlap in line {line} of {quote(path)}",
             "Join them into one edit; all edits are matched against the text as it is before the call.",
-            facts={"path": path, "edits": [first, second], "line": line},
+            facts={"path": quote(path), "edits": [first, second], "line": line},
             next_request=ReadRequest(path, offset=line, limit=_AROUND),
         )
 
@@ -178,9 +185,9 @@ class Unencodable(FailedError, UnicodeError):
         """`where` names the argument, `line` is the line in it, from 1."""
         name = f"{char!r} (U+{ord(char):04X})"
         super().__init__(
-            f"{path} is {encoding}, which cannot hold {name} in line {line} of {where}",
+            f"{quote(path)} is {encoding}, which cannot hold {name} in line {line} of {where}",
             advice,
-            facts={"path": path, "where": where, "char": char, "line": line, "encoding": encoding},
+            facts={"path": quote(path), "where": where, "char": char, "line": line, "encoding": encoding},
         )
 
 
@@ -191,9 +198,9 @@ class BrokenPlace(FailedError):
 
     def __init__(self, path: str, line: int, encoding: str) -> None:
         super().__init__(
-            f"Line {line} of {path} has bytes that are no valid {encoding}, which the new text would join",
+            f"Line {line} of {quote(path)} has bytes that are no {encoding}, which the new text would join",
             "Choose old_text that keeps a character away from them, shown as \ufffd.",
-            facts={"path": path, "line": line, "encoding": encoding},
+            facts={"path": quote(path), "line": line, "encoding": encoding},
             next_request=ReadRequest(path, offset=line, limit=1),
         )
 
@@ -218,9 +225,9 @@ class Protected(RefusedError):
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(
-            f"{path} cannot be changed: {why}",
+            f"{quote(path)} cannot be changed: {why}",
             "Go on without changing it, or ask the user to do it.",
-            facts={"path": path, "why": why},
+            facts={"path": quote(path), "why": why},
         )
 
 
@@ -231,11 +238,11 @@ class SymbolicLink(RefusedError):
 
     def __init__(self, path: str, target: str | None) -> None:
         """`target` is the file in the workspace that it leads to, None when it leads to none."""
-        known = target is not None
+        shown = None if target is None else quote(target)
         super().__init__(
-            f"{path} is a symbolic link{f' to {target}' if known else ' that leads to no file here'}",
-            f"Changes do not follow links; change {target} itself." if known else "Change another file.",
-            facts={"path": path, "target": target},
+            f"{quote(path)} is a symbolic link {f'to {shown}' if shown else 'that leads to no file here'}",
+            f"Changes do not follow links; change {shown} itself." if shown else "Change another file.",
+            facts={"path": quote(path), "target": shown},
             next_request=ReadRequest(target) if target is not None else ListRequest(_folder(path)),
         )
 
@@ -252,9 +259,9 @@ class ReadOnlyFile(FailedError, PermissionError):
 
     def __init__(self, path: str, mode: int) -> None:
         super().__init__(
-            f"{path} is write-protected (mode {mode:04o})",
+            f"{quote(path)} is write-protected (mode {mode:04o})",
             "Ask the user to make it writable, or write to another file.",
-            facts={"path": path, "mode": f"{mode:04o}"},
+            facts={"path": quote(path), "mode": f"{mode:04o}"},
         )
 
 
@@ -266,9 +273,9 @@ class ReadOnlyPlace(FailedError, OSError):
 
     def __init__(self, path: str) -> None:
         super().__init__(
-            f"{path} is on a file system that is mounted read-only",
+            f"{quote(path)} is on a file system that is mounted read-only",
             "Nothing can be changed there; ask the user for another place.",
-            facts={"path": path},
+            facts={"path": quote(path)},
         )
 
 
@@ -280,7 +287,7 @@ class NoSpace(FailedError, OSError):
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(
-            f"{path} was not changed: {problem}",
+            f"{quote(path)} was not changed: {problem}",
             "Ask the user to free some space, then send the call again.",
-            facts={"path": path, "problem": problem},
+            facts={"path": quote(path), "problem": problem},
         )

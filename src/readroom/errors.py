@@ -312,10 +312,16 @@ class HardLinked(RefusedError):
 
     code = "hard_linked"
 
-    def __init__(self, path: str, links: int, how: str) -> None:
+    def __init__(
+        self,
+        path: str,
+        links: int,
+        how: str,
+        advice: str = "Ask the user for a copy of the file under a name that policy allows.",
+    ) -> None:
         super().__init__(
             f"{quote(path)} has {links} names on this file system and {how}",
-            "Ask the user for a copy of the file under a name that policy allows.",
+            advice,
             facts={"path": quote(path), "links": links, "how": how},
         )
 
@@ -433,9 +439,10 @@ class NoPermission(FailedError, PermissionError):
     code = "no_permission"
     __str__ = ReadroomError.__str__
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, action: str = "read") -> None:
+        """`action` is read or change."""
         super().__init__(
-            f"The operating system does not let this process read {quote(path)}",
+            f"The operating system does not let this process {action} {quote(path)}",
             "Ask the user to change the file's permissions, or go on without it.",
             facts={"path": quote(path)},
         )

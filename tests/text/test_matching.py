@@ -91,7 +91,9 @@ class TestLaws:
         new = draw.draw(texts(encoding)).replace("\r\n", "\n")
         found = search(data, encoding, Edit(old, new, replace_all=True))
         assume(_units_are_characters(data, encoding) and "\r" not in old + new)
-        assert _joined(plain(apply(data, found), encoding)) == _joined(plain(data, encoding).replace(old, new))
+        assert _joined(plain(apply(data, found), encoding)) == _joined(
+            plain(data, encoding).replace(old, new)
+        )
         assert found.found[0].count == plain(data, encoding).count(old)
 
     @given(st.data())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 
+from readroom.change_errors import NoSpace, ReadOnlyPlace
 from readroom.errors import BadPath, NoPermission, NotFound, ReadroomError, StoreFailed
 from readroom.paths import WorkPath
 
@@ -28,3 +29,15 @@ def translated(error: OSError, path: WorkPath) -> ReadroomError:
             return StoreFailed(path, type(error).__name__)
         case code:
             return StoreFailed(path, os.strerror(code))
+
+
+def unwritten(error: OSError, path: WorkPath) -> ReadroomError:
+    """What a failure of the system means for whoever wanted to change `path`."""
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
+            return NoSpace(path, os.strerror(error.errno))
+        case errno.EROFS:
+            return ReadOnlyPlace(path)
+        case errno.EACCES | errno.EPERM if not isinstance(error, ReadroomError):
+            return NoPermission(path, "change")
+    return translated(error, path)

@@ -1,0 +1,113 @@
+"""A name in a memory store that may get a new file."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from types import TracebackType
+from typing import Protocol, Self, final
+
+from readroom.deadline import Deadline
+from readroom.errors import NotFound, TimedOut
+from readroom.limits import LOCK_WAIT_S
+from readroom.model import Stat, Version
+from readroom.notes import Warn
+from readroom.paths import WorkPath, basename, join, parent
+from readroom.stores.base import Folder, Source
+
+_WAIT_S = 0.05
+"""How long a waiting writer is deaf to its caller going away."""
+
+
+class Held(Protocol):
+    """What a place needs of the store."""
+
+    @property
+    def writing(self) -> threading.Lock:
+        """Held by the one writer at work."""
+
+    def open(self, path: WorkPath) -> Source:
+        """As every store."""
+
+    def open_folder(self, path: WorkPath) -> Folder:
+        """As every store."""
+
+    def replace(self, path: WorkPath, data: bytes, expected: Version | None) -> None:
+        """Put a file if what is there has that version, or, for None, if nothing is. Raises Moved."""
+
+
+@final
+class MemoryPlace:
+    """A name in memory. Folders that are missing are made together with the file."""
+
+    writable = True
+
+    def __init__(self, store: Held, path: WorkPath) -> None:
+        """Find the deepest folder on the way that exists."""
+        self._store = store
+        self._locked = False
+        self.name = basename(path)
+        missing: list[str] = []
+        folder = parent(path)
+        while True:
+            try:
+                real = store.open_folder(folder).real
+                break
+            except NotFound:
+                missing.insert(0, basename(folder))
+                folder = parent(folder)
+        made: list[WorkPath] = []
+        for name in missing:
+            real = join(real, name)
+            made.append(real)
+        self._missing = tuple(made)
+        self._folder = real
+        self.folders: Sequence[WorkPath] = ()
+        self.real = join(real, self.name)
+
+    def look(self) -> Stat | None:
+        """What is at the name now, links not followed; None when nothing is."""
+        try:
+            return self._store.open_folder(self._folder).stat(self.name)
+        except NotFound:
+            return None
+
+    def open(self) -> Source:
+        """The file at the name; one that is a link is not found."""
+        source = self._store.open(self.real)
+        if source.real != self.real:
+            raise NotFound(self.real)
+        return source
+
+    def enter(self, deadline: Deadline, *, make_folders: bool) -> None:
+        """Keep other writers out."""
+        if self._missing and not make_folders:
+            raise NotFound(self.real)
+        within = deadline.within(LOCK_WAIT_S)
+        while not self._store.writing.acquire(timeout=_WAIT_S):
+            if within.expired and not deadline.expired:
+                raise TimedOut(LOCK_WAIT_S, "Another writer is at work; send the call again in a moment.")
+            deadline.check()
+        self._locked = True
+        self.folders = self._missing
+
+    def put(self, pieces: Iterable[bytes], over: Source | None, ready: Callable[[], None]) -> Sequence[Warn]:
+        """Give the name a new file; there is nothing that it could not take over."""
+        data = b"".join(pieces)
+        ready()
+        self._store.replace(self.real, data, None if over is None else over.version)
+        return ()
+
+    def close(self) -> None:
+        """Let other writers in; a second call does nothing."""
+        locked, self._locked = self._locked, False
+        if locked:
+            self._store.writing.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

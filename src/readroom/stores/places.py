@@ -1,0 +1,257 @@
+"""A name in a local folder that may get a new file, confined as reading is.
+
+The folder is found by the store's own way and held by its descriptor; all that
+follows happens relative to it.  The new file is written under a temporary name
+beside the old one, flushed, and given the name in one step, so that at every
+moment the name stands for the whole old file or the whole new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import TracebackType
+from typing import Self, final
+
+from readroom.deadline import Deadline
+from readroom.errors import NotAFolder, NotFound
+from readroom.limits import SMALL_FILE_BYTES
+from readroom.model import Stat
+from readroom.notes import Warn
+from readroom.paths import WorkPath, basename, join, parent, parts
+from readroom.stores import keeping, locks, renames
+from readroom.stores.base import Moved, Source
+from readroom.stores.confinement import FOLDER_FLAGS, READ_FLAGS, Found, Way, require_regular, to_stat
+from readroom.stores.failures import unwritten
+
+_NEW_MODE = 0o666
+"""Of a new file, and 0o777 of a new folder: the process's umask and the folder's defaults decide."""
+
+_PRIVATE_MODE = 0o600
+"""Of a file that replaces another, until it has that one's mode."""
+
+
+@final
+class LocalPlace:
+    """A name in a folder of this machine."""
+
+    def __init__(self, way: Way, path: WorkPath, open_source: Callable[[Found], Source]) -> None:
+        """Find the deepest folder on the way that exists. Nothing is changed yet.
+
+        Raises:
+            OSError, NotAFolder, OutsideRoot, BadPath: As the way says.
+        """
+        self._way = way
+        self._open_source = open_source
+        self._missing: list[str] = []
+        self._made: list[tuple[int, str]] = []
+        self._locked = False
+        found = self._deepest(parent(path))
+        self._fds = [found.fd]
+        self._folder = found.real
+        self.name = basename(path)
+        self.folders: Sequence[WorkPath] = ()
+        self.real = join(_below(found.real, self._missing), self.name)
+
+    def _deepest(self, folder: WorkPath) -> Found:
+        while True:
+            try:
+                return self._way.folder(folder)
+            except FileNotFoundError:
+                if folder == ".":
+                    raise
+            except NotADirectoryError as error:
+                if isinstance(error, NotAFolder) or folder == ".":
+                    raise
+            self._missing.insert(0, basename(folder))
+            folder = parent(folder)
+
+    def look(self) -> Stat | None:
+        """What is at the name now, links not followed; None when nothing is."""
+        if self._missing:
+            return None
+        try:
+            return to_stat(os.stat(self.name, dir_fd=self._fds[-1], follow_symlinks=False))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise unwritten(error, self.real) from None
+
+    @property
+    def writable(self) -> bool:
+        """Whether the file at the name may be written to, by its mode and by this process."""
+        found = self.look()
+        if found is None:
+            return True
+        effective = os.access in os.supports_effective_ids
+        folder = self._fds[-1]
+        return bool(found.mode & 0o222) and os.access(
+            self.name, os.W_OK, dir_fd=folder, effective_ids=effective, follow_symlinks=not effective
+        )
+
+    def open(self) -> Source:
+        """The file at the name, links not followed."""
+        if self._missing:
+            raise NotFound(self.real)
+        try:
+            fd = os.open(self.name, READ_FLAGS | os.O_NOFOLLOW, dir_fd=self._fds[-1])
+        except OSError as error:
+            raise unwritten(error, self.real) from None
+        try:
+            found = os.fstat(fd)
+            require_regular(found, self.real)
+            return self._open_source(Found(fd, self.real, found))
+        except BaseException:
+            os.close(fd)
+            raise
+
+    def enter(self, deadline: Deadline, *, make_folders: bool) -> None:
+        """Make the folders that are missing, keep other writers out, remove what crashed ones left."""
+        if self._missing and not make_folders:
+            raise NotFound(self.real)
+        try:
+            self._make_folders()
+            locks.lock(self._fds[-1], deadline)
+        except OSError as error:
+            raise unwritten(error, self.real) from None
+        self._locked = True
+        locks.sweep(self._fds[-1])
+
+    def _make_folders(self) -> None:
+        while self._missing:
+            name, above = self._missing[0], self._fds[-1]
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(name, dir_fd=above)
+                self._made.append((above, name))
+                os.fsync(above)
+            # Never through a link: it was not there when the rules were asked about the name.
+            self._fds.append(os.open(name, FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=above))
+            self._folder = join(self._folder, name)
+            self._missing.pop(0)
+            if self._made and self._made[-1] == (above, name):
+                self.folders = (*self.folders, self._folder)
+
+    def put(self, pieces: Iterable[bytes], over: Source | None, ready: Callable[[], None]) -> Sequence[Warn]:
+        """Write a file and give it the name.
+
+        Args:
+            pieces: Its bytes.
+            over: The file that it replaces, as `open` gave it; None when there must be none.
+            ready: Called when all is written and nothing is changed yet; what it raises ends the call.
+
+        Raises:
+            Moved: What is at the name is not what was to be replaced, or the folder is elsewhere by now.
+            NoSpace, ReadOnlyPlace, NoPermission, StoreFailed: Nothing was changed.
+        """
+        folder, temporary = self._fds[-1], locks.temporary_name()
+        warnings: list[Warn] = []
+        try:
+            mode = _NEW_MODE if over is None else _PRIVATE_MODE
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            fd = os.open(temporary, flags, mode, dir_fd=folder)
+            try:
+                locks.try_lock(fd)
+                for block in _blocks(pieces):
+                    _write(fd, block)
+                if over is not None:
+                    warnings += keeping.keep(_descriptor(over), fd)
+                _flush(fd)
+                ready()
+                self._require_same_folder()
+                self._name(temporary, over)
+            finally:
+                os.close(fd)
+                with contextlib.suppress(OSError):  # nearly always it is gone, having become the file
+                    os.unlink(temporary, dir_fd=folder)
+        except OSError as error:
+            raise unwritten(error, self.real) from None
+        self._made.clear()
+        try:
+            _flush(folder)
+        except OSError as error:
+            warnings.append(Warn("not_flushed", f"the folder could not be flushed to disk: {error.strerror}"))
+        return warnings
+
+    def _name(self, temporary: str, over: Source | None) -> None:
+        if over is None:
+            renames.create(self._fds[-1], temporary, self.name)
+        else:
+            renames.replace(self._fds[-1], temporary, self.name, over.version)
+
+    def _require_same_folder(self) -> None:
+        """The folder may have been moved, even out of the root, since it was opened."""
+        try:
+            found = self._way.folder(self._folder)
+        except OSError:
+            raise Moved from None
+        try:
+            now, held = os.fstat(found.fd), os.fstat(self._fds[-1])
+        finally:
+            os.close(found.fd)
+        if (now.st_dev, now.st_ino) != (held.st_dev, held.st_ino) or found.real != self._folder:
+            raise Moved
+
+    def close(self) -> None:
+        """Let other writers in; remove folders that were made for nothing. A second call does nothing."""
+        fds, self._fds = self._fds, []
+        if fds and self._locked:
+            locks.unlock(fds[-1])
+        made, self._made = self._made, []
+        for above, name in reversed(made):
+            with contextlib.suppress(OSError):
+                os.rmdir(name, dir_fd=above)
+        for fd in fds:
+            os.close(fd)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _below(folder: WorkPath, names: Sequence[str]) -> WorkPath:
+    return WorkPath("/".join([*parts(folder), *names]) or ".")
+
+
+def _descriptor(source: Source) -> int:
+    fd = source.fileno()
+    assert fd is not None  # it came from `open` above
+    return fd
+
+
+def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Small pieces joined, so that a file of many replacements is not written in as many calls."""
+    held, size = [], 0
+    for piece in pieces:
+        held.append(piece)
+        size += len(piece)
+        if size >= SMALL_FILE_BYTES:
+            yield b"".join(held)
+            held, size = [], 0
+    yield b"".join(held)
+
+
+def _write(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _flush(fd: int) -> None:
+    try:
+        if hasattr(fcntl, "F_FULLFSYNC"):  # macOS: fsync alone leaves data in the drive's cache
+            fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
+        else:
+            os.fsync(fd)
+    except OSError as error:
+        if error.errno not in (
+            errno.EINVAL,
+            errno.ENOTSUP,
+        ):  # a file system that cannot, say a read-only view
+            raise
