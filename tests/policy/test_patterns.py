@@ -54,7 +54,7 @@ def _places(root: Path) -> Iterator[tuple[str, bool]]:
             yield name, path.is_dir()
 
 
-def _ignored_by_git(root: Path, names: list[str]) -> list[bool]:
+def ignored_by_git(root: Path, names: list[str]) -> list[bool]:
     run = subprocess.run(
         ["git", "-C", root, "check-ignore", "--stdin", "-z", "-v", "-n", "--no-index"],
         input=b"\0".join(map(os.fsencode, names)),
@@ -78,7 +78,7 @@ def test_any_patterns_mean_what_they_mean_to_git(tree: Path, lines: list[str]) -
     places = list(_places(tree))
     found = PatternList(patterns(decode_lines((tree / ".gitignore").read_bytes())))
     ours = [_ignored(found, name, folder) for name, folder in places]
-    git = _ignored_by_git(tree, [name for name, _ in places])
+    git = ignored_by_git(tree, [name for name, _ in places])
     assert [place for place, one, other in zip(places, ours, git, strict=True) if one != other] == []
 
 
@@ -102,7 +102,7 @@ def test_files_are_split_into_patterns_as_git_does(tree: Path, data: bytes) -> N
     (tree / ".gitignore").write_bytes(data)
     places = list(_places(tree))
     found = PatternList(patterns(decode_lines(data)))
-    git = _ignored_by_git(tree, [name for name, _ in places])
+    git = ignored_by_git(tree, [name for name, _ in places])
     assert [_ignored(found, name, folder) for name, folder in places] == git
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import final
 
-from readroom.errors import BadConfig, ReadroomError
+from readroom.errors import BadConfig, ReadroomError, StoreFailed
 from readroom.limits import IGNORE_FILE_BYTES, IGNORE_FILE_LINES
 from readroom.model import Version
 from readroom.paths import WorkPath
@@ -43,6 +43,8 @@ class IgnoreFile:
         """
         try:
             seen = self._store.version(NAME)
+        except StoreFailed:
+            raise  # of the store, not of this file
         except ReadroomError as error:
             raise BadConfig(NAME, "", error.message, _ADVICE) from None
         if seen is None:
@@ -61,7 +63,7 @@ class IgnoreFile:
                     problem = f"it has {source.size:,} bytes, more than {IGNORE_FILE_BYTES:,}"
                     raise BadConfig(NAME, "", problem, _ADVICE)
                 return source.read_at(0, IGNORE_FILE_BYTES)
-        except BadConfig:
+        except (BadConfig, StoreFailed):
             raise
         except ReadroomError as error:
             raise BadConfig(NAME, "", error.message, _ADVICE) from None

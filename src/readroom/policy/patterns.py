@@ -83,7 +83,7 @@ class PatternList:
         for pattern in patterns:
             above, _, last = pattern.glob.rpartition("/")
             if fold:
-                last = last.lower()
+                last = last.encode("latin-1").lower().decode("latin-1")  # of ASCII letters only
             magic = [match.start() for match in _MAGIC.finditer(last)]
             if "[" in above:  # a slash in a set ends no part
                 self._others.append(pattern)

@@ -1,0 +1,339 @@
+"""The guard: rules, confinement and opening in one act."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from readroom.errors import (
+    BadConfig,
+    BadPath,
+    Denied,
+    HardLinked,
+    NotAFile,
+    NotAFolder,
+    NotFound,
+    OutsideRoot,
+    StoreFailed,
+)
+from readroom.limits import IGNORE_FILE_BYTES, IGNORE_FILE_LINES
+from readroom.model import EntryKind
+from readroom.paths import WorkPath
+from readroom.policy.guard import Guard
+from readroom.policy.rules import AllowList, Denials, Rule, Rules
+from readroom.stores.local import LocalStore
+from readroom.stores.memory import MemoryStore
+from tests.stores.worlds import WAYS, LocalWorld, MemoryWorld, World
+
+FILES = frozenset((EntryKind.FILE,))
+FOLDERS = frozenset((EntryKind.FOLDER,))
+
+
+@pytest.fixture(params=[*WAYS, "memory"])
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
+    return MemoryWorld() if request.param == "memory" else LocalWorld(tmp_path, request.param)
+
+
+def denying(*globs: str) -> Rules:
+    return Rules([Denials(Rule(glob, "test", "because") for glob in globs)])
+
+
+def test_what_is_allowed_is_opened(world: World) -> None:
+    world.file("a/f", b"data")
+    guard = Guard(world.store)
+    with guard.open("a/f") as source:
+        assert source.read_at(0, 9) == b"data"
+    with guard.open_folder("a") as folder:
+        assert [entry.name for entry in folder.entries()] == ["f"]
+    real, stat = guard.stat("a/f")
+    assert (real, stat.size) == ("a/f", 4)
+
+
+@pytest.mark.parametrize("path", [".env", "a/.env", ".git/config", ".git", "x/.ssh/id", ".env/below"])
+def test_a_denied_name_is_denied_whether_or_not_it_is_there(world: World, path: str) -> None:
+    guard = Guard(world.store)
+
+    def answers() -> list[str]:
+        found = []
+        for act in (guard.open, guard.open_folder, guard.stat):
+            with pytest.raises(Denied) as caught:
+                act(path)
+            found.append(str(caught.value))
+        return found
+
+    absent = answers()
+    world.file(path, b"secret")
+    assert answers() == absent
+
+
+def test_a_link_to_a_denied_name_is_denied_and_does_not_tell_it(world: World) -> None:
+    world.file(".ssh/hosts", b"secret")
+    world.file("private/notes", b"secret")
+    world.link("open", "private/notes")
+    world.link("open_folder", "private")
+    world.link("keys", ".ssh")
+    guard = Guard(world.store, denying("/private/", ".ssh"))
+    for path in ("open", "open_folder/notes", "keys/hosts"):
+        with pytest.raises(Denied) as caught:
+            guard.open(path)
+        assert caught.value.facts["path"] == path
+        assert "notes" not in str(caught.value).replace(path, "")
+        with pytest.raises(Denied):
+            guard.stat(path)
+    for path in ("open_folder", "keys"):
+        with pytest.raises(Denied):
+            guard.open_folder(path)
+        with pytest.raises(Denied):
+            guard.stat(path)
+
+
+def test_the_name_that_was_asked_for_counts_as_well(world: World) -> None:
+    world.file("real/f", b"data")
+    world.link("private", "real")
+    guard = Guard(world.store, denying("private"))
+    with pytest.raises(Denied):
+        guard.open("private/f")
+    guard.open("real/f").close()
+
+
+def test_a_rule_for_folders_gives_the_same_answer_to_whoever_reads_or_lists(world: World) -> None:
+    guard = Guard(world.store, denying("secret/"))
+    for act in (guard.open, guard.open_folder, guard.stat):
+        with pytest.raises(Denied):
+            act("secret")
+    world.folder("secret")
+    for act in (guard.open, guard.open_folder, guard.stat):
+        with pytest.raises(Denied):
+            act("secret")
+
+
+def test_a_file_that_a_rule_for_folders_does_not_mean_is_opened(world: World) -> None:
+    world.file("secret", b"data")
+    guard = Guard(world.store, denying("secret/"))
+    guard.open("secret").close()
+    guard.stat("secret")
+
+
+def test_what_is_no_file_or_no_folder_is_told(world: World) -> None:
+    world.file("d/f")
+    guard = Guard(world.store)
+    with pytest.raises(NotAFile):
+        guard.open("d")
+    with pytest.raises(NotAFolder):
+        guard.open_folder("d/f")
+    for act in (guard.open, guard.open_folder, guard.stat):
+        with pytest.raises(NotFound):
+            act("d/nothing")
+
+
+@pytest.mark.parametrize("path", ["../x", "a/../b", "./a", "a//b", "/etc/passwd", "a/", "", "a\0", ".."])
+def test_paths_that_were_not_parsed_are_refused(world: World, path: str) -> None:
+    guard = Guard(world.store)
+    for act in (guard.open, guard.open_folder, guard.stat):
+        with pytest.raises(BadPath):
+            act(path)
+
+
+def test_parsing_knows_the_names_of_the_root(tmp_path: Path) -> None:
+    (tmp_path / "f").touch()
+    guard = Guard(LocalStore(tmp_path))
+    assert guard.parse(f"{tmp_path}/a/../f") == "f"
+    assert guard.parse('"f"') == "f"
+    with pytest.raises(OutsideRoot):
+        guard.parse(str(tmp_path.parent))
+
+
+class TestIgnoreFile:
+    """`.readroomignore`"""
+
+    def test_its_patterns_deny_and_are_named_with_their_line(self, world: World) -> None:
+        world.file(".readroomignore", b"# kept from agents\n\nprivate/\n*.dump\n!public.dump\n")
+        world.file("public.dump")
+        guard = Guard(world.store)
+        with pytest.raises(Denied) as caught:
+            guard.open("private/a")
+        assert caught.value.facts["source"] == ".readroomignore:3"
+        assert caught.value.facts["rule"] == "private/"
+        with pytest.raises(Denied):
+            guard.open("a.dump")
+        guard.open("public.dump").close()
+
+    def test_a_change_takes_effect_with_the_next_call(self, world: World) -> None:
+        world.file("a")
+        guard = Guard(world.store)
+        guard.open("a").close()
+        world.file(".readroomignore", b"a\n")
+        with pytest.raises(Denied):
+            guard.open("a")
+        assert not guard.allows(WorkPath("a"), folder=False)
+        world.file(".readroomignore", b"b b\n")
+        guard.open("a").close()
+        world.file(".readroomignore", b"a\n")
+        with pytest.raises(Denied):
+            guard.stat("a")
+        world.delete(".readroomignore")
+        guard.open("a").close()
+
+    def test_it_takes_back_no_other_denial(self, world: World) -> None:
+        world.file(".readroomignore", b"!.env\n!*\n")
+        with pytest.raises(Denied):
+            Guard(world.store).open(".env")
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            b"x" * (IGNORE_FILE_BYTES + 1),
+            b"ok\n[z-a\n",
+            b"trailing\\\n",
+            b"a\n" * (IGNORE_FILE_LINES + 1),
+        ],
+    )
+    def test_one_that_cannot_be_used_closes_the_workspace(self, world: World, data: bytes) -> None:
+        world.file("a", b"data")
+        guard = Guard(world.store)
+        world.file(".readroomignore", data)
+        for act in (guard.open, guard.open_folder, guard.stat):
+            with pytest.raises(BadConfig) as caught:
+                act("a")
+            assert caught.value.facts["where"] == ".readroomignore"
+        with pytest.raises(BadConfig):
+            Guard(world.store)
+
+    @pytest.mark.parametrize("target", ["../secret", "/etc/passwd", ".readroomignore", "."])
+    def test_a_link_elsewhere_closes_the_workspace(self, world: World, target: str) -> None:
+        world.file("a", b"data")
+        world.link(".readroomignore", target)
+        with pytest.raises(BadConfig):
+            Guard(world.store)
+
+    def test_names_in_it_are_bytes(self, world: World) -> None:
+        world.file(".readroomignore", "café\n".encode() + b"\xff*\n")
+        guard = Guard(world.store)
+        for path in ("café", "CAFÉ", "\udcffx"):
+            assert not guard.allows(WorkPath(path), folder=False)
+
+
+class TestHardLinks:
+    @pytest.fixture
+    def local(self, tmp_path: Path) -> LocalWorld:
+        world = LocalWorld(tmp_path, WAYS[0])
+        world.file(".env", b"secret")
+        world.file("a/f", b"data")
+        return world
+
+    def test_another_name_of_a_denied_file_is_refused(self, local: LocalWorld) -> None:
+        os.link(local.root / ".env", local.root / "innocent")
+        guard = Guard(local.store)
+        with pytest.raises(HardLinked) as caught:
+            guard.open("innocent")
+        assert caught.value.facts["links"] == 2
+        assert ".env" not in str(caught.value)
+
+    def test_one_below_a_denied_folder_counts(self, local: LocalWorld) -> None:
+        local.file(".git/objects/ab/cd", b"blob")
+        os.link(local.root / ".git/objects/ab/cd", local.root / "innocent")
+        with pytest.raises(HardLinked):
+            Guard(local.store).open("innocent")
+
+    def test_a_file_with_several_allowed_names_is_opened(self, local: LocalWorld) -> None:
+        os.link(local.root / "a" / "f", local.root / "b")
+        os.link(local.root / "a" / "f", local.base / "outside" / "f")
+        with Guard(local.store).open("b") as source:
+            assert source.stat.links == 3
+
+    def test_policy_can_refuse_them_all(self, local: LocalWorld) -> None:
+        guard = Guard(local.store, hardlinks="refuse")
+        guard.open("a/f").close()
+        os.link(local.root / "a" / "f", local.root / "b")
+        for path in ("a/f", "b"):
+            with pytest.raises(HardLinked):
+                guard.open(path)
+
+    def test_a_link_made_after_the_search_is_seen(self, local: LocalWorld) -> None:
+        os.link(local.root / "a" / "f", local.root / "b")
+        guard = Guard(local.store)
+        guard.open("b").close()
+        os.link(local.root / ".env", local.root / "innocent")
+        with pytest.raises(HardLinked):
+            guard.open("innocent")
+
+    def test_a_denied_file_made_and_linked_after_the_search_is_seen(self, local: LocalWorld) -> None:
+        os.link(local.root / "a" / "f", local.root / "b")
+        guard = Guard(local.store)
+        guard.open("b").close()
+        local.file("later/.env", b"secret")
+        os.link(local.root / "later" / ".env", local.root / "innocent")
+        with pytest.raises(HardLinked):
+            guard.open("innocent")
+
+    def test_a_rule_made_after_the_search_counts(self, local: LocalWorld) -> None:
+        os.link(local.root / "a" / "f", local.root / "b")
+        guard = Guard(local.store)
+        guard.open("b").close()
+        local.file(".readroomignore", b"/a/\n")
+        with pytest.raises(HardLinked):
+            guard.open("b")
+
+
+class TestNearNames:
+    @pytest.fixture
+    def guard(self) -> Guard:
+        files = [
+            "src/main.py",
+            "src/maine.py",
+            "src/util/paths.py",
+            "docs/main.md",
+            ".env.example",
+            "README.md",
+        ]
+        hidden = [".env", ".env.local", "src/.env", "node_modules/mian.py", "src/secret/mian.py"]
+        store = MemoryStore(dict.fromkeys([*files, *hidden], ""))
+        store.put(".gitignore", "node_modules/\n")
+        store.put(".readroomignore", "secret/\n")
+        store.link("src/mian2.py", "nowhere")
+        return Guard(store)
+
+    @pytest.mark.parametrize(
+        ("missing", "near"),
+        [
+            ("src/mian.py", ["src/main.py", "src/maine.py"]),
+            ("src/MAIN.PY", ["src/main.py"]),
+            ("main.py", ["src/main.py"]),
+            ("scr/util/paths.py", ["src/util/paths.py"]),
+            ("readme.md", ["README.md"]),
+            ("zzz/qqqqqq", []),
+        ],
+    )
+    def test_names_like_a_missing_file_are_found(self, guard: Guard, missing: str, near: list[str]) -> None:
+        assert guard.near(missing, FILES)[: len(near) or 1] == near
+
+    def test_names_like_a_missing_folder_are_found(self, guard: Guard) -> None:
+        assert guard.near("scr", FOLDERS) == ["src"]
+        assert guard.near("src/utils", FOLDERS) == ["src/util"]
+
+    def test_denied_names_and_dead_links_are_never_suggested(self, guard: Guard) -> None:
+        assert guard.near(".env.exmaple", FILES) == [".env.example"]
+        for missing in ("src/mian.py", "src/mian3.py", "src/.enw", "src/secre", "mian.py"):
+            found = guard.near(missing, FILES | FOLDERS)
+            assert not {".env", "src/.env", "src/secret", "src/mian2.py", "node_modules/mian.py"} & set(found)
+            assert len(found) <= 3
+
+    def test_every_suggestion_can_be_opened(self, guard: Guard) -> None:
+        for missing in ("src/m.py", "x/main.py", "docs/main"):
+            for name in guard.near(missing, FILES):
+                guard.open(name).close()
+
+    def test_an_allow_list_keeps_the_rest_to_itself(self) -> None:
+        store = MemoryStore({"open/a.txt": "", "shut/a.txt": ""})
+        guard = Guard(store, Rules([AllowList(["/open/"], "test")]))
+        assert guard.near("open/b.txt", FILES) == ["open/a.txt"]
+
+
+def test_closing_the_guard_closes_the_store(tmp_path: Path) -> None:
+    (tmp_path / "f").touch()
+    guard = Guard(LocalStore(tmp_path))
+    guard.close()
+    with pytest.raises(StoreFailed, match="closed"):
+        guard.open("f")
