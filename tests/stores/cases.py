@@ -128,6 +128,18 @@ class Folders:
                 "link": "file",
             }
 
+    @pytest.mark.parametrize("most", [1, 2, 100])
+    def test_names_come_many_at_a_time(self, world: World, most: int) -> None:
+        world.file("d/file")
+        world.folder("d/folder")
+        world.link("d/link", "file")
+        with world.store.open_folder(WorkPath("d")) as folder:
+            some = list(folder.names(most))
+            assert sorted(name for names in some for name in names.names) == ["file", "folder", "link"]
+            assert all(0 < len(names.names) <= most for names in some)
+            kinds = {name: kind for names in some for name, kind in names.kinds.items()}
+            assert kinds == {"folder": EntryKind.FOLDER, "link": EntryKind.LINK}
+
     def test_a_file_is_no_folder(self, world: World) -> None:
         world.file("f")
         with pytest.raises(NotAFolder) as caught:

@@ -57,7 +57,8 @@ def list_folder(
         TimedOut: There was nothing to show before the time limit.
         Cancelled: The caller went away.
     """
-    return _Listing(guard, limits, cap, request, deadline.within(limits.list_timeout_s)).result()
+    with guard.open_folder(request.path) as top:
+        return _Listing(guard, limits, cap, request, deadline.within(limits.list_timeout_s)).result(top)
 
 
 class _Page:
@@ -110,21 +111,19 @@ class _Listing:
         self._total = 0
         self._before = 0
 
-    def result(self) -> ListResult:
-        path = WorkPath(self._request.path)
-        with self._guard.open_folder(path) as top:
-            walk = Walk(
-                self._guard,
-                self._deadline,
-                depth=self._request.depth,
-                ignores=None if "ignored" in self._request.include else IgnoreTree(self._guard, top.real),
-                enters=self._globs.enters,
-            )
-            with closing(walk.below(top, path)) as runs:
-                if self._request.sort == "name":
-                    self._by_name(runs)
-                else:
-                    self._by_value(runs)
+    def result(self, top: Folder) -> ListResult:
+        walk = Walk(
+            self._guard,
+            self._deadline,
+            depth=self._request.depth,
+            ignores=None if "ignored" in self._request.include else IgnoreTree(self._guard, top.real),
+            enters=self._globs.enters,
+        )
+        with closing(walk.below(top, WorkPath(self._request.path))) as runs:
+            if self._request.sort == "name":
+                self._by_name(runs)
+            else:
+                self._by_value(runs)
         if not walk.finished and not self._page.entries:
             raise TimedOut(self._limits.list_timeout_s, "List a subfolder, or use a smaller depth.")
         return self._shown(walk)

@@ -1,0 +1,77 @@
+"""Many names at once get the answers that each gets by itself."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from readroom.paths import WorkPath, join
+from readroom.policy.guard import Guard
+from readroom.policy.ignored import IgnoreTree
+from readroom.policy.rules import AllowList, Denials, Layer, Rule, Rules
+from readroom.stores.memory import MemoryStore
+
+_NAMES = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [".env", ".ENV", ".env.example", "a.pem", "A.PEM", "id_rsa", "Id_Rsa.pub", "a", "b.log"]
+        ),
+        st.text(st.sampled_from("aAbB.é*_\udcff\u200d"), min_size=1, max_size=5).filter(
+            lambda name: name not in (".", "..")
+        ),
+    ),
+    unique=True,
+    max_size=12,
+)
+_PATTERNS = st.lists(
+    st.sampled_from(
+        [
+            "a*",
+            "*.pem",
+            "!a.pem",
+            ".env",
+            "x/b*",
+            "/x/",
+            "**/a",
+            "[ab]*",
+            "*é",
+            "É*",
+            "b/",
+            "x/**",
+            "*",
+            "!*.log",
+        ]
+    ),
+    max_size=4,
+)
+_FOLDER = st.sampled_from([WorkPath("."), WorkPath("x"), WorkPath("x/y"), WorkPath(".env")])
+
+
+def _layer(patterns: list[str], *, allow: bool) -> Layer:
+    if allow:
+        return AllowList([pattern for pattern in patterns if not pattern.startswith("!")], "test")
+    return Denials([Rule(pattern, "test", "") for pattern in patterns])
+
+
+@given(names=_NAMES, first=_PATTERNS, second=_PATTERNS, allow=st.booleans(), folder=_FOLDER, data=st.data())
+def test_rules_deny_the_same_of_many_names_as_of_each(
+    names: list[str], first: list[str], second: list[str], allow: bool, folder: WorkPath, data: st.DataObject
+) -> None:
+    folders = set(data.draw(st.lists(st.sampled_from(names), unique=True))) if names else set()
+    layers = [_layer(first, allow=False), _layer(second, allow=allow)]
+    each = {
+        name for name in names if not Rules(layers).decide(join(folder, name), folder=name in folders).allowed
+    }
+    assert Rules(layers).denied(folder, names, folders) == each
+
+
+@given(names=_NAMES, top=_PATTERNS, nested=_PATTERNS, folder=_FOLDER, data=st.data())
+def test_ignore_files_hide_the_same_of_many_names_as_of_each(
+    names: list[str], top: list[str], nested: list[str], folder: WorkPath, data: st.DataObject
+) -> None:
+    folders = set(data.draw(st.lists(st.sampled_from(names), unique=True))) if names else set()
+    store = MemoryStore({".gitignore": "\n".join(top), "x/.gitignore": "\n".join(nested)})
+    guard = Guard(store)
+    tree = IgnoreTree(guard)
+    each = {name for name in names if tree.ignored(join(folder, name), folder=name in folders)}
+    assert IgnoreTree(guard).hidden(folder, names, folders) == each
