@@ -26,7 +26,7 @@ bench: .venv/developer
 	@.venv/bin/python -m benchmarks
 
 docs: .venv/developer
-	@.venv/bin/python scripts/docs.py
+	@.venv/bin/python -m scripts.docs
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -93,7 +93,7 @@ def parse(arguments: type[S], tool: str, given: object) -> S:
     fields = _fields(arguments)
     for name in given:
         if name not in fields:
-            raise UnknownArgument(tool, str(name), _near(str(name), fields), list(fields))
+            raise UnknownArgument(tool, str(name), _near(str(name)[:_SHOWN_CHARS], fields), list(fields))
     values: dict[str, object] = {}
     for name, field in fields.items():
         value = given.get(name)
@@ -120,7 +120,7 @@ def _convert(arguments: type[msgspec.Struct], tool: str, name: str, wanted: obje
             raise BadValue(name, _shown(str(found)), "is too large", f"No file has so much; lower {name!r}.")
         return found
     except msgspec.ValidationError:
-        expected = _expected(properties(arguments)[name])
+        expected = in_words(properties(arguments)[name])
         if _same_type(properties(arguments)[name], value):
             raise BadValue(name, _shown(value), "is not allowed", f"{name!r} must be {expected}.") from None
         raise WrongType(tool, name, expected, _kind(value)) from None
@@ -136,14 +136,15 @@ def _encodable(value: object) -> bool:
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _expected(schema: Mapping[str, Any]) -> str:
+def in_words(schema: Mapping[str, Any]) -> str:
+    """What a value of this schema has to be, for a sentence."""
     if "anyOf" in schema:
-        return " or ".join(_expected(branch) for branch in schema["anyOf"])
+        return " or ".join(in_words(branch) for branch in schema["anyOf"])
     if "enum" in schema:
         return "one of " + ", ".join(repr(value) for value in schema["enum"])
     words = _JSON_NAMES[schema["type"]]
     if schema["type"] == "array":
-        words += f" of {_expected(schema['items'])}"
+        words += f" of {in_words(schema['items'])}"
     bounds = [f"{sign} {schema[key]}" for key, sign in _BOUNDS if key in schema]
     return f"{words} {' and '.join(bounds)}" if bounds else words
 

@@ -1,0 +1,1 @@
+"""The code that the documentation shows. Every file is run by tests/docs."""

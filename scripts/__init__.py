@@ -1,0 +1,1 @@
+"""Programs of the project itself: not installed with it."""

@@ -1,0 +1,67 @@
+"""Write the generated parts of the documentation, or say which are stale.
+
+    python -m scripts.docs            write them
+    python -m scripts.docs --check    change nothing; exit with 1 when something is stale
+
+A page is written by hand, except between `<!-- generated: NAME WORDS -->` and
+`<!-- end -->`, where the block NAME (given the WORDS) of `docs_blocks`, `docs_clients` or
+`docs_runs` stands.  No number, name or rule of the code is typed in prose.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from scripts import docs_blocks, docs_clients, docs_runs
+
+ROOT = Path(__file__).parents[1]
+
+BLOCKS: Mapping[str, Callable[..., str]] = {**docs_blocks.BLOCKS, **docs_clients.BLOCKS, **docs_runs.BLOCKS}
+
+_MARKED = re.compile(r"(<!-- generated: (\S+)([^>]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def pages() -> Iterator[Path]:
+    """Every page that may hold generated parts."""
+    yield ROOT / "README.md"
+    yield from sorted((ROOT / "docs").rglob("*.md"))
+
+
+def generated(text: str) -> str:
+    """The page with its generated parts as they ought to be."""
+
+    def block(found: re.Match[str]) -> str:
+        start, name, words, end = found.groups()
+        return f"{start}{BLOCKS[name](*words.split())}\n{end}"
+
+    return _MARKED.sub(block, text)
+
+
+def used_blocks(text: str) -> list[str]:
+    """Names of the blocks on a page."""
+    return [found[2] for found in _MARKED.finditer(text)]
+
+
+def stale() -> list[Path]:
+    """Pages whose generated parts are not what they ought to be."""
+    return [page for page in pages() if generated(page.read_text(encoding="utf-8")) != _text(page)]
+
+
+def _text(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def main(arguments: list[str]) -> int:
+    found = stale()
+    for page in found:
+        print(f"stale: {page.relative_to(ROOT)}" if "--check" in arguments else f"writing {page.name}")
+        if "--check" not in arguments:
+            page.write_text(generated(_text(page)), encoding="utf-8")
+    return 1 if found and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,209 @@
+"""Blocks of the documentation that come from tables in the code."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import click
+
+from readroom import change_errors, config, errors, limits
+from readroom.contracts.native import NATIVE
+from readroom.contracts.native_facts import FACTS
+from readroom.contracts.schema import in_words
+from readroom.errors import ReadroomError
+from readroom.faces.cli import commands
+from readroom.faces.cli.exits import MEANING
+from readroom.faces.cli.failures import exit_code
+from readroom.faces.mcp.clients import CLIENTS, UNKNOWN_CHARS
+from readroom.formats.kinds import WINDOWS
+from readroom.model import Kind
+from readroom.policy.defaults import RULES
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def fenced(text: str, language: str = "text") -> str:
+    return f"```{language}\n{text.rstrip()}\n```"
+
+
+def tools_table() -> str:
+    return table(["tool", "what it does"], [[f"`{tool.name}`", tool.description] for tool in NATIVE.tools])
+
+
+def tools() -> str:
+    return "\n\n".join(_tool(name) for name in (tool.name for tool in NATIVE.tools))
+
+
+def _tool(name: str) -> str:
+    tool = NATIVE.tool(name)
+    schema = tool.input_schema
+    rows = [
+        [
+            f"`{argument}`",
+            in_words(field) + ("" if argument not in schema["required"] else ", required"),
+            _default(tool.arguments, argument),
+            _meaning(field),
+        ]
+        for argument, field in schema["properties"].items()
+    ]
+    return f"## {name}\n\n{tool.description}\n\n{table(['argument', 'type', 'default', 'meaning'], rows)}"
+
+
+def _meaning(field: Mapping[str, Any]) -> str:
+    branches = [field, *field.get("anyOf", ())]
+    return next((branch["description"] for branch in branches if "description" in branch), "")
+
+
+def _default(arguments: type, argument: str) -> str:
+    import msgspec
+
+    field = next(f for f in msgspec.structs.fields(arguments) if f.encode_name == argument)
+    return "" if field.required or field.default is None else f"`{field.default}`"
+
+
+def facts() -> str:
+    parts = []
+    for tool, meanings in FACTS.items():
+        rows = [[f"`{name}`", meaning] for name, meaning in meanings.items()]
+        parts.append(f"## {tool}\n\n{table(['fact', 'meaning'], rows)}")
+    return "\n\n".join(parts)
+
+
+def error_classes() -> list[type[ReadroomError]]:
+    """Every class of the tree, in the order of its text."""
+    found = []
+    for module in (errors, change_errors):
+        source = inspect.getsource(module)
+        classes = [c for _, c in inspect.getmembers(module, inspect.isclass) if issubclass(c, ReadroomError)]
+        own = [c for c in classes if c.__module__ == module.__name__]
+        found += sorted(own, key=lambda c: source.index(f"class {c.__name__}("))
+    return found
+
+
+def error_tree() -> str:
+    doc = inspect.getdoc(errors) or ""
+    lines = doc.split("\n")
+    drawn = [line for line in lines if line.startswith("    ")]
+    return fenced(dedent("\n".join(drawn)))
+
+
+def error_table() -> str:
+    rows = [
+        [f"`{kind.code}`", f"`{kind.__name__}`", _first_sentence(kind), str(int(exit_code(kind)))]
+        for kind in error_classes()
+    ]
+    return table(["code", "class", "what happened", "exit code"], rows)
+
+
+def _first_sentence(thing: object) -> str:
+    return (inspect.getdoc(thing) or "").split("\n\n")[0].replace("\n", " ")
+
+
+def exit_codes() -> str:
+    return table(["exit code", "meaning"], [[str(int(code)), meaning] for code, meaning in MEANING.items()])
+
+
+def cli() -> str:
+    parts = []
+    for name in commands.COMMANDS:
+        command = _command(name)
+        context = click.Context(
+            command, info_name=f"readroom {name}", max_content_width=100, terminal_width=100
+        )
+        text = command.get_help(context).split("\n\nExit codes")[0].split("\n\n  Exit codes")[0]
+        parts.append(f"## readroom {name}\n\n{fenced(text)}")
+    return "\n\n".join(parts)
+
+
+def _command(name: str) -> click.Command:
+    module, attribute = commands.COMMANDS[name][0].split(":")
+    found = getattr(import_module(f"readroom.faces.cli.{module}"), attribute)
+    assert isinstance(found, click.Command)
+    return found
+
+
+def windows() -> str:
+    shown = {kind: window for kind, window in WINDOWS.items() if window.lines}
+    rows = [
+        [f"`{kind}`", str(window.lines), "the end" if window.tail else "line 1", _carries(kind)]
+        for kind, window in shown.items()
+    ]
+    return table(["kind", "lines", "from", "also"], rows)
+
+
+def _carries(kind: Kind) -> str:
+    return "the header line above every later window" if WINDOWS[kind].header else ""
+
+
+def documented_limits() -> Iterator[tuple[str, object, str]]:
+    """Name, value and reason of every number in limits.py."""
+    body = ast.parse(Path(limits.__file__).read_text(encoding="utf-8")).body
+    for statement, following in pairwise(body):
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            name = statement.targets[0].id
+            assert isinstance(following, ast.Expr), f"{name} has no reason"
+            assert isinstance(following.value, ast.Constant), f"{name} has no reason"
+            yield name, getattr(limits, name), str(following.value.value)
+
+
+def limits_table() -> str:
+    rows = [[f"`{name}`", f"{value:,}", reason] for name, value, reason in documented_limits()]
+    return table(["limit", "value", "reason"], rows)
+
+
+def settable_limits() -> str:
+    rows = [[f"`{field.name}`", f"`{field.default}`"] for field in fields(limits.Limits)]
+    return table(["key in [limits]", "default"], rows)
+
+
+def clients() -> str:
+    rows = [[client.title, f"`{client.prefix}`", f"{client.chars:,}"] for client in CLIENTS]
+    return table(
+        ["client", "name starts with", "characters"], [*rows, ["any other", "", f"{UNKNOWN_CHARS:,}"]]
+    )
+
+
+def denials() -> str:
+    by_reason: dict[str, list[str]] = {}
+    for rule in RULES:
+        by_reason.setdefault(rule.reason, []).append(f"`{rule.pattern}`")
+    return table(["reason", "patterns"], [[reason, " ".join(names)] for reason, names in by_reason.items()])
+
+
+def configuration() -> str:
+    doc = inspect.getdoc(config) or ""
+    lines = [line for line in doc.split("\n") if line.startswith("    ") or not line]
+    return fenced(dedent("\n".join(lines)).strip(), "toml")
+
+
+BLOCKS: Mapping[str, Callable[..., str]] = {
+    "tools-table": tools_table,
+    "tools": tools,
+    "facts": facts,
+    "error-tree": error_tree,
+    "error-table": error_table,
+    "exit-codes": exit_codes,
+    "cli": cli,
+    "windows": windows,
+    "limits": limits_table,
+    "settable-limits": settable_limits,
+    "clients": clients,
+    "denials": denials,
+    "configuration": configuration,
+}

@@ -1,0 +1,87 @@
+"""Blocks of the documentation that are real output: commands and examples, run on the demo folder."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from docs_src import demo
+from scripts.docs_blocks import fenced
+
+ROOT = Path(__file__).parents[1]
+
+SESSIONS: Mapping[str, Sequence[str]] = {
+    "readme": [
+        "readroom ls",
+        "readroom grep 'shipping\\(' --context 1",
+        "readroom read logs/orders.log --limit 3",
+        "readroom read .env",
+    ],
+    "policy": [
+        "readroom explain .env",
+        "readroom explain .env.example",
+        "readroom explain dist/orders.min.js",
+    ],
+    "call": ['readroom call read_file \'{"path": "README.md", "limit": 1}\''],
+}
+
+_OF_THIS_MACHINE = "links cannot lead out: "
+"""The line of `readroom explain` that differs between systems."""
+
+
+@contextmanager
+def demo_folder() -> Iterator[str]:
+    """The demo in a folder of its own."""
+    with TemporaryDirectory(prefix="readroom-docs-") as above:
+        folder = Path(above, "shop")
+        folder.mkdir()
+        demo.make(folder)
+        yield str(folder)
+
+
+def run(words: Sequence[str], folder: str) -> str:
+    """What a program prints, to either stream, with names of this machine left out."""
+    done = subprocess.run(
+        words,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "COLUMNS": "100"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=60,
+    )
+    text = done.stdout.replace(os.path.realpath(folder), "/home/me/shop").replace(folder, "/home/me/shop")
+    return "".join(line for line in text.splitlines(keepends=True) if not line.startswith(_OF_THIS_MACHINE))
+
+
+def session(name: str) -> str:
+    """Commands as typed, and what they print."""
+    parts = []
+    with demo_folder() as folder:
+        for command in SESSIONS[name]:
+            words = [sys.executable, "-m", *shlex.split(command)]
+            parts.append(f"$ {command}\n{run(words, folder).rstrip()}\n")
+    return fenced("\n".join(parts), "console")
+
+
+def source(path: str) -> str:
+    """A file of docs_src or examples."""
+    return fenced((ROOT / path).read_text(encoding="utf-8"), "python")
+
+
+def output(path: str) -> str:
+    """What a file of docs_src or examples prints when it is run on the demo folder."""
+    with demo_folder() as folder:
+        return fenced(run([sys.executable, str(ROOT / path), folder], folder))
+
+
+BLOCKS: Mapping[str, Callable[..., str]] = {"session": session, "source": source, "output": output}

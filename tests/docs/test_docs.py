@@ -1,0 +1,130 @@
+"""The documentation is true: generated parts are fresh, nothing lacks a page, links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from readroom import errors
+from readroom.contracts.native import NATIVE
+from readroom.contracts.native_facts import FACTS
+from readroom.faces.cli.commands import COMMANDS
+from scripts import docs, docs_blocks
+
+ROOT = Path(__file__).parents[2]
+PAGES = list(docs.pages())
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+def text(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+@every_page
+def test_generated_parts_are_fresh(page: Path) -> None:
+    """`make docs` writes them."""
+    found = page.read_text(encoding="utf-8")
+    assert docs.generated(found) == found
+
+
+def test_the_check_finds_a_stale_page() -> None:
+    fresh = text("docs/reference/errors.md")
+    assert docs.generated(fresh.replace("| `denied` |", "| `denid` |")) == fresh
+
+
+def test_every_block_is_on_a_page() -> None:
+    used = set().union(*(docs.used_blocks(page.read_text(encoding="utf-8")) for page in PAGES))
+    assert used == set(docs.BLOCKS)
+
+
+@every_page
+def test_markers_come_in_pairs(page: Path) -> None:
+    found = page.read_text(encoding="utf-8")
+    assert found.count("<!-- generated:") == found.count("<!-- end -->") == len(docs.used_blocks(found))
+
+
+@every_page
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
+        assert target.startswith("https://") or (page.parent / target).exists(), target
+
+
+@every_page
+def test_prose_has_one_sentence_per_line(page: Path) -> None:
+    written = re.sub(r"<!-- generated.*?<!-- end -->", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    prose = re.sub(r"```.*?```", "", written, flags=re.DOTALL)
+    lines = [line for line in prose.split("\n") if not re.match(r"[|#-]|\d+\.", line)]
+    assert [line for line in lines if re.search(r"[a-z`)]\. [A-Z]", line)] == []
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = text("docs/README.md")
+    pages = [page.relative_to(ROOT / "docs") for page in PAGES if page.parent != ROOT]
+    assert [str(page) for page in pages if str(page) != "README.md" and str(page) not in index] == []
+
+
+def test_every_tool_and_argument_has_an_entry() -> None:
+    page = text("docs/reference/tools.md")
+    for tool in NATIVE.tools:
+        section = page.split(f"## {tool.name}\n")[1].split("\n## ")[0]
+        assert [name for name in tool.input_schema["properties"] if f"| `{name}` |" not in section] == []
+
+
+def test_every_fact_has_an_entry() -> None:
+    page = text("docs/reference/facts.md")
+    for tool, facts in FACTS.items():
+        section = page.split(f"## {tool}\n")[1].split("\n## ")[0]
+        assert [name for name in facts if f"| `{name}` |" not in section] == []
+
+
+def test_every_error_has_an_entry() -> None:
+    page = text("docs/reference/errors.md")
+    pending = [errors.ReadroomError]
+    while pending:
+        kind = pending.pop()
+        pending += kind.__subclasses__()
+        if kind.__module__.startswith("readroom."):
+            assert f"| `{kind.code}` | `{kind.__name__}` |" in page
+
+
+def test_every_command_has_an_entry() -> None:
+    page = text("docs/reference/cli.md")
+    assert [name for name in COMMANDS if f"## readroom {name}\n" not in page] == []
+
+
+def test_every_limit_has_an_entry_with_its_reason() -> None:
+    page = text("docs/reference/limits.md")
+    found = list(docs_blocks.documented_limits())
+    assert len(found) > 20
+    for name, _, reason in found:
+        assert f"| `{name}` |" in page
+        assert reason.strip(), name
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs_src").glob("*.py")), ids=lambda path: path.name)
+def test_every_example_is_shown_or_makes_the_demo(path: Path) -> None:
+    shown = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert f"docs_src/{path.name}" in shown or path.name == "__init__.py"
+
+
+def test_no_page_names_this_machine() -> None:
+    for page in PAGES:
+        assert str(Path.home()) not in page.read_text(encoding="utf-8") or str(Path.home()) == "/"
+        assert str(ROOT) not in page.read_text(encoding="utf-8")
+
+
+def test_the_program_that_checks_agrees() -> None:
+    done = subprocess.run([sys.executable, "-m", "scripts.docs", "--check"], cwd=ROOT, check=False)
+    assert done.returncode == 0
+
+
+def test_the_changelog_keeps_the_order_of_its_sections() -> None:
+    order = ["Security", "Removed", "Deprecated", "Added", "Changed", "Fixed"]
+    for release in re.split(r"^## ", text("CHANGELOG.md"), flags=re.MULTILINE)[1:]:
+        found = re.findall(r"^### (\w+)$", release, flags=re.MULTILINE)
+        assert found == [section for section in order if section in found]

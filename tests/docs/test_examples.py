@@ -1,0 +1,52 @@
+"""What the documentation shows does what the pages claim."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scripts.docs_runs import demo_folder, run
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def demo() -> Iterator[str]:
+    with demo_folder() as folder:
+        yield folder
+
+
+def test_hello_lists_searches_and_reads(demo: str) -> None:
+    printed = run([sys.executable, str(ROOT / "examples/hello.py"), demo], demo)
+    assert "logs/" in printed
+    assert "0 matches" in printed
+    assert "1\t# shop" in printed
+
+
+def test_hello_is_short() -> None:
+    assert (ROOT / "examples/hello.py").read_text(encoding="utf-8").count("\n") < 30
+
+
+def test_the_first_client_finds_reads_and_is_refused_the_secret(demo: str) -> None:
+    printed = run([sys.executable, str(ROOT / "docs_src/first_client.py"), demo], demo)
+    assert "tools: read_file, grep_files, list_directory" in printed
+    assert "ERROR payment refused" in printed
+    assert "6\tdef shipping" in printed
+    assert "not-for-you" not in printed
+    assert "denied by the rule '.env'" in printed
+
+
+def test_the_library_example_reads_the_whole_log(demo: str) -> None:
+    printed = run([sys.executable, str(ROOT / "docs_src/library.py"), demo], demo)
+    assert "12000\t" in printed
+    assert "replies hold the whole log" in printed
+    assert "denied: " in printed
+
+
+def test_the_demo_is_made_as_the_tutorial_says(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "docs_src/demo.py", str(tmp_path)], cwd=ROOT, check=True)
+    assert (tmp_path / "logs/orders.log").read_text(encoding="utf-8").count("\n") == 12_000
