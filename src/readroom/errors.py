@@ -125,12 +125,18 @@ class FailedError(ReadroomError):
     code = "failed"
 
 
+def _brief(name: str) -> str:
+    """A name that a caller sent; it may be a whole document by mistake, and is not sent back whole."""
+    return name if len(name) <= SHOWN_PATH_CHARS else f"{name[:SHOWN_PATH_CHARS]}..."
+
+
 class UnknownTool(UsageError):
     """No tool has that name in this contract."""
 
     code = "unknown_tool"
 
     def __init__(self, tool: str, known: Sequence[str]) -> None:
+        tool = _brief(tool)
         super().__init__(
             f"There is no tool named {tool!r}",
             f"The tools are: {', '.join(known)}.",
@@ -145,6 +151,7 @@ class UnknownArgument(UsageError):
 
     def __init__(self, tool: str, argument: str, near: str | None, known: Sequence[str]) -> None:
         guess = f"Did you mean {near!r}? " if near else ""
+        argument = _brief(argument)
         super().__init__(
             f"{tool} takes no argument {argument!r}",
             f"{guess}It takes: {', '.join(known)}.",

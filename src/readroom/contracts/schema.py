@@ -7,10 +7,11 @@ that nothing outside the schema reaches an engine.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -51,13 +52,23 @@ def properties(arguments: type[msgspec.Struct]) -> dict[str, dict[str, Any]]:
     """
     found: dict[str, dict[str, Any]] = {}
     for field in _fields(arguments).values():
-        schema = msgspec.json.schema(field.type)
-        branches = schema.get("anyOf")
+        items = _items(field.type)
+        if items is not None:
+            found[field.encode_name] = {"type": "array", "items": schema(items)}
+            continue
+        plain = msgspec.json.schema(field.type)
+        branches = plain.get("anyOf")
         if branches is not None:
             branches = [branch for branch in branches if branch != {"type": "null"}]
-            schema = branches[0] if len(branches) == 1 else {"anyOf": branches}
-        found[field.encode_name] = _typed(schema)
+            plain = branches[0] if len(branches) == 1 else {"anyOf": branches}
+        found[field.encode_name] = _typed(plain)
     return found
+
+
+def _items(wanted: object) -> type[msgspec.Struct] | None:
+    """The struct of a list of structs: the one form of nested arguments."""
+    of = get_args(wanted) if get_origin(wanted) is list else ()
+    return of[0] if of and isinstance(of[0], type) and issubclass(of[0], msgspec.Struct) else None
 
 
 def _typed(schema: dict[str, Any]) -> dict[str, Any]:
@@ -79,8 +90,8 @@ def schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
     }
 
 
-def parse(arguments: type[S], tool: str, given: object) -> S:
-    """The struct for what a caller sent.
+def parse(arguments: type[S], tool: str, given: object, within: str = "") -> S:
+    """The struct for what a caller sent; `within` is where in the arguments it stands, "" for all of them.
 
     Raises:
         WrongType: Not an object, or a value of another type.
@@ -89,41 +100,61 @@ def parse(arguments: type[S], tool: str, given: object) -> S:
         BadValue: The right type, outside the allowed values.
     """
     if not isinstance(given, Mapping):
-        raise WrongType(tool, "arguments", "an object", _kind(given))
+        raise WrongType(tool, within.rstrip(".") or "arguments", "an object", _kind(given))
     fields = _fields(arguments)
     for name in given:
         if name not in fields:
-            raise UnknownArgument(tool, str(name), _near(str(name)[:_SHOWN_CHARS], fields), list(fields))
+            raise UnknownArgument(tool, within + str(name), _near(str(name)[:_SHOWN_CHARS], fields), list(fields))
     values: dict[str, object] = {}
     for name, field in fields.items():
         value = given.get(name)
         if value is None:
             if field.required:
-                raise MissingArgument(tool, name)
+                raise MissingArgument(tool, within + name)
             continue
-        values[field.name] = _convert(arguments, tool, name, field.type, value)
+        items = _items(field.type)
+        if items is None:
+            values[field.name] = _convert(arguments, tool, name, field.type, value, within)
+        else:
+            values[field.name] = _convert_items(items, arguments, tool, name, value)
     return arguments(**values)
 
 
-def _convert(arguments: type[msgspec.Struct], tool: str, name: str, wanted: object, value: object) -> object:
+def _convert_items(
+    items: type[msgspec.Struct], arguments: type[msgspec.Struct], tool: str, name: str, value: object
+) -> list[msgspec.Struct]:
+    """A list of structs; models also send one of them without the list, and the list as JSON text."""
+    if isinstance(value, str):
+        with contextlib.suppress(msgspec.DecodeError):
+            value = msgspec.json.decode(value)
+    if isinstance(value, Mapping):
+        value = [value]
+    if not isinstance(value, list):
+        raise WrongType(tool, name, in_words(properties(arguments)[name]), _kind(value))
+    return [parse(items, tool, item, f"{name}[{number}].") for number, item in enumerate(value)]
+
+
+def _convert(
+    arguments: type[msgspec.Struct], tool: str, name: str, wanted: object, value: object, within: str
+) -> object:
     try:
         # Not strict: models send "10" for 10 and "true" for true.
         found: object = msgspec.convert(value, type=wanted, strict=False)
         if not _encodable(found):
             raise BadValue(
-                name,
+                within + name,
                 ascii(value)[:_SHOWN_CHARS],
                 "holds half of a surrogate pair",
                 f"Send {name!r} as valid Unicode; odd bytes of a name are written as in listings.",
             )
         if isinstance(found, int) and abs(found) > _MAX_INTEGER:
-            raise BadValue(name, _shown(str(found)), "is too large", f"No file has so much; lower {name!r}.")
+            raise BadValue(within + name, _shown(str(found)), "is too large", f"No file has so much; lower {name!r}.")
         return found
     except msgspec.ValidationError:
         expected = in_words(properties(arguments)[name])
         if _same_type(properties(arguments)[name], value):
-            raise BadValue(name, _shown(value), "is not allowed", f"{name!r} must be {expected}.") from None
-        raise WrongType(tool, name, expected, _kind(value)) from None
+            raise BadValue(within + name, _shown(value), "is not allowed", f"{name!r} must be {expected}.") from None
+        raise WrongType(tool, within + name, expected, _kind(value)) from None
 
 
 def _encodable(value: object) -> bool:
@@ -144,7 +175,9 @@ def in_words(schema: Mapping[str, Any]) -> str:
         return "one of " + ", ".join(repr(value) for value in schema["enum"])
     words = _JSON_NAMES[schema["type"]]
     if schema["type"] == "array":
-        words += f" of {in_words(schema['items'])}"
+        items = schema["items"]
+        inside = f"objects with {', '.join(items['properties'])}" if "properties" in items else in_words(items)
+        words += f" of {inside}"
     bounds = [f"{sign} {schema[key]}" for key, sign in _BOUNDS if key in schema]
     return f"{words} {' and '.join(bounds)}" if bounds else words
 
