@@ -85,11 +85,17 @@ def test_what_is_opened_is_what_the_system_finds_inside(tree: Tree, questions: l
             _fill(world, tree)
             top = os.path.realpath(world.root)
             for path in _asked(questions):
-                really = os.path.realpath(os.path.join(top, path))
                 opened = _opened(world, path)
                 if opened == "outside_root":
                     continue  # it may lead out and back in: refused all the same
-                assert opened == (os.path.relpath(really, top) if os.path.isfile(really) else None), path
+                assert opened == _really(top, path), path
+
+
+def _really(top: str, path: WorkPath) -> str | None:
+    """The name of the file that the system finds, relative to the root; None when it is no file."""
+    name = os.path.join(top, path)
+    # The system refuses "file/..", which `realpath` takes for the folder that holds the file.
+    return os.path.relpath(os.path.realpath(name), top) if os.path.isfile(name) else None
 
 
 def _opened(world: World, path: WorkPath) -> str | None:
