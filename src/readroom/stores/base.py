@@ -73,6 +73,9 @@ class Folder(Protocol):
     def target(self, name: str) -> str | None:
         """Where a link in it points, as stored; None when it is no link."""
 
+    def fileno(self) -> int | None:
+        """A descriptor from which a child process may walk it; None without one."""
+
     def close(self) -> None:
         """Release it; a second call does nothing."""
 

@@ -160,6 +160,10 @@ class LocalFolder:
                 return None
             raise translated(error, path) from None
 
+    def fileno(self) -> int:
+        """The descriptor."""
+        return self._fd
+
     def close(self) -> None:
         """Release it; a second call does nothing."""
         fd, self._fd = self._fd, -1

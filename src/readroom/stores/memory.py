@@ -132,6 +132,10 @@ class MemoryFolder:
         node = self._node(name)
         return node.target if isinstance(node, _Link) else None
 
+    def fileno(self) -> None:
+        """There is no descriptor."""
+        return
+
     def close(self) -> None:
         """Nothing to release."""
 
