@@ -29,13 +29,12 @@ from readroom.model import (
     Omission,
     ReadResult,
     Reply,
-    Result,
     Warn,
 )
 from readroom.paths import quote
 from readroom.text.tokens import estimate
 
-_HASH_DIGITS = 12
+HASH_DIGITS = 12
 """Hex digits of a hash in the text: 7 tokens instead of 36, and 48 bits tell versions of one file apart."""
 
 _LISTED_CUTS = 5
@@ -80,14 +79,14 @@ class _NativeMeasure:
 MEASURE = _NativeMeasure()
 
 
-def render(result: Result, cap: Cap) -> Reply:
+def render(result: ReadResult | GrepResult | ListResult, cap: Cap) -> Reply:
     """The reply for a result that was selected under `cap`."""
     if isinstance(result, ReadResult):
         images = (result.image,) if result.image else ()
-        return _reply(_read_text(result, cap), partial(native_facts.of_read, result), images)
+        return reply(_read_text(result, cap), partial(native_facts.of_read, result), images)
     if isinstance(result, GrepResult):
-        return _reply(_grep_text(result, cap), partial(native_facts.of_grep, result))
-    return _reply(_list_text(result, cap), partial(native_facts.of_list, result))
+        return reply(_grep_text(result, cap), partial(native_facts.of_grep, result))
+    return reply(_list_text(result, cap), partial(native_facts.of_list, result))
 
 
 def render_error(error: ReadroomError, cap: Cap) -> Reply:
@@ -95,10 +94,12 @@ def render_error(error: ReadroomError, cap: Cap) -> Reply:
     text = str(error)
     if error.next is not None:
         text += f" Next: {shown(error.next)}"
+    if error.detail:
+        text += "\n" + _cut(error.detail.rstrip("\n"), max(0, cap.size - size_bytes(text) - 1))
     return Reply(_fit(text, cap), partial(native_facts.of_error, error), is_error=True)
 
 
-def _reply(text: str, facts: Callable[[], dict[str, Fact]], images: Sequence[Image] = ()) -> Reply:
+def reply(text: str, facts: Callable[[], dict[str, Fact]], images: Sequence[Image] = ()) -> Reply:
     def build() -> dict[str, Fact]:
         return {**facts(), "tokens": estimate(text)}
 
@@ -117,18 +118,18 @@ def _cut(text: str, room: int) -> str:
     return data[: room - len("…".encode())].decode("utf-8", "ignore") + "…"
 
 
-def _closing(parts: Sequence[str], room: int) -> str:
+def closing(parts: Sequence[str], room: int) -> str:
     """One bracketed line of sentences; what does not fit is said to be in the facts.
 
     The last sentence, which names the next call, is the last to be left out.
     """
     whole = f"[{' '.join(parts)}]"
-    if _size(whole) <= room:
+    if size_bytes(whole) <= room:
         return whole
     left = room - len(f"[{_MORE}]")
     kept: set[int] = set()
     for at in (len(parts) - 1, *range(len(parts) - 1)):
-        cost = _size(parts[at]) + 1
+        cost = size_bytes(parts[at]) + 1
         if cost <= left:
             kept.add(at)
             left -= cost
@@ -151,29 +152,29 @@ def _read_text(result: ReadResult, cap: Cap) -> str:
             size += f", shown at {image.width}x{image.height}"
         return _fit(f"{header}\n[image {image.media_type}, {size}]", cap)
     body = _numbered(result)
-    parts = [*_omissions(result), *_warnings(result.warnings)]
+    parts = [*_omissions(result), *warning_parts(result.warnings)]
     if result.next is not None:
         parts.append(f"Next: {shown(result.next)}")
-    room = cap.size - _size(header) - 1 - _size(body)
-    closing = _closing(parts or ["end of file"], room)
+    room = cap.size - size_bytes(header) - 1 - size_bytes(body)
+    closing = closing(parts or ["end of file"], room)
     return f"{header}{body}\n{closing}"
 
 
-def _size(body: str) -> int:
+def size_bytes(body: str) -> int:
     return len(body) if body.isascii() else len(body.encode("utf-8"))
 
 
 def _short(path: str, cap: Cap) -> str:
     """The path as shown; of a very long one its beginning and its end."""
     name, most = quote(path), cap.size // _HEADER_SHARE
-    if len(name) <= most and _size(name) <= most:
+    if len(name) <= most and size_bytes(name) <= most:
         return name
     data = name.encode("utf-8")
     return data[: most // 2].decode("utf-8", "ignore") + "…" + data[-most // 2 :].decode("utf-8", "ignore")
 
 
 def _read_header(result: ReadResult, cap: Cap) -> str:
-    digest = result.content_hash[: len("sha256:") + _HASH_DIGITS]
+    digest = result.content_hash[: len("sha256:") + HASH_DIGITS]
     parts = [_short(result.path, cap)]
     if result.image is None and not result.not_modified:
         parts.append(_span(result))
@@ -265,7 +266,7 @@ def _call(item: Omission) -> str:
     return shown(item.request) if item.request is not None else "not reachable"
 
 
-def _warnings(warnings: Sequence[Warn]) -> list[str]:
+def warning_parts(warnings: Sequence[Warn]) -> list[str]:
     parts = []
     for item in warnings[:_LISTED_WARNINGS]:
         where = f" at {item.line}:{item.column}" if item.line is not None else ""
@@ -285,11 +286,11 @@ def _grep_text(result: GrepResult, cap: Cap) -> str:
             _file_line(file) if result.request.output != "count" else f"{file.matches}\t{quote(file.path)}"
         )
         rows.extend(map(_found_line, file.lines))
-    parts = _coverage(result) + _warnings(result.warnings)
+    parts = _coverage(result) + warning_parts(result.warnings)
     if result.next is not None:
         parts.append(f"Next: {shown(result.next)}")
     body = "\n".join(rows)
-    return f"{body}\n{_closing(parts or ['end of matches'], cap.size - _size(body) - 1)}"
+    return f"{body}\n{closing(parts or ['end of matches'], cap.size - size_bytes(body) - 1)}"
 
 
 def _grep_header(result: GrepResult) -> str:
@@ -333,14 +334,14 @@ def _list_text(result: ListResult, cap: Cap) -> str:
         parts.append(f"{result.denied} denied by policy.")
     if not result.total_known:
         parts.append("Time limit: not everything below was seen.")
-    parts += _warnings(result.warnings)
+    parts += warning_parts(result.warnings)
     if result.next is not None:
         parts.append(f"Next: {shown(result.next)}")
     elif result.omitted:
         parts.append(f"Instead: {_call(result.omitted[0])}")
     room = cap.size - len(f"[{_MORE}]") - 1
     body = _cut("\n".join(rows), room)
-    return f"{body}\n{_closing(parts or ['end of list'], cap.size - _size(body) - 1)}"
+    return f"{body}\n{closing(parts or ['end of list'], cap.size - size_bytes(body) - 1)}"
 
 
 def _list_header(result: ListResult, usual: str | None) -> str:
@@ -382,7 +383,7 @@ def _entry_line(entry: ListEntry, usual: str | None = None) -> str:
     if entry.kind is EntryKind.FOLDER:
         return f"{name}/"
     if entry.kind is EntryKind.LINK:
-        return f"{name} -> {'(denied by policy)' if entry.target is None else quote(entry.target)}"
+        return f"{name} -> {'(denied or outside)' if entry.target is None else quote(entry.target)}"
     if entry.kind is EntryKind.OTHER:
         return f"{name} (special file)"
     day = _day(entry)

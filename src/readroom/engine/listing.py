@@ -212,7 +212,7 @@ class _Listing:
         return ListEntry(path, kind, size, stat.mtime_ns, target)
 
     def _target(self, folder: Folder, name: str) -> str | None:
-        """Where a link points, as stored; None when policy denies what is there."""
+        """Where a link points, as stored; None when that is denied or outside the root, names included."""
         target = None
         try:
             target = folder.target(name)
@@ -226,11 +226,11 @@ class _Listing:
         return target
 
     def _may_name(self, folder: WorkPath, target: str) -> bool:
-        """Whether policy lets the stored text itself be seen; it does not speak of names outside."""
+        """Whether the stored text itself may be seen: it is the name of a file."""
         try:
             path = self._guard.parse(quote(target if target.startswith("/") else f"{folder}/{target}"))
         except (BadPath, OutsideRoot):
-            return True
+            return False
         return self._guard.allows(path, folder=False) and self._guard.allows(path, folder=True)
 
     # --- the page -----------------------------------------------------------------------------
