@@ -26,6 +26,7 @@ from readroom.faces.mcp.clients import CLIENTS, UNKNOWN_CHARS
 from readroom.formats.kinds import WINDOWS
 from readroom.model import Kind
 from readroom.policy.defaults import RULES
+from readroom.search.dialect import DIFFERENCES
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -192,7 +193,13 @@ def configuration() -> str:
     return fenced(dedent("\n".join(lines)).strip(), "toml")
 
 
+def regex_differences() -> str:
+    rows = [[f"`` {syntax} ``", what] for syntax, what in DIFFERENCES.items()]
+    return table(["syntax", "on a store without files"], rows)
+
+
 BLOCKS: Mapping[str, Callable[..., str]] = {
+    "regex-differences": regex_differences,
     "tools-table": tools_table,
     "tools": tools,
     "facts": facts,
