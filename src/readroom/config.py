@@ -8,29 +8,35 @@ Two files, both optional, both in this form; nothing else is a key:
     hardlinks = "refuse"                           # or "warn", the default
     exceptions = ["certs/*.pem"]                   # names the built-in denials do not mean
 
+    [changes]
+    read_only = true                               # nothing can be edited or written; default false
+    follow_links = true                            # edit what a symbolic link in the workspace leads to
+    split_hardlinks = true                         # replace one name of a file with several
+
     [limits]
     reply_bytes = 16384                            # every field of `limits.Limits`
 
 The operator's file is named when readroom is started and is trusted.  The
 `readroom.toml` in the root comes with the folder and may be hostile: it can deny
-more, allow less and lower limits, never the opposite, so `exceptions` and higher
-limits are errors there.  A file that cannot be used is an error, not a default.
+more, allow less, forbid changes and lower limits, never the opposite, so
+`exceptions` and higher limits are errors there.  A file that cannot be used is an error, not a default.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import cast
 
 from readroom.errors import BadConfig, NotFound, ReadroomError
 from readroom.limits import CONFIG_FILE_BYTES, MIN_REPLY_BYTES, Limits
-from readroom.paths import WorkPath
+from readroom.paths import WorkPath, parse
 from readroom.policy.defaults import denials
 from readroom.policy.guard import Guard, HardLinkMode
 from readroom.policy.patterns import patterns
+from readroom.policy.places import ChangePolicy, Places
 from readroom.policy.rules import AllowList, Denials, Layer, Rule, Rules
 from readroom.policy.wildmatch import UnusablePattern
 from readroom.stores.base import Store
@@ -39,7 +45,8 @@ NAME = WorkPath("readroom.toml")
 
 _POLICY = ("deny", "allow", "hardlinks", "exceptions")
 _LIMITS = tuple(field.name for field in fields(Limits))
-_KEYS = {"policy": _POLICY, "limits": _LIMITS}
+_CHANGES = tuple(field.name for field in fields(ChangePolicy))
+_KEYS = {"policy": _POLICY, "changes": _CHANGES, "limits": _LIMITS}
 
 _LEAST: Mapping[str, float] = {"reply_bytes": MIN_REPLY_BYTES, "line_chars": 40}
 """Least values that still let a reply say something; of the others, one line, match or entry."""
@@ -61,12 +68,14 @@ class Settings:
         limits: What engines obey.
         hardlinks: What happens to files with several names.
         files: The configuration files that had a say.
+        changes: What may be changed, and how.
     """
 
     layers: tuple[Layer, ...] = ()
     limits: Limits = field(default_factory=Limits)
     hardlinks: HardLinkMode = "warn"
     files: tuple[str, ...] = ()
+    changes: ChangePolicy = field(default_factory=ChangePolicy)
 
 
 def open_store(root: str | os.PathLike[str] | Store) -> Store:
@@ -101,6 +110,15 @@ def load(store: Store, explicit: str | os.PathLike[str] | None = None) -> Settin
 def guard(store: Store, settings: Settings) -> Guard:
     """The store under the settings' policy. Raises BadConfig for a `.readroomignore` that cannot be used."""
     return Guard(store, Rules(settings.layers or (denials(),)), settings.hardlinks)
+
+
+def places(guarded: Guard, settings: Settings) -> Places:
+    """Where files may be changed: not the configuration files, where they lie in the root."""
+    protected = []
+    for name in settings.files:
+        with contextlib.suppress(ReadroomError):  # an operator's file is usually elsewhere
+            protected.append(parse(os.path.realpath(name), guarded.roots))
+    return Places(guarded, settings.changes, protected)
 
 
 def _from_disk(path: str) -> bytes:
@@ -155,9 +173,12 @@ class _Reader:
             self._limits(limits, settings.limits),
             self._hardlinks(policy, settings.hardlinks),
             (*settings.files, self._where),
+            self._changes(self._sections.get("changes", {}), settings.changes),
         )
 
     def _parsed(self, data: bytes) -> Mapping[str, Mapping[str, object]]:
+        import tomllib  # 3 ms, and most folders have no such file
+
         try:
             document = tomllib.loads(data.decode("utf-8-sig"))
         except ValueError as error:  # of bytes that are no text, of syntax, of numbers without end
@@ -226,6 +247,22 @@ class _Reader:
         if not self._trusted and before == "refuse":
             return before
         return value
+
+    def _changes(self, section: Mapping[str, object], before: ChangePolicy) -> ChangePolicy:
+        found = {}
+        for name, value in section.items():
+            key = f"changes.{name}"
+            if not isinstance(value, bool):
+                raise self._bad(key, "must be true or false", f"Write {name} = true.")
+            restricts = name == "read_only"
+            if not self._trusted and value is not restricts and value is not getattr(before, name):
+                raise self._bad(
+                    key,
+                    "a file inside the workspace can only forbid changes",
+                    "Put it into the file that readroom is started with (--config).",
+                )
+            found[name] = value
+        return replace(before, **found)
 
     def _limits(self, section: Mapping[str, object], before: Limits) -> Limits:
         values = {name: self._limit(name, value, getattr(before, name)) for name, value in section.items()}

@@ -54,8 +54,7 @@ IGNORE_FILE_LINES = 2_000
 """Patterns of `.readroomignore`; all are checked when it is read, about 30 us each."""
 
 HARDLINK_SCAN_S = 20.0
-"""Longest search for denied files with several names: some three million files; then they
-are refused."""
+"""Longest search for denied files with several names: some ten million files. Then they are refused."""
 
 HARDLINK_SCAN_KEPT_S = 60.0
 """How long that search stands. A link made since is seen by the file's change time; what is not seen is a
@@ -74,8 +73,22 @@ NEAR_TREE_SCORE = 85
 CONFIG_FILE_BYTES = 64 * 1024
 """Largest configuration file that is read."""
 
-RULE_CACHE_FOLDERS = 20_000
-"""Folders whose verdict is remembered, about 5 MB; when full it starts again, microseconds a folder."""
+RULE_CACHE_FOLDERS = 4_096
+"""Folders whose verdict is remembered: 1 MB, and 16 MB where each has the longest name possible. When full
+it starts again, microseconds a folder."""
+
+IGNORE_SLOW_PATTERNS = 500
+"""Patterns such as `*x*` or `[ab]c` that ignore files may hold for one folder and those above it: each is
+tried on every name, 0.3 us. More are nobody's work and are not used; the usual ones are looked up."""
+
+IGNORE_KEPT_BYTES = 1024 * 1024
+"""Ignore files kept during one call, by their size; in memory they take ten times that."""
+
+HARDLINK_SINGLE_NAMES = 100_000
+"""Denied files with one name that are remembered, 10 MB: a second line, see `policy/hardlinks.py`."""
+
+HARDLINK_NAMES = 400_000
+"""Denied files that are remembered in all, 40 MB."""
 
 GREP_LIMIT = 100
 """Matches (content) or files (files, count) per reply. opencode, gemini-cli and pi: 100."""
@@ -92,6 +105,31 @@ GREP_MAX_CONTEXT = 50
 
 PREVIEW_CHARS = 500
 """A matched line is previewed around its first match. claude-code, pi, crush, kilo: 500."""
+
+GREP_LINE_BYTES = 64 * 1024
+"""Longest line that is decoded whole to be previewed; of a longer one only the part around the match is."""
+
+GREP_SCAN_BYTES = 16 * 1024 * 1024
+"""How far the end of a very long line is looked for to say how long it is: 5 ms. Beyond, it stays unknown."""
+
+GREP_WIDE_BYTES = 16 * 1024 * 1024
+"""Largest UTF-16 file that is searched: it is held in memory twice, as it is and as UTF-8."""
+
+GREP_PROGRAM_BYTES = 20 * 1024 * 1024
+"""A compiled pattern, and the states built from it while searching. `(\\w{50}){8}` needs 5 MB; rg's own
+limit of 100 MB takes a second to be reached."""
+
+GREP_CHILD_BYTES = 256 * 1024 * 1024
+"""Memory of a search process. It holds one line; where a line is longer, the file is mapped instead."""
+
+GREP_SKIPPED_NAMES = 2000
+"""Names before a cursor that the search process is told to pass over; each is an argument of it."""
+
+GREP_RANKED_FILES = 2000
+"""Matching files that are looked into to sort them by relevance, 0.1 ms each; the others follow by path."""
+
+GREP_RANKED_LINES = 50
+"""Matching lines of a file by which its relevance is judged."""
 
 LIST_LIMIT = 125
 """Entries per page of a listing. Measured on names of 6 tokens: 1,018 o200k tokens where files share a date,
@@ -223,3 +261,4 @@ class Limits:
     list_limit: int = LIST_LIMIT
     list_timeout_s: float = LIST_TIMEOUT_S
     read_timeout_s: float = READ_TIMEOUT_S
+    change_timeout_s: float = CHANGE_TIMEOUT_S

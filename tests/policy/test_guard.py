@@ -18,10 +18,11 @@ from readroom.errors import (
     OutsideRoot,
     StoreFailed,
 )
-from readroom.limits import IGNORE_FILE_BYTES, IGNORE_FILE_LINES
+from readroom.limits import IGNORE_FILE_BYTES, IGNORE_FILE_LINES, MAX_PATH_DEPTH
 from readroom.model import EntryKind
 from readroom.paths import WorkPath
 from readroom.policy.guard import Guard
+from readroom.policy.ignored import IgnoreTree
 from readroom.policy.rules import AllowList, Denials, Rule, Rules
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
@@ -114,6 +115,16 @@ def test_a_file_that_a_rule_for_folders_does_not_mean_is_opened(world: World) ->
     guard = Guard(world.store, denying("secret/"))
     guard.open("secret").close()
     guard.stat("secret")
+
+
+def test_the_deepest_path_there_is_can_be_asked_for(world: World) -> None:
+    path = "/".join(["d"] * MAX_PATH_DEPTH)
+    world.file(path, b"deep")
+    world.file(".gitignore", b"*.o")
+    guard = Guard(world.store)
+    with guard.open(path) as source:
+        assert source.read_at(0, 9) == b"deep"
+    assert not IgnoreTree(guard).ignored(WorkPath(path), folder=False)
 
 
 def test_what_is_no_file_or_no_folder_is_told(world: World) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from readroom.limits import IGNORE_KEPT_BYTES, IGNORE_SLOW_PATTERNS
 from readroom.paths import WorkPath, join
 from readroom.policy.guard import Guard
 from readroom.policy.ignored import IgnoreTree
@@ -151,6 +152,25 @@ def test_what_is_no_readable_file_hides_nothing(tmp_path: Path) -> None:
     (tmp_path / "d" / ".gitignore").mkdir(parents=True)
     tree = IgnoreTree(Guard(LocalStore(tmp_path)))
     assert not tree.ignored(WorkPath("d/a"), folder=False)
+
+
+def test_more_patterns_than_anybody_writes_are_not_used() -> None:
+    """Each costs time on every name; what they mean to hide is shown."""
+    few, many = "*a*b*\n" * IGNORE_SLOW_PATTERNS, "*a*b*\n" * (IGNORE_SLOW_PATTERNS + 1)
+    assert hidden({".gitignore": few}, "d/ab")
+    assert not hidden({".gitignore": many}, "d/ab")
+    assert hidden({".gitignore": "*.o\n", "d/.gitignore": many}, "d/x.o")
+    assert hidden({".gitignore": "name\n" * 20_000 + "last\n"}, "d/last")
+
+
+def test_what_is_kept_of_a_large_tree_is_bounded() -> None:
+    """And dropping it changes no answer."""
+    big = "# " + "x" * (IGNORE_KEPT_BYTES // 5) + "\n*.o\n"
+    files = {f"d{number}/.gitignore": big for number in range(20)}
+    tree = IgnoreTree(Guard(MemoryStore({**files, ".gitignore": "/d7/sub/\n"})))
+    for number in [*range(20), *range(20)]:
+        assert tree.ignored(WorkPath(f"d{number}/a.o"), folder=False)
+        assert tree.ignored(WorkPath(f"d{number}/sub"), folder=True) is (number == 7)
 
 
 def test_a_denied_ignore_file_still_hides() -> None:

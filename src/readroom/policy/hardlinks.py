@@ -22,7 +22,12 @@ from typing import final
 
 from readroom.deadline import Deadline
 from readroom.errors import HardLinked, ReadroomError, TimedOut
-from readroom.limits import HARDLINK_SCAN_KEPT_S, HARDLINK_SCAN_S
+from readroom.limits import (
+    HARDLINK_NAMES,
+    HARDLINK_SCAN_KEPT_S,
+    HARDLINK_SCAN_S,
+    HARDLINK_SINGLE_NAMES,
+)
 from readroom.model import EntryKind
 from readroom.paths import ROOT, WorkPath, join
 from readroom.policy.rules import Rules
@@ -43,7 +48,7 @@ class _Search:
     rules: Rules
     began_ns: int
     ends_s: float
-    denied: frozenset[tuple[int, int]] | None
+    denied: frozenset[int] | None
 
     def covers(self, rules: Rules, now_s: float, changed_ns: int) -> bool:
         """Whether it says something about a file that was last changed then."""
@@ -80,26 +85,29 @@ class HardLinks:
             if last is None or not last.covers(rules, self._clock_s(), version.ctime_ns):
                 last = self._last = self._search(rules)
         if last.denied is None:
-            problem = f"its other names could not be found within {HARDLINK_SCAN_S:g} s"
+            problem = "there are too many files to find its other names among them"
             raise HardLinked(asked, links, problem)
-        if (version.device, version.inode) in last.denied:
+        if _identity(version.device, version.inode) in last.denied:
             raise HardLinked(asked, links, "one of the others is denied")
 
     def _search(self, rules: Rules) -> _Search:
         began_ns = self._wall_ns()
         deadline = Deadline(HARDLINK_SCAN_S, clock=self._clock_s)
         try:
-            denied = frozenset(_denied(self._store, rules, deadline))
+            found = _denied(self._store, rules, deadline)
         except TimedOut:
-            denied = None
+            found = None
+        denied = None if found is None else frozenset(found)
         return _Search(rules, began_ns, self._clock_s() + HARDLINK_SCAN_KEPT_S, denied)
 
 
-def _denied(store: Store, rules: Rules, deadline: Deadline) -> set[tuple[int, int]]:
-    found: set[tuple[int, int]] = set()
+def _denied(store: Store, rules: Rules, deadline: Deadline) -> set[int] | None:
+    found: set[int] = set()
     pending = [(ROOT, False)]
     while pending:
         deadline.check()
+        if len(found) > HARDLINK_NAMES:
+            return None
         path, denied = pending.pop()
         try:
             with store.open_folder(path) as folder:
@@ -112,7 +120,7 @@ def _denied(store: Store, rules: Rules, deadline: Deadline) -> set[tuple[int, in
 
 
 def _look(
-    folder: Folder, path: WorkPath, denied: bool, rules: Rules, found: set[tuple[int, int]]
+    folder: Folder, path: WorkPath, denied: bool, rules: Rules, found: set[int]
 ) -> list[tuple[WorkPath, bool]]:
     """Note the denied files of one folder; its folders, with whether they are denied."""
     deeper = []
@@ -125,5 +133,11 @@ def _look(
                 stat = folder.stat(name)
             except ReadroomError:
                 continue
-            found.add((stat.device, stat.inode))
+            if stat.links > 1 or len(found) < HARDLINK_SINGLE_NAMES:
+                found.add(_identity(stat.device, stat.inode))
     return deeper
+
+
+def _identity(device: int, inode: int) -> int:
+    """One number for both: half the memory of a pair."""
+    return device << 64 | inode

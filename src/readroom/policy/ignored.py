@@ -17,7 +17,12 @@ from dataclasses import dataclass
 from typing import Protocol, final
 
 from readroom.errors import ReadroomError
-from readroom.limits import IGNORE_FILE_BYTES
+from readroom.limits import (
+    IGNORE_FILE_BYTES,
+    IGNORE_KEPT_BYTES,
+    IGNORE_SLOW_PATTERNS,
+    RULE_CACHE_FOLDERS,
+)
 from readroom.paths import ROOT, WorkPath, ancestors, join, parent
 from readroom.policy.patterns import PatternList, decode_lines, patterns
 from readroom.policy.rules import Rule
@@ -57,9 +62,10 @@ class IgnoreTree:
             top: The folder that was asked for; it and those above it count as not hidden.
         """
         self._store = guard.store
+        self._shown = frozenset((ROOT, top, *ancestors(top)))
         self._files: dict[WorkPath, tuple[_File, ...]] = {}
-        self._hidden: dict[WorkPath, Rule | None] = {ROOT: None, top: None}
-        self._hidden.update(dict.fromkeys(ancestors(top)))
+        self._hidden: dict[WorkPath, Rule | None] = {}
+        self._kept_bytes = 0
 
     def ignored(self, path: WorkPath, *, folder: bool) -> bool:
         """Whether a name, or a folder above it, is hidden; `folder` says what it is, a link being none."""
@@ -79,6 +85,8 @@ class IgnoreTree:
 
     def rule(self, path: WorkPath, *, folder: bool) -> Rule | None:
         """The pattern that hides it."""
+        if path in self._shown:
+            return None
         if path in self._hidden:
             return self._hidden[path]
         above = parent(path)
@@ -86,6 +94,8 @@ class IgnoreTree:
         if found is None:
             found = self._own(path, above, folder)
         if folder:
+            if len(self._hidden) >= RULE_CACHE_FOLDERS:
+                self._forget()
             self._hidden[path] = found
         return found
 
@@ -103,14 +113,23 @@ class IgnoreTree:
         """The ignore files that may say something about names in a folder, the first to decide first."""
         known = self._files.get(folder)
         if known is None:
-            own = self._read(join(folder, ".gitignore"), folder)
             if self._is_repository(folder):
-                exclude = join(folder, ".git/info/exclude")
-                known = (*own, *self._read(exclude, folder))
+                above = self._read(join(folder, ".git/info/exclude"), folder)
             else:
-                known = own + (self._consulted(parent(folder)) if folder != ROOT else ())
+                above = () if folder == ROOT else self._consulted(parent(folder))
+            own = self._read(join(folder, ".gitignore"), folder)
+            slow = sum(file.patterns.slow for file in (*own, *above))
+            known = above if slow > IGNORE_SLOW_PATTERNS else (*own, *above)
+            if self._kept_bytes > IGNORE_KEPT_BYTES or len(self._files) >= RULE_CACHE_FOLDERS:
+                self._forget()
             self._files[folder] = known
         return known
+
+    def _forget(self) -> None:
+        """Start again rather than hold what a tree of any size says."""
+        self._files.clear()
+        self._hidden.clear()
+        self._kept_bytes = 0
 
     def _is_repository(self, folder: WorkPath) -> bool:
         try:
@@ -128,5 +147,6 @@ class IgnoreTree:
                 data = source.read_at(0, IGNORE_FILE_BYTES)
         except ReadroomError:
             return ()
+        self._kept_bytes += len(data)
         start = 0 if folder == ROOT else len(byte_text(folder)) + 1
         return (_File(name, PatternList(patterns(decode_lines(data))), start),)

@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import final
 
+from readroom.limits import MAX_PATH_BYTES
 from readroom.policy.wildmatch import UnusablePattern, byte_text, translate
 
 _MAGIC = re.compile(r"[*?\[\\]")
@@ -54,7 +55,7 @@ class Pattern:
             UnusablePattern: It can match nothing.
         """
         if self._regex is None:
-            if not self.glob:
+            if not 0 < len(self.glob) <= MAX_PATH_BYTES:
                 raise UnusablePattern(self.text)
             self._regex = translate(self.glob, fold=self._fold)
         return self._regex
@@ -97,6 +98,11 @@ class PatternList:
                 self._others.append(pattern)
         self._suffix_tuple = tuple(self._suffixes)
         self._prefix_tuple = tuple(self._prefixes)
+
+    @property
+    def slow(self) -> int:
+        """How many of the patterns are tried on every name."""
+        return len(self._others)
 
     def concerned(self, names: Sequence[str]) -> Sequence[int]:
         """Which of many last parts, as byte text, some pattern may say something about, by position."""

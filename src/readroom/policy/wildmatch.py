@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import TypeAlias
 
@@ -210,4 +210,10 @@ def _single(token: _Token) -> str:
         return "[^/]"
     if not isinstance(token, frozenset) or not token:
         return "(?!)"
-    return "[" + "".join(f"\\x{ord(char):02x}" for char in sorted(token)) + "]"
+    if len(token) > len(_BYTES) // 2:
+        return "[^" + _listed(_BYTES - token) + "]"
+    return "[" + _listed(token) + "]"
+
+
+def _listed(chars: Iterable[str]) -> str:
+    return "".join(f"\\x{ord(char):02x}" for char in sorted(chars))

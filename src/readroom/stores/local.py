@@ -24,6 +24,9 @@ from readroom.stores.kernel import KernelWay
 from readroom.stores.places import LocalPlace
 from readroom.stores.walk import WalkWay
 
+_PIECE_BYTES = 4 * 1024 * 1024
+"""The system is given a buffer of the size that was asked for, however little there is to read."""
+
 Confinement: TypeAlias = Literal["auto", "kernel", "walk"]
 
 
@@ -64,12 +67,12 @@ class LocalSource:
     def read_at(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes from `offset`; shorter only at the end."""
         try:
-            data = os.pread(self._fd, size, offset)
+            data = os.pread(self._fd, min(size, _PIECE_BYTES), offset)
             if len(data) == size or not data:
                 return data
             found = [data]
             done = len(data)
-            while done < size and (data := os.pread(self._fd, size - done, offset + done)):
+            while done < size and (data := os.pread(self._fd, min(size - done, _PIECE_BYTES), offset + done)):
                 found.append(data)
                 done += len(data)
         except OSError as error:
