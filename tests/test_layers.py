@@ -135,6 +135,7 @@ def test_faces_never_import_each_other() -> None:
 STARTERS: set[tuple[str, str]] = {
     ("readroom.faces.cli.servers", "readroom.faces.mcp.stdio"),
     ("readroom.faces.cli.servers", "readroom.faces.mcp.http"),
+    ("readroom.faces.cli.servers", "readroom.faces.mcp.hello"),
 }
 """Where one face starts another as a program would; nothing else may cross."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import shlex
 from collections.abc import Iterator, Mapping
@@ -59,13 +60,16 @@ def command(call: Mapping[str, Fact], root: str | None) -> str:
     """A native call, {tool, arguments}, as a command that a shell takes as it stands."""
     tool, arguments = str(call["tool"]), call["arguments"]
     assert isinstance(arguments, Mapping)
+    place = [] if root is None else ["--root", root]
+    if tool not in COMMANDS:
+        sent = json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
+        return shlex.join(["readroom", "call", tool, sent, *place])
     positional = POSITIONAL[tool]
     names = [str(arguments[name]) for name in positional if name in arguments]
     options = [
         word for name in arguments if name not in positional for word in _option(name, arguments[name])
     ]
-    if root is not None:
-        options += ["--root", root]
+    options += place
     words = ["readroom", COMMANDS[tool]]
     if any(name.startswith("-") for name in names):
         return shlex.join([*words, *options, "--", *names])

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import click
 
 from readroom.contracts.registry import NAMES
 from readroom.errors import UsageError
+from readroom.faces.cli import terminal
 from readroom.faces.cli.calling import NATIVE, Where, parameters
 from readroom.faces.cli.exits import ExitCode
 from readroom.limits import HTTP_PORT
@@ -34,12 +38,43 @@ def _serve(
     host: str,
     port: int,
 ) -> ExitCode:
-    """Serve a folder to MCP clients over streamable HTTP."""
+    """Serve a folder to MCP clients on this machine over streamable HTTP.
+
+    Prints the URL and what to paste into a client's configuration.
+    """
+    from readroom.faces.mcp.hello import startup_text
     from readroom.faces.mcp.http import serve_http
 
     with Where(_root(folder, root), config).open() as workspace:
-        serve_http(workspace, host=host, port=port, contract_name=contract_name, reply_chars=max_chars)
+        served = workspace.guard.folder or "."
+        command = [*_program(), "mcp", *_given(config, contract_name, max_chars), "--", served]
+
+        def ready(url: str) -> None:
+            terminal.write(startup_text(url=url, root=served, command=command).encode())
+
+        serve_http(
+            workspace,
+            host=host,
+            port=port,
+            contract_name=contract_name,
+            reply_chars=max_chars,
+            on_ready=ready,
+        )
     return ExitCode.OK
+
+
+def _program() -> list[str]:
+    """How this very readroom is started from anywhere."""
+    script = os.path.join(os.path.dirname(sys.executable), "readroom")
+    return [script] if os.path.exists(script) else [sys.executable, "-m", "readroom"]
+
+
+def _given(config: str | None, contract_name: str, max_chars: int | None) -> list[str]:
+    """The options that a client's command has to repeat."""
+    found = [] if config is None else ["--config", os.path.abspath(config)]
+    if contract_name != NATIVE:
+        found += ["--contract", contract_name]
+    return found if max_chars is None else [*found, "--max-chars", str(max_chars)]
 
 
 def _root(folder: str | None, root: str | None) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TypeAlias
 
@@ -14,10 +14,10 @@ from readroom.faces.cli import options
 from readroom.faces.cli.calling import Where, answer, finish, json_option, parameters
 from readroom.faces.cli.exits import ExitCode
 from readroom.faces.cli.failures import COMMANDS, POSITIONAL
-from readroom.model import Reply
+from readroom.model import Fact, Reply
 
-Found: TypeAlias = Callable[[Reply], bool]
-"""Whether a reply shows anything of what was looked for."""
+Found: TypeAlias = Callable[[Reply, Mapping[str, Fact]], bool]
+"""Whether the reply to a call with these arguments shows anything of what was looked for."""
 
 
 def _command(tool: Tool, found: Found) -> click.Command:
@@ -32,21 +32,23 @@ def _command(tool: Tool, found: Found) -> click.Command:
 def _run(
     tool: str, found: Found, root: str | None, config: str | None, as_json: bool, **values: object
 ) -> ExitCode:
-    reply = answer(Where(root, config), tool, options.given(values))
+    arguments = options.given(values)
+    reply = answer(Where(root, config), tool, arguments)
     code = finish(reply, as_json=as_json, root=root)
-    return code if reply.is_error or found(reply) else ExitCode.NOTHING_FOUND
+    return code if reply.is_error or found(reply, arguments) else ExitCode.NOTHING_FOUND
 
 
-def _always(reply: Reply) -> bool:
+def _always(reply: Reply, arguments: Mapping[str, Fact]) -> bool:
     return True
 
 
-def _matched(reply: Reply) -> bool:
+def _matched(reply: Reply, arguments: Mapping[str, Fact]) -> bool:
     return reply.facts["shown"] != 0
 
 
-def _fits(reply: Reply) -> bool:
-    return reply.facts["total"] != 0
+def _fits(reply: Reply, arguments: Mapping[str, Fact]) -> bool:
+    """An empty folder is an answer; globs that no name fits have found nothing."""
+    return "glob" not in arguments or reply.facts["total"] != 0
 
 
 read = _command(READ_FILE, _always)

@@ -1,0 +1,125 @@
+"""Options come from the tools' schemas, and every command has help."""
+
+from __future__ import annotations
+
+import ast
+import shlex
+from pathlib import Path
+
+import click
+import msgspec
+import pytest
+
+from readroom.contracts.native import NATIVE
+from readroom.contracts.schema import properties
+from readroom.faces.cli import commands, servers
+from readroom.faces.cli.exits import MEANING
+from readroom.faces.cli.failures import COMMANDS, command
+from readroom.faces.cli.options import given
+from readroom.model import Fact
+from tests.faces.cli.running import Cli
+
+OWN = {"as_json", "root", "config"}
+"""Options that every command of a tool has beside those of its schema."""
+
+
+def _command(name: str) -> click.Command:
+    found = commands._GROUP.get_command(click.Context(commands._GROUP), name)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("tool", COMMANDS)
+def test_every_argument_of_a_tool_is_an_option_of_its_command_and_the_reverse(tool: str) -> None:
+    found = NATIVE.tool(tool)
+    options = {param.name for param in _command(COMMANDS[found.name]).params}
+    assert options == {field.name for field in msgspec.structs.fields(found.arguments)} | OWN
+
+
+@pytest.mark.parametrize("tool", COMMANDS)
+def test_ranges_choices_and_words_are_those_of_the_schema(tool: str) -> None:
+    found = NATIVE.tool(tool)
+    params = {param.name: param for param in _command(COMMANDS[found.name]).params}
+    for name, schema in properties(found.arguments).items():
+        param = params[name]
+        if isinstance(param.type, click.IntRange):
+            assert (param.type.min, param.type.max) == (schema.get("minimum"), schema.get("maximum"))
+        if isinstance(param.type, click.Choice):
+            assert list(param.type.choices) == (schema.get("enum") or schema["items"]["enum"])
+        assert schema.get("description", "") in (param.help or "")
+
+
+@pytest.mark.parametrize("name", commands.COMMANDS)
+def test_every_command_has_help_and_exit_codes(cli: Cli, name: str) -> None:
+    for flag in ("--help", "-h"):
+        done = cli.bare(name, flag)
+        assert done.code == 0
+        assert done.out.startswith(f"Usage: readroom {name} ")
+        assert all(f"  {code.value}  {text}" in done.out for code, text in MEANING.items())
+
+
+def test_help_names_every_command(cli: Cli) -> None:
+    out = cli.bare("--help").out
+    assert all(f"  {name} " in out and summary in out for name, (_, summary) in commands.COMMANDS.items())
+    assert all(f"  {code.value}  {text}" in out for code, text in MEANING.items())
+
+
+@pytest.mark.parametrize("name", ["mcp", "serve"])
+def test_a_server_takes_its_folder_once(cli: Cli, name: str) -> None:
+    assert cli.bare(name, cli.root, "--root", cli.root + "/src").code == 2
+    assert cli.bare(name, cli.root + "/none").code == 4
+    assert cli.bare(name, "--root", cli.root + "/none").code == 4
+
+
+def test_a_client_is_given_what_the_server_was_given() -> None:
+    assert servers._given(None, "native", None) == []
+    assert servers._given("/a.toml", "native", 9) == ["--config", "/a.toml", "--max-chars", "9"]
+
+
+_CALLS: list[dict[str, Fact]] = [
+    {"path": "a b", "offset": -3, "limit": 2, "encoding": "utf-16"},
+    {"path": "-dash", "column": 7},
+    {"path": '"a\\nb"'},
+]
+_GREPS: list[dict[str, Fact]] = [
+    {
+        "pattern": "-x",
+        "glob": ["*.py", "!t"],
+        "ignore_case": True,
+        "include": ["hidden"],
+        "before": 0,
+        "after": 2,
+    },
+    {"pattern": "it's", "path": "src", "output": "count", "timeout_s": 2.5, "cursor": "ab.c d"},
+]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [*(("read_file", call) for call in _CALLS), *(("grep_files", call) for call in _GREPS)],
+)
+def test_a_call_as_a_command_means_the_same_call(tool: str, arguments: dict[str, Fact]) -> None:
+    words = shlex.split(command({"tool": tool, "arguments": arguments}, None))
+    assert words[0] == "readroom"
+    with _command(words[1]).make_context(words[1], words[2:]) as context:
+        values = {name: value for name, value in context.params.items() if name not in OWN}
+    defaults = {"column": 1, "output": "content", "path": "."}
+    assert {**defaults, **given(values)} == {**defaults, **arguments}
+
+
+def test_a_call_without_a_command_of_its_own_is_made_by_call() -> None:
+    words = shlex.split(command({"tool": "other", "arguments": {"path": "it's"}}, "/root"))
+    assert words == ["readroom", "call", "other", '{"path":"it\'s"}', "--root", "/root"]
+
+
+def test_the_entry_imports_nothing_before_it_runs() -> None:
+    """Ctrl-C while click and readroom are imported has to be caught."""
+    source = Path(str(commands.__file__)).with_name("main.py").read_text(encoding="utf-8")
+    names = [
+        ast.unparse(node) for node in ast.parse(source).body if isinstance(node, (ast.Import, ast.ImportFrom))
+    ]
+    assert names == [
+        "from __future__ import annotations",
+        "import sys",
+        "from collections.abc import Sequence",
+    ]
