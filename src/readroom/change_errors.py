@@ -33,24 +33,33 @@ class Stale(ConflictError):
         complete: bool = True,
         next_request: Request | None = None,
     ) -> None:
-        """Both hashes as "sha256:..."; `changed` is a unified diff from the expected state to this one.
+        """Say what changed, where that is known.
 
-        `changed` is None when the expected state is not known any more; `complete`
-        says whether all of the differences are in it.
+        Args:
+            path: The file.
+            expected: The hash that the call names, as "sha256:...".
+            found: That of the file.
+            changed: A diff from the one to the other; None when the expected state is not known any more.
+            complete: Whether all that changed is in it.
+            next_request: What shows the present state.
         """
         if changed is None:
             advice = "Read it again, then send the call with the new hash."
         elif complete:
             advice = "What changed since is below; send the call with the new hash if it still fits."
         else:
-            advice = "Part of what changed since is below; read the file again, then send the new hash."
+            advice = "Part of what changed since is below; read the file again, then use the new hash."
         super().__init__(
-            f"{quote(path)} is not in the expected state {expected}: it is now {found}",
+            f"{quote(path)} has changed: expected {expected[:_SHOWN_HASH]}, found {found[:_SHOWN_HASH]}",
             advice,
             facts={"path": quote(path), "expected": expected, "found": found, "changed": changed},
             next_request=next_request or ReadRequest(path),
             detail=changed or "",
         )
+
+
+_SHOWN_HASH = len("sha256:") + 12
+"""As replies show hashes; the facts hold all of it."""
 
 
 class Exists(ConflictError, FileExistsError):
@@ -75,10 +84,10 @@ class Vanished(ConflictError):
 
     def __init__(self, path: str, expected: str) -> None:
         super().__init__(
-            f"{quote(path)} is not in the expected state {expected}: there is no such file",
-            'It was removed or renamed. Send expected_hash="absent" to create it.',
+            f"There is no file {quote(path)}; expected {expected[:_SHOWN_HASH]}",
+            'It was removed, renamed or never there. Send expected_hash="absent" to create it.',
             facts={"path": quote(path), "expected": expected},
-            next_request=ListRequest(path.rpartition("/")[0] or "."),
+            next_request=ListRequest(),
         )
 
 
@@ -90,7 +99,7 @@ class NoMatch(ConflictError):
     def __init__(
         self,
         path: str,
-        edit: str,
+        edit: int,
         hint: str,
         *,
         place: str = "",
@@ -99,9 +108,20 @@ class NoMatch(ConflictError):
         others: Sequence[int] = (),
         next_request: Request | None = None,
     ) -> None:
-        """`edit` names the edit in words, `place` shows the lines `first` to `last` that come closest."""
+        """Say why, where that can be told.
+
+        Args:
+            path: The file.
+            edit: Which edit of the call, from 0.
+            hint: Why it is not there, or what comes closest.
+            place: The lines that come closest, with their numbers.
+            first: The first of them.
+            last: The last of them.
+            others: Further edits of the call that do not fit.
+            next_request: What shows the place.
+        """
         super().__init__(
-            f"{edit} is not in {quote(path)}{_others(others)}",
+            f"edits[{edit}].old_text is not in {quote(path)}{_others(others)}",
             hint,
             facts={
                 "path": quote(path),
@@ -124,7 +144,7 @@ class ManyMatches(ConflictError):
     def __init__(
         self,
         path: str,
-        edit: str,
+        edit: int,
         lines: Sequence[int],
         count: int,
         *,
@@ -135,9 +155,9 @@ class ManyMatches(ConflictError):
         """`lines` are those of the first matches, `count` is how many there are, or more when not `exact`."""
         shown = ", ".join(map(str, lines)) + (", ..." if count > len(lines) else "")
         super().__init__(
-            f"{edit} is in {quote(path)} {'' if exact else 'more than '}{count} times, in the lines {shown}"
-            f"{_others(others)}",
-            "Make old_text longer so that it fits one place only, or set replace_all to change them all.",
+            f"edits[{edit}].old_text is in {quote(path)} {'' if exact else 'at least '}{count} times, "
+            f"in lines {shown}{_others(others)}",
+            "Make it longer so that it fits one place only, or set replace_all to change them all.",
             facts={
                 "path": quote(path),
                 "edit": edit,
@@ -152,8 +172,7 @@ class ManyMatches(ConflictError):
 def _others(numbers: Sequence[int]) -> str:
     if not numbers:
         return ""
-    listed = ", ".join(map(str, numbers))
-    return f" (the same call also fails for edit{'s' if len(numbers) > 1 else ''} {listed})"
+    return f" (nor do these fit one place: {', '.join(f'edits[{number}]' for number in numbers)})"
 
 
 class Overlap(ConflictError):
@@ -162,12 +181,12 @@ class Overlap(ConflictError):
     code = "overlap"
 
     def __init__(self, path: str, first: int, second: int, line: int) -> None:
-        """The edits by number, from 1, and the line where the second begins."""
+        """The edits, from 0, and the line where the second begins."""
         super().__init__(
-            f"Edits {first} and {second} overlap in line {line} of {quote(path)}",
+            f"edits[{first}] and edits[{second}] overlap in line {line} of {quote(path)}",
             "Join them into one edit; all edits are matched against the text as it is before the call.",
             facts={"path": quote(path), "edits": [first, second], "line": line},
-            next_request=ReadRequest(path, offset=line, limit=_AROUND),
+            next_request=ReadRequest(path, offset=max(1, line - _AROUND // 2), limit=_AROUND),
         )
 
 

@@ -13,6 +13,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Literal, Protocol, TypeAlias
 
+from readroom.changes import EditRequest, EditResult, WriteRequest, WriteResult
+
 # Values like the others here; `changes`, which this module builds on, needs them too.
 from readroom.notes import Newline as Newline
 from readroom.notes import Warn as Warn
@@ -164,7 +166,7 @@ class ListRequest:
     cursor: str | None = None
 
 
-Request: TypeAlias = ReadRequest | GrepRequest | ListRequest
+Request: TypeAlias = ReadRequest | GrepRequest | ListRequest | EditRequest | WriteRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +313,7 @@ class ListResult:
     warnings: Sequence[Warn] = ()
 
 
-Result: TypeAlias = ReadResult | GrepResult | ListResult
+Result: TypeAlias = ReadResult | GrepResult | ListResult | EditResult | WriteResult
 
 
 class Measure(Protocol):

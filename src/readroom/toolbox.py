@@ -8,13 +8,14 @@ are caught here, once, and worded by the contract.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from types import TracebackType
 from typing import Self, assert_never
 
 from readroom import config
+from readroom.changes import EditRequest, WriteRequest
 from readroom.contracts.base import Contract
 from readroom.contracts.registry import contract
 from readroom.deadline import Deadline
@@ -34,6 +35,7 @@ from readroom.model import (
 )
 from readroom.policy.guard import Guard
 from readroom.session.indexes import IndexCache
+from readroom.session.texts import TextCache
 from readroom.stores.base import Store
 
 _LOG = logging.getLogger("readroom")
@@ -62,7 +64,9 @@ class Workspace:
         self.settings = settings or config.load(self._store)
         self.guard = config.guard(self._store, self.settings)
         self.limits = self.settings.limits
+        self.places = config.places(self.guard, self.settings)
         self._indexes = IndexCache()
+        self._texts = TextCache()
 
     def read(self, path: str, **options: Fact) -> Reply:
         """Read a window of a file; options are those of `read_file`. Raises ReadroomError."""
@@ -75,6 +79,18 @@ class Workspace:
     def list(self, path: str = ".", **options: Fact) -> Reply:
         """List a folder; options are those of `list_directory`. Raises ReadroomError."""
         return self.perform("list_directory", {"path": path, **options})
+
+    def edit(
+        self, path: str, expected_hash: str, edits: Sequence[Mapping[str, Fact]], **options: Fact
+    ) -> Reply:
+        """Replace texts in a file; options are those of `edit_file`. Raises ReadroomError."""
+        arguments = {"path": path, "expected_hash": expected_hash, "edits": edits, **options}
+        return self.perform("edit_file", arguments)
+
+    def write(self, path: str, content: str, expected_hash: str, **options: Fact) -> Reply:
+        """Create or replace a file; options are those of `write_file`. Raises ReadroomError."""
+        arguments = {"path": path, "content": content, "expected_hash": expected_hash, **options}
+        return self.perform("write_file", arguments)
 
     def perform(
         self,
@@ -164,6 +180,16 @@ class Workspace:
                 from readroom.engine.listing import list_folder
 
                 return list_folder(self.guard, self.limits, cap, request, deadline)
+            case EditRequest():
+                from readroom.engine.edit import edit
+
+                within = deadline.within(self.limits.change_timeout_s)
+                return edit(self.places, self._texts, cap, request, within)
+            case WriteRequest():
+                from readroom.engine.write import write
+
+                within = deadline.within(self.limits.change_timeout_s)
+                return write(self.places, self._texts, cap, request, within)
             case _:
                 assert_never(request)
 
@@ -173,7 +199,7 @@ def _with_near_names(error: NotFound, guard: Guard, request: Request) -> NotFoun
     if error.path != request.path:
         return error
     match request:
-        case ReadRequest():
+        case ReadRequest() | EditRequest() | WriteRequest():
             near = guard.near(request.path, frozenset((EntryKind.FILE,)))
             return NotFound(request.path, near)
         case ListRequest():

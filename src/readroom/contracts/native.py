@@ -13,12 +13,15 @@ import msgspec
 from msgspec import Meta
 
 from readroom import limits
-from readroom.contracts import native_text
+from readroom.changes import EditResult, WriteResult
+from readroom.contracts import native_changes, native_text
 from readroom.contracts.base import Contract, Tool
 from readroom.contracts.native_calls import GREP, LIST, READ, to_call
+from readroom.contracts.native_changes import EDIT_FILE, WRITE_FILE
 from readroom.errors import BadValue
 from readroom.formats.kinds import default_lines
 from readroom.model import (
+    Cap,
     GrepOutput,
     GrepRequest,
     GrepSort,
@@ -28,6 +31,8 @@ from readroom.model import (
     ListRequest,
     ListSort,
     ReadRequest,
+    Reply,
+    Result,
 )
 
 Positive = Annotated[int, Meta(ge=1)]
@@ -169,6 +174,13 @@ LIST_DIRECTORY = Tool(
     reports_progress=True,
 )
 
+
+def _render(result: Result, cap: Cap) -> Reply:
+    if isinstance(result, (EditResult, WriteResult)):
+        return native_changes.render(result, cap)
+    return native_text.render(result, cap)
+
+
 NATIVE = Contract(
     name="native",
     title="readroom",
@@ -176,10 +188,10 @@ NATIVE = Contract(
         "Find with grep_files or list_directory, then read the part you need with read_file. "
         "Every reply says in its first and last line what it left out and the next call."
     ),
-    tools=(READ_FILE, GREP_FILES, LIST_DIRECTORY),
+    tools=(READ_FILE, GREP_FILES, LIST_DIRECTORY, EDIT_FILE, WRITE_FILE),
     reply_bytes=limits.REPLY_BYTES,
     measure=native_text.MEASURE,
-    render=native_text.render,
+    render=_render,
     render_error=native_text.render_error,
     to_call=to_call,
 )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 
+from readroom.changes import EditRequest, WriteRequest
 from readroom.model import Call, Fact, GrepRequest, ListRequest, ReadRequest, Request
 from readroom.paths import quote
 
 READ, GREP, LIST = "read_file", "grep_files", "list_directory"
+EDIT, WRITE = "edit_file", "write_file"
 """Tool names, which the record and the calls share."""
 
 
@@ -17,7 +19,11 @@ def to_call(request: Request) -> Call:
         return Call(READ, _read(request))
     if isinstance(request, GrepRequest):
         return Call(GREP, _grep(request))
-    return Call(LIST, _list(request))
+    if isinstance(request, ListRequest):
+        return Call(LIST, _list(request))
+    if isinstance(request, EditRequest):
+        return Call(EDIT, _edit(request))
+    return Call(WRITE, _write(request))
 
 
 def shown(request: Request) -> str:
@@ -79,3 +85,31 @@ def _list(request: ListRequest) -> dict[str, Fact]:
 def _add_globs(found: dict[str, Fact], globs: tuple[str, ...]) -> None:
     if globs:
         found["glob"] = globs[0] if len(globs) == 1 else list(globs)
+
+
+def _edit(request: EditRequest) -> dict[str, Fact]:
+    edits: list[Fact] = []
+    for one in request.edits:
+        item: dict[str, Fact] = {"old_text": one.old_text, "new_text": one.new_text}
+        edits.append({**item, "replace_all": True} if one.replace_all else item)
+    found: dict[str, Fact] = {
+        "path": quote(request.path),
+        "expected_hash": request.expected_hash,
+        "edits": edits,
+    }
+    if request.dry_run:
+        found["dry_run"] = True
+    if request.encoding is not None:
+        found["encoding"] = request.encoding
+    return found
+
+
+def _write(request: WriteRequest) -> dict[str, Fact]:
+    found: dict[str, Fact] = {
+        "path": quote(request.path),
+        "content": request.content,
+        "expected_hash": request.expected_hash,
+    }
+    if request.encoding is not None:
+        found["encoding"] = request.encoding
+    return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from readroom.changes import EditResult, WriteResult
 from readroom.contracts.native_calls import to_call
 from readroom.errors import ReadroomError
 from readroom.model import (
@@ -18,6 +19,7 @@ from readroom.model import (
     ListEntry,
     ListResult,
     Omission,
+    ReadRequest,
     ReadResult,
     Request,
     Warn,
@@ -70,6 +72,34 @@ FACTS: dict[str, dict[str, str]] = {
         "ignored": "Entries that ignore files hide.",
         "denied": "Entries that policy denies; they are never named.",
         "reason": "Why the page ends before the last entry: limit, reply_cap or timeout.",
+        **COMMON,
+    },
+    "edit_file": {
+        "path": "The file, relative to the workspace root.",
+        "content_hash": "Of the new state; null in a dry run.",
+        "previous_hash": "Of the state that was edited.",
+        "size_bytes": "Size of the new state.",
+        "total_lines": "Lines of the new state.",
+        "encoding": "Of the file, kept.",
+        "bom": "Whether it has a byte order mark, kept.",
+        "edits": "Edits in the call.",
+        "replacements": "Places that they changed.",
+        "lines_changed": "{start, end}, inclusive, in the new state.",
+        "dry_run": "True when nothing was changed.",
+        "diff": "Unified diff of the touched hunks, without the lines that name the files.",
+        **COMMON,
+    },
+    "write_file": {
+        "path": "The file, relative to the workspace root.",
+        "created": "False when it replaced a file.",
+        "content_hash": "Of the new state.",
+        "previous_hash": "Of the state that was replaced, or null.",
+        "size_bytes": "Size of the new state.",
+        "total_lines": "Lines of the new state.",
+        "encoding": "Of the new state.",
+        "bom": "Whether it has a byte order mark.",
+        "newline": "lf, crlf, mixed or none.",
+        "folders": "Folders that were made for it.",
         **COMMON,
     },
     "error": {
@@ -136,6 +166,52 @@ def of_list(result: ListResult) -> dict[str, Fact]:
         "denied": result.denied,
         "reason": result.reason,
         **_common(result.omitted, result.next, result.warnings),
+    }
+
+
+def of_edit(result: EditResult) -> dict[str, Fact]:
+    """Facts of an edit, without the tokens."""
+    return {
+        "path": quote(result.path),
+        "content_hash": result.content_hash,
+        "previous_hash": result.previous_hash,
+        "size_bytes": result.size_bytes,
+        "total_lines": result.total_lines,
+        "encoding": result.encoding,
+        "bom": result.bom,
+        "edits": result.edits,
+        "replacements": result.replacements,
+        "lines_changed": {"start": result.first_line, "end": result.last_line},
+        "dry_run": result.dry_run,
+        "diff": result.diff.text,
+        **_common(omitted_hunks(result), None, result.warnings),
+    }
+
+
+def omitted_hunks(result: EditResult) -> tuple[Omission, ...]:
+    """Hunks that had no room, as one omission; after the edit a read shows what stands there now."""
+    diff = result.diff
+    if not diff.left_out:
+        return ()
+    limit = diff.left_last - diff.left_first + 1
+    request = None if result.dry_run else ReadRequest(result.path, offset=diff.left_first, limit=limit)
+    return (Omission("hunks", diff.left_first, diff.left_last, "reply_cap", request=request),)
+
+
+def of_write(result: WriteResult) -> dict[str, Fact]:
+    """Facts of a write, without the tokens."""
+    return {
+        "path": quote(result.path),
+        "created": result.previous_hash is None,
+        "content_hash": result.content_hash,
+        "previous_hash": result.previous_hash,
+        "size_bytes": result.size_bytes,
+        "total_lines": result.total_lines,
+        "encoding": result.encoding,
+        "bom": result.bom,
+        "newline": result.newline,
+        "folders": [quote(folder) for folder in result.folders],
+        **_common((), None, result.warnings),
     }
 
 

@@ -100,6 +100,8 @@ def render_error(error: ReadroomError, cap: Cap) -> Reply:
 
 
 def reply(text: str, facts: Callable[[], dict[str, Fact]], images: Sequence[Image] = ()) -> Reply:
+    """A reply whose facts are built when they are asked for."""
+
     def build() -> dict[str, Fact]:
         return {**facts(), "tokens": estimate(text)}
 
@@ -156,15 +158,15 @@ def _read_text(result: ReadResult, cap: Cap) -> str:
     if result.next is not None:
         parts.append(f"Next: {shown(result.next)}")
     room = cap.size - size_bytes(header) - 1 - size_bytes(body)
-    closing = closing(parts or ["end of file"], room)
-    return f"{header}{body}\n{closing}"
+    return f"{header}{body}\n{closing(parts or ['end of file'], room)}"
 
 
 def size_bytes(body: str) -> int:
+    """Its size in UTF-8."""
     return len(body) if body.isascii() else len(body.encode("utf-8"))
 
 
-def _short(path: str, cap: Cap) -> str:
+def short(path: str, cap: Cap) -> str:
     """The path as shown; of a very long one its beginning and its end."""
     name, most = quote(path), cap.size // _HEADER_SHARE
     if len(name) <= most and size_bytes(name) <= most:
@@ -175,7 +177,7 @@ def _short(path: str, cap: Cap) -> str:
 
 def _read_header(result: ReadResult, cap: Cap) -> str:
     digest = result.content_hash[: len("sha256:") + HASH_DIGITS]
-    parts = [_short(result.path, cap)]
+    parts = [short(result.path, cap)]
     if result.image is None and not result.not_modified:
         parts.append(_span(result))
     parts.append(digest)
@@ -267,6 +269,7 @@ def _call(item: Omission) -> str:
 
 
 def warning_parts(warnings: Sequence[Warn]) -> list[str]:
+    """Sentences for the closing line."""
     parts = []
     for item in warnings[:_LISTED_WARNINGS]:
         where = f" at {item.line}:{item.column}" if item.line is not None else ""

@@ -104,7 +104,9 @@ def parse(arguments: type[S], tool: str, given: object, within: str = "") -> S:
     fields = _fields(arguments)
     for name in given:
         if name not in fields:
-            raise UnknownArgument(tool, within + str(name), _near(str(name)[:_SHOWN_CHARS], fields), list(fields))
+            raise UnknownArgument(
+                tool, within + str(name), _near(str(name)[:_SHOWN_CHARS], fields), list(fields)
+            )
     values: dict[str, object] = {}
     for name, field in fields.items():
         value = given.get(name)
@@ -148,12 +150,16 @@ def _convert(
                 f"Send {name!r} as valid Unicode; odd bytes of a name are written as in listings.",
             )
         if isinstance(found, int) and abs(found) > _MAX_INTEGER:
-            raise BadValue(within + name, _shown(str(found)), "is too large", f"No file has so much; lower {name!r}.")
+            raise BadValue(
+                within + name, _shown(str(found)), "is too large", f"No file has so much; lower {name!r}."
+            )
         return found
     except msgspec.ValidationError:
         expected = in_words(properties(arguments)[name])
         if _same_type(properties(arguments)[name], value):
-            raise BadValue(within + name, _shown(value), "is not allowed", f"{name!r} must be {expected}.") from None
+            raise BadValue(
+                within + name, _shown(value), "is not allowed", f"{name!r} must be {expected}."
+            ) from None
         raise WrongType(tool, within + name, expected, _kind(value)) from None
 
 
@@ -176,7 +182,9 @@ def in_words(schema: Mapping[str, Any]) -> str:
     words = _JSON_NAMES[schema["type"]]
     if schema["type"] == "array":
         items = schema["items"]
-        inside = f"objects with {', '.join(items['properties'])}" if "properties" in items else in_words(items)
+        inside = (
+            f"objects with {', '.join(items['properties'])}" if "properties" in items else in_words(items)
+        )
         words += f" of {inside}"
     bounds = [f"{sign} {schema[key]}" for key, sign in _BOUNDS if key in schema]
     return f"{words} {' and '.join(bounds)}" if bounds else words

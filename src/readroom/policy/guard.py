@@ -87,9 +87,8 @@ class Guard:
         try:
             if source.real != asked:
                 _require(rules, source.real, folder=False, asked=asked)
-            links = source.stat.links
-            if links > 1:
-                self._check_links(source, asked, rules, links)
+            if source.stat.links > 1:
+                self.check_links(source, asked)
         except BaseException:
             source.close()
             raise
@@ -162,14 +161,16 @@ class Guard:
             self._rules = (layer, rules)
         return rules
 
+    def check_links(self, source: Source, asked: WorkPath) -> None:
+        """Return when a file with several names may be read. Raises HardLinked."""
+        if self.hardlinks == "refuse":
+            raise HardLinked(asked, source.stat.links, "policy refuses such files")
+        self._links.check(source, asked, self._rules[1])
+
     def close(self) -> None:
         """Release the store."""
         self.store.close()
 
-    def _check_links(self, source: Source, asked: WorkPath, rules: Rules, links: int) -> None:
-        if self.hardlinks == "refuse":
-            raise HardLinked(asked, links, "policy refuses such files")
-        self._links.check(source, asked, rules)
 
     def _visible(self, folder: WorkPath, hidden: IgnoreTree) -> Iterator[tuple[WorkPath, EntryKind]]:
         try:

@@ -128,7 +128,7 @@ def _other_white_space(text: str, lines: Sequence[str], old: str, new: str) -> C
         at = folded.find(wanted)
         if at >= 0:
             first = folded.count("\n", 0, at)
-            found = lines[first : first + wanted.count("\n") + 1]
+            found = lines[first : first + wanted.removesuffix("\n").count("\n") + 1]
             return Closest(
                 f"It differs only in white space: {_first_difference(old, found)}", first + 1, found
             )
@@ -149,7 +149,7 @@ def _other_case(text: str, lines: Sequence[str], old: str, new: str) -> Closest 
     if at < 0:
         return None
     first = folded.count("\n", 0, at)
-    found = lines[first : first + wanted.count("\n") + 1]
+    found = lines[first : first + wanted.removesuffix("\n").count("\n") + 1]
     return Closest(
         f"It differs only in upper and lower case: {_first_difference(old, found)}", first + 1, found
     )

@@ -1,0 +1,215 @@
+"""Create one file, or replace all of its content, when it is in the state that the call names.
+
+What replaces a file is encoded as that file is, with its mark, and with CR LF
+where all of its lines end so and the new content has line feeds only: a model
+that read the file was shown neither.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from readroom.change_errors import Exists, TooLarge, Unencodable, Vanished
+from readroom.changes import ABSENT, WriteRequest, WriteResult
+from readroom.deadline import Deadline
+from readroom.engine.stale import stale
+from readroom.errors import BadValue, Changed, NotFound
+from readroom.formats.kinds import UNKNOWN, classify, sniff
+from readroom.limits import CHANGE_TEXT_BYTES, HEAD_BYTES
+from readroom.model import Cap, Kind, ReadRequest
+from readroom.notes import Newline, Warn
+from readroom.policy.places import Places
+from readroom.session.texts import TextCache
+from readroom.stores.base import Moved, Place, Source
+from readroom.text import encodings, hashes
+from readroom.text.encodings import UTF8, Encoding
+from readroom.text.lines import Shrunk, build_index
+from readroom.text.splice import NotEncodable, encode
+
+_TRIES = 2
+"""A file that another program saves at the last moment is looked at once more, and then mostly stale."""
+
+_MARK = "\ufeff"
+
+_MARKED = {"utf-8-sig": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
+"""Names of encodings that stand for a text with a byte order mark, and what they are."""
+
+_LINE_ENDS = {"lf": "LF", "crlf": "CR LF", "mixed": "mixed"}
+
+
+def write(
+    places: Places, texts: TextCache, cap: Cap, request: WriteRequest, deadline: Deadline
+) -> WriteResult:
+    """Create a file, or replace the state of it that has the expected hash.
+
+    Raises:
+        BadValue, TooLarge: The call itself cannot be followed.
+        Denied, Protected, SymbolicLink, HardLinked, ReadOnlyFile, NotAFile, ...: From finding the place.
+        Exists, Vanished, Stale: It is not in the state that the call names.
+        Unencodable: The encoding cannot hold the content.
+        NoSpace, ReadOnlyPlace, NoPermission, StoreFailed: From writing. Nothing was changed.
+        Changed: Another program kept saving the file.
+    """
+    new = request.expected_hash == ABSENT
+    expected = "" if new else hashes.parse_hash("expected_hash", request.expected_hash)
+    asked = None if request.encoding is None else _named(request.encoding)
+    _require_small(request.content)
+    for _ in range(_TRIES):
+        with places.find(request.path) as place:
+            writing = _Writing(place, texts, cap, request, asked, deadline)
+            try:
+                place.enter(deadline, make_folders=new)
+                if new:
+                    return writing.created()
+                with places.source(place, request.path) as source:
+                    return writing.replaced(source, expected)
+            except NotFound:
+                raise Vanished(request.path, hashes.full(expected)) from None
+            except (Moved, Shrunk):
+                continue
+    raise Changed(request.path, next_request=ReadRequest(request.path))
+
+
+def _named(name: str) -> Encoding:
+    try:
+        encoding = encodings.named(name)
+    except encodings.UnknownEncoding as unknown:
+        near = f"Did you mean {' or '.join(unknown.near)}? " if unknown.near else ""
+        raise BadValue(
+            "encoding",
+            name[: encodings.MAX_NAME],
+            unknown.problem,
+            f"{near}Leave it out to keep the encoding of the file, or utf-8 for a new one.",
+        ) from None
+    plain = _MARKED.get(codecs.lookup(name).name)
+    return encoding if plain is None else Encoding(plain, _MARK.encode(plain), encoding.unit)
+
+
+def _require_small(content: str) -> None:
+    size = len(content.encode("utf-8", "replace"))
+    if size > CHANGE_TEXT_BYTES:
+        advice = "Write the first part, then add the rest with edits of its last line."
+        raise TooLarge("content", size, CHANGE_TEXT_BYTES, "bytes", advice)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bytes:
+    """A content as it is stored."""
+
+    data: bytes
+    text: str
+    encoding: Encoding
+
+    @property
+    def newline(self) -> Newline:
+        feeds, pairs = self.text.count("\n"), self.text.count("\r\n")
+        if not feeds:
+            return "none"
+        return "lf" if not pairs else "crlf" if pairs == feeds else "mixed"
+
+    @property
+    def lines(self) -> int:
+        return self.text.count("\n") + bool(self.text and not self.text.endswith("\n"))
+
+
+class _Writing:
+    """One try at one write. Holds what its steps share."""
+
+    def __init__(
+        self,
+        place: Place,
+        texts: TextCache,
+        cap: Cap,
+        request: WriteRequest,
+        asked: Encoding | None,
+        deadline: Deadline,
+    ) -> None:
+        self._place = place
+        self._texts = texts
+        self._cap = cap
+        self._request = request
+        self._asked = asked
+        self._deadline = deadline
+
+    def created(self) -> WriteResult:
+        """The file made, with the folders above it."""
+        if self._place.look() is not None:
+            raise Exists(self._request.path)
+        content = self._stored(self._request.content, self._asked or UTF8)
+        warnings = self._place.put([content.data], None, self._deadline.check)
+        return self._described(content, None, warnings)
+
+    def replaced(self, source: Source, expected: str) -> WriteResult:
+        """The file replaced, in its own encoding."""
+        sample = source.read_at(0, min(HEAD_BYTES, source.size))
+        detected = encodings.detect(sample, complete=len(sample) == source.size)
+        index = build_index(source, detected or UTF8, self._deadline)
+        if not index.sha256.startswith(expected):
+            path = self._request.path
+            raise stale(self._texts, source, path, expected, index.sha256, self._cap, None)
+        warnings: list[Warn] = []
+        if detected is None or classify(source.real, sample, detected) in (Kind.BINARY, Kind.IMAGE):
+            media = (sniff(sample) or UNKNOWN).name
+            warnings.append(Warn("was_binary", f"the file was {media}, {source.size:,} bytes"))
+        text = self._request.content
+        if index.newline == "crlf" and "\r" not in text:
+            text = text.replace("\n", "\r\n")
+        content = self._stored(text, self._asked or detected or UTF8)
+        if content.newline != index.newline and "none" not in (content.newline, index.newline):
+            ends = f"were {_LINE_ENDS[index.newline]} and are {_LINE_ENDS[content.newline]}"
+            warnings.append(Warn("line_ends_changed", f"the line ends {ends}"))
+        warnings += self._put(source, content)
+        return self._described(content, index.sha256, warnings)
+
+    def _put(self, source: Source, content: _Bytes) -> Sequence[Warn]:
+        links = source.stat.links
+        if self._texts.wants(source.size):
+            before = source.read_at(0, source.size)
+            if before == content.data:
+                return [Warn("unchanged", "the file had this content already and was left as it is")]
+            self._texts.put(source.real, sha256(before).hexdigest(), before)
+
+        def ready() -> None:
+            self._deadline.check()
+            if source.current() != source.version:
+                raise Moved
+
+        warnings = self._place.put([content.data], source, ready)
+        if links > 1:
+            note = Warn("hard_link", f"the file had {links} names; the others keep the old content")
+            return [note, *warnings]
+        return warnings
+
+    def _stored(self, text: str, encoding: Encoding) -> _Bytes:
+        if encoding.bom:
+            text = text.removeprefix(_MARK)
+        try:
+            return _Bytes(encoding.bom + encode(text, encoding), text, encoding)
+        except NotEncodable as problem:
+            raise Unencodable(
+                self._request.path,
+                "content",
+                problem.char,
+                text.count("\n", 0, problem.index) + 1,
+                encoding.name,
+                'Use characters that it has, or send encoding="utf-8".',
+            ) from None
+
+    def _described(self, content: _Bytes, previous: str | None, warnings: Sequence[Warn]) -> WriteResult:
+        digits = sha256(content.data).hexdigest()
+        self._texts.put(self._place.real, digits, content.data)
+        return WriteResult(
+            path=self._request.path,
+            previous_hash=None if previous is None else hashes.full(previous),
+            content_hash=hashes.full(digits),
+            size_bytes=len(content.data),
+            total_lines=content.lines,
+            encoding=content.encoding.name,
+            bom=bool(content.encoding.bom),
+            newline=content.newline,
+            folders=self._place.folders,
+            warnings=warnings,
+        )

@@ -1,0 +1,165 @@
+"""Where files may be changed: the rules of reading, and more.
+
+What may not be seen may not be made or changed either.  Beyond that, the files
+that policy itself comes from are never changed, links at the name are not
+followed, and a file with several names is not parted from them, unless the
+operator says so; a file without write permission is left alone, also by root.
+
+As for reading, the rules are asked about the name before anything is looked up
+and again about the real one, and what is then changed is what was checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import final
+
+from readroom.change_errors import Protected, ReadOnlyFile, SymbolicLink
+from readroom.errors import Denied, HardLinked, NotAFile, NotFound, ReadroomError
+from readroom.model import EntryKind
+from readroom.paths import WorkPath, basename, require_normal
+from readroom.policy.guard import Guard
+from readroom.policy.rules import foldable
+from readroom.stores import locks
+from readroom.stores.base import Place, Source
+
+OWN_FILES = (".kilocodeignore", ".readroomignore", "readroom.toml")
+"""Names in the root that rules come from."""
+
+_POLICY = "it is part of this workspace's policy"
+_TEMPORARY = "names like this are kept for files that are being written"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePolicy:
+    """What an operator says of changes.
+
+    Attributes:
+        read_only: Nothing is changed.
+        follow_links: A link at the name is followed, to where reading would be allowed.
+        split_hardlinks: A file with several names is replaced under one of them; the others keep the old one.
+    """
+
+    read_only: bool = False
+    follow_links: bool = False
+    split_hardlinks: bool = False
+
+
+@final
+class Places:
+    """Finds places for new files under policy. Safe to share between threads."""
+
+    def __init__(
+        self, guard: Guard, policy: ChangePolicy | None = None, protected: Iterable[WorkPath] = ()
+    ) -> None:
+        """`protected` are files that the operator's policy comes from, where they lie in the workspace."""
+        self.guard = guard
+        self.policy = policy or ChangePolicy()
+        self._protected = {_folded(name) for name in (*OWN_FILES, *protected)}
+
+    def find(self, path: str) -> Place:
+        """A place that may be changed; nothing is changed yet, and nothing locked.
+
+        Raises:
+            Denied: A rule denies its name or the name it really has.
+            Protected: It may be read and not changed.
+            SymbolicLink: It is a link.
+            NotAFile: Something else than a file is there.
+            OutsideRoot, NotAFolder, NoPermission, BadPath, StoreFailed: As the store says.
+        """
+        asked = require_normal(path)
+        if self.policy.read_only:
+            raise Protected(asked, "the workspace is read-only")
+        place = self._at(asked, asked)
+        try:
+            found = place.look()
+            if found is None or found.kind is EntryKind.FILE:
+                return place
+            if found.kind is not EntryKind.LINK:
+                self._require(asked, asked, folder=found.kind is EntryKind.FOLDER)
+                raise NotAFile(asked, "folder" if found.kind is EntryKind.FOLDER else "device")
+        except BaseException:
+            place.close()
+            raise
+        place.close()
+        return self._behind(asked)
+
+    def source(self, place: Place, asked: str) -> Source:
+        """The file at a place, which may be replaced.
+
+        Raises:
+            NotFound, NotAFile: There is none.
+            HardLinked: It has several names.
+            ReadOnlyFile: It is write-protected.
+        """
+        try:
+            source = place.open()
+        except NotFound:
+            raise NotFound(asked) from None
+        try:
+            self._check_links(source, WorkPath(asked))
+            if not place.writable:
+                raise ReadOnlyFile(asked, source.stat.mode)
+        except BaseException:
+            source.close()
+            raise
+        return source
+
+    def _at(self, path: WorkPath, asked: WorkPath) -> Place:
+        self._require(path, asked, folder=False)
+        place = self.guard.store.place(path)
+        try:
+            if place.real != path:
+                self._require(place.real, asked, folder=False)
+        except BaseException:
+            place.close()
+            raise
+        return place
+
+    def _behind(self, asked: WorkPath) -> Place:
+        """The place that a link leads to, if policy follows links."""
+        target = self._target(asked)
+        if target is None or not self.policy.follow_links:
+            raise SymbolicLink(asked, target)
+        place = self._at(target, asked)
+        found = place.look()
+        if found is None or found.kind is not EntryKind.FILE:
+            place.close()
+            raise SymbolicLink(asked, None)
+        return place
+
+    def _target(self, asked: WorkPath) -> WorkPath | None:
+        """The file that a link leads to, when it may be seen: a link must not tell other names."""
+        try:
+            real, found = self.guard.stat(asked)
+        except ReadroomError:
+            return None
+        return real if found.kind is EntryKind.FILE else None
+
+    def _require(self, path: WorkPath, asked: WorkPath, *, folder: bool) -> None:
+        rule = self.guard.decide(path, folder=folder).rule
+        if rule is not None:
+            raise Denied(asked, rule.pattern, rule.source, rule.reason)
+        if _folded(path) in self._protected:
+            raise Protected(asked, _POLICY)
+        if locks.is_temporary(basename(path)):
+            raise Protected(asked, _TEMPORARY)
+
+    def _check_links(self, source: Source, asked: WorkPath) -> None:
+        links = source.stat.links
+        if links <= 1:
+            return
+        self.guard.check_links(source, asked)
+        if not self.policy.split_hardlinks:
+            raise HardLinked(
+                asked,
+                links,
+                "a change would part this one from the others",
+                "Change another file, or ask the user to allow it (split_hardlinks in the configuration).",
+            )
+
+
+def _folded(path: str) -> str:
+    """Names that some file system takes for the same are the same."""
+    return foldable(path).lower()
