@@ -1,0 +1,114 @@
+"""The set-up: what `make` says and does before anything is installed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    # Without the variables of a make that runs the tests.
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    return subprocess.run(
+        words, cwd=ROOT, env={**clean, **variables}, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def test_make_without_a_target_says_what_there_is() -> None:
+    printed = run("make").stdout
+    assert [line.split()[1] for line in printed.splitlines()] == ["run", "test", "bench", "docs", "clean"]
+
+
+def test_make_run_serves_the_folder_as_named() -> None:
+    printed = run("make", "-n", "run", "DIR=/tmp/a folder", "PORT=8123").stdout
+    assert 'readroom serve --port "8123" -- "/tmp/a folder"' in printed
+    assert 'readroom serve -- "."' in run("make", "-n", "run").stdout.replace("  ", " ")
+
+
+def test_without_a_suitable_python_the_message_says_what_to_install(tmp_path: Path) -> None:
+    done = run("scripts/make-venv", str(tmp_path / "venv"), PYTHON="/nonexistent/python")
+    assert done.returncode == 1
+    assert "needs Python 3.11 or newer, and none was found (tried: /nonexistent/python)" in done.stderr
+    assert "apt install python3" in done.stderr
+
+
+def test_a_python_without_venv_is_named_with_its_package(tmp_path: Path) -> None:
+    """Debian splits venv from Python; this one is as new as needed and has none."""
+    bare = tmp_path / "python"
+    bare.write_text(
+        f'#!/bin/sh\ncase "$2" in *ensurepip*) exit 1;; esac\nexec {sys.executable} "$@"\n', encoding="utf-8"
+    )
+    bare.chmod(0o755)
+    done = run("scripts/make-venv", str(tmp_path / "venv"), PYTHON=str(bare))
+    assert done.returncode == 1
+    assert re.search(r"apt install python3\.\d+-venv", done.stderr)
+
+
+def test_an_old_python_is_passed_over(tmp_path: Path) -> None:
+    old = tmp_path / "python3.9"
+    old.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    old.chmod(0o755)
+    done = run("scripts/make-venv", str(tmp_path / "venv"), PYTHON=f"{old} {sys.executable}")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "venv/bin/python").exists()
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A clone in which `make run` was done before."""
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy2(ROOT / name, tmp_path)
+    programs = tmp_path / ".venv/bin"
+    programs.mkdir(parents=True)
+    (programs / "python").symlink_to(sys.executable)
+    (tmp_path / ".venv/pyvenv.cfg").write_text(
+        f"command = python -m venv {tmp_path}/.venv\n", encoding="utf-8"
+    )
+    (tmp_path / ".venv/installed").touch()
+    return tmp_path
+
+
+def installs(clone: Path) -> str:
+    """What `make run` would do there before it serves."""
+    return run("make", "-n", "-C", str(clone), ".venv/installed").stdout
+
+
+def test_what_is_installed_is_not_installed_again(clone: Path) -> None:
+    assert "pip install" not in installs(clone)
+
+
+def test_changed_dependencies_are_installed(clone: Path) -> None:
+    os.utime(clone / ".venv/installed", (0, 0))
+    assert "pip install" in installs(clone)
+    assert "make-venv" not in installs(clone)
+
+
+def test_an_environment_without_its_python_is_made_anew(clone: Path) -> None:
+    (clone / ".venv/bin/python").unlink()
+    (clone / ".venv/bin/python").symlink_to("/nonexistent/python3.11")
+    assert "make-venv" in installs(clone)
+
+
+def test_an_environment_that_was_moved_is_made_anew(clone: Path) -> None:
+    (clone / ".venv/pyvenv.cfg").write_text("command = python -m venv /elsewhere/.venv\n", encoding="utf-8")
+    assert "make-venv" in installs(clone)
+
+
+def test_continuous_integration_runs_make_test_and_stops_at_the_first_failure() -> None:
+    script = (ROOT / ".ci/run").read_text(encoding="utf-8")
+    assert script.startswith("#!/usr/bin/env bash\n")
+    assert "set -euo pipefail" in script
+    assert script.rstrip().endswith("make test")
+
+
+def test_no_file_names_a_package_host() -> None:
+    for name in ("Makefile", "pyproject.toml", ".ci/run", "scripts/make-venv", "README.md"):
+        assert not re.search(r"index-url|find-links|pypi\.", (ROOT / name).read_text(encoding="utf-8"))
