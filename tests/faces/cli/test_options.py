@@ -120,6 +120,7 @@ def test_the_entry_imports_nothing_before_it_runs() -> None:
     ]
     assert names == [
         "from __future__ import annotations",
+        "import gc",
         "import sys",
         "from collections.abc import Sequence",
     ]

@@ -60,6 +60,18 @@ def test_the_version_is_the_packages(root: Path) -> None:
     assert run("--version", cwd=root).stdout.decode() == f"readroom {version}\n"
 
 
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [("readroom re", "read"), ("readroom ls --so", "--sort"), ("readroom ls --sort m", "mtime")],
+)
+def test_completion_offers_commands_options_and_values(root: Path, words: str, offered: str) -> None:
+    """Through the installed name, by which the shell's function calls it."""
+    environment = {**os.environ, "_READROOM_COMPLETE": "bash_complete"}
+    environment |= {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    done = run(cwd=root, env=environment)
+    assert f"plain,{offered}" in done.stdout.decode().split("\n")
+
+
 def test_the_current_folder_is_the_root(root: Path) -> None:
     assert run("read", "main.py", cwd=root / "src").returncode == 0
     assert run("read", "../README.md", cwd=root / "src").returncode == 3

@@ -7,9 +7,11 @@ any other failure.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -29,6 +31,9 @@ COMMANDS = {
 EXIT_CODES = "\b\nExit codes:\n" + "\n".join(f"  {code.value}  {text}" for code, text in MEANING.items())
 
 
+_HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
 class _Commands(click.Group):
     """The commands of the table; help on all of them imports none."""
 
@@ -43,6 +48,7 @@ class _Commands(click.Group):
         found = getattr(import_module(f"{__package__}.{module}"), name)
         assert isinstance(found, click.Command)
         found.short_help, found.epilog = summary, EXIT_CODES
+        found.context_settings = _HELP
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -79,6 +85,7 @@ def _misused(error: click.UsageError, arguments: Sequence[str]) -> int:
 
 def _start(debug: bool) -> None:
     """Find, list and read the files of a folder, as an AI agent does through readroom's tools."""
+    gc.enable()
     if debug:
         import logging
 
@@ -91,6 +98,6 @@ _GROUP = _Commands(
     callback=_start,
     help=_start.__doc__,
     epilog=EXIT_CODES,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings=_HELP,
 )
 click.version_option(package_name="readroom", message="%(prog)s %(version)s")(_GROUP)
