@@ -171,7 +171,7 @@ class Workspace:
         match request:
             case ReadRequest():
                 within = deadline.within(self.limits.read_timeout_s)
-                return read(self.guard, self._indexes, self.limits, cap, request, within)
+                return read(self.guard, self._indexes, self._texts, self.limits, cap, request, within)
             case GrepRequest():
                 from readroom.engine.grep import grep
 

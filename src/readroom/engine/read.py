@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from readroom.deadline import Deadline
+from readroom.engine.decoding import asked_for
 from readroom.errors import BadEncoding, BadImage, BadRange, BadValue, Binary, Changed
 from readroom.formats.kinds import UNKNOWN, carries_header, classify, default_lines, sniff, starts_at_end
 from readroom.limits import HEAD_BYTES, IMAGE_MAX_BYTES, MAX_WARNINGS, SMALL_FILE_BYTES, Limits
@@ -22,6 +23,7 @@ from readroom.model import Cap, Kind, Omission, ReadMode, ReadRequest, ReadResul
 from readroom.policy.guard import Guard
 from readroom.quoting import quote
 from readroom.session.indexes import IndexCache
+from readroom.session.texts import TextCache
 from readroom.stores.base import Source
 from readroom.text import encodings, hashes, hidden
 from readroom.text.encodings import Encoding
@@ -46,7 +48,13 @@ _TRIES = 2
 
 
 def read(
-    guard: Guard, indexes: IndexCache, limits: Limits, cap: Cap, request: ReadRequest, deadline: Deadline
+    guard: Guard,
+    indexes: IndexCache,
+    texts: TextCache,
+    limits: Limits,
+    cap: Cap,
+    request: ReadRequest,
+    deadline: Deadline,
 ) -> ReadResult:
     """The window of one file that `request` asks for.
 
@@ -60,7 +68,7 @@ def read(
     known = None if request.known_hash is None else hashes.parse_hash("known_hash", request.known_hash)
     for _ in range(_TRIES):
         with guard.open(request.path) as source:
-            reading = _Reading(source, indexes, limits, cap, request, known, deadline)
+            reading = _Reading(source, indexes, texts, limits, cap, request, known, deadline)
             try:
                 result = reading.result()
             except Shrunk:
@@ -93,6 +101,7 @@ class _Reading:
         self,
         source: Source,
         indexes: IndexCache,
+        texts: TextCache,
         limits: Limits,
         cap: Cap,
         request: ReadRequest,
@@ -101,6 +110,7 @@ class _Reading:
     ) -> None:
         self._source = source
         self._indexes = indexes
+        self._texts = texts
         self._limits = limits
         self._cap = cap
         self._request = request
@@ -140,17 +150,7 @@ class _Reading:
         name = self._request.encoding
         if name is None:
             return encodings.detect(sample, complete=complete)
-        try:
-            return encodings.with_bom(encodings.named(name), sample)
-        except encodings.UnknownEncoding as unknown:
-            near = f" Did you mean {' or '.join(unknown.near)}?" if unknown.near else ""
-            raise BadEncoding(
-                self._request.path,
-                name[: encodings.MAX_NAME],
-                f"it {unknown.problem}",
-                f"Leave out `encoding` to have it detected, or name another.{near}",
-                next_request=replace(self._request, encoding=None),
-            ) from None
+        return asked_for(name, self._request.path, sample, replace(self._request, encoding=None))
 
     @property
     def _decoder(self) -> Decode:
@@ -169,7 +169,9 @@ class _Reading:
 
     def _small(self, data: bytes, encoding: Encoding, kind: Kind) -> _Content:
         text = WholeText(decoded(data[len(encoding.bom) :], encoding, self._decoder))
-        return _Content(text, hashlib.sha256(data).hexdigest(), encoding, kind)
+        digits = hashlib.sha256(data).hexdigest()
+        self._texts.put(self._source.real, digits, data)  # for an edit of it that comes too late
+        return _Content(text, digits, encoding, kind)
 
     def _large(self, encoding: Encoding, kind: Kind) -> _Content:
         index = self._index(encoding)
