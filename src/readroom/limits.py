@@ -34,6 +34,9 @@ CLOSING_BYTES = 700
 MAX_WARNINGS = 20
 """Warnings listed in a reply; more are counted in one last warning."""
 
+MAX_OMITTED = 50
+"""Cut matches listed one by one in a search reply; each has its call in the facts."""
+
 NEAR_NAMES = 3
 """Suggestions for a missing name; opencode shows three as well."""
 
@@ -106,6 +109,9 @@ GREP_MAX_CONTEXT = 50
 PREVIEW_CHARS = 500
 """A matched line is previewed around its first match. claude-code, pi, crush, kilo: 500."""
 
+GREP_PATTERN_BYTES = 64 * 1024
+"""Longest pattern. Linux takes 128 KiB for one argument of a program."""
+
 GREP_LINE_BYTES = 64 * 1024
 """Longest line that is decoded whole to be previewed; of a longer one only the part around the match is."""
 
@@ -136,7 +142,8 @@ LIST_LIMIT = 125
 2,033 where each has its own and a size of millions; a fortieth of what server-filesystem sends for 10,000."""
 
 LIST_TIMEOUT_S = 10.0
-"""Listing deadline: some three million names. What is known by then is shown; by name it can be continued."""
+"""Listing deadline: ten million names of one folder, half a million of a deep tree. What is known by then is
+shown, and by name it can be continued."""
 
 LIST_MAX_DEPTH = 64
 """Deepest listing; deeper trees are reached by listing a subfolder."""

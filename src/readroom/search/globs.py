@@ -36,6 +36,12 @@ class Globs:
         self._list = PatternList(found)
         self._takes_rest = all(pattern.negated for pattern in found)
         self.takes_all = not found
+        self.texts = tuple(pattern.text for pattern in found)
+
+    def decides(self, path: str, *, folder: bool) -> bool | None:
+        """Whether a glob takes exactly this path or leaves it out; None when no glob speaks of it."""
+        pattern = self._list.deciding(byte_text(path), folder=folder)
+        return None if pattern is None else not pattern.negated
 
     def takes(self, path: str, *, folder: bool) -> bool:
         """Whether a path is asked for, relative to where the call looks."""

@@ -1,0 +1,368 @@
+"""Search the contents of files: rg finds, the guard decides, and what is shown is read again.
+
+    find       files that may match, in path order: by rg below a local folder, by a walk elsewhere
+    open       each through the guard; what it refuses, what is gone, what became a link is nothing
+    search     the opened file itself: nothing that is shown, and no count, comes from anywhere else
+    show       until the page is full, or the deadline passes; then the cursor says where to go on
+
+A limit or a deadline never looks like "not found": the result says what stopped
+it, how far it came, and how to continue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Protocol, TypeVar, final
+
+from readroom.deadline import Deadline
+from readroom.engine import grep_ripgrep
+from readroom.engine.grep_coverage import Coverage
+from readroom.engine.grep_cursor import Cursor, read_cursor, sort_of, write_cursor
+from readroom.engine.grep_memory import Walked
+from readroom.engine.grep_order import Ranked, by_age, by_relevance, relevance
+from readroom.engine.grep_page import Last, Page
+from readroom.engine.grep_scope import Scope, join_below
+from readroom.engine.grep_search import Searcher
+from readroom.engine.listing_cursor import path_key
+from readroom.errors import (
+    AbsentError,
+    BadPath,
+    BadPattern,
+    MissingProgram,
+    NoPermission,
+    NotAFile,
+    NotAFolder,
+    RefusedError,
+    StoreFailed,
+    TimedOut,
+)
+from readroom.limits import GREP_MAX_TIMEOUT_S, GREP_PATTERN_BYTES, Limits
+from readroom.model import Cap, EntryKind, GrepRequest, GrepResult, Omission, Warn
+from readroom.paths import ROOT, WorkPath
+from readroom.policy.guard import Guard
+from readroom.quoting import quote
+from readroom.search.pattern import Pattern, words
+from readroom.stores.base import Folder, Source
+
+_REPORT_EVERY = 64
+"""Files between two reports of progress."""
+
+_PATIENCE = 3
+"""How much more time is suggested when none of the tree could be searched in time."""
+
+_NAMED_UNREADABLE = 3
+"""Unreadable files that the warning names; more are counted."""
+
+_ITSELF = "."
+"""What a searched file is called in a cursor."""
+
+_GONE = (RefusedError, AbsentError, NotAFile, NotAFolder, BadPath)
+"""Why a candidate is none: refused, gone, or something else than a file by now."""
+
+_T = TypeVar("_T")
+
+
+def grep(
+    guard: Guard,
+    indexes: object,
+    limits: Limits,
+    cap: Cap,
+    request: GrepRequest,
+    deadline: Deadline,
+    *,
+    confined: bool = True,
+) -> GrepResult:
+    """The page of matches that `request` asks for.
+
+    `confined` False runs rg without the kernel's confinement, as on systems that
+    have none; what is shown does not depend on it.
+
+    Raises:
+        BadPattern: The pattern, a glob or the type cannot be used.
+        BadCursor: It was given for other arguments.
+        NotFound, Denied, OutsideRoot, NoPermission, NotAFile, HardLinked: From opening what was asked for.
+        MissingProgram: There is no rg.
+        Cancelled: The caller went away.
+    """
+    seconds = min(request.timeout_s or limits.grep_timeout_s, GREP_MAX_TIMEOUT_S)
+    _require_usable(request)
+    search = _Search(guard, limits, cap, request, deadline.within(seconds), seconds, confined)
+    _, found = guard.stat(request.path)
+    if found.kind is not EntryKind.FOLDER:
+        return search.file()
+    with guard.open_folder(request.path) as top:
+        return search.folder(top)
+
+
+def _require_usable(request: GrepRequest) -> None:
+    for argument, values in (("pattern", [request.pattern]), ("glob", request.glob)):
+        for value in values:
+            problem = _problem(value)
+            if problem:
+                raise BadPattern(argument, value[:GREP_PATTERN_BYTES], problem, "Send it as plain text.")
+
+
+def _problem(value: str) -> str | None:
+    if "\0" in value:
+        return "it holds a NUL character; \\x00 with include binary finds one"
+    try:
+        size = len(value.encode())
+    except UnicodeEncodeError:
+        return "it holds half of a surrogate pair"
+    return f"it is longer than {GREP_PATTERN_BYTES:,} bytes" if size > GREP_PATTERN_BYTES else None
+
+
+class _Finder(Protocol):
+    """What gives candidates; see `grep_ripgrep.Tree`."""
+
+    unreadable: list[str]
+    stopped_at: str | None
+
+    def files(self, after: Cursor | None, *, at_once: bool = True) -> Iterator[str]: ...
+
+
+@final
+class _Search:
+    """One call. Holds what its steps share."""
+
+    def __init__(
+        self,
+        guard: Guard,
+        limits: Limits,
+        cap: Cap,
+        request: GrepRequest,
+        deadline: Deadline,
+        seconds: float,
+        confined: bool,
+    ) -> None:
+        self._guard = guard
+        self._request = request
+        self._deadline = deadline
+        self._seconds = seconds
+        self._confined = confined
+        self._local = guard.folder is not None
+        self._cursor = read_cursor(request)
+        self._page = Page(request, limits, cap)
+        self._searcher = Searcher(request, self._pattern(), deadline, local=self._local)
+        self._unreadable: list[str] = []
+        self._examined = 0
+        self._top = ROOT
+
+    def _pattern(self) -> Pattern:
+        """The pattern, which one of the two engines takes.
+
+        Raises:
+            BadPattern: None does, or only the one that this store does not have.
+        """
+        request = self._request
+        found = Pattern(
+            request.pattern,
+            fixed=request.fixed,
+            ignore_case=request.ignore_case,
+            multiline=request.multiline,
+        )
+        if found.problem is not None:
+            try:
+                grep_ripgrep.require_valid(request, self._deadline)
+            except MissingProgram:
+                if self._local:
+                    raise
+            if not self._local:
+                advice = "Write it with plain sets and repetitions, or set fixed for literal text."
+                problem = f"this workspace is not on disk, and its search does not have {found.problem}"
+                raise BadPattern("pattern", request.pattern, problem, advice)
+        return found
+
+    # --- one file -----------------------------------------------------------------------------
+
+    def file(self) -> GrepResult:
+        """A search of one file that was asked for by name, hidden and ignored or not."""
+        path = WorkPath(self._request.path)
+        with self._guard.open(path) as source:
+            try:
+                self._show(source, path, _ITSELF)
+            except TimedOut:
+                return self._stopped(None)
+        if not self._searcher.binary:
+            return self._result()
+        again = replace(self._request, include=self._request.include | {"binary"}, cursor=None)
+        return replace(
+            self._result(),
+            omitted=[Omission("files", 1, 1, "binary", request=again)],
+            warnings=[Warn("binary", "the file is binary and was not searched; include binary searches it")],
+        )
+
+    def _show(self, source: Source, path: WorkPath, relative: str) -> bool:
+        """Put what an opened file holds on the page; False when the page is full."""
+        after = 0
+        if self._cursor is not None and self._cursor.path == relative:
+            if self._cursor.line is None:
+                return True
+            after = self._cursor.line
+        if self._request.output == "count":
+            matches = self._searcher.count(source)
+            return not matches or self._page.add_file(path, relative, matches)
+        found = self._searcher.search(source)
+        if found is None:
+            return True
+        if self._request.output == "files":
+            return next(found.hits, None) is None or self._page.add_file(path, relative, 1)
+        return self._page.add_lines(path, relative, found, after)
+
+    # --- a folder -----------------------------------------------------------------------------
+
+    def folder(self, top: Folder) -> GrepResult:
+        """A search of everything below a folder."""
+        self._top = top.real
+        globs = grep_ripgrep.globs_of_type(self._request)
+        scope = Scope(self._guard, self._request, top.real, globs)
+        with ExitStack() as held:
+            if not self._local:
+                return self._found(Walked(self._guard, top, scope, self._deadline), None)
+            root = held.enter_context(self._guard.open_folder(ROOT)).fileno() if self._confined else None
+            tree = grep_ripgrep.Tree(self._guard, top, scope, self._request, self._deadline, root)
+            if sort_of(self._request) != "path":
+                return self._found(tree, None)
+            return self._found(tree, held.enter_context(Coverage(tree.listing, self._deadline)))
+
+    def _found(self, finder: _Finder, coverage: Coverage | None) -> GrepResult:
+        if sort_of(self._request) != "path":
+            return self._in_rank_order(finder)
+        current: str | None = None
+        try:
+            for current in finder.files(self._cursor):
+                if not self._examine(current):
+                    break
+                current = None
+        except TimedOut:
+            at = current or finder.stopped_at
+            return self._stopped(None if at is None else Last((), at, 0), coverage)
+        self._unreadable += finder.unreadable
+        return self._result()
+
+    def _in_rank_order(self, finder: _Finder) -> GrepResult:
+        ranked: list[Ranked] = []
+        in_time = True
+        try:
+            for item in self._ranked(finder):
+                ranked.append(item)  # what was found before a TimedOut is kept
+        except TimedOut:
+            in_time = False
+        self._unreadable += finder.unreadable
+        for place, path in sorted(ranked):
+            if self._cursor is not None and place < self._cursor.place:
+                continue
+            self._page.rank = place.rank
+            try:
+                if not self._examine(path, patient=not in_time):
+                    break
+            except TimedOut:
+                return self._stopped(Last(place.rank, path, 0)) if in_time else self._unsorted()
+        return self._result() if in_time else self._unsorted()
+
+    def _ranked(self, finder: _Finder) -> Iterator[Ranked]:
+        files = finder.files(None, at_once=False)
+        if sort_of(self._request) == "mtime":
+            return by_age(self._guard, self._top, files)
+        return by_relevance(files, self._relevance)
+
+    def _relevance(self, relative: str) -> tuple[int, ...] | None:
+        self._deadline.check()
+        spelled = words(self._request.pattern, fixed=self._request.fixed)
+
+        def judged(source: Source) -> tuple[int, ...] | None:
+            found = self._searcher.search(source)
+            return None if found is None else relevance(found, spelled)
+
+        return self._opened(relative, judged)
+
+    def _examine(self, relative: str, *, patient: bool = False) -> bool:
+        """Open and search a candidate, and show what is in it; False when the page is full."""
+        self._examined += 1
+        if self._examined % _REPORT_EVERY == 0:
+            self._deadline.report(self._examined, None, "files")
+        if not patient:
+            self._deadline.check()
+        path = join_below(WorkPath(self._request.path), relative)
+        return self._opened(relative, lambda source: self._show(source, path, relative)) is not False
+
+    def _opened(self, relative: str, use: Callable[[Source], _T]) -> _T | None:
+        """What `use` makes of a candidate, opened through the guard; None when it is no file of ours."""
+        try:
+            with self._guard.open(join_below(WorkPath(self._request.path), relative)) as source:
+                # rg follows no links, so whatever it looked at, it was not this.
+                if source.real != join_below(self._top, relative):
+                    return None
+                return use(source)
+        except _GONE:
+            return None
+        except (NoPermission, StoreFailed):
+            self._unreadable.append(relative)
+            return None
+
+    # --- the result ---------------------------------------------------------------------------
+
+    def _result(self) -> GrepResult:
+        page = self._page
+        following = None
+        if page.full is not None and page.last is not None:
+            following = replace(self._request, cursor=write_cursor(self._request, *page.last))
+        return GrepResult(
+            request=self._request,
+            files=page.files,
+            shown=page.shown,
+            complete=page.full is None,
+            reason=page.full,
+            omitted=page.omitted,
+            next=following,
+            warnings=self._warnings(),
+        )
+
+    def _stopped(self, at: Last | None, coverage: Coverage | None = None) -> GrepResult:
+        """The deadline passed: what there is, how far the search came, and how to go on.
+
+        `at` is the first file that is not done; None when that is not known, or is the only one.
+        """
+        last = self._page.last
+        if last is not None and (at is None or last.path == at.path):
+            at = last
+        if at is None or self._began_at(at):
+            more = min(self._seconds * _PATIENCE, GREP_MAX_TIMEOUT_S)
+            following = replace(self._request, timeout_s=more)
+        else:
+            following = replace(self._request, cursor=write_cursor(self._request, *at))
+        searched, total = (None, None) if coverage is None or at is None else coverage.at(at.path)
+        if not self._local and self._cursor is None:
+            searched = self._examined
+        return replace(
+            self._result(),
+            complete=False,
+            reason="timeout",
+            searched_files=searched,
+            total_files=total,
+            next=following,
+        )
+
+    def _began_at(self, place: Last) -> bool:
+        return self._cursor is not None and (self._cursor.path, self._cursor.line) == (place.path, place.line)
+
+    def _unsorted(self) -> GrepResult:
+        """The deadline passed before all candidates were known: the best of those that are."""
+        following = replace(self._request, sort="path", cursor=None)
+        return replace(self._result(), complete=False, reason="timeout", next=following)
+
+    def _warnings(self) -> list[Warn]:
+        found = []
+        if self._unreadable:
+            names = ", ".join(
+                quote(join_below(WorkPath(self._request.path), path))
+                for path in sorted(self._unreadable, key=path_key)[:_NAMED_UNREADABLE]
+            )
+            more = len(self._unreadable) - _NAMED_UNREADABLE
+            others = f" and {more} more" if more > 0 else ""
+            found.append(Warn("unreadable", f"{names}{others} cannot be read"))
+        if self._searcher.too_wide:
+            found.append(Warn("too_large", f"{self._searcher.too_wide} large UTF-16 files were not searched"))
+        return found

@@ -1,0 +1,180 @@
+"""One reply of a search: takes files and matching lines until it is full.
+
+Full means the limit of the call, or the cap on the reply's text, counted as the
+contract counts it.  What it takes is final: lines around matches that lie close
+together are shown once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias, final
+
+from readroom.engine.grep_search import Searched
+from readroom.engine.grep_text import Text, context_line, preview, starts_after, starts_before
+from readroom.limits import MAX_OMITTED, PREVIEW_CHARS, Limits
+from readroom.model import Cap, GrepFile, GrepLine, GrepRequest, Omission, ReadRequest
+from readroom.paths import WorkPath
+from readroom.quoting import quote
+from readroom.search.pattern import Hit
+
+Full: TypeAlias = Literal["limit", "reply_cap"]
+
+_SHORTEST = 16
+"""Characters of a preview below which it is not shortened further."""
+
+_CURSOR_BYTES = 48
+"""A cursor without its path."""
+
+_COUNT_BYTES = 12
+"""A number of lines and the blank behind it."""
+
+
+class Last(NamedTuple):
+    """A place in a search: a file, and the line up to which it is done; None: all of it."""
+
+    rank: tuple[int, ...]
+    path: str
+    line: int | None
+
+
+@final
+class Page:
+    """What is shown so far.
+
+    Attributes:
+        files: In the order they were added.
+        shown: Matching lines, or files where no lines are asked for.
+        full: Why no more fits; None while some may.
+        last: The file and line up to which everything is shown.
+        rank: Of the file that is being added, for `last`.
+    """
+
+    def __init__(self, request: GrepRequest, limits: Limits, cap: Cap) -> None:
+        self._request = request
+        self._measure = cap.measure
+        self._limit = request.limit or limits.grep_limit
+        again = json.dumps([request.pattern, request.glob, request.type], ensure_ascii=False)
+        self._room = cap.size - cap.measure.frame(request.path) - len(again.encode("utf-8", "replace"))
+        self.files: list[GrepFile] = []
+        self.shown = 0
+        self.full: Full | None = None
+        self.last: Last | None = None
+        self.rank: tuple[int, ...] = ()
+        self.omitted: list[Omission] = []
+
+    def add_file(self, path: WorkPath, relative: str, matches: int) -> bool:
+        """Take a whole file, of which no lines are shown; False when the page is full."""
+        file = GrepFile(path, matches)
+        if not self._takes(self._measure.found_in(file) + _COUNT_BYTES, relative):
+            return False
+        self.files.append(file)
+        self.shown += 1
+        self.last = Last(self.rank, relative, None)
+        return True
+
+    def add_lines(self, path: WorkPath, relative: str, found: Searched, after: int) -> bool:
+        """Take the matching lines of a file behind line `after`; False when the page became full."""
+        part = _FilePart(path, found.text, self._request, self._measure.found_in(GrepFile(path)))
+        for hit in found.hits:
+            if hit.number <= after:
+                continue
+            if self.shown and self.shown >= self._limit:
+                self.full = "limit"
+                break
+            if not self._take_hit(part, hit, relative):
+                break
+        if part.matches:
+            lines = part.in_order()
+            self.files.append(GrepFile(path, part.matches, lines))
+            self._note_cuts(path, lines)
+            if self.full is None:
+                self.last = Last(self.rank, relative, None)
+        return self.full is None
+
+    def _take_hit(self, part: _FilePart, hit: Hit, relative: str) -> bool:
+        room = PREVIEW_CHARS
+        lines = part.around(hit, room)
+        while not self._takes(self._cost(part, lines), relative):
+            if self.shown:
+                return False
+            # One match always fits: without what is around it, then less and less of its line.
+            self.full = None
+            if len(lines) > 1:
+                lines = part.around(hit, room, alone=True)
+            elif room > _SHORTEST:
+                room //= 2
+                lines = part.around(hit, room, alone=True)
+            else:
+                break
+        part.add(lines)
+        self.shown += 1
+        self.last = Last(self.rank, relative, hit.number)
+        return True
+
+    def _cost(self, part: _FilePart, lines: Sequence[GrepLine]) -> int:
+        known = part.lines
+        new = sum(self._measure.found(line) for line in lines)
+        old = sum(self._measure.found(known[line.number]) for line in lines if line.number in known)
+        return new - old + (0 if part.matches else part.heading)
+
+    def _takes(self, cost: int, relative: str) -> bool:
+        """Whether that many bytes and a cursor that names the file still fit, and then take them."""
+        if self.shown and self.shown >= self._limit:
+            self.full = "limit"
+            return False
+        cursor = _CURSOR_BYTES + 2 * len(quote(relative).encode("utf-8", "replace"))
+        if cost + cursor > self._room:
+            self.full = "reply_cap"
+            return False
+        self._room -= cost
+        return True
+
+    def _note_cuts(self, path: WorkPath, lines: Sequence[GrepLine]) -> None:
+        for line in lines:
+            last = line.column + len(line.text) - 1
+            parts = [(1, line.column - 1)] if line.column > 1 else []
+            if not line.chars or last < line.chars:
+                parts.append((last + 1, line.chars or last + 1))
+            for first, end in parts:
+                if len(self.omitted) < MAX_OMITTED:
+                    rest = ReadRequest(path, offset=line.number, limit=1, column=first)
+                    self.omitted.append(Omission("columns", first, end, "preview", line.number, rest))
+
+
+@final
+class _FilePart:
+    """The lines of one file that are shown."""
+
+    def __init__(self, path: WorkPath, text: Text, request: GrepRequest, heading: int) -> None:
+        self._text = text
+        self._before = request.before
+        self._after = request.after
+        self.heading = heading
+        self.lines: dict[int, GrepLine] = {}
+        self.matches = 0
+
+    def around(self, hit: Hit, room: int, *, alone: bool = False) -> list[GrepLine]:
+        """The match and those lines around it that are not shown yet."""
+        text, number = self._text, hit.number
+        match = preview(text, hit, room)
+        if alone:
+            return [match]
+        found = []
+        missing = [n for n in range(max(1, number - self._before), number) if n not in self.lines]
+        if missing:
+            starts = starts_before(text, hit.start, number - missing[0])
+            numbers = range(number - len(starts), number)
+            pairs = zip(numbers, starts, strict=True)
+            found = [context_line(text, n, start, room) for n, start in pairs if n not in self.lines]
+        following = enumerate(starts_after(text, hit.start, self._after), number + 1)
+        return [*found, match, *(context_line(text, n, s, room) for n, s in following if n not in self.lines)]
+
+    def add(self, lines: Sequence[GrepLine]) -> None:
+        for line in lines:
+            self.lines[line.number] = line
+        self.matches += 1
+
+    def in_order(self) -> list[GrepLine]:
+        return [self.lines[number] for number in sorted(self.lines)]

@@ -1,0 +1,404 @@
+"""What rg does for a search of local files: finding candidates, and searching one opened file.
+
+rg walks by name, and names can be made to mean something else at any moment.  So
+what it finds are candidates, nothing more: each is opened through the guard, and
+what is shown comes from a search of that descriptor.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import signal
+import sys
+import tempfile
+from collections.abc import Generator, Iterator, Sequence
+from typing import final
+
+from readroom.deadline import Deadline
+from readroom.engine.grep_child import Child
+from readroom.engine.grep_cursor import Cursor
+from readroom.engine.grep_scope import Scope, join_below
+from readroom.engine.listing_cursor import path_key
+from readroom.errors import ReadroomError, StoreFailed, TimedOut
+from readroom.limits import GREP_SKIPPED_NAMES
+from readroom.model import EntryKind, GrepRequest
+from readroom.paths import ROOT, ancestors, join
+from readroom.policy.guard import Guard
+from readroom.search.pattern import Hit
+from readroom.search.ripgrep import (
+    literal_glob,
+    pattern_flags,
+    refusal,
+    tree_flags,
+    type_table,
+    unknown_type,
+    unreadable,
+)
+from readroom.stores.base import Folder, Source
+
+_RUNS = 4
+"""How often a search that the system ended is taken up again where it stopped."""
+
+_HIT = re.compile(rb"(\d+):(\d+):")
+
+
+@functools.cache
+def _types() -> dict[str, list[str]]:
+    with Child(["--no-config", "--type-list"], Deadline()) as child:
+        return type_table(b"".join(child.output()).decode("utf-8", "replace"))
+
+
+def globs_of_type(request: GrepRequest) -> Sequence[str] | None:
+    """What the type of a request stands for; None without one.
+
+    Raises:
+        BadPattern: There is no such type; near names are given.
+    """
+    if request.type is None:
+        return None
+    table = _types()
+    if request.type not in table:
+        raise unknown_type(request, table)
+    return table[request.type]
+
+
+def require_valid(request: GrepRequest, deadline: Deadline) -> None:
+    """Raise BadPattern, saying where, if rg does not take the pattern."""
+    with Child([*pattern_flags(request), "-"], deadline) as child:
+        for _ in child.output():
+            pass
+        if child.status == 2:
+            raise refusal(child.messages, request) or _failed(child)
+
+
+def _failed(child: Child) -> StoreFailed:
+    said = child.messages.partition(b"\n")[0].decode("utf-8", "replace").removeprefix("rg: ")
+    return StoreFailed(".", said or f"the search program ended with {child.status}")
+
+
+# --- a tree --------------------------------------------------------------------------------------
+
+
+@final
+class Tree:
+    """The files below one folder in which rg finds the pattern.
+
+    Attributes:
+        unreadable: Files and folders, relative, that rg could not read.
+        stopped_at: When the deadline passed: the first file in path order that may
+            not be fully searched; None when nobody can tell.
+    """
+
+    def __init__(
+        self,
+        guard: Guard,
+        top: Folder,
+        scope: Scope,
+        request: GrepRequest,
+        deadline: Deadline,
+        root: int | None,
+    ) -> None:
+        """Prepare a search.
+
+        Args:
+            guard: Opens what is looked at beside rg.
+            top: The folder, opened through the guard.
+            scope: Which files are asked for.
+            request: What is searched for.
+            deadline: Ends it.
+            root: A descriptor of the folder that rg is confined to; None for no confinement.
+        """
+        self._guard = guard
+        self._top = top
+        self._scope = scope
+        self._request = request
+        self._deadline = deadline
+        self._root = root
+        self._mapped = False
+        self.unreadable: list[str] = []
+        self.stopped_at: str | None = None
+
+    def files(self, after: Cursor | None, *, at_once: bool = True) -> Iterator[str]:
+        """Candidates in path order, relative to the folder; from a cursor on, its own file included.
+
+        Args:
+            after: The cursor.
+            at_once: Each is given as soon as it is found; otherwise in blocks, which is faster for all.
+
+        Raises:
+            TimedOut, Cancelled: From the deadline.
+            BadPattern: rg does not take the pattern.
+        """
+        least = b"" if after is None else after.place.key
+        for _ in range(_RUNS):
+            again = yield from self._run(after, least, at_once)
+            if again is None:
+                return
+            least = again
+        raise StoreFailed(self._top.real, "the search program was ended by the system, again and again")
+
+    def listing(self, deadline: Deadline) -> Iterator[str]:
+        """The files that are searched, in path order, without searching them."""
+        flags = ["--no-config", "--files", *self._kept(None), "--", *self._where(None)]
+        with Child(flags, deadline, folder=_entrance(self._top, self._guard), root=self._root) as child:
+            left = b""
+            for data in child.output():
+                *names, left = (left + data).split(b"\0")
+                yield from (os.fsdecode(name[2:]) for name in names)
+
+    def _run(self, after: Cursor | None, least: bytes, at_once: bool) -> Generator[str, None, bytes | None]:
+        """One process; where to take it up again when it was ended, None when it was not."""
+        where = self._where(after)
+        if not where:
+            return None
+        buffering = "--line-buffered" if at_once else "--block-buffered"
+        flags = [*self._flags(after), buffering, "--", *where]
+        begin = _entrance(self._top, self._guard)
+        with Child(flags, self._deadline, folder=begin, root=self._root, mapped=self._mapped) as child:
+            records = _Records()
+            try:
+                for data in child.output():
+                    for path in records.add(data):
+                        key = path_key(path)
+                        if key >= least and self._scope.takes(path):
+                            yield path
+                            least = key + b"\0"
+            except TimedOut:
+                now = _opened_file(child.pid, self._top)
+                self.stopped_at = next(records.add(child.rest()), now)
+                raise
+            if child.status < 0:
+                # A line too long to be held; or a mapped file that became shorter.
+                self._mapped = self._mapped or child.starved
+                if child.starved or child.status == -signal.SIGBUS:
+                    return least
+                raise _failed(child)
+            self._note(child)
+        return None
+
+    def _note(self, child: Child) -> None:
+        if child.status != 2:
+            return
+        refused = refusal(child.messages, self._request)
+        if refused is not None:
+            raise refused
+        for path in unreadable(child.messages):
+            relative = path.removeprefix("./")
+            if relative and self._scope.takes(relative):
+                self.unreadable.append(relative)
+
+    # --- arguments ----------------------------------------------------------------------------
+
+    def _flags(self, after: Cursor | None) -> list[str]:
+        return [
+            *pattern_flags(self._request),
+            *self._kept(after),
+            # The cheapest record that a line feed ends, which is what flushes it: "path NUL 1 LF".
+            *("--count", "--max-count=1", "--with-filename"),
+        ]
+
+    def _kept(self, after: Cursor | None) -> list[str]:
+        """Which files are looked at, and in which order they come."""
+        hints = self._scope.hints()
+        # Without confinement nothing would keep rg from reading ignore files above the root.
+        parents = self._root is not None
+        skipped = [] if after is None else self._skipped(after.path)
+        flags = tree_flags(
+            self._request,
+            hints.names,
+            [*hints.without, *skipped],
+            parents=parents,
+            repository=parents and self._in_repository(),
+        )
+        return [*flags, "--null", "--sort=path"]
+
+    def _in_repository(self) -> bool:
+        """rg sees repositories inside others only when told to look; then there must be one to begin with."""
+        for folder in (ROOT, *ancestors(self._top.real), self._top.real):
+            try:
+                self._guard.store.stat(join(folder, ".git"))
+            except ReadroomError:
+                continue
+            return True
+        return False
+
+    def _where(self, after: Cursor | None) -> list[str]:
+        """Where rg begins: folders in path order. A link given to it by name would be followed."""
+        found = []
+        for folder in self._scope.hints().folders:
+            if folder == "":
+                return ["./"]
+            if after is not None and path_key(folder) + b"\0\xff" < after.place.key:
+                continue
+            if self._scope.enters(folder) and self._is_folder(folder):
+                found.append(f"./{folder}")
+        return found
+
+    def _is_folder(self, folder: str) -> bool:
+        path = join_below(self._top.real, folder)
+        try:
+            with self._guard.open_folder(path) as opened:
+                return opened.real == path
+        except ReadroomError:
+            return False
+
+    def _skipped(self, path: str) -> list[str]:
+        """Globs for what comes before a path, as far as arguments go; the rest is found and not taken."""
+        found: list[str] = []
+        above = ""
+        for part in path.split("/"):
+            least = os.fsencode(part)
+            found += self._names_before(above, least)
+            above = f"{above}/{part}" if above else part
+        return found if len(found) <= GREP_SKIPPED_NAMES else []
+
+    def _names_before(self, folder: str, least: bytes) -> list[str]:
+        prefix = f"{folder}/" if folder else ""
+        try:
+            with self._guard.open_folder(join_below(self._top.real, folder)) as opened:
+                return [
+                    literal_glob(prefix + entry.name)
+                    for entry in opened.entries()
+                    if os.fsencode(entry.name) < least
+                    and entry.kind in (EntryKind.FILE, EntryKind.FOLDER)
+                    and _is_text(prefix + entry.name)
+                ]
+        except ReadroomError:
+            return []
+
+
+def _is_text(path: str) -> bool:
+    """Whether rg takes it in a glob."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+class _Records:
+    """Names from "path NUL number LF" records that arrive in pieces."""
+
+    def __init__(self) -> None:
+        self._left = b""
+
+    def add(self, data: bytes) -> Iterator[str]:
+        data = self._left + data
+        at = 0
+        while True:
+            name_end = data.find(b"\0", at)
+            end = data.find(b"\n", name_end)
+            if name_end < 0 or end < 0:
+                break
+            # A name may hold line feeds, and begins with "./" in any case.
+            yield os.fsdecode(data[at + 2 : name_end])
+            at = end + 1
+        self._left = data[at:]
+
+
+def _entrance(folder: Folder, guard: Guard) -> str:
+    """A path that leads to exactly this folder, for a child that is about to start."""
+    fd = folder.fileno()
+    if fd is not None and sys.platform == "linux" and os.path.isdir(f"/proc/self/fd/{fd}"):
+        return f"/proc/self/fd/{fd}"
+    return os.path.join(guard.folder or "/", folder.real)
+
+
+def _opened_file(pid: int, top: Folder) -> str | None:
+    """The file below `top` that a process has open, relative; None when there is none, or no way to see it.
+
+    In path order rg has one file open at a time: all before it are searched.
+    """
+    try:
+        names = os.listdir(f"/proc/{pid}/fd")
+        above = os.readlink(f"/proc/self/fd/{top.fileno()}")
+    except OSError:
+        return None
+    prefix = above if above.endswith("/") else above + "/"
+    for name in names:
+        try:
+            target = os.readlink(f"/proc/{pid}/fd/{name}")
+        except OSError:
+            continue
+        if target.startswith(prefix) and os.path.isfile(target):
+            return target[len(prefix) :]
+    return None
+
+
+# --- one opened file -----------------------------------------------------------------------------
+
+
+def lines_of_bytes(data: bytes, request: GrepRequest, deadline: Deadline) -> Iterator[Hit]:
+    """The matching lines of a text in memory."""
+    fd = _file_of(data)
+    try:
+        yield from _lines(fd, request, deadline)
+    finally:
+        os.close(fd)
+
+
+def _file_of(data: bytes) -> int:
+    """A descriptor of a file without a name, in memory where the system has such files."""
+    if sys.platform == "linux":
+        fd = os.memfd_create("readroom")
+        with os.fdopen(fd, "wb", closefd=False) as file:
+            file.write(data)
+        return fd
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        return os.dup(file.fileno())
+
+
+def lines_of_source(source: Source, request: GrepRequest, deadline: Deadline) -> Iterator[Hit]:
+    """The matching lines of an opened file, read through its descriptor; offsets without a mark."""
+    fd = source.fileno()
+    assert fd is not None
+    yield from _lines(fd, request, deadline)
+
+
+def _lines(fd: int, request: GrepRequest, deadline: Deadline) -> Iterator[Hit]:
+    # One column: what is wanted is where the line is, and a line may have a gigabyte.
+    flags = ["--byte-offset", "--max-columns=1", "--no-filename", "--line-buffered"]
+    last = 0
+    for mapped in (False, True):
+        with _on_descriptor(fd, flags, request, deadline, mapped) as child:
+            left = b""
+            for data in child.output():
+                *whole, left = (left + data).split(b"\n")
+                for line in whole:
+                    found = _HIT.match(line)
+                    if found is not None and (number := int(found[1])) > last:
+                        last = number
+                        yield Hit(number, int(found[2]))
+            if child.status in (0, 1):
+                return
+            if not child.starved:
+                raise refusal(child.messages, request) or _failed(child)
+    raise StoreFailed(".", "a line of it is too long to be searched")
+
+
+def count_of_source(source: Source, request: GrepRequest, deadline: Deadline) -> int:
+    """How many lines of an opened file match."""
+    fd = source.fileno()
+    assert fd is not None
+    for mapped in (False, True):
+        with _on_descriptor(fd, ["--count", "--no-filename"], request, deadline, mapped) as child:
+            said = b"".join(child.output())
+            if child.status in (0, 1):
+                return int(said or 0)
+            if not child.starved:
+                raise refusal(child.messages, request) or _failed(child)
+    raise StoreFailed(source.real, "a line of it is too long to be searched")
+
+
+def _on_descriptor(
+    fd: int, flags: Sequence[str], request: GrepRequest, deadline: Deadline, mapped: bool
+) -> Child:
+    # Its offset is shared with the child; whoever reads by position does not mind.
+    os.lseek(fd, 0, os.SEEK_SET)
+    text = [] if "binary" in request.include else ["--text"]
+    where = "/dev/fd/0" if mapped else "-"
+    return Child([*pattern_flags(request), *text, *flags, "--", where], deadline, stdin=fd, mapped=mapped)

@@ -1,0 +1,175 @@
+"""One search pattern, and the lines of a text that it finds.
+
+RE2 searches the whole text at once and is told never to match a line feed, so a
+match stays in its line whatever the pattern says; the same is done by rg, which
+takes line feeds out of sets.  Text comes as `held` gives it.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, final
+
+from readroom.search.dialect import Untranslatable, translate
+
+BINARY_HEAD = 64 * 1024
+"""Where a NUL makes a file binary: rg's first read."""
+
+_CHECK_EVERY = 1024
+"""Matches between two looks at the clock."""
+
+_LINE_END = re.compile(r"[\r\n]")
+_WORD = re.compile(r"\w+")
+_ESCAPE = re.compile(r"\\(?:[pPxuU]\{[^}]*\}|[pP].|.)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A matching line: its number from 1, where it starts, and the first match in it.
+
+    `start` is a byte offset in the text, `column` and `length` are bytes of the
+    line; `column` is None when it is not known where in the line the match is.
+    """
+
+    number: int
+    start: int
+    column: int | None = None
+    length: int = 0
+
+
+@final
+class Pattern:
+    """A pattern, compiled for RE2 if that means the same as rg does.
+
+    Attributes:
+        problem: Why it cannot be compiled here; None when it can.
+    """
+
+    def __init__(
+        self, text: str, *, fixed: bool = False, ignore_case: bool = False, multiline: bool = False
+    ) -> None:
+        self._multiline = multiline
+        self._borders = False
+        self._regex: Any = None
+        self.problem: str | None = None
+        try:
+            if fixed:
+                if not multiline and (end := _LINE_END.search(text)):
+                    raise Untranslatable("a line end", end.start())
+                self._regex = _compiled(text, literal=True, ignore_case=ignore_case, multiline=multiline)
+            else:
+                found = translate(text, ignore_case=ignore_case, multiline=multiline)
+                self._borders = found.ascii_borders
+                whole = f"(?m)(?:{found.text})"
+                self._regex = _compiled(whole, literal=False, ignore_case=ignore_case, multiline=multiline)
+        except Untranslatable as error:
+            self.problem = str(error)
+
+    def decides(self, text: bytes) -> bool:
+        """Whether it finds in this text exactly what rg finds."""
+        if self.problem is not None or (self._borders and not text.isascii()):
+            return False
+        return text.count(b"\r") == (text.count(b"\r\n") if self._multiline else 0)
+
+    def hits(self, text: bytes, check: Callable[[], None]) -> Iterator[Hit]:
+        """The matching lines in order; `check` is called now and then and may raise."""
+        return self._across(text, check) if self._multiline else self._by_line(text, check)
+
+    def first_in(self, piece: bytes) -> tuple[int, int] | None:
+        """Where a piece of one line matches first, from and to."""
+        found = None if self._regex is None else self._regex.search(piece)
+        return None if found is None else found.span()
+
+    def _by_line(self, text: bytes, check: Callable[[], None]) -> Iterator[Hit]:
+        size = len(text)
+        at, number, counted = 0, 1, 0
+        for turn in range(size + 1):
+            if turn % _CHECK_EVERY == 0:
+                check()
+            found = self._regex.search(text, at) if at < size else None
+            if found is None:
+                return
+            begin = found.start()
+            start = text.rfind(b"\n", at, begin) + 1 or at
+            if start >= size:
+                return  # behind the last line feed there is no line
+            number += text.count(b"\n", counted, start)
+            counted = start
+            yield Hit(number, start, begin - start, found.end() - begin)
+            end = text.find(b"\n", begin)
+            if end < 0:
+                return
+            at = end + 1
+
+    def _across(self, text: bytes, check: Callable[[], None]) -> Iterator[Hit]:
+        """Every line that a match touches, once."""
+        size = len(text)
+        start, number = 0, 1
+        reported = 0
+        for turn, found in enumerate(self._regex.finditer(text)):
+            if turn % _CHECK_EVERY == 0:
+                check()
+            begin, end = found.span()
+            while (feed := text.find(b"\n", start, begin)) >= 0:
+                start, number = feed + 1, number + 1
+            if start >= size:
+                return
+            column, length = begin - start, end - begin
+            while True:
+                if number > reported:
+                    reported = number
+                    yield Hit(number, start, column, length)
+                feed = text.find(b"\n", start, end - 1)
+                if feed < 0:
+                    break
+                start, number, column, length = feed + 1, number + 1, 0, 0
+
+
+def _compiled(text: str, *, literal: bool, ignore_case: bool, multiline: bool) -> Any:
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    options.literal = literal
+    options.case_sensitive = not ignore_case
+    options.never_nl = not multiline
+    # Its cache would keep 128 patterns of up to 8 MB each.
+    re2.purge()
+    try:
+        return re2.compile(text, options)
+    except (re2.error, UnicodeEncodeError):
+        raise Untranslatable("something that RE2 does not have", 0) from None
+
+
+def held(data: bytes, *, multiline: bool) -> bytes:
+    """A whole file as text to search: UTF-8 without its mark, lines ended by LF alone.
+
+    As rg does it: UTF-16 is known by its mark only.  Where matches may span lines
+    a CR stays, or else no pattern could ask for it.
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        data = data.decode("utf-16", "replace").encode()
+    elif data.startswith(codecs.BOM_UTF8):
+        data = data[len(codecs.BOM_UTF8) :]
+    if not multiline and b"\r\n" in data:
+        data = data.replace(b"\r\n", b"\n")
+    return data
+
+
+def is_wide(head: bytes) -> bool:
+    """Whether a file that starts with `head` is UTF-16 by its mark."""
+    return head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+
+
+def is_binary(text: bytes) -> bool:
+    """Whether a text, as `held` gives it, counts as binary: it holds a NUL near its beginning."""
+    return text.find(b"\0", 0, BINARY_HEAD) >= 0
+
+
+def words(pattern: str, *, fixed: bool) -> tuple[str, ...]:
+    """The different words that a pattern spells out, in lower case and in order."""
+    plain = pattern if fixed else _ESCAPE.sub(" ", pattern)
+    return tuple(dict.fromkeys(word.casefold() for word in _WORD.findall(plain)))

