@@ -151,15 +151,17 @@ class _Writing:
             path = self._request.path
             raise stale(self._texts, source, path, expected, index.sha256, self._cap, None)
         warnings: list[Warn] = []
+        newline: Newline = index.newline
         if detected is None or classify(source.real, sample, detected) in (Kind.BINARY, Kind.IMAGE):
             media = (sniff(sample) or UNKNOWN).name
             warnings.append(Warn("was_binary", f"the file was {media}, {source.size:,} bytes"))
+            newline = "none"
         text = self._request.content
-        if index.newline == "crlf" and "\r" not in text:
+        if newline == "crlf" and "\r" not in text:
             text = text.replace("\n", "\r\n")
         content = self._stored(text, self._asked or detected or UTF8)
-        if content.newline != index.newline and "none" not in (content.newline, index.newline):
-            ends = f"were {_LINE_ENDS[index.newline]} and are {_LINE_ENDS[content.newline]}"
+        if content.newline != newline and "none" not in (content.newline, newline):
+            ends = f"were {_LINE_ENDS[newline]} and are {_LINE_ENDS[content.newline]}"
             warnings.append(Warn("line_ends_changed", f"the line ends {ends}"))
         warnings += self._put(source, content)
         return self._described(content, index.sha256, warnings)
