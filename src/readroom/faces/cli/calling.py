@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 import click
@@ -73,7 +74,7 @@ def answer(
         contract(contract_name)
     except ReadroomError as error:
         return failure(error)
-    with terminal.ProgressLine() as progress:
+    with terminal.ProgressLine(sys.stderr) as progress:
         try:
             with where.open() as workspace:
                 return workspace.call(

@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self, TextIO
 
@@ -86,16 +87,18 @@ def complain(text: str) -> None:
 class ProgressLine:
     """One line on a person's terminal that says how far long work is, and disappears with it."""
 
-    def __init__(self) -> None:
-        self._out = sys.stderr if sys.stderr is not None and sys.stderr.isatty() else None
-        self._next = time.monotonic() + _QUIET_S
+    def __init__(self, out: TextIO | None, clock: Callable[[], float] = time.monotonic) -> None:
+        """`out` is where a person may look; anything but a terminal gets nothing."""
+        self._out = out if out is not None and out.isatty() else None
+        self._clock = clock
+        self._next = clock() + _QUIET_S
         self._shown = False
 
     def __call__(self, done: int, total: int | None, unit: str) -> None:
         """As `deadline.Progress`."""
-        if self._out is None or time.monotonic() < self._next:
+        if self._out is None or self._clock() < self._next:
             return
-        self._next = time.monotonic() + _EVERY_S
+        self._next = self._clock() + _EVERY_S
         of = "" if total is None else f" of {total:,}"
         self._out.write(f"\r{done:,}{of} {unit}\x1b[K")
         self._out.flush()
