@@ -14,7 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import Self, final
+from typing import Any, Self, final
 
 from readroom.deadline import Deadline
 from readroom.errors import StoreFailed
@@ -136,7 +136,7 @@ def _start(
     arguments: Sequence[str], folder: str | None, root: int | None, stdin: int | None
 ) -> subprocess.Popen[bytes]:
     nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-    options = {
+    options: dict[str, Any] = {
         "stdin": nothing if stdin is None else stdin,
         "stdout": subprocess.PIPE,
         "stderr": subprocess.PIPE,
@@ -148,9 +148,9 @@ def _start(
         if root is not None and confines():
             reach = landlock.Reach(read=[root], execute=[arguments[0]])
             return landlock.spawn(arguments, reach, **options)
-        return subprocess.Popen(arguments, **options)  # type: ignore[call-overload]  # checked by its own stub
+        return subprocess.Popen(arguments, **options)
     except landlock.Unconfined:
-        return subprocess.Popen(arguments, **options)  # type: ignore[call-overload]  # as above
+        return subprocess.Popen(arguments, **options)
     except OSError as error:
         raise StoreFailed(".", f"the search program cannot be started: {error.strerror}") from None
     finally:
