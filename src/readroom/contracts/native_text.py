@@ -32,7 +32,6 @@ from readroom.model import (
     Warn,
 )
 from readroom.paths import quote
-from readroom.text.tokens import estimate
 
 HASH_DIGITS = 12
 """Hex digits of a hash in the text: 7 tokens instead of 36, and 48 bits tell versions of one file apart."""
@@ -103,6 +102,8 @@ def reply(text: str, facts: Callable[[], dict[str, Fact]], images: Sequence[Imag
     """A reply whose facts are built when they are asked for."""
 
     def build() -> dict[str, Fact]:
+        from readroom.text.tokens import estimate  # 3 ms, and a person's terminal needs no facts
+
         return {**facts(), "tokens": estimate(text)}
 
     return Reply(text, build, images)

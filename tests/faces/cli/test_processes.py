@@ -156,6 +156,37 @@ def test_ctrl_c_ends_quietly(root: Path, tmp_path: Path) -> None:
     assert (process.returncode, out, err.strip()) == (130, b"", b"")
 
 
+# --- start -------------------------------------------------------------------------------------
+
+HEAVY = {
+    "PIL", "asyncio", "charset_normalizer", "difflib", "mcp", "pathspec", "rapidfuzz", "re2", "rich",
+    "readroom.engine.edit", "readroom.engine.grep", "readroom.engine.write", "readroom.text.tokens",
+    "tomllib",
+}  # fmt: skip
+"""What takes long to import and a plain read does not need."""
+
+
+def imported(*arguments: str, cwd: Path) -> set[str]:
+    command = [COMMAND[0], "-X", "importtime", *COMMAND[1:], *arguments]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=True)
+    return {
+        line.rpartition("|")[2].strip() for line in done.stderr.split("\n") if line.startswith("import time")
+    }
+
+
+def test_a_read_imports_nothing_that_it_does_not_need(root: Path) -> None:
+    found = imported("read", "README.md", cwd=root)
+    assert "readroom.engine.read" in found
+    assert found & HEAVY == set()
+
+
+def test_help_imports_no_part_of_the_engine(root: Path) -> None:
+    found = imported("--help", cwd=root)
+    own = {name for name in found if name.startswith("readroom.") and not name.startswith("readroom.faces")}
+    assert own == set()
+    assert found & (HEAVY | {"msgspec"}) == set()
+
+
 # --- terminals ---------------------------------------------------------------------------------
 
 
