@@ -129,7 +129,7 @@ def test_an_operators_exceptions_take_back_built_in_denials_only(tmp_path: Path)
     [
         ('[policy]\ndenny = ["a"]', "policy.denny", "'deny'"),
         ("[limit]\nx = 1", "limit", "'limits'"),
-        ('deny = ["a"]', "deny", "policy, limits"),
+        ('deny = ["a"]', "deny", "policy, "),
         ("policy = 3", "policy", "[policy]"),
         ("[policy.deny]\nx = 1", "policy.deny", "deny = ["),
         ('[policy]\ndeny = "a"', "policy.deny", "deny = ["),
