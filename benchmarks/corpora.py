@@ -1,4 +1,4 @@
-"""Makes the files and trees that are measured, once, below `benchmarks/corpora/`."""
+"""Makes the files and trees that are measured, once, below `.corpora/`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-HOME = Path(__file__).parent / "corpora"
+HOME = Path(__file__).parent.parent / ".corpora"
 
 LOG_LINES = 10_000_000
 TREE_FILES = 50_000

@@ -1,6 +1,6 @@
 """MCP servers to compare with, driven by the official client over stdio.
 
-Peers are installed by `python -m benchmarks.peers` below `benchmarks/corpora/peers`;
+Peers are installed by `python -m benchmarks.peers` below `.corpora/peers`;
 a run takes those that are there and says which are missing.
 """
 
