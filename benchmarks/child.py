@@ -26,12 +26,12 @@ def pages(file: str, line: str) -> dict[str, float]:
     path = Path(file)
     start = int(line)
     with Workspace(path.parent) as workspace:
-        first = [{"path": path.name, "offset": start, "limit": 500}]
+        first: dict[str, Fact] = {"path": path.name, "offset": start, "limit": 500}
         later: list[dict[str, Fact]] = [
             {"path": path.name, "offset": max(1, start - 997 * number), "limit": 500}
             for number in range(1, _LATER + 1)
         ]
-        return _measure(workspace, "read_file", first[0], later)
+        return _measure(workspace, "read_file", first, later)
 
 
 def columns(file: str) -> dict[str, float]:

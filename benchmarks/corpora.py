@@ -104,7 +104,7 @@ def folder(entries: int = FOLDER_ENTRIES) -> Path:
 
 
 def _python(rng: random.Random, lines: int) -> str:
-    found = []
+    found: list[str] = []
     while len(found) < lines:
         name = "_".join(rng.sample(_WORDS, 2))
         found.append(f"def {name}({rng.choice(_WORDS)}: int, {rng.choice(_WORDS)}_s: str) -> bool:")

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from readroom import change_errors, config, errors, limits
+from readroom import config, errors, limits
 from readroom.contracts.native import NATIVE
 from readroom.contracts.native_facts import FACTS
 from readroom.contracts.schema import in_words
@@ -88,13 +88,9 @@ def facts() -> str:
 
 def error_classes() -> list[type[ReadroomError]]:
     """Every class of the tree, in the order of its text."""
-    found = []
-    for module in (errors, change_errors):
-        source = inspect.getsource(module)
-        classes = [c for _, c in inspect.getmembers(module, inspect.isclass) if issubclass(c, ReadroomError)]
-        own = [c for c in classes if c.__module__ == module.__name__]
-        found += sorted(own, key=lambda c: source.index(f"class {c.__name__}("))
-    return found
+    drawn = errors.__doc__ or ""
+    classes = [c for _, c in inspect.getmembers(errors, inspect.isclass) if issubclass(c, ReadroomError)]
+    return sorted(classes, key=lambda c: drawn.index(f" {c.__name__}"))
 
 
 def error_tree() -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from readroom.search.ripgrep import program
-
 from benchmarks import corpora
 from benchmarks.measure import Record, command, in_child, met, seconds, take_turns
+from readroom.search.ripgrep import program
 
 _ROUNDS = 7
 _MEMORY_MB = 64.0

@@ -7,18 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from readroom.change_errors import (
-    BrokenPlace,
-    ManyMatches,
-    NoMatch,
-    Overlap,
-    Protected,
-    ReadOnlyFile,
-    Stale,
-    SymbolicLink,
-    TooLarge,
-    Unencodable,
-)
 from readroom.changes import Edit
 from readroom.contracts.native_calls import to_call
 from readroom.deadline import Deadline
@@ -26,13 +14,23 @@ from readroom.errors import (
     BadEncoding,
     BadValue,
     Binary,
+    BrokenPlace,
     Cancelled,
     Denied,
     HardLinked,
+    ManyMatches,
     MissingArgument,
+    NoMatch,
     NotAFile,
     NotFound,
     OutsideRoot,
+    Overlap,
+    Protected,
+    ReadOnlyFile,
+    Stale,
+    SymbolicLink,
+    TooLarge,
+    Unencodable,
     UnknownArgument,
     WrongType,
 )
@@ -121,6 +119,12 @@ def test_an_edit_in_the_encoding_that_the_caller_reads_in(room: Room) -> None:
     known = room.file("a", "Größe\n".encode("cp1250"))
     room.edit("a", known, Edit("Größe", "Größe ąć"), encoding="cp1250")
     assert room.data("a") == "Größe ąć\n".encode("cp1250")
+
+
+def test_lines_that_end_in_two_carriage_returns_can_be_edited_as_they_are_shown(room: Room) -> None:
+    known = room.file("a", "one\r\r\ntwo\r\r\nthree\r\r\n")
+    room.edit("a", known, Edit("one\r\ntwo\r", "1\r\n2\r"))
+    assert room.data("a") == b"1\r\r\n2\r\r\nthree\r\r\n"
 
 
 def test_a_path_with_odd_characters_is_shown_quoted(room: Room) -> None:

@@ -32,7 +32,7 @@ from readroom.errors import (
 from readroom.limits import IMAGE_LONG_SIDE, REPLY_BYTES, SMALL_FILE_BYTES, Limits
 from readroom.model import Reply, Stat, Version
 from readroom.paths import WorkPath
-from readroom.stores.base import Folder, Source, Store
+from readroom.stores.base import Folder, Place, Source, Store
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.toolbox import Workspace
@@ -502,6 +502,9 @@ class Restless:
 
     def stat(self, path: WorkPath) -> tuple[WorkPath, Stat]:
         return self._store.stat(path)
+
+    def place(self, path: WorkPath) -> Place:
+        return self._store.place(path)
 
     def version(self, path: WorkPath) -> Version | None:
         return self._store.version(path)

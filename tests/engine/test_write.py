@@ -8,8 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from readroom.change_errors import (
+from readroom.deadline import Deadline
+from readroom.errors import (
+    BadPath,
+    BadValue,
+    Cancelled,
+    Denied,
     Exists,
+    HardLinked,
+    NotAFile,
+    NotAFolder,
+    OutsideRoot,
     Protected,
     ReadOnlyFile,
     Stale,
@@ -17,17 +26,6 @@ from readroom.change_errors import (
     TooLarge,
     Unencodable,
     Vanished,
-)
-from readroom.deadline import Deadline
-from readroom.errors import (
-    BadPath,
-    BadValue,
-    Cancelled,
-    Denied,
-    HardLinked,
-    NotAFile,
-    NotAFolder,
-    OutsideRoot,
 )
 from readroom.limits import CHANGE_TEXT_BYTES
 from readroom.policy.places import ChangePolicy

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from readroom.change_errors import NoSpace, ReadOnlyPlace
 from readroom.deadline import Deadline
+from readroom.errors import NoSpace, ReadOnlyPlace
 from readroom.model import Version
 from readroom.paths import WorkPath
 from readroom.stores import locks, renames

@@ -14,12 +14,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from readroom.change_errors import BrokenPlace, ManyMatches, NoMatch, Overlap, TooLarge, Unencodable
 from readroom.changes import ABSENT, Diff, EditRequest, EditResult
 from readroom.deadline import Deadline
 from readroom.engine.decoding import asked_for
 from readroom.engine.stale import stale
-from readroom.errors import BadValue, Binary, Changed, NotFound
+from readroom.errors import (
+    BadValue,
+    Binary,
+    BrokenPlace,
+    Changed,
+    ManyMatches,
+    NoMatch,
+    NotFound,
+    Overlap,
+    TooLarge,
+    Unencodable,
+)
 from readroom.formats.kinds import UNKNOWN, classify, sniff
 from readroom.limits import (
     CHANGE_TEXT_BYTES,
@@ -150,13 +160,7 @@ class _Editing:
 
     def result(self) -> EditResult:
         self._require_encodable()
-        hashing = Hashing()
-        try:
-            found = scan(self._source, self._encoding, self._changes, self._deadline, hashing)
-        except TooManyMatches:
-            advice = "Make old_text longer, or change the file with a program."
-            raise TooLarge("An edit with replace_all", MATCHES + 1, MATCHES, "places", advice) from None
-        digits = hashing.digits
+        found, digits = self._scanned()
         if not digits.startswith(self._expected):
             raise stale(
                 self._texts,
@@ -167,6 +171,8 @@ class _Editing:
                 self._cap,
                 self._request.encoding,
             )
+        if self._take_literally(found):
+            found, _ = self._scanned()
         self._require_one_place_each(found)
         room = self._cap.size - self._cap.measure.frame(self._path)
         diff = within(touched(self._source, self._encoding, found.splices), room)
@@ -175,6 +181,24 @@ class _Editing:
             return result
         content_hash, warnings = self._written(found, digits)
         return replace(result, content_hash=content_hash, warnings=warnings)
+
+    def _scanned(self) -> tuple[Scan, str]:
+        hashing = Hashing()
+        try:
+            found = scan(self._source, self._encoding, self._changes, self._deadline, hashing)
+        except TooManyMatches:
+            advice = "Make old_text longer, or change the file with a program."
+            raise TooLarge("An edit with replace_all", MATCHES + 1, MATCHES, "places", advice) from None
+        return found, hashing.digits
+
+    def _take_literally(self, found: Scan) -> bool:
+        """Whether an edit that was not found may mean lines that end in CR CR LF; from now on it does."""
+        again = False
+        for number, (one, place) in enumerate(zip(self._request.edits, found.found, strict=True)):
+            if not place.count and "\r\n" in one.old_text:
+                self._changes[number] = prepare(one, bom=bool(self._encoding.bom), literal=True)
+                again = True
+        return again
 
     # --- before anything is searched ----------------------------------------------------------
 

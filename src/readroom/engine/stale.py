@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from readroom.change_errors import Stale
+from readroom.errors import Stale
 from readroom.model import Cap, ReadRequest
 from readroom.session.texts import TextCache
 from readroom.stores.base import Source

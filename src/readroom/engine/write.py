@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from readroom.change_errors import Exists, TooLarge, Unencodable, Vanished
 from readroom.changes import ABSENT, WriteRequest, WriteResult
 from readroom.deadline import Deadline
 from readroom.engine.stale import stale
-from readroom.errors import BadValue, Changed, NotFound
+from readroom.errors import BadValue, Changed, Exists, NotFound, TooLarge, Unencodable, Vanished
 from readroom.formats.kinds import UNKNOWN, classify, sniff
 from readroom.limits import CHANGE_TEXT_BYTES, HEAD_BYTES
 from readroom.model import Cap, Kind, ReadRequest

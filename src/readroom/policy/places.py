@@ -15,8 +15,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
-from readroom.change_errors import Protected, ReadOnlyFile, SymbolicLink
-from readroom.errors import Denied, HardLinked, NotAFile, NotFound, ReadroomError
+from readroom.errors import (
+    Denied,
+    HardLinked,
+    NotAFile,
+    NotFound,
+    Protected,
+    ReadOnlyFile,
+    ReadroomError,
+    SymbolicLink,
+)
 from readroom.model import EntryKind
 from readroom.paths import WorkPath, basename, require_normal
 from readroom.policy.guard import Guard

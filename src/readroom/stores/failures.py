@@ -5,8 +5,15 @@ from __future__ import annotations
 import errno
 import os
 
-from readroom.change_errors import NoSpace, ReadOnlyPlace
-from readroom.errors import BadPath, NoPermission, NotFound, ReadroomError, StoreFailed
+from readroom.errors import (
+    BadPath,
+    NoPermission,
+    NoSpace,
+    NotFound,
+    ReadOnlyPlace,
+    ReadroomError,
+    StoreFailed,
+)
 from readroom.paths import WorkPath
 
 

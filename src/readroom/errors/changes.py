@@ -1,4 +1,4 @@
-"""The failures of edits and writes; their place in the tree is drawn in `errors`.
+"""The failures of edits and writes; their place in the tree is drawn in the package.
 
 Whatever is raised here, the file is as it was before the call.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from readroom.errors import FailedError, ReadroomError, RefusedError
+from readroom.errors.base import FailedError, ReadroomError, RefusedError
 from readroom.model import ListRequest, ReadRequest, Request
 from readroom.quoting import quote
 

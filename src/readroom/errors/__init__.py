@@ -1,0 +1,151 @@
+"""The one tree of failures.
+
+Each class has a stable `code`, a sentence that says what happened, advice that
+says what to do, typed facts for programs, and, where one exists, `next`: the
+request that will work.  Engines raise them where they know; `toolbox` catches
+them once; a contract words them for its callers.
+
+    ReadroomError
+    ├── UsageError                 the call itself is wrong
+    │   ├── UnknownTool
+    │   ├── UnknownArgument
+    │   ├── MissingArgument
+    │   ├── WrongType
+    │   ├── BadValue
+    │   ├── BadRange
+    │   ├── BadPattern
+    │   ├── BadCursor
+    │   ├── BadPath
+    │   └── BadConfig
+    ├── RefusedError               policy says no
+    │   ├── Denied
+    │   ├── OutsideRoot
+    │   ├── HardLinked
+    │   ├── Protected
+    │   └── SymbolicLink
+    ├── AbsentError                there is nothing at that name
+    │   └── NotFound
+    └── FailedError                it is there and allowed, and cannot be served
+        ├── NotAFile
+        ├── NotAFolder
+        ├── Binary
+        ├── BadImage
+        ├── BadEncoding
+        ├── NoPermission
+        ├── Changed
+        ├── TimedOut
+        ├── Cancelled
+        ├── MissingProgram
+        ├── StoreFailed
+        ├── Internal
+        ├── ConflictError          the file is not what the call takes it for
+        │   ├── Stale
+        │   ├── Exists
+        │   ├── Vanished
+        │   ├── NoMatch
+        │   ├── ManyMatches
+        │   └── Overlap
+        ├── Unencodable
+        ├── BrokenPlace
+        ├── TooLarge
+        ├── ReadOnlyFile
+        ├── ReadOnlyPlace
+        └── NoSpace
+"""
+
+from __future__ import annotations
+
+from readroom.errors.base import AbsentError, FailedError, ReadroomError, RefusedError, UsageError
+from readroom.errors.changes import (
+    BrokenPlace,
+    ConflictError,
+    Exists,
+    ManyMatches,
+    NoMatch,
+    NoSpace,
+    Overlap,
+    Protected,
+    ReadOnlyFile,
+    ReadOnlyPlace,
+    Stale,
+    SymbolicLink,
+    TooLarge,
+    Unencodable,
+    Vanished,
+)
+from readroom.errors.failed import (
+    BadEncoding,
+    BadImage,
+    Binary,
+    Cancelled,
+    Changed,
+    Internal,
+    MissingProgram,
+    NoPermission,
+    NotAFile,
+    NotAFolder,
+    StoreFailed,
+    TimedOut,
+)
+from readroom.errors.refused import Denied, HardLinked, NotFound, OutsideRoot
+from readroom.errors.usage import (
+    BadConfig,
+    BadCursor,
+    BadPath,
+    BadPattern,
+    BadRange,
+    BadValue,
+    MissingArgument,
+    UnknownArgument,
+    UnknownTool,
+    WrongType,
+)
+
+__all__ = [
+    "AbsentError",
+    "BadConfig",
+    "BadCursor",
+    "BadEncoding",
+    "BadImage",
+    "BadPath",
+    "BadPattern",
+    "BadRange",
+    "BadValue",
+    "Binary",
+    "BrokenPlace",
+    "Cancelled",
+    "Changed",
+    "ConflictError",
+    "Denied",
+    "Exists",
+    "FailedError",
+    "HardLinked",
+    "Internal",
+    "ManyMatches",
+    "MissingArgument",
+    "MissingProgram",
+    "NoMatch",
+    "NoPermission",
+    "NoSpace",
+    "NotAFile",
+    "NotAFolder",
+    "NotFound",
+    "OutsideRoot",
+    "Overlap",
+    "Protected",
+    "ReadOnlyFile",
+    "ReadOnlyPlace",
+    "ReadroomError",
+    "RefusedError",
+    "Stale",
+    "StoreFailed",
+    "SymbolicLink",
+    "TimedOut",
+    "TooLarge",
+    "Unencodable",
+    "UnknownArgument",
+    "UnknownTool",
+    "UsageError",
+    "Vanished",
+    "WrongType",
+]

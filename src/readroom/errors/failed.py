@@ -1,0 +1,186 @@
+"""It is there and allowed, and cannot be served as asked."""
+
+from __future__ import annotations
+
+from readroom.errors.base import FailedError, ReadroomError
+from readroom.model import ListRequest, ReadRequest, Request
+from readroom.quoting import quote
+
+
+class NotAFile(FailedError, IsADirectoryError):
+    """The path names a folder, a device, a pipe or a socket."""
+
+    code = "not_a_file"
+    __str__ = ReadroomError.__str__
+
+    def __init__(self, path: str, what: str) -> None:
+        """`what` is folder, device, pipe or socket."""
+        folder = what == "folder"
+        super().__init__(
+            f"{quote(path)} is a {what}, not a file",
+            "List it instead." if folder else "Only regular files can be read.",
+            facts={"path": quote(path), "what": what},
+            next_request=ListRequest(path) if folder else None,
+        )
+
+
+class NotAFolder(FailedError, NotADirectoryError):
+    """The path names a file where a folder is needed."""
+
+    code = "not_a_folder"
+    __str__ = ReadroomError.__str__
+
+    def __init__(self, path: str, what: str) -> None:
+        super().__init__(
+            f"{quote(path)} is a {what}, not a folder",
+            "Read it instead.",
+            facts={"path": quote(path), "what": what},
+            next_request=ReadRequest(path),
+        )
+
+
+class Binary(FailedError):
+    """A file whose content is not text."""
+
+    code = "binary"
+
+    def __init__(self, path: str, media_type: str, size_bytes: int, advice: str) -> None:
+        super().__init__(
+            f"{quote(path)} is binary ({media_type}, {size_bytes:,} bytes) and is not shown as text",
+            advice,
+            facts={"path": quote(path), "media_type": media_type, "size_bytes": size_bytes},
+        )
+
+
+class BadImage(FailedError):
+    """An image that cannot be decoded or is too large to decode safely."""
+
+    code = "bad_image"
+
+    def __init__(self, path: str, media_type: str, size_bytes: int, problem: str) -> None:
+        super().__init__(
+            f"{quote(path)} is {media_type} ({size_bytes:,} bytes) that cannot be shown: {problem}",
+            "Use another copy of the image, or convert it to a smaller PNG or JPEG outside this tool.",
+            facts={
+                "path": quote(path),
+                "media_type": media_type,
+                "size_bytes": size_bytes,
+                "problem": problem,
+            },
+        )
+
+
+class BadEncoding(FailedError, UnicodeError):
+    """An unknown encoding, or bytes that are not valid in the one asked for."""
+
+    code = "bad_encoding"
+    __str__ = ReadroomError.__str__
+
+    def __init__(
+        self,
+        path: str,
+        encoding: str,
+        problem: str,
+        advice: str,
+        *,
+        line: int | None = None,
+        next_request: Request | None = None,
+    ) -> None:
+        super().__init__(
+            f"{quote(path)} cannot be read as {encoding}: {problem}",
+            advice,
+            facts={"path": quote(path), "encoding": encoding, "problem": problem, "line": line},
+            next_request=next_request,
+        )
+
+
+class NoPermission(FailedError, PermissionError):
+    """The operating system refuses the access."""
+
+    code = "no_permission"
+    __str__ = ReadroomError.__str__
+
+    def __init__(self, path: str, action: str = "read") -> None:
+        """`action` is read or change."""
+        super().__init__(
+            f"The operating system does not let this process {action} {quote(path)}",
+            "Ask the user to change the file's permissions, or go on without it.",
+            facts={"path": quote(path)},
+        )
+
+
+class Changed(FailedError):
+    """The file changed while it was being read, twice."""
+
+    code = "changed"
+
+    def __init__(self, path: str, *, next_request: Request | None = None) -> None:
+        super().__init__(
+            f"{quote(path)} changed while it was being read, and again on the second try",
+            "Something is writing to it; read it again in a moment.",
+            facts={"path": quote(path)},
+            next_request=next_request,
+        )
+
+
+class TimedOut(FailedError, TimeoutError):
+    """The time limit passed before there was anything to show."""
+
+    code = "timed_out"
+    __str__ = ReadroomError.__str__
+
+    def __init__(self, seconds: float, advice: str = "Ask for less, or give it more time.") -> None:
+        super().__init__(
+            f"The call reached its time limit of {seconds:g} s",
+            advice,
+            facts={"seconds": seconds},
+        )
+
+
+class Cancelled(FailedError):
+    """The caller went away or cancelled the call."""
+
+    code = "cancelled"
+
+    def __init__(self) -> None:
+        super().__init__("The call was cancelled", "Send it again if its answer is still wanted.")
+
+
+class MissingProgram(FailedError):
+    """A program or optional package that this call needs is not installed."""
+
+    code = "missing_program"
+
+    def __init__(self, program: str, install: str) -> None:
+        super().__init__(
+            f"{program} is not installed",
+            f"Install it: {install}",
+            facts={"program": program, "install": install},
+        )
+
+
+class StoreFailed(FailedError, OSError):
+    """The operating system or the store failed in a way that nothing above explains."""
+
+    code = "store_failed"
+    __str__ = ReadroomError.__str__
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(
+            f"{quote(path)} cannot be used: {problem}",
+            "Try again; if it stays, tell the user what the system said.",
+            facts={"path": quote(path), "problem": problem},
+        )
+
+
+class Internal(FailedError):
+    """A defect of readroom itself; the traceback is in the server's log, never in a reply."""
+
+    code = "internal"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"readroom failed inside ({what})",
+            "This is a defect, not your mistake; try another call and report it with the server's log.",
+            facts={"what": what},
+        )

@@ -1,0 +1,168 @@
+"""The call itself is wrong; the same call can never succeed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from readroom.errors.base import UsageError, _brief
+from readroom.limits import SHOWN_PATH_CHARS
+from readroom.model import Fact, Request
+from readroom.quoting import quote
+
+
+class UnknownTool(UsageError):
+    """No tool has that name in this contract."""
+
+    code = "unknown_tool"
+
+    def __init__(self, tool: str, known: Sequence[str]) -> None:
+        tool = _brief(tool)
+        super().__init__(
+            f"There is no tool named {tool!r}",
+            f"The tools are: {', '.join(known)}.",
+            facts={"tool": tool, "known": list(known)},
+        )
+
+
+class UnknownArgument(UsageError):
+    """An argument that the tool does not take."""
+
+    code = "unknown_argument"
+
+    def __init__(self, tool: str, argument: str, near: str | None, known: Sequence[str]) -> None:
+        guess = f"Did you mean {near!r}? " if near else ""
+        argument = _brief(argument)
+        super().__init__(
+            f"{tool} takes no argument {argument!r}",
+            f"{guess}It takes: {', '.join(known)}.",
+            facts={"tool": tool, "argument": argument, "near": near, "known": list(known)},
+        )
+
+
+class MissingArgument(UsageError):
+    """A required argument was not given."""
+
+    code = "missing_argument"
+
+    def __init__(self, tool: str, argument: str) -> None:
+        super().__init__(
+            f"{tool} needs the argument {argument!r}",
+            f"Call {tool} again with {argument!r}.",
+            facts={"tool": tool, "argument": argument},
+        )
+
+
+class WrongType(UsageError, TypeError):
+    """An argument of the wrong type."""
+
+    code = "wrong_type"
+
+    def __init__(self, tool: str, argument: str, expected: str, got: str) -> None:
+        super().__init__(
+            f"{tool}: {argument!r} must be {expected}, not {got}",
+            f"Send {argument!r} as {expected}, or leave it out if it is optional.",
+            facts={"tool": tool, "argument": argument, "expected": expected, "got": got},
+        )
+
+
+class BadValue(UsageError):
+    """An argument of the right type whose value makes no sense."""
+
+    code = "bad_value"
+
+    def __init__(
+        self, argument: str, value: Fact, problem: str, advice: str, *, next_request: Request | None = None
+    ) -> None:
+        super().__init__(
+            f"{argument}={value!r} {problem}",
+            advice,
+            facts={"argument": argument, "value": value},
+            next_request=next_request,
+        )
+
+
+class BadRange(UsageError):
+    """A line or column range that the file does not have."""
+
+    code = "bad_range"
+
+    def __init__(
+        self,
+        message: str,
+        advice: str,
+        *,
+        total_lines: int,
+        total_columns: int | None = None,
+        next_request: Request | None = None,
+    ) -> None:
+        facts: dict[str, Fact] = {"total_lines": total_lines}
+        if total_columns is not None:
+            facts["total_columns"] = total_columns
+        super().__init__(message, advice, facts=facts, next_request=next_request)
+
+
+class BadPattern(UsageError):
+    """A search pattern, glob or file type that cannot be used."""
+
+    code = "bad_pattern"
+
+    def __init__(
+        self,
+        argument: str,
+        value: str,
+        problem: str,
+        advice: str,
+        *,
+        at: int | None = None,
+        next_request: Request | None = None,
+    ) -> None:
+        """`at` is the 0-based character of `value` where the problem starts."""
+        super().__init__(
+            f"{argument} cannot be used: {problem}",
+            advice,
+            facts={"argument": argument, "value": value, "problem": problem, "at": at},
+            next_request=next_request,
+        )
+
+
+class BadCursor(UsageError):
+    """A cursor that was not made for this call."""
+
+    code = "bad_cursor"
+
+    def __init__(self, problem: str, *, next_request: Request | None = None) -> None:
+        super().__init__(
+            f"The cursor {problem}",
+            "Start again without a cursor; send a cursor only with the arguments that it was given for.",
+            facts={"problem": problem},
+            next_request=next_request,
+        )
+
+
+class BadPath(UsageError):
+    """A path that no file can have."""
+
+    code = "bad_path"
+
+    def __init__(self, path: str, problem: str) -> None:
+        shown = quote(path[:SHOWN_PATH_CHARS]) or '""'
+        if len(path) > SHOWN_PATH_CHARS:
+            shown += "..."
+        super().__init__(
+            f"The path {shown} {problem}",
+            "Give a path relative to the workspace root; list_directory shows what is there.",
+            facts={"path": shown, "problem": problem},
+        )
+
+
+class BadConfig(UsageError):
+    """A configuration file or setting that cannot be used."""
+
+    code = "bad_config"
+
+    def __init__(self, where: str, key: str, problem: str, advice: str) -> None:
+        super().__init__(
+            f"{where}: {key}: {problem}" if key else f"{where}: {problem}",
+            advice,
+            facts={"where": where, "key": key, "problem": problem},
+        )
