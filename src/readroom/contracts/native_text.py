@@ -121,6 +121,11 @@ def _cut(text: str, room: int) -> str:
     return data[: room - len("…".encode())].decode("utf-8", "ignore") + "…"
 
 
+def _body_room(cap: Cap) -> int:
+    """What a body may take at most, so that the shortest closing line still fits."""
+    return cap.size - len(f"[{_MORE}]") - 1
+
+
 def closing(parts: Sequence[str], room: int) -> str:
     """One bracketed line of sentences; what does not fit is said to be in the facts.
 
@@ -293,7 +298,7 @@ def _grep_text(result: GrepResult, cap: Cap) -> str:
     parts = _coverage(result) + warning_parts(result.warnings)
     if result.next is not None:
         parts.append(f"Next: {shown(result.next)}")
-    body = "\n".join(rows)
+    body = _cut("\n".join(rows), _body_room(cap))
     return f"{body}\n{closing(parts or ['end of matches'], cap.size - size_bytes(body) - 1)}"
 
 
@@ -330,7 +335,7 @@ def _found_line(line: GrepLine) -> str:
 
 def _list_text(result: ListResult, cap: Cap) -> str:
     usual = _usual_day(result.entries)
-    rows = [_list_header(result, usual), *(_entry_line(entry, usual) for entry in result.entries)]
+    rows = [_list_header(result, usual, cap), *(_entry_line(entry, usual) for entry in result.entries)]
     parts = []
     if result.ignored:
         parts.append(f"{result.ignored} ignored.")
@@ -343,13 +348,12 @@ def _list_text(result: ListResult, cap: Cap) -> str:
         parts.append(f"Next: {shown(result.next)}")
     elif result.omitted:
         parts.append(f"Instead: {_call(result.omitted[0])}")
-    room = cap.size - len(f"[{_MORE}]") - 1
-    body = _cut("\n".join(rows), room)
+    body = _cut("\n".join(rows), _body_room(cap))
     return f"{body}\n{closing(parts or ['end of list'], cap.size - size_bytes(body) - 1)}"
 
 
-def _list_header(result: ListResult, usual: str | None) -> str:
-    path = quote(result.request.path)
+def _list_header(result: ListResult, usual: str | None, cap: Cap) -> str:
+    path = _short(result.request.path, cap)
     total = f"{result.total}{'' if result.total_known else '+'}"
     if not result.entries:
         return f"{path} | no entries of {total}" if result.total else f"{path} | no entries"
