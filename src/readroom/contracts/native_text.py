@@ -353,7 +353,7 @@ def _list_text(result: ListResult, cap: Cap) -> str:
 
 
 def _list_header(result: ListResult, usual: str | None, cap: Cap) -> str:
-    path = _short(result.request.path, cap)
+    path = short(result.request.path, cap)
     total = f"{result.total}{'' if result.total_known else '+'}"
     if not result.entries:
         return f"{path} | no entries of {total}" if result.total else f"{path} | no entries"
