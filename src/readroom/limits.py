@@ -125,8 +125,8 @@ GREP_PROGRAM_BYTES = 20 * 1024 * 1024
 """A compiled pattern, and the states built from it while searching. `(\\w{50}){8}` needs 5 MB; rg's own
 limit of 100 MB takes a second to be reached."""
 
-GREP_CHILD_BYTES = 256 * 1024 * 1024
-"""Memory of a search process. It holds one line; where a line is longer, the file is mapped instead."""
+GREP_CHILD_BYTES = 64 * 1024 * 1024
+"""Memory of a search process. It holds one line; where a line has more than some 20 MB, files are mapped."""
 
 GREP_SKIPPED_NAMES = 2000
 """Names before a cursor that the search process is told to pass over; each is an argument of it."""

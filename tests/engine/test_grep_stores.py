@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from readroom.model import Cap, GrepRequest
+from readroom.model import Cap, GrepRequest, Include
 from tests.engine.searching import CAP, in_memory, on_disk, pages, same_times, search, without_coverage
 
 WORDS = ("foo", "Foo", "bar", "föö", "é", "x", "42", "foo bar", "", "a\tb", "\u2028", "日本", "K", "ſ")
@@ -128,7 +128,8 @@ GLOBS = st.lists(
     ),
     max_size=2,
 ).map(tuple)
-INCLUDES = st.frozensets(st.sampled_from(["hidden", "ignored", "binary"]), max_size=2)
+KINDS: list[Include] = ["hidden", "ignored", "binary"]
+INCLUDES = st.frozensets(st.sampled_from(KINDS), max_size=2)
 
 
 @st.composite

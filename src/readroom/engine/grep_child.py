@@ -181,3 +181,9 @@ def _limit_memory(pid: int) -> None:
             resource.prlimit(pid, resource.RLIMIT_DATA, (GREP_CHILD_BYTES, GREP_CHILD_BYTES))
         except (OSError, ValueError):
             return  # it has ended already, or its own limit is lower
+
+
+def failed(child: Child) -> StoreFailed:
+    """What its failure means for the caller."""
+    said = child.messages.partition(b"\n")[0].decode("utf-8", "replace").removeprefix("rg: ")
+    return StoreFailed(".", said or f"the search program ended with {child.status}")

@@ -139,7 +139,8 @@ class Page:
                 parts.append((last + 1, line.chars or last + 1))
             for first, end in parts:
                 if len(self.omitted) < MAX_OMITTED:
-                    rest = ReadRequest(path, offset=line.number, limit=1, column=first)
+                    one = 1 if first == 1 else None  # a column means one line anyway
+                    rest = ReadRequest(path, offset=line.number, limit=one, column=first)
                     self.omitted.append(Omission("columns", first, end, "preview", line.number, rest))
 
 

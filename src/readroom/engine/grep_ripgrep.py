@@ -1,4 +1,4 @@
-"""What rg does for a search of local files: finding candidates, and searching one opened file.
+"""Finding the files below a local folder that may match, with rg.
 
 rg walks by name, and names can be made to mean something else at any moment.  So
 what it finds are candidates, nothing more: each is opened through the guard, and
@@ -12,12 +12,11 @@ import os
 import re
 import signal
 import sys
-import tempfile
 from collections.abc import Generator, Iterator, Sequence
 from typing import final
 
 from readroom.deadline import Deadline
-from readroom.engine.grep_child import Child
+from readroom.engine.grep_child import Child, failed
 from readroom.engine.grep_cursor import Cursor
 from readroom.engine.grep_scope import Scope, join_below
 from readroom.engine.listing_cursor import path_key
@@ -26,7 +25,6 @@ from readroom.limits import GREP_SKIPPED_NAMES
 from readroom.model import EntryKind, GrepRequest
 from readroom.paths import ROOT, ancestors, join
 from readroom.policy.guard import Guard
-from readroom.search.pattern import Hit
 from readroom.search.ripgrep import (
     literal_glob,
     pattern_flags,
@@ -36,12 +34,14 @@ from readroom.search.ripgrep import (
     unknown_type,
     unreadable,
 )
-from readroom.stores.base import Folder, Source
+from readroom.stores.base import Folder
 
 _RUNS = 4
 """How often a search that the system ended is taken up again where it stopped."""
 
-_HIT = re.compile(rb"(\d+):(\d+):")
+_WORTH_TELLING = re.compile(r"\.git|/?(?:[\w.+-]+/)+", re.ASCII)
+"""Denied folders spelled out: they may be large, and rg looks them up at no cost. Patterns cost a tenth of a
+search, and rg and git could differ about them."""
 
 
 @functools.cache
@@ -70,15 +70,7 @@ def require_valid(request: GrepRequest, deadline: Deadline) -> None:
         for _ in child.output():
             pass
         if child.status == 2:
-            raise refusal(child.messages, request) or _failed(child)
-
-
-def _failed(child: Child) -> StoreFailed:
-    said = child.messages.partition(b"\n")[0].decode("utf-8", "replace").removeprefix("rg: ")
-    return StoreFailed(".", said or f"the search program ended with {child.status}")
-
-
-# --- a tree --------------------------------------------------------------------------------------
+            raise refusal(child.messages, request) or failed(child)
 
 
 @final
@@ -174,7 +166,7 @@ class Tree:
                 self._mapped = self._mapped or child.starved
                 if child.starved or child.status == -signal.SIGBUS:
                     return least
-                raise _failed(child)
+                raise failed(child)
             self._note(child)
         return None
 
@@ -205,14 +197,22 @@ class Tree:
         # Without confinement nothing would keep rg from reading ignore files above the root.
         parents = self._root is not None
         skipped = [] if after is None else self._skipped(after.path)
+        denied = filter(self._spared, self._guard.irrevocable())
         flags = tree_flags(
             self._request,
             hints.names,
-            [*hints.without, *skipped],
+            [*hints.without, *denied, *skipped],
             parents=parents,
             repository=parents and self._in_repository(),
         )
         return [*flags, "--null", "--sort=path"]
+
+    def _spared(self, pattern: str) -> bool:
+        """Whether rg is told not to look at what a pattern denies; it means the same from where rg looks."""
+        plain = pattern.removesuffix("/")
+        seen = "hidden" in self._request.include or not plain.rpartition("/")[2].startswith(".")
+        means_the_same = "/" not in plain or self._top.real == ROOT
+        return seen and means_the_same and _WORTH_TELLING.fullmatch(pattern) is not None
 
     def _in_repository(self) -> bool:
         """rg sees repositories inside others only when told to look; then there must be one to begin with."""
@@ -325,80 +325,3 @@ def _opened_file(pid: int, top: Folder) -> str | None:
         if target.startswith(prefix) and os.path.isfile(target):
             return target[len(prefix) :]
     return None
-
-
-# --- one opened file -----------------------------------------------------------------------------
-
-
-def lines_of_bytes(data: bytes, request: GrepRequest, deadline: Deadline) -> Iterator[Hit]:
-    """The matching lines of a text in memory."""
-    fd = _file_of(data)
-    try:
-        yield from _lines(fd, request, deadline)
-    finally:
-        os.close(fd)
-
-
-def _file_of(data: bytes) -> int:
-    """A descriptor of a file without a name, in memory where the system has such files."""
-    if sys.platform == "linux":
-        fd = os.memfd_create("readroom")
-        with os.fdopen(fd, "wb", closefd=False) as file:
-            file.write(data)
-        return fd
-    with tempfile.TemporaryFile() as file:
-        file.write(data)
-        file.flush()
-        return os.dup(file.fileno())
-
-
-def lines_of_source(source: Source, request: GrepRequest, deadline: Deadline) -> Iterator[Hit]:
-    """The matching lines of an opened file, read through its descriptor; offsets without a mark."""
-    fd = source.fileno()
-    assert fd is not None
-    yield from _lines(fd, request, deadline)
-
-
-def _lines(fd: int, request: GrepRequest, deadline: Deadline) -> Iterator[Hit]:
-    # One column: what is wanted is where the line is, and a line may have a gigabyte.
-    flags = ["--byte-offset", "--max-columns=1", "--no-filename", "--line-buffered"]
-    last = 0
-    for mapped in (False, True):
-        with _on_descriptor(fd, flags, request, deadline, mapped) as child:
-            left = b""
-            for data in child.output():
-                *whole, left = (left + data).split(b"\n")
-                for line in whole:
-                    found = _HIT.match(line)
-                    if found is not None and (number := int(found[1])) > last:
-                        last = number
-                        yield Hit(number, int(found[2]))
-            if child.status in (0, 1):
-                return
-            if not child.starved:
-                raise refusal(child.messages, request) or _failed(child)
-    raise StoreFailed(".", "a line of it is too long to be searched")
-
-
-def count_of_source(source: Source, request: GrepRequest, deadline: Deadline) -> int:
-    """How many lines of an opened file match."""
-    fd = source.fileno()
-    assert fd is not None
-    for mapped in (False, True):
-        with _on_descriptor(fd, ["--count", "--no-filename"], request, deadline, mapped) as child:
-            said = b"".join(child.output())
-            if child.status in (0, 1):
-                return int(said or 0)
-            if not child.starved:
-                raise refusal(child.messages, request) or _failed(child)
-    raise StoreFailed(source.real, "a line of it is too long to be searched")
-
-
-def _on_descriptor(
-    fd: int, flags: Sequence[str], request: GrepRequest, deadline: Deadline, mapped: bool
-) -> Child:
-    # Its offset is shared with the child; whoever reads by position does not mind.
-    os.lseek(fd, 0, os.SEEK_SET)
-    text = [] if "binary" in request.include else ["--text"]
-    where = "/dev/fd/0" if mapped else "-"
-    return Child([*pattern_flags(request), *text, *flags, "--", where], deadline, stdin=fd, mapped=mapped)

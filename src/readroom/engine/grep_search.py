@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from readroom.deadline import Deadline
-from readroom.engine import grep_ripgrep
+from readroom.engine.grep_descriptor import count_of_source, lines_of_bytes, lines_of_source
 from readroom.engine.grep_text import FileText, HeldText, Text
 from readroom.limits import BLOCK_BYTES, GREP_LINE_BYTES, GREP_WIDE_BYTES, SMALL_FILE_BYTES
 from readroom.model import GrepRequest
@@ -63,11 +63,7 @@ class Searcher:
         if large and not self._request.multiline:
             head = source.read_at(0, BINARY_HEAD)
             if not is_wide(head):
-                return (
-                    0
-                    if self._is_binary(head)
-                    else grep_ripgrep.count_of_source(source, self._request, self._deadline)
-                )
+                return 0 if self._is_binary(head) else count_of_source(source, self._request, self._deadline)
         found = self.search(source)
         return 0 if found is None else sum(1 for _ in found.hits)
 
@@ -84,7 +80,7 @@ class Searcher:
             return Searched(HeldText(text), self._pattern.hits(text, self._deadline.check))
         text = held(data, multiline=True)
         kept = HeldText(text)
-        found = grep_ripgrep.lines_of_bytes(text, self._request, self._deadline)
+        found = lines_of_bytes(text, self._request, self._deadline)
         return Searched(kept, (self._placed(kept, hit) for hit in found))
 
     def _large(self, source: Source, head: bytes) -> Searched | None:
@@ -92,7 +88,7 @@ class Searcher:
             return None
         text = FileText(source, self._deadline)
         mark = len(codecs.BOM_UTF8) if head.startswith(codecs.BOM_UTF8) else 0
-        found = grep_ripgrep.lines_of_source(source, self._request, self._deadline)
+        found = lines_of_source(source, self._request, self._deadline)
         moved = (replace(hit, start=hit.start + mark) for hit in found)
         return Searched(text, (self._placed(text, hit) for hit in moved if _is_start(text, hit.start, mark)))
 

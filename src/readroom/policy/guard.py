@@ -152,6 +152,10 @@ class Guard:
         found = near_names(require_normal(path), lambda folder: self._visible(folder, hidden), kinds)
         return [name for name in found if self._opens(name)]
 
+    def irrevocable(self) -> list[str]:
+        """Patterns of names that programs need not look at when they walk the folder: denied ones, not all."""
+        return self._rules[1].irrevocable()
+
     def refresh(self) -> Rules:
         """The rules with what `.readroomignore` says now. Raises BadConfig when it cannot be used."""
         layer = self._ignore_file.layer()
@@ -170,7 +174,6 @@ class Guard:
     def close(self) -> None:
         """Release the store."""
         self.store.close()
-
 
     def _visible(self, folder: WorkPath, hidden: IgnoreTree) -> Iterator[tuple[WorkPath, EntryKind]]:
         try:

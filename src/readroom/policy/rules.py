@@ -45,6 +45,8 @@ class Verdict:
 
 ALLOWED = Verdict(True)
 
+_MAGIC = frozenset("*?[\\")
+
 
 class Layer(Protocol):
     """One source of rules."""
@@ -88,6 +90,20 @@ class Denials:
     def concerned(self, folded: Sequence[str]) -> Sequence[int]:
         """Those that a pattern could match."""
         return self._list.concerned(folded)
+
+    def irrevocable(self) -> list[str]:
+        """Patterns that deny whatever they match, since no later one can mean the same names."""
+        found: list[str] = []
+        brought_back: set[str] = set()
+        for rule in reversed(self._rules):
+            last = rule.pattern.rstrip("/").rpartition("/")[2].lstrip("!").lower()
+            if rule.pattern.startswith("!"):
+                brought_back.add(last)
+            elif not brought_back or (
+                last not in brought_back and not _MAGIC & {*last, *"".join(brought_back)}
+            ):
+                found.append(rule.pattern)
+        return found[::-1]
 
 
 @final
@@ -141,6 +157,12 @@ class Rules:
     def with_layer(self, layer: Layer) -> Rules:
         """The same rules and one more layer."""
         return Rules((*self._layers, layer))
+
+    def irrevocable(self) -> list[str]:
+        """Patterns of the denials whose matches may be passed over without asking; not all that is denied."""
+        return [
+            pattern for layer in self._layers if isinstance(layer, Denials) for pattern in layer.irrevocable()
+        ]
 
     def decide(self, path: WorkPath, *, folder: bool) -> Verdict:
         """Whether the name may be seen; `folder` says what it is. The root always may."""
