@@ -115,6 +115,8 @@ def test_a_wrong_type_is_named_with_what_is_expected(arguments: dict[str, Any], 
         ({"include": ["secret"]}, "is not allowed"),
         ({"path": "\ud800"}, "surrogate"),
         ({"glob": ["ok", "\udfff"]}, "surrogate"),
+        ({"limit": "\ud800"}, "surrogate"),
+        ({"glob": {"\ud800": [1]}}, "surrogate"),
     ],
 )
 def test_a_value_outside_the_allowed_ones_is_named(arguments: dict[str, Any], words: str) -> None:

@@ -193,12 +193,12 @@ def test_every_reply_is_within_its_cap(
 def test_every_hint_is_accepted(store: Store, call: tuple[str, dict[str, Any]], cap: int) -> None:
     tool, arguments = call
     driver = Driver(store, reply_bytes=cap)
-    reply, mended = driver.call(tool, **arguments), set[str]()
+    reply, mended = driver.call(tool, **arguments), list[object]()
     while reply.is_error and fact(reply, "error")["next"] is not None:
         # A call may be wrong in several ways: each hint mends one for good.
-        code = fact(reply, "error")["code"]
-        assert code not in mended, reply.text
-        mended.add(code)
+        mistake = (fact(reply, "error")["code"], fact(reply, "error")["facts"].get("argument"))
+        assert mistake not in mended, reply.text
+        mended.append(mistake)
         reply = driver.follow(fact(reply, "error")["next"])
     if not reply.is_error:
         check_hints(driver, reply, depth=3)

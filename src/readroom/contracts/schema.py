@@ -114,6 +114,13 @@ def parse(arguments: type[S], tool: str, given: object, within: str = "") -> S:
             if field.required:
                 raise MissingArgument(tool, within + name)
             continue
+        if not _encodable(value):
+            raise BadValue(
+                within + name,
+                ascii(value)[:_SHOWN_CHARS],
+                "holds half of a surrogate pair",
+                f"Send {name!r} as valid Unicode; odd bytes of a name are written as in listings.",
+            )
         items = _items(field.type)
         if items is None:
             values[field.name] = _convert(arguments, tool, name, field.type, value, within)
@@ -142,13 +149,6 @@ def _convert(
     try:
         # Not strict: models send "10" for 10 and "true" for true.
         found: object = msgspec.convert(value, type=wanted, strict=False)
-        if not _encodable(found):
-            raise BadValue(
-                within + name,
-                ascii(value)[:_SHOWN_CHARS],
-                "holds half of a surrogate pair",
-                f"Send {name!r} as valid Unicode; odd bytes of a name are written as in listings.",
-            )
         if isinstance(found, int) and abs(found) > _MAX_INTEGER:
             raise BadValue(
                 within + name, _shown(str(found)), "is too large", f"No file has so much; lower {name!r}."
@@ -167,6 +167,8 @@ def _encodable(value: object) -> bool:
     """Whether every text in it can be sent on; a lone surrogate breaks JSON and UTF-8 alike."""
     if isinstance(value, str):
         return value.isascii() or not _SURROGATE.search(value)
+    if isinstance(value, Mapping):
+        return all(_encodable(key) and _encodable(inner) for key, inner in value.items())
     return all(map(_encodable, value)) if isinstance(value, list) else True
 
 
