@@ -245,14 +245,15 @@ class GrepLine:
     """One line of a search reply: a match or context around one.
 
     `text` is the preview; `column` is its first character's column in the line
-    and `chars` the length of the whole line, so that a cut preview says so.
+    and `chars` the length of the whole line, so that a cut preview says so; None
+    when the end of the line is too far away to be looked for.
     """
 
     number: int
     text: str
     is_match: bool
     column: int = 1
-    chars: int = 0
+    chars: int | None = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,12 @@ def rows(result: GrepResult) -> list[tuple[str, int, str]]:
     ]
 
 
+def matches(result: GrepResult) -> list[tuple[str, int]]:
+    """What a page shows, without texts: path and line number, or number of lines where none are shown."""
+    lines = [(path, number) for path, number, _ in rows(result)]
+    return lines or [(file.path, file.matches) for file in result.files]
+
+
 def context(result: GrepResult) -> list[tuple[str, int]]:
     """The lines around matches on a page: path and line number."""
     return [(file.path, line.number) for file in result.files for line in file.lines if not line.is_match]

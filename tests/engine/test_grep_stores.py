@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from readroom.model import Cap, GrepRequest, Include
-from tests.engine.searching import CAP, in_memory, on_disk, pages, same_times, search, without_coverage
+from tests.engine.searching import (
+    CAP,
+    in_memory,
+    matches,
+    on_disk,
+    pages,
+    same_times,
+    search,
+    without_coverage,
+)
 
 WORDS = ("foo", "Foo", "bar", "föö", "é", "x", "42", "foo bar", "", "a\tb", "\u2028", "日本", "K", "ſ")
 
@@ -172,6 +183,7 @@ def test_disk_and_memory_give_the_same_result(files: dict[str, bytes], request: 
 
 
 @given(trees(), requests(), st.sampled_from([CAP.size, 3000]))
+@example({"src/\udcff.py": b"foo\nfoo"}, GrepRequest("foo", limit=1), CAP.size)
 def test_pages_are_the_same_and_show_every_match_once(
     files: dict[str, bytes], request: GrepRequest, size: int
 ) -> None:
@@ -180,3 +192,5 @@ def test_pages_are_the_same_and_show_every_match_once(
         same_times(disk, memory, files)
         found = [without_coverage(page) for page in pages(disk, request, cap=cap)]
         assert found == [without_coverage(page) for page in pages(memory, request, cap=cap)]
+    whole = search(memory, replace(request, limit=10_000), cap=Cap(10_000_000, CAP.measure))
+    assert [place for page in found for place in matches(page)] == matches(whole)

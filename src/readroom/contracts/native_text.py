@@ -248,7 +248,8 @@ def _prefixes(start: int, count: int) -> list[str]:
 
 def _omissions(result: ReadResult) -> list[str]:
     parts = []
-    cuts = [item for item in result.omitted if item.what == "columns"]
+    # Where the reply goes on with the rest of a line, the next call says so already.
+    cuts = [item for item in result.omitted if item.what == "columns" and item.request != result.next]
     lines = [item for item in result.omitted if item.what == "lines"]
     if above := [item for item in lines if item.last < result.start]:
         nearest = max(above, key=lambda item: item.last)
@@ -325,7 +326,7 @@ def _file_line(file: GrepFile) -> str:
 
 def _found_line(line: GrepLine) -> str:
     before = "…" if line.column > 1 else ""
-    after = "…" if line.chars and line.column - 1 + len(line.text) < line.chars else ""
+    after = "…" if line.chars is None or line.column - 1 + len(line.text) < line.chars else ""
     mark = "" if line.is_match else "-"
     return f"{line.number}{mark}\t{before}{line.text}{after}"
 

@@ -39,6 +39,11 @@ class Cursor:
     line: int | None
 
 
+def end_of_folder(key: bytes) -> bytes:
+    """What sorts behind everything below the folder with this key, and before all that follows it."""
+    return key + b"\1"
+
+
 def sort_of(request: GrepRequest) -> GrepSort:
     """The order of a search, with the default filled in: a text of several words comes best first."""
     if request.sort is not None:

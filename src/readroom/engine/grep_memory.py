@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import final
 
 from readroom.deadline import Deadline
-from readroom.engine.grep_cursor import Cursor
+from readroom.engine.grep_cursor import Cursor, end_of_folder
 from readroom.engine.grep_scope import Scope, join_below
 from readroom.engine.listing_cursor import path_key
 from readroom.errors import ReadroomError, TimedOut
@@ -46,7 +46,7 @@ class Walked:
             if kinds[name] is EntryKind.FILE:
                 if key >= least and self._scope.takes(path):
                     yield path
-            elif kinds[name] is EntryKind.FOLDER and key + b"\0\xff" > least and self._scope.enters(path):
+            elif kinds[name] is EntryKind.FOLDER and end_of_folder(key) > least and self._scope.enters(path):
                 yield from self._deeper(path, least)
 
     def _deeper(self, path: str, least: bytes) -> Iterator[str]:

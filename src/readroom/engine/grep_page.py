@@ -135,7 +135,7 @@ class Page:
         for line in lines:
             last = line.column + len(line.text) - 1
             parts = [(1, line.column - 1)] if line.column > 1 else []
-            if not line.chars or last < line.chars:
+            if line.chars is None or last < line.chars:
                 parts.append((last + 1, line.chars or last + 1))
             for first, end in parts:
                 if len(self.omitted) < MAX_OMITTED:

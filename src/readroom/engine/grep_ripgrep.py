@@ -17,7 +17,7 @@ from typing import final
 
 from readroom.deadline import Deadline
 from readroom.engine.grep_child import Child, failed
-from readroom.engine.grep_cursor import Cursor
+from readroom.engine.grep_cursor import Cursor, end_of_folder
 from readroom.engine.grep_scope import Scope, join_below
 from readroom.engine.listing_cursor import path_key
 from readroom.errors import ReadroomError, StoreFailed, TimedOut
@@ -230,7 +230,7 @@ class Tree:
         for folder in self._scope.hints().folders:
             if folder == "":
                 return ["./"]
-            if after is not None and path_key(folder) + b"\0\xff" < after.place.key:
+            if after is not None and end_of_folder(path_key(folder)) <= after.place.key:
                 continue
             if self._scope.enters(folder) and self._is_folder(folder):
                 found.append(f"./{folder}")

@@ -185,7 +185,7 @@ def _part_of_long(text: Text, hit: Hit, room: int, is_match: bool) -> GrepLine:
     shown = _decoded(piece, text)
     first = _window(_chars(text, begin, match), length, len(shown), room)
     column = _chars(text, hit.start, begin) + first + 1
-    total = 0 if end is None else _chars(text, hit.start, end)
+    total = None if end is None else _chars(text, hit.start, end)
     return GrepLine(hit.number, shown[first : first + room], is_match, column, total)
 
 
