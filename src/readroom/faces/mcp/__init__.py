@@ -1,0 +1,1 @@
+"""The Model Context Protocol: one server over stdio and over streamable HTTP."""

@@ -1,0 +1,37 @@
+"""The server's log: standard error, and nothing of any file in it.
+
+An exception's message may quote what was being read, so a traceback is written
+with its frames and its type only.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import traceback
+from types import TracebackType
+from typing import TypeAlias
+
+_Raised: TypeAlias = (
+    "tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]"
+)
+
+
+class Formatter(logging.Formatter):
+    """One line per record, with the frames below it."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+    def formatException(self, ei: _Raised) -> str:
+        """Frames and type, without the message."""
+        kind, _, trace = ei
+        name = "" if kind is None else f"{kind.__module__}.{kind.__qualname__}"
+        return "".join(traceback.format_tb(trace)) + name
+
+
+def to_stderr() -> None:
+    """Log warnings and errors of this process to standard error, unless somebody set up logging before."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Formatter())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])

@@ -1,0 +1,95 @@
+"""Caps by client: what a client would cut never reaches it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from readroom.faces.mcp.clients import CLIENTS, UNKNOWN_CHARS, reply_bytes
+from readroom.limits import REPLY_BYTES
+from tests.faces.mcp.serving import ERAS, Http, Stdio, http_server
+
+MEASURED = {
+    "codex-mcp-client": 12_000,
+    "gemini-cli-mcp-client": 40_000,
+    "qwen-code-mcp-client": 25_500,
+    "claude-code": 50_000,
+    "opencode": 50 * 1024,
+}
+"""What each client was seen to pass on, by the name it sends."""
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_a_known_client_gets_less_than_it_passes_on(name: str) -> None:
+    assert UNKNOWN_CHARS <= reply_bytes(name) < MEASURED[name]
+
+
+def test_every_client_of_the_table_is_measured() -> None:
+    assert {next(name for name in MEASURED if name.startswith(c.prefix)) for c in CLIENTS} == set(MEASURED)
+
+
+@pytest.mark.parametrize(
+    ("sent", "same_as"),
+    [
+        ("claude-code (via mcp-remote 0.1.37)", "claude-code"),
+        ("Claude Code", "claude-code"),
+        ("gemini-cli-mcp-client-readroom", "gemini-cli-mcp-client"),
+        ("Codex", "codex-mcp-client"),
+    ],
+)
+def test_a_client_is_known_by_how_its_name_starts(sent: str, same_as: str) -> None:
+    assert reply_bytes(sent) == reply_bytes(same_as)
+
+
+@pytest.mark.parametrize("name", [None, "", "cursor-vscode", "my-codex"])
+def test_an_unknown_client_gets_the_least(name: str | None) -> None:
+    assert reply_bytes(name) == UNKNOWN_CHARS == min(client.chars for client in CLIENTS)
+
+
+@pytest.mark.parametrize("name", [None, "claude-code"])
+def test_what_the_operator_asks_for_counts_for_every_client(name: str | None) -> None:
+    assert reply_bytes(name, 70_000) == 70_000
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files longer than any cap: of one-byte and of three-byte characters."""
+    found = tmp_path_factory.mktemp("long")
+    (found / "plain.txt").write_text("one line of plain text\n" * 5000, encoding="utf-8")
+    (found / "wide.txt").write_text("一行不是拉丁文的文字\n" * 5000, encoding="utf-8")
+    return found
+
+
+@pytest.fixture(scope="module")
+def url(folder: Path) -> Iterator[str]:
+    with http_server(folder) as (found, _):
+        yield found
+
+
+@pytest.mark.parametrize("path", ["plain.txt", "wide.txt"])
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("name", [*MEASURED, "somebody"])
+def test_a_reply_fills_what_its_client_passes_on_and_no_more(
+    url: str, name: str, era: str, path: str
+) -> None:
+    """The name comes from the handshake, in 2026-07-28 from each request."""
+    with Http(url, client=name, version=era) as client:
+        (part,) = client.call("read_file", {"path": path, "limit": 5000})["content"]
+    cap = min(REPLY_BYTES, reply_bytes(name))
+    assert cap * 0.9 < len(part["text"].encode()) <= cap
+
+
+def test_a_cut_reply_says_so_in_its_first_and_last_line(url: str) -> None:
+    with Http(url) as client:
+        text = client.call("read_file", {"path": "plain.txt", "limit": 5000})["content"][0]["text"]
+    first, *_, last = text.split("\n")
+    assert "more below" in first
+    assert "Next: read_file" in last
+
+
+def test_the_operator_lowers_the_cap(folder: Path) -> None:
+    with Stdio(folder, "--max-chars", "3000", client="claude-code") as client:
+        text = client.call("read_file", {"path": "plain.txt"})["content"][0]["text"]
+    assert 2000 < len(text) <= 3000

@@ -1,0 +1,155 @@
+"""Lines over descriptors: any chunks, any kind of file, a client that does not read."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from readroom.faces.mcp.pipes import Lines, Reader, Writer
+
+END_S = 30
+
+
+def _cut(chunks: list[bytes], limit: int) -> list[bytes]:
+    lines = Lines(limit)
+    found = [line for chunk in chunks for line in lines.feed(chunk)]
+    return [*found, *lines.rest()]
+
+
+@given(data=st.binary(max_size=40).map(lambda b: b.replace(b"\x01", b"\n")), cuts=st.sets(st.integers(0, 40)))
+def test_chunks_do_not_matter(data: bytes, cuts: set[int]) -> None:
+    edges = [0, *sorted(cut for cut in cuts if cut < len(data)), len(data)]
+    chunks = [data[a:b] for a, b in pairwise(edges)]
+    whole = data.split(b"\n")
+    if not whole[-1]:
+        whole.pop()
+    assert _cut(chunks, 1000) == whole
+
+
+@given(
+    data=st.lists(st.binary(max_size=9).map(lambda b: b.replace(b"\n", b"")), max_size=6),
+    step=st.integers(1, 9),
+)
+def test_a_long_line_is_one_byte_over_the_limit_and_spoils_no_other(data: list[bytes], step: int) -> None:
+    sent = b"".join(line + b"\n" for line in data)
+    chunks = [sent[at : at + step] for at in range(0, len(sent), step)]
+    assert _cut(chunks, 4) == [line[:5] for line in data]
+
+
+def _read_all(fd: int) -> list[bytes]:
+    async def run() -> list[bytes]:
+        found: list[bytes] = []
+        ended = asyncio.Event()
+        Reader(fd, found.append, ended.set).start()
+        await asyncio.wait_for(ended.wait(), END_S)
+        return found
+
+    return asyncio.run(run())
+
+
+LINES = [b"one", b"", b"x" * 300_000, b"last without an end"]
+
+
+def test_a_regular_file_is_read_to_its_end(tmp_path: Path) -> None:
+    (tmp_path / "requests").write_bytes(b"\n".join(LINES))
+    with open(tmp_path / "requests", "rb") as file:
+        assert _read_all(file.fileno()) == LINES
+
+
+def test_a_socket_is_read_to_its_end() -> None:
+    """Node connects its children by sockets."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        _feed(ours.sendall, ours.close)
+        assert _read_all(theirs.fileno()) == LINES
+
+
+def test_a_pipe_is_read_to_its_end() -> None:
+    reading, writing = os.pipe()
+    _feed(lambda data: _write_all(writing, data), lambda: os.close(writing))
+    assert _read_all(reading) == LINES
+    os.close(reading)
+
+
+def _feed(send: Callable[[bytes], None], close: Callable[[], None]) -> None:
+    def run() -> None:
+        send(b"\n".join(LINES))
+        close()
+
+    Thread(target=run, daemon=True).start()
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(fd, data) :]
+
+
+REPLIES = [b"%d " % number * (number % 50 * 400 + 1) + b"\n" for number in range(100)]
+"""More than a pipe or a socket holds."""
+
+
+def _nobody() -> None:
+    raise AssertionError("nobody closed the other end")
+
+
+def _read_bytes(fd: int, size: int) -> bytes:
+    found = bytearray()
+    while len(found) < size:
+        found += os.read(fd, 4096)
+    return bytes(found)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket"])
+def test_lines_arrive_whole_and_in_order_though_nobody_read_at_first(kind: str) -> None:
+    """The event loop goes on, a thread waits for the client."""
+    reading, writing = os.pipe() if kind == "pipe" else [end.detach() for end in socket.socketpair()]
+    sent = b"".join(REPLIES)
+
+    async def run() -> bytes:
+        writer = Writer(writing, on_broken=_nobody)
+        for line in REPLIES:
+            writer.write(line)
+        received = await asyncio.to_thread(_read_bytes, reading, len(sent))
+        writer.finish(END_S)
+        return received
+
+    assert asyncio.run(run()) == sent
+    os.close(reading)
+    os.close(writing)
+
+
+def test_lines_are_written_to_a_regular_file(tmp_path: Path) -> None:
+    async def run(fd: int) -> None:
+        writer = Writer(fd, on_broken=_nobody)
+        for line in REPLIES:
+            writer.write(line)
+        writer.finish(END_S)
+
+    with open(tmp_path / "replies", "wb") as file:
+        asyncio.run(run(file.fileno()))
+    assert (tmp_path / "replies").read_bytes() == b"".join(REPLIES)
+
+
+@pytest.mark.parametrize("size", [10, 200_000])
+def test_a_client_that_is_gone_is_told_of(size: int) -> None:
+    reading, writing = os.pipe()
+
+    async def run() -> None:
+        broken = asyncio.Event()
+        writer = Writer(writing, on_broken=broken.set)
+        os.close(reading)
+        writer.write(b"x" * size)
+        await asyncio.wait_for(broken.wait(), END_S)
+        writer.finish(END_S)
+
+    asyncio.run(run())
+    os.close(writing)

@@ -1,0 +1,91 @@
+"""What `tools/list` says, on the wire, and what it costs."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from readroom.contracts.native import NATIVE
+from readroom.faces.mcp.clients import CLAUDE_CODE
+from tests.faces.mcp.serving import ERAS, STATELESS, Http, Stdio, http_server, request
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # of importlib.resources, in the package itself
+    from bpe_openai import get_encoding
+
+MOST_TOKENS = 1500
+"""Issue 2: what the tools of the native contract may cost every conversation, in o200k tokens."""
+
+
+@pytest.fixture(scope="module", params=["stdio", "http"])
+def listed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The results of `tools/list` by era."""
+    folder = tmp_path_factory.mktemp("folder")
+    found = {}
+    if request.param == "stdio":
+        for era in ERAS:
+            with Stdio(folder, version=era) as client:
+                found[era] = client.ask(LIST)["result"]
+    else:
+        with http_server(folder) as (url, _):
+            for era in ERAS:
+                with Http(url, version=era) as client:
+                    found[era] = client.ask(LIST)["result"]
+    return found
+
+
+LIST = request("list", "tools/list")
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_the_tools_are_those_of_the_contract(listed: dict[str, Any], era: str) -> None:
+    assert listed[era]["tools"] == [
+        {
+            "name": tool.name,
+            "title": tool.title,
+            "description": tool.description,
+            "inputSchema": tool.input_schema,
+            "annotations": {
+                "readOnlyHint": tool.read_only,
+                "destructiveHint": tool.destructive,
+                "idempotentHint": tool.idempotent,
+                "openWorldHint": False,
+            },
+            "_meta": {
+                "anthropic/maxResultSizeChars": CLAUDE_CODE.chars,
+                "anthropic/alwaysLoad": True,
+            },
+        }
+        for tool in NATIVE.tools
+    ]
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_the_whole_list_is_short(listed: dict[str, Any], era: str) -> None:
+    """All of it, annotations and `_meta` as well, though models see neither."""
+    text = json.dumps(listed[era], separators=(",", ":"))
+    assert len(get_encoding("o200k_base").encode(text)) < MOST_TOKENS
+
+
+def test_a_stateless_client_may_keep_the_list(listed: dict[str, Any]) -> None:
+    result = listed[STATELESS]
+    assert result["ttlMs"] > 0
+    assert result["cacheScope"] == "public"
+
+
+def test_every_argument_has_a_type() -> None:
+    """Gemini CLI leaves out a tool with an argument that has none."""
+    for tool in NATIVE.tools:
+        for name, schema in tool.input_schema["properties"].items():
+            branches = schema.get("anyOf", [schema])
+            assert all("type" in branch for branch in branches), f"{tool.name}.{name}"
+
+
+def test_a_higher_cap_is_announced_to_claude_code(tmp_path: Path) -> None:
+    with Stdio(tmp_path, "--max-chars", "200000") as client:
+        tools = client.ask(LIST)["result"]["tools"]
+    assert {tool["_meta"]["anthropic/maxResultSizeChars"] for tool in tools} == {200_000}
