@@ -23,7 +23,7 @@ from benchmarks.measure import peak_mb
 
 PEERS = HOME / "peers"
 _NPM = ("@modelcontextprotocol/server-filesystem", "fast-filesystem-mcp", "mcp-ripgrep")
-_PYPI = ("mcp-text-editor",)
+_PYPI = ("mcp-text-editor", "mcp<2")  # it does not start with mcp 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def readroom(folder: Path) -> Server:
     return Server(
         "readroom",
         sys.executable,
-        ("-m", "readroom", "--root", str(folder), "mcp", "--max-chars", "32768"),
+        ("-m", "readroom", "mcp", str(folder), "--max-chars", "32768"),
     )
 
 

@@ -41,14 +41,14 @@ def _sorted(folder: str) -> list[str]:
 def _tokens(record: Record) -> None:
     """What the first reply costs the model, in o200k tokens. A peer shows all names, ours a page."""
     folder = corpora.folder(corpora.SMALL_FOLDER_ENTRIES)
-    count = get_encoding("o200k_base").count
+    encode = get_encoding("o200k_base").encode
     with Workspace(folder) as workspace:
         reply = workspace.list()
-    ours = record.add("tokens", "10,000 entries", "readroom", [count(reply.text)], "tokens")
+    ours = record.add("tokens", "10,000 entries", "readroom", [len(encode(reply.text))], "tokens")
     record.say(f"- readroom's default page of {corpora.SMALL_FOLDER_ENTRIES:,} entries: {ours:.0f} tokens")
     for server in peers.installed(folder):
         if server.name == "server-filesystem":
             served = peers.ask(server, "list_directory", {"path": str(folder)}, 1)
-            theirs = record.add("tokens", "10,000 entries", server.name, [count(served.text)], "tokens")
+            theirs = record.add("tokens", "10,000 entries", server.name, [len(encode(served.text))], "tokens")
             record.say(f"- {server.name}: {theirs:.0f} tokens; ours is {met(ours / theirs, 1 / 40)} of it")
     record.say("")

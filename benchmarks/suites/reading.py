@@ -134,7 +134,7 @@ def _small_files(record: Record) -> None:
     whole = take_turns(
         {
             "python -c pass": command(sys.executable, "-c", "pass"),
-            "readroom read": command(readroom, "--root", str(folder), "read", names[0]),
+            "readroom read": command(readroom, "read", names[0], "--root", str(folder)),
         },
         rounds=21,
     )

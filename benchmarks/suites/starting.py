@@ -27,9 +27,9 @@ def _command_line(record: Record) -> None:
         {
             "python -c pass": command(sys.executable, "-c", "pass"),
             "readroom --help": command(readroom, "--help"),
-            "readroom ls": command(readroom, "--root", str(folder), "ls"),
-            "readroom read": command(readroom, "--root", str(folder), "read", "module_000.py"),
-            "readroom grep": command(readroom, "--root", str(folder), "grep", "session", ok=(0, 1)),
+            "readroom ls": command(readroom, "ls", "--root", str(folder)),
+            "readroom read": command(readroom, "read", "module_000.py", "--root", str(folder)),
+            "readroom grep": command(readroom, "grep", "session", "--root", str(folder), ok=(0, 1)),
         },
         _ROUNDS,
     )

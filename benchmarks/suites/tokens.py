@@ -18,7 +18,7 @@ _SCHEMA_TOKENS = 1500
 
 def run(record: Record) -> None:
     """40 standard-library modules in pages as they come, and the schemas of the tools."""
-    count = get_encoding("o200k_base").count
+    encode = get_encoding("o200k_base").encode
     folder = Path(sysconfig.get_path("stdlib"))
     names = [
         path.name
@@ -28,15 +28,15 @@ def run(record: Record) -> None:
     raw = shown = 0
     with Workspace(folder) as workspace:
         for name in names:
-            raw += count((folder / name).read_text(encoding="utf-8"))
-            shown += count(workspace.read(name).text)
+            raw += len(encode((folder / name).read_text(encoding="utf-8")))
+            shown += len(encode(workspace.read(name).text))
     record.add("tokens", "modules", "raw", [raw], "tokens")
     record.add("tokens", "modules", "readroom", [shown], "tokens")
     tools = [
         {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
         for tool in contract("native").tools
     ]
-    schemas = record.add("tokens", "tools/list", "readroom", [count(json.dumps(tools))], "tokens")
+    schemas = record.add("tokens", "tools/list", "readroom", [len(encode(json.dumps(tools)))], "tokens")
     record.say(
         f"- {len(names)} modules of the standard library: {shown} tokens against {raw} raw: "
         f"{met(shown / raw, 1.17)}",

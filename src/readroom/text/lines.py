@@ -54,7 +54,8 @@ class LineIndex:
     """What one pass over a file yielded.
 
     `newlines[i]` counts the newlines before the end of block i.  `columns` is
-    filled as very long lines are looked into, by the byte their text starts at.
+    filled as very long lines are looked into, by the byte their text starts at;
+    `ascii_blocks` has a 1 for every block in which each byte is a character.
     `block_bytes` is a multiple of the code unit and of no meaning to callers.
     """
 
@@ -65,12 +66,13 @@ class LineIndex:
     total_lines: int
     newlines: array[int]
     block_bytes: int = BLOCK_BYTES
+    ascii_blocks: bytes = b""
     columns: dict[int, Columns] = field(default_factory=dict)
 
     @property
     def memory_bytes(self) -> int:
         """About what it occupies."""
-        return 512 + 8 * len(self.newlines) + sum(16 * len(c.chars) for c in self.columns.values())
+        return 512 + 9 * len(self.newlines) + sum(16 * len(c.chars) for c in self.columns.values())
 
     def line_start(self, data: Bytes, line: int) -> int:
         """Byte offset of the first byte of `line` (1 to total_lines), after a byte order mark."""
@@ -114,7 +116,9 @@ class LineIndex:
         """Character positions of the line text at bytes `start` to `end`, one per block, kept."""
         found = self.columns.get(start)
         if found is None:
-            found = measure_columns(data, start, end, self.encoding, deadline, self.block_bytes)
+            found = measure_columns(
+                data, start, end, self.encoding, deadline, self.block_bytes, self.ascii_blocks
+            )
             if len(self.columns) >= _LINES_MEASURED:
                 # One look at the keys, safe beside other threads, which may take the same one out.
                 self.columns.pop(list(self.columns)[0], None)  # noqa: RUF015
@@ -123,17 +127,31 @@ class LineIndex:
 
 
 def measure_columns(
-    data: Bytes, start: int, end: int, encoding: Encoding, deadline: Deadline, block_bytes: int = BLOCK_BYTES
+    data: Bytes,
+    start: int,
+    end: int,
+    encoding: Encoding,
+    deadline: Deadline,
+    block_bytes: int = BLOCK_BYTES,
+    ascii_blocks: bytes = b"",
 ) -> Columns:
-    """One pass over a long line; the last entry is its end and its number of characters."""
+    """One pass over a long line; the last entry is its end and its number of characters.
+
+    Blocks of the file that `ascii_blocks` marks are not read again.
+    """
     starts, counts = array("Q", [start]), array("Q", [0])
     at, total = start, 0
     while at < end:
         deadline.check()
-        piece = _exactly(data, at, min(block_bytes, end - at))
-        # The last piece may end in the middle of a character when the file is broken there.
-        size = len(piece) if at + len(piece) == end else prefix(piece, encoding) or len(piece)
-        total += chars(piece[:size], encoding)
+        block = at // block_bytes
+        if ascii_blocks[block : block + 1] == b"\1":
+            size = min((block + 1) * block_bytes, end) - at
+            total += size
+        else:
+            piece = _exactly(data, at, min(block_bytes, end - at))
+            # The last piece may end in the middle of a character when the file is broken there.
+            size = len(piece) if at + len(piece) == end else prefix(piece, encoding) or len(piece)
+            total += chars(piece[:size], encoding)
         at += size
         starts.append(at)
         counts.append(total)
@@ -176,6 +194,7 @@ def build_index(
         total_lines=count.total_lines,
         newlines=count.cumulative,
         block_bytes=block_bytes,
+        ascii_blocks=bytes(count.ascii_blocks),
     )
 
 
@@ -220,6 +239,7 @@ class _Counter:
 
     def __init__(self, encoding: Encoding, block_bytes: int) -> None:
         self.cumulative: array[int] = array("Q")
+        self.ascii_blocks = bytearray()
         self._encoding = encoding
         self._block_bytes = block_bytes
         self._lines = 0
@@ -229,6 +249,7 @@ class _Counter:
         self._bytes = 0
 
     def add(self, piece: memoryview) -> None:
+        is_ascii = self._encoding.unit == 1 and _is_ascii(piece)
         for at in range(0, len(piece), self._block_bytes):
             block = piece[at : at + self._block_bytes]
             if self._encoding.unit == 1:
@@ -246,6 +267,7 @@ class _Counter:
             self._tail = bytes(block[-(len(block) % unit or unit) :])
             self._bytes += len(block)
             self.cumulative.append(self._lines)
+            self.ascii_blocks.append(is_ascii)
 
     @property
     def total_lines(self) -> int:
@@ -257,6 +279,14 @@ class _Counter:
         if self._lines == 0:
             return "none"
         return "crlf" if self._crlf == self._lines else "mixed" if self._crlf else "lf"
+
+
+def _is_ascii(piece: memoryview) -> bool:
+    """Whether all bytes are below 80: at the speed of memory in a whole buffer, the rest is copied."""
+    whole = piece.obj
+    if isinstance(whole, bytearray) and len(whole) == len(piece):
+        return whole.isascii()
+    return bytes(piece).isascii()
 
 
 def nth_newline(block: bytes, number: int, encoding: Encoding) -> int:
