@@ -9,7 +9,7 @@ import hashlib
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from readroom.model import Reply
@@ -153,11 +153,13 @@ def contents(driver: Driver) -> bytes:
 
 
 @pytest.mark.parametrize("store", STORES)
+@settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(st.data())
 def test_what_was_shown_can_be_edited_and_nothing_else_changes(store: StoreName, draw: st.DataObject) -> None:
     """Any lines of a reply, sent back as they were shown, are found; all bytes outside them stay."""
     encoding = draw.draw(files.encodings())
-    data = encoding.bom + draw.draw(files.contents(encoding, sound=draw.draw(st.booleans())))
+    # Noise only after a mark: without one the encoding has to be named, and is then decoded strictly.
+    data = encoding.bom + draw.draw(files.contents(encoding, sound=not encoding.bom))
     with stored(store, {"f": data}) as opened:
         driver = Driver(opened)
         asked = {} if encoding.bom else {"encoding": encoding.name}
@@ -169,7 +171,7 @@ def test_what_was_shown_can_be_edited_and_nothing_else_changes(store: StoreName,
         )
         old = "\n".join(lines[first:last])
         # Lines that end in CR CR LF have a test of their own: a CR at the end may also mean a line end.
-        assume(old and "\ufffd" not in old and not any(line.endswith("\r") for line in lines))
+        assume(old and "\ufffd" not in old and not any(line.endswith("\r") for line in lines[first:last]))
         new = draw.draw(files.texts(encoding)).replace("\r", "")
         assume(new != old)
         edit = driver.call(

@@ -95,12 +95,17 @@ class Scan:
     ragged: list[Ragged] = field(default_factory=list)
 
 
-def prepare(edit: Edit, *, bom: bool) -> Change:
+def prepare(edit: Edit, *, bom: bool, literal: bool = False) -> Change:
     """The change that an edit means; without pieces when it changes nothing.
 
-    A mark at the start of both texts stands for the file's own, which is not part of its text.
+    Args:
+        edit: As it was sent.
+        bom: Whether the file has a mark: one at the start of the texts then stands for it, and is not text.
+        literal: Take a CR before a LF as a character: some files have lines that end in CR CR LF.
     """
-    old, new = _plain(edit.old_text), _plain(edit.new_text)
+    old, new = edit.old_text, edit.new_text
+    if not literal:
+        old, new = _plain(old), _plain(new)
     if bom and old.startswith("\ufeff"):
         old, new = old[1:], new.removeprefix("\ufeff")
     return Change(old, new, edit.replace_all, tuple(_pieces(old, new)))
@@ -211,10 +216,12 @@ class _Search:
         if start < self._taken[0] and self.result.crossing is None:
             self.result.crossing = Crossing(self._taken[1], number, line)
         self._taken = max(self._taken, (end, number))
-        if not self._replace(window, position, line, change.pieces):
-            self._replace(window, position, line, (change.whole,))
+        if not self._replace(window, position, number, line, change.pieces):
+            self._replace(window, position, number, line, (change.whole,))
 
-    def _replace(self, window: Window, position: int, line: int, pieces: Sequence[Piece]) -> bool:
+    def _replace(
+        self, window: Window, position: int, number: int, line: int, pieces: Sequence[Piece]
+    ) -> bool:
         """Add the splices of one match; False when a piece begins or ends inside a unit."""
         made: list[tuple[Splice, int, int]] = []
         for piece in pieces:
@@ -224,7 +231,13 @@ class _Search:
                 return False
             ends = _LINE_END.findall(window.between(first, last)) if "\n" in piece.text else []
             if "\n" in piece.text and not ends:
-                ends = [_line_end(self._data, start, end, self._encoding)]
+                before = window.between(position, first)
+                after = window.between(last, position + len(self._changes[number].old))
+                ends = [
+                    _line_end_at(before, before.rfind("\n"))
+                    or _line_end_at(after, after.find("\n"))
+                    or _line_end(self._data, start, end, self._encoding)
+                ]
             made.append(
                 (
                     Splice(
@@ -278,6 +291,13 @@ def _with_ends(text: str, ends: Sequence[str]) -> str:
     lines = text.split("\n")
     fitted = [line + ends[min(at, len(ends) - 1)] for at, line in enumerate(lines[:-1])]
     return "".join(fitted) + lines[-1]
+
+
+def _line_end_at(text: str, at: int) -> str:
+    """The line end whose line feed is at `at`; "" where there is none."""
+    if at < 0:
+        return ""
+    return "\r\n" if at and text[at - 1] == "\r" else "\n"
 
 
 def _line_end(data: Bytes, start: int, end: int, encoding: Encoding) -> str:
