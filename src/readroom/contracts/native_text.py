@@ -8,17 +8,16 @@ reply keep its ends.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import partial
 
 from readroom.contracts import native_facts
 from readroom.contracts.native_calls import shown
+from readroom.contracts.native_entries import entry_line, usual_day
 from readroom.errors import ReadroomError
 from readroom.limits import CLOSING_BYTES
 from readroom.model import (
     Cap,
-    EntryKind,
     Fact,
     GrepFile,
     GrepLine,
@@ -36,23 +35,13 @@ from readroom.paths import quote
 HASH_DIGITS = 12
 """Hex digits of a hash in the text: 7 tokens instead of 36, and 48 bits tell versions of one file apart."""
 
-_LISTED_CUTS = 5
-"""Cut lines that the closing line names; the facts name all."""
-
-_LISTED_WARNINGS = 3
-"""Warnings that the closing line spells out; the facts hold all."""
+_LISTED_CUTS, _LISTED_WARNINGS = 5, 3
+"""Cut lines and warnings that the closing line names; the facts hold all."""
 
 _MORE = "More in the facts of this reply."
 
 _HEADER_SHARE = 8
 """A path takes at most this part of a reply's first line; longer ones are shortened in the middle."""
-
-_DAY_NS = 86_400_000_000_000
-
-_NO_DAY = "?"
-
-_SHARED_DAYS = 3
-"""Files of one date from which naming it in the header is shorter than beside each."""
 
 
 class _NativeMeasure:
@@ -72,7 +61,7 @@ class _NativeMeasure:
         return len(_found_line(line).encode()) + 1
 
     def listed(self, entry: ListEntry) -> int:
-        return len(_entry_line(entry).encode()) + 1
+        return len(entry_line(entry).encode()) + 1
 
 
 MEASURE = _NativeMeasure()
@@ -335,8 +324,8 @@ def _found_line(line: GrepLine) -> str:
 
 
 def _list_text(result: ListResult, cap: Cap) -> str:
-    usual = _usual_day(result.entries)
-    rows = [_list_header(result, usual, cap), *(_entry_line(entry, usual) for entry in result.entries)]
+    usual = usual_day(result.entries)
+    rows = [_list_header(result, usual, cap), *(entry_line(entry, usual) for entry in result.entries)]
     parts = []
     if result.ignored:
         parts.append(f"{result.ignored} ignored.")
@@ -357,44 +346,9 @@ def _list_header(result: ListResult, usual: str | None, cap: Cap) -> str:
     path = short(result.request.path, cap)
     total = f"{result.total}{'' if result.total_known else '+'}"
     if not result.entries:
-        return f"{path} | no entries of {total}" if result.total else f"{path} | no entries"
+        none = "no entry matches the glob" if result.request.glob else "no entries"
+        return f"{path} | {f'no entries of {total}' if result.total else none}"
     last = result.first + len(result.entries) - 1
     more = " (more below)" if result.next is not None else ""
     dates = f" | files modified {usual} unless dated" if usual is not None else ""
     return f"{path} | entries {result.first}-{last} of {total}{more}{dates}"
-
-
-def _usual_day(entries: Sequence[ListEntry]) -> str | None:
-    """The date that most files of a page share, when saying it once is shorter than saying it each time.
-
-    A date costs 7 tokens, a file without one 8 (o200k): in a fresh checkout this halves the page.
-    """
-    days = Counter(_day(entry) for entry in entries if entry.kind is EntryKind.FILE)
-    if not days:
-        return None
-    day, count = days.most_common(1)[0]
-    return day if day != _NO_DAY and count >= _SHARED_DAYS else None
-
-
-def _day(entry: ListEntry) -> str:
-    return _NO_DAY if entry.mtime_ns is None else _date(entry.mtime_ns // _DAY_NS)
-
-
-@lru_cache
-def _date(day: int) -> str:
-    """The date of a day since the epoch; formatting one for each entry took a tenth of a listing's time."""
-    return (native_facts.timestamp(day * _DAY_NS) or _NO_DAY)[: len("2026-01-01")]
-
-
-def _entry_line(entry: ListEntry, usual: str | None = None) -> str:
-    """Size first: `123<TAB>name` is one token shorter than the other way round."""
-    name = quote(entry.path)
-    if entry.kind is EntryKind.FOLDER:
-        return f"{name}/"
-    if entry.kind is EntryKind.LINK:
-        return f"{name} -> {'(denied or outside)' if entry.target is None else quote(entry.target)}"
-    if entry.kind is EntryKind.OTHER:
-        return f"{name} (special file)"
-    day = _day(entry)
-    size = "?" if entry.size is None else entry.size
-    return f"{size}\t{name}" if day == usual else f"{size} {day}\t{name}"

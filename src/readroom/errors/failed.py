@@ -31,11 +31,13 @@ class NotAFolder(FailedError, NotADirectoryError):
     __str__ = ReadroomError.__str__
 
     def __init__(self, path: str, what: str) -> None:
+        """`what` is file, device, pipe or socket."""
+        file = what == "file"
         super().__init__(
             f"{quote(path)} is a {what}, not a folder",
-            "Read it instead.",
+            "Read it instead." if file else "Only folders can be listed.",
             facts={"path": quote(path), "what": what},
-            next_request=ReadRequest(path),
+            next_request=ReadRequest(path) if file else None,
         )
 
 

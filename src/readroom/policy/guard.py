@@ -9,10 +9,20 @@ with several names about the others, on the very descriptor that is then read.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
+from contextlib import suppress
 from typing import Literal, TypeAlias, final
 
 from readroom import paths
-from readroom.errors import Denied, HardLinked, NotAFile, NotFound, ReadroomError
+from readroom.errors import (
+    AbsentError,
+    Denied,
+    FailedError,
+    HardLinked,
+    NotAFile,
+    NotAFolder,
+    NotFound,
+    ReadroomError,
+)
 from readroom.model import EntryKind, Stat
 from readroom.paths import WorkPath, join, require_normal
 from readroom.policy.defaults import denials
@@ -99,7 +109,13 @@ class Guard:
         asked = require_normal(path)
         rules = self.refresh()
         _require(rules, asked, folder=True)
-        folder = self.store.open_folder(asked)
+        try:
+            folder = self.store.open_folder(asked)
+        except NotAFolder:
+            # What a read would be refused is refused here too: a link must not tell what it leads to.
+            with suppress(AbsentError, FailedError):
+                self.open(asked).close()
+            raise
         try:
             if folder.real != asked:
                 _require(rules, folder.real, folder=True, asked=asked)
@@ -153,7 +169,7 @@ class Guard:
         return [name for name in found if self._opens(name)]
 
     def irrevocable(self) -> list[str]:
-        """Patterns of names that programs need not look at when they walk the folder: denied ones, not all."""
+        """Patterns of names that programs need not look at when they walk the folder: some of the denied."""
         return self._rules[1].irrevocable()
 
     def refresh(self) -> Rules:

@@ -7,6 +7,7 @@ names.
 
 from __future__ import annotations
 
+import unicodedata
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -44,11 +45,19 @@ def _ranked(path: WorkPath, candidates: Sequence[WorkPath], score: int) -> list[
     from rapidfuzz import fuzz, process  # takes 16 ms, and only a missing name needs it
 
     found = process.extract(
-        basename(path).casefold(),
-        [basename(name).casefold() for name in candidates],
+        _folded(basename(path)),
+        [_folded(basename(name)) for name in candidates],
         scorer=fuzz.ratio,
         limit=8 * NEAR_NAMES,  # among equal last parts, the most alike path comes first
         score_cutoff=score,
     )
-    best = [(-likeness, -fuzz.ratio(path, candidates[at]), candidates[at]) for _, likeness, at in found]
+    whole = _folded(path)
+    best = [
+        (-likeness, -fuzz.ratio(whole, _folded(candidates[at])), candidates[at]) for _, likeness, at in found
+    ]
     return [name for _, _, name in sorted(best)]
+
+
+def _folded(name: str) -> str:
+    """One spelling for all that look the same: macOS writes an accent as a character of its own."""
+    return unicodedata.normalize("NFC", name).casefold()

@@ -19,6 +19,12 @@ from readroom.policy.wildmatch import UnusablePattern, byte_text
 _MOST_ALTERNATIVES = 64
 """Globs that the braces of one may stand for; two pairs of eight."""
 
+_DEEPEST = 8
+"""Braces within braces."""
+
+_SHOWN_CHARS = 200
+"""How much of a glob that can match nothing is sent back; it may be a whole document sent by mistake."""
+
 _ADVICE = "Globs are like *.py, src/**, *.{ts,tsx} or !test_*; a backslash makes a special character plain."
 
 
@@ -63,12 +69,19 @@ def _patterns(glob: str, number: int) -> Iterator[Pattern]:
                 raise UnusablePattern(one)
             found[0].compiled()
         except UnusablePattern:
-            raise BadPattern("glob", glob, f"{glob!r} can match no name", _ADVICE) from None
+            raise BadPattern("glob", _brief(glob), f"{_brief(glob)!r} can match no name", _ADVICE) from None
         yield found[0]
 
 
-def _alternatives(glob: str, text: str) -> list[str]:
-    """The globs that braces stand for."""
+def _brief(glob: str) -> str:
+    return glob if len(glob) <= _SHOWN_CHARS else f"{glob[:_SHOWN_CHARS]}..."
+
+
+def _alternatives(glob: str, text: str, depth: int = 0) -> list[str]:
+    """The globs that braces stand for; these stand in `depth` others."""
+    if depth > _DEEPEST:
+        problem = f"it has braces in braces, more than {_DEEPEST} deep"
+        raise BadPattern("glob", _brief(glob), problem, _ADVICE)
     found = [""]
     at = 0
     while at < len(text):
@@ -76,7 +89,10 @@ def _alternatives(glob: str, text: str) -> list[str]:
         if char == "{":
             inner, at = _braces(glob, text, at)
             found = [
-                begin + choice for begin in found for part in inner for choice in _alternatives(glob, part)
+                begin + choice
+                for begin in found
+                for part in inner
+                for choice in _alternatives(glob, part, depth + 1)
             ]
         else:
             width = 2 if char == "\\" else _set_length(text, at)
@@ -84,7 +100,7 @@ def _alternatives(glob: str, text: str) -> list[str]:
             at += width
         if len(found) > _MOST_ALTERNATIVES:
             raise BadPattern(
-                "glob", glob, f"its braces stand for more than {_MOST_ALTERNATIVES} globs", _ADVICE
+                "glob", _brief(glob), f"its braces stand for more than {_MOST_ALTERNATIVES} globs", _ADVICE
             )
     return found
 
@@ -105,7 +121,7 @@ def _braces(glob: str, text: str, at: int) -> tuple[list[str], int]:
         else:
             parts[-1] += text[at : at + width]
         at += width
-    raise BadPattern("glob", glob, "a brace is never closed", _ADVICE)
+    raise BadPattern("glob", _brief(glob), "a brace is never closed", _ADVICE)
 
 
 def _set_length(text: str, at: int) -> int:
