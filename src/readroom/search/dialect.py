@@ -27,6 +27,7 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
         r"\A and \z when matches cannot span lines": "refused",
         "a** a{2}{3} and repetitions of more than 1,000": "refused",
         r"a lone \r inside a line": r"for rg $ matches before it and . does not match it",
+        r"$ behind what may match \r, when matches may span lines": r"[^x]$ finds the \r of a \r\n",
     }
 )
 """Syntax, and what a store without files does about it, for the reference."""
@@ -172,6 +173,8 @@ class _Translator:
             code = int(self._take(_CODE, "character code")[1:].strip("{}"), 16)
             if code in (0x0A, 0x0D) and not self._multiline:
                 raise Untranslatable("a line end", at)
+            if 0xD800 <= code < 0xE000:
+                raise Untranslatable("half of a surrogate pair", at)
             return f"\\x{{{code:x}}}"
         if not inside:
             return self._border(char, at)

@@ -72,7 +72,9 @@ class Pattern:
         """Whether it finds in this text exactly what rg finds."""
         if self.problem is not None or (self._borders and not text.isascii()):
             return False
-        return text.count(b"\r") == (text.count(b"\r\n") if self._multiline else 0)
+        # What is left of CR stands inside lines, or before line feeds that matches may span: rg knows
+        # that no line ends between the two.
+        return b"\r" not in text
 
     def hits(self, text: bytes, check: Callable[[], None]) -> Iterator[Hit]:
         """The matching lines in order; `check` is called now and then and may raise."""

@@ -212,12 +212,12 @@ def _position(text: str, pattern: str) -> int | None:
         first = before == 0
         at = before + caret - indent - (len(_WRAP) if first else 0)
         # rg puts a group around the pattern; what is wrong with that group is wrong at no place of ours.
-        return at if 0 <= at <= len(pattern) else _unclosed(pattern)
+        return at if 0 <= at < len(pattern) else _unbalanced(pattern)
     return None
 
 
-def _unclosed(pattern: str) -> int | None:
-    """The last parenthesis that is never closed."""
+def _unbalanced(pattern: str) -> int | None:
+    """The first parenthesis that closes nothing, or else the last that is never closed."""
     opened: list[int] = []
     escaped = in_set = False
     for at, char in enumerate(pattern):
@@ -231,6 +231,8 @@ def _unclosed(pattern: str) -> int | None:
             in_set = True
         elif char == "(":
             opened.append(at)
-        elif char == ")" and opened:
+        elif char == ")" and not opened:
+            return at
+        elif char == ")":
             opened.pop()
     return opened[-1] if opened else None
