@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
 import jsonschema
@@ -123,6 +124,14 @@ def test_a_value_outside_the_allowed_ones_is_named(arguments: dict[str, Any], wo
     with pytest.raises(BadValue) as caught:
         given_to(**arguments)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_a_number_that_json_does_not_have_is_shown_as_text(value: float) -> None:
+    """JSON's 1e999 is one for most readers."""
+    with pytest.raises(ReadroomError) as caught:
+        given_to(share=value)
+    assert json.loads(json.dumps(caught.value.facts, allow_nan=False))["value"] == str(value)
 
 
 def test_a_long_wrong_value_is_not_repeated_whole() -> None:

@@ -92,6 +92,15 @@ def call(request_id: object, tool: str, arguments: object, **meta: object) -> Me
     return request(request_id, "tools/call", params)
 
 
+def strict(data: bytes) -> Any:
+    """A value from JSON as the standard has it: without NaN and infinities."""
+
+    def refuse(name: str) -> None:
+        raise ValueError(f"{name} is not JSON")
+
+    return json.loads(data, parse_constant=refuse)
+
+
 class Stdio:
     """The stdio server as a process, and one client of one protocol version."""
 
@@ -154,7 +163,7 @@ class Stdio:
         line = self.process.stdout.readline()
         if not line:
             raise EOFError
-        found = json.loads(line)
+        found = strict(line)
         assert isinstance(found, dict)
         return found
 
@@ -241,11 +250,11 @@ class Http:
 def events(response: HTTPResponse) -> Iterator[Message]:
     """The messages of a response, as they come."""
     if not response.headers["Content-Type"].startswith("text/event-stream"):
-        yield json.loads(response.read())
+        yield strict(response.read())
         return
     for line in response:
         if line.startswith(b"data: "):
-            yield json.loads(line[len(b"data: ") :])
+            yield strict(line[len(b"data: ") :])
 
 
 def _last(response: HTTPResponse) -> Message:

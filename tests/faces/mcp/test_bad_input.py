@@ -46,6 +46,7 @@ BAD_CALLS: list[tuple[str, Any, str]] = [
     ("read_file", {"path": "a.txt", "x" * 10_000_000: 1}, "unknown_argument"),
     ("read_file", {"path": {"a": [[[{}]]] * 1000}}, "wrong_type"),
     ("list_directory", {"depth": 1e300}, "wrong_type"),
+    ("grep_files", {"pattern": "x", "timeout_s": float("inf")}, "bad_value"),
 ]
 
 
