@@ -180,8 +180,7 @@ class TestLineEnds:
 
     def test_lines_that_stay_in_a_replaced_block_keep_their_own_ends(self) -> None:
         assert (
-            edited(b"a\r\nb\nc\r\n", Edit("a\nb\nc\n", "X\na\nb\nY\nc\nZ\n"))
-            == b"X\r\na\r\nb\nY\nc\r\nZ\r\n"
+            edited(b"a\r\nb\nc\r\n", Edit("a\nb\nc\n", "X\na\nb\nY\nc\nZ\n")) == b"X\r\na\r\nb\nY\nc\r\nZ\r\n"
         )
 
     def test_a_mixed_block_gets_its_line_ends_in_order(self) -> None:
