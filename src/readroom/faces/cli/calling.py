@@ -45,12 +45,14 @@ def parameters() -> list[click.Parameter]:
     return [
         click.Option(
             ["--root"],
-            type=click.Path(),
+            type=click.Path(readable=False),
             metavar="DIR",
             help="The workspace; paths are relative to it.",
             show_default="the current folder",
         ),
-        click.Option(["--config"], type=click.Path(), metavar="FILE", help="More settings and rules."),
+        click.Option(
+            ["--config"], type=click.Path(readable=False), metavar="FILE", help="More settings and rules."
+        ),
     ]
 
 

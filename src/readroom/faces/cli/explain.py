@@ -105,7 +105,9 @@ def _facts(found: _Finding) -> dict[str, Fact]:
 explain = click.Command(
     "explain",
     params=[
-        click.Argument(["path"], type=click.Path(), help="Relative to the root, or absolute inside it."),
+        click.Argument(
+            ["path"], type=click.Path(readable=False), help="Relative to the root, or absolute inside it."
+        ),
         json_option(),
         *parameters(),
     ],

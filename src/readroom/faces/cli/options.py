@@ -65,7 +65,7 @@ def _argument(field: msgspec.structs.FieldInfo, schema: Mapping[str, Any]) -> cl
         [field.name],
         required=field.required,
         # Completion offers files; whether one exists is for the guard to say.
-        type=click.Path() if field.encode_name == "path" else click.STRING,
+        type=click.Path(readable=False) if field.encode_name == "path" else click.STRING,
         help=". ".join(filter(None, words)),
     )
 

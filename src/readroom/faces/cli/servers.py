@@ -85,7 +85,9 @@ def _root(folder: str | None, root: str | None) -> str | None:
 
 def _options() -> list[click.Parameter]:
     return [
-        click.Argument(["folder"], required=False, type=click.Path(), metavar="[DIR]", help="As --root."),
+        click.Argument(
+            ["folder"], required=False, type=click.Path(readable=False), metavar="[DIR]", help="As --root."
+        ),
         click.Option(
             ["--contract", "contract_name"],
             type=click.Choice(NAMES),
