@@ -25,8 +25,9 @@ from readroom.model import GrepRequest
 OLDEST = 14
 """The first version whose `--crlf` and `--sort` behave as relied on here; Debian 12 has 13."""
 
-_UNREADABLE = re.compile(rb"^rg: (.*): .*\(os error (?:1|5|13)\)$")
-"""No permission, or an error of the disk. Files that vanish while rg looks are nobody's loss."""
+_UNREADABLE = re.compile(rb"^rg: (.*?)(?:: IO error for operation on \1)?: [^:]*\(os error (?:1|5|13)\)$")
+"""No permission, or an error of the disk; of folders rg says the name twice. Files that vanish while rg
+looks are nobody's loss."""
 
 _OWN_TYPE = "readroom"
 
