@@ -11,7 +11,6 @@ import contextlib
 import re
 from collections.abc import Mapping
 from functools import cache
-from math import isfinite
 from typing import Any, TypeVar, get_args, get_origin
 
 import msgspec
@@ -223,8 +222,7 @@ def _kind(value: object) -> str:
 
 
 def _shown(value: object) -> Fact:
-    # JSON has no infinity, though a reader makes one of 1e999.
-    if isinstance(value, int) or (isinstance(value, float) and isfinite(value)):
+    if isinstance(value, (int, float)):
         return value
     text = str(value)
     return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"

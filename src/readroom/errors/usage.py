@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 
 from readroom.errors.base import UsageError, _brief
 from readroom.limits import SHOWN_PATH_CHARS
@@ -73,10 +74,12 @@ class BadValue(UsageError):
     def __init__(
         self, argument: str, value: Fact, problem: str, advice: str, *, next_request: Request | None = None
     ) -> None:
+        # JSON has no infinity, though readers make one of 1e999.
+        shown = str(value) if isinstance(value, float) and not isfinite(value) else value
         super().__init__(
             f"{argument}={value!r} {problem}",
             advice,
-            facts={"argument": argument, "value": value},
+            facts={"argument": argument, "value": shown},
             next_request=next_request,
         )
 
