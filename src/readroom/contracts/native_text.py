@@ -286,6 +286,8 @@ def _grep_text(result: GrepResult, cap: Cap) -> str:
         )
         rows.extend(map(_found_line, file.lines))
     parts = _coverage(result) + warning_parts(result.warnings)
+    if cuts := [item for item in result.omitted if item.what == "columns"]:
+        parts.append(f"Long lines are shown around their match (…); for the rest: {_call(cuts[0])}")
     if result.next is not None:
         parts.append(f"Next: {shown(result.next)}")
     body = _cut("\n".join(rows), _body_room(cap))
