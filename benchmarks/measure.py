@@ -82,8 +82,13 @@ def take_turns(
 def command(*words: str, ok: tuple[int, ...] = (0,)) -> Callable[[], object]:
     """A whole process as a candidate; its output is thrown away."""
 
+    # An installed program has its compiled modules beside it.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
     def run() -> None:
-        done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        done = subprocess.run(
+            words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment, check=False
+        )
         if done.returncode not in ok:
             raise RuntimeError(f"{words[0]} ended with {done.returncode}")
 
