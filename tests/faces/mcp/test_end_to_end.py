@@ -202,6 +202,26 @@ def test_a_long_first_pass_reports_progress(run: Run, made: Path) -> None:
     assert all(message is not None and message.endswith("bytes") for _, _, message in told)
 
 
+def test_a_search_of_many_files_reports_progress(run: Run, made: Path) -> None:
+    folder = made / str(uuid4())
+    folder.mkdir()
+    for number in range(300):
+        (folder / f"{number}.txt").write_text("needle\n", encoding="utf-8")
+    told: list[str | None] = []
+
+    async def heard(progress: float, total: float | None, message: str | None) -> None:
+        told.append(message)
+
+    async def what(client: Client) -> None:
+        arguments = {"pattern": "needle", "path": folder.name, "output": "count", "limit": 300}
+        result = await client.call_tool("grep_files", arguments, progress_callback=heard)
+        assert _facts(result)["shown"] > 100
+
+    run(made, what)
+    assert told
+    assert all(message is not None and message.endswith("files") for message in told)
+
+
 def test_cancelled_calls_stop_working(run: Run, made: Path) -> None:
     """All workers are busy for minutes; after their calls were cancelled another call is answered."""
 

@@ -31,6 +31,10 @@ def test_it_says_where_the_server_is_and_what_it_serves() -> None:
     assert f"  URL    {URL}" in rest
 
 
+def test_it_says_who_can_use_it() -> None:
+    assert "account on this machine" in _text()
+
+
 def test_the_stdio_command_is_one_line_for_a_shell() -> None:
     assert shlex.split(_line("stdio")) == ["stdio", *COMMAND]
 

@@ -32,6 +32,8 @@ readroom serves {quote(root)} to MCP clients until you press Ctrl-C.
   URL    {url}
   stdio  {stdio}
 
+Whoever has an account on this machine can use the URL. Over stdio a client has readroom to itself.
+
 Claude Code, in the project's folder:
 
 {_indented(f"claude mcp add --transport http {SERVER_NAME} {url}")}

@@ -1,0 +1,26 @@
+"""The SDK costs 0.8 s and 65 MB: only those who speak MCP pay for it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import readroom
+
+SRC = Path(readroom.__file__).parent
+HEAVY = {"mcp", "mcp_types", "pydantic", "starlette", "uvicorn", "anyio", "asyncio"}
+
+
+def _imported(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add((node.module or "").split(".")[0])
+    return found
+
+
+def test_only_the_mcp_face_imports_the_sdk() -> None:
+    elsewhere = [path for path in SRC.rglob("*.py") if SRC / "faces" / "mcp" not in path.parents]
+    assert {str(path): _imported(path) & HEAVY for path in elsewhere if _imported(path) & HEAVY} == {}
