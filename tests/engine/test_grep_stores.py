@@ -35,6 +35,8 @@ NAMES = st.sampled_from(
         "Makefile",
         "q\nr.py",
         "\udcff.py",
+        "n\n",
+        " s ",
     ]
 )
 FOLDERS = st.sampled_from(["", "src/", "src/deep/", "lib/", ".dot/", "build/", "a.py.d/", "src/build/"])

@@ -171,8 +171,8 @@ class _Search:
                     raise
             if not self._local:
                 advice = "Write it with plain sets and repetitions, or set fixed for literal text."
-                problem = f"this workspace is not on disk, and its search does not have {found.problem}"
-                raise BadPattern("pattern", request.pattern, problem, advice)
+                problem = f"RE2, which searches workspaces that are not on disk, {found.problem}"
+                raise BadPattern("pattern", request.pattern, problem, advice, at=found.problem_at)
         return found
 
     # --- one file -----------------------------------------------------------------------------

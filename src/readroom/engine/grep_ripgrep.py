@@ -178,8 +178,12 @@ class Tree:
             raise refused
         for path in unreadable(child.messages):
             relative = path.removeprefix("./")
-            if relative and self._scope.takes(relative):
+            if relative and self._scope.takes(relative) and self._may_be_named(relative):
                 self.unreadable.append(relative)
+
+    def _may_be_named(self, relative: str) -> bool:
+        path = join_below(self._top.real, relative)
+        return self._guard.allows(path, folder=False) and self._guard.allows(path, folder=True)
 
     # --- arguments ----------------------------------------------------------------------------
 
@@ -263,19 +267,19 @@ class Tree:
                     for entry in opened.entries()
                     if os.fsencode(entry.name) < least
                     and entry.kind in (EntryKind.FILE, EntryKind.FOLDER)
-                    and _is_text(prefix + entry.name)
+                    and _can_be_glob(prefix + entry.name)
                 ]
         except ReadroomError:
             return []
 
 
-def _is_text(path: str) -> bool:
-    """Whether rg takes it in a glob."""
+def _can_be_glob(path: str) -> bool:
+    """Whether rg takes it in a glob as it is: it drops blanks at the end, and knows only UTF-8."""
     try:
         path.encode()
     except UnicodeEncodeError:
         return False
-    return True
+    return not path[-1].isspace()
 
 
 class _Records:

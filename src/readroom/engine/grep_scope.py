@@ -107,7 +107,12 @@ class Scope:
         """What to tell a program that walks by itself."""
         wanted = [glob for glob in self._globs.texts if not glob.startswith("!")]
         last = max((at for at, glob in enumerate(self._globs.texts) if not glob.startswith("!")), default=-1)
-        without = [glob[1:] for glob in self._globs.texts[last + 1 :] if not _BRACES & set(glob)]
+        without = [
+            glob[1:]
+            for glob in self._globs.texts[last + 1 :]
+            # To rg, braces are alternatives; and it drops any blanks at the end.
+            if not _BRACES & set(glob) and not glob[-1].isspace()
+        ]
         names = [_name(glob) for glob in wanted]
         if not names or "*" in names:
             names = list(self._type_names or ())

@@ -45,7 +45,8 @@ class Pattern:
     """A pattern, compiled for RE2 if that means the same as rg does.
 
     Attributes:
-        problem: Why it cannot be compiled here; None when it can.
+        problem: Why it cannot be compiled here, as what RE2 does; None when it can.
+        problem_at: The 0-based character where the problem stands, if that is known.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Pattern:
         self._borders = False
         self._regex: Any = None
         self.problem: str | None = None
+        self.problem_at: int | None = None
         try:
             if fixed:
                 if not multiline and (end := _LINE_END.search(text)):
@@ -66,7 +68,10 @@ class Pattern:
                 whole = f"(?m)(?:{found.text})"
                 self._regex = _compiled(whole, literal=False, ignore_case=ignore_case, multiline=multiline)
         except Untranslatable as error:
-            self.problem = str(error)
+            self.problem = f"does not have {error.what}"
+            self.problem_at = error.at
+        except _Refused as error:
+            self.problem = f"refuses it ({error})"
 
     def decides(self, text: bytes) -> bool:
         """Whether it finds in this text exactly what rg finds."""
@@ -130,6 +135,10 @@ class Pattern:
                 start, number, column, length = feed + 1, number + 1, 0, 0
 
 
+class _Refused(ValueError):
+    """RE2 does not take a pattern: it is not valid, or it is too large."""
+
+
 def _compiled(text: str, *, literal: bool, ignore_case: bool, multiline: bool) -> Any:
     import re2
 
@@ -142,8 +151,9 @@ def _compiled(text: str, *, literal: bool, ignore_case: bool, multiline: bool) -
     re2.purge()
     try:
         return re2.compile(text, options)
-    except (re2.error, UnicodeEncodeError):
-        raise Untranslatable("something that RE2 does not have", 0) from None
+    except re2.error as error:
+        said = error.args[0] if error.args else "it is not valid"
+        raise _Refused(said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)) from None
 
 
 def held(data: bytes, *, multiline: bool) -> bytes:
