@@ -114,14 +114,15 @@ def parse(arguments: type[S], tool: str, given: object, within: str = "") -> S:
             if field.required:
                 raise MissingArgument(tool, within + name)
             continue
-        if not _encodable(value):
+        items = _items(field.type)
+        # In a list of structs, the field that holds it is named.
+        if not _encodable(value) and not (items and isinstance(value, list)):
             raise BadValue(
                 within + name,
                 ascii(value)[:_SHOWN_CHARS],
                 "holds half of a surrogate pair",
                 f"Send {name!r} as valid Unicode; odd bytes of a name are written as in listings.",
             )
-        items = _items(field.type)
         if items is None:
             values[field.name] = _convert(arguments, tool, name, field.type, value, within)
         else:

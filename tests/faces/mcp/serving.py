@@ -214,7 +214,10 @@ class Http:
         self, message: Message, *, connection: HTTPConnection | None = None, **headers: str
     ) -> HTTPResponse:
         """Send one message of this client's protocol version, and wait for the answer to begin."""
-        connection = connection or self._kept
+        if connection is None:
+            # The server ends a connection that was idle for seconds; a client that is slow to ask opens another.
+            connection = self._kept
+            connection.close()
         self.begin(message, connection, **headers)
         return connection.getresponse()
 
