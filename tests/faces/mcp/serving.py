@@ -215,7 +215,7 @@ class Http:
     ) -> HTTPResponse:
         """Send one message of this client's protocol version, and wait for the answer to begin."""
         if connection is None:
-            # The server ends a connection that was idle for seconds; a client that is slow to ask opens another.
+            # The server ends a connection that was idle for seconds, as on a busy machine: open another.
             connection = self._kept
             connection.close()
         self.begin(message, connection, **headers)
