@@ -10,9 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from readroom.deadline import Deadline
+from readroom.engine.grep_ripgrep import Tree
+from readroom.engine.grep_scope import Scope
 from readroom.errors import NotAFile
 from readroom.model import GrepRequest, Include
-from readroom.paths import parse
+from readroom.paths import ROOT, parse
+from readroom.policy.guard import Guard
 from readroom.quoting import quote
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
@@ -183,3 +187,16 @@ def test_unreadable_files_are_named_and_the_others_searched(tmp_path: Path) -> N
     assert done.stdout.decode() == (
         "2 matches in 2 files\na\n1\tneedle\nz\n1\tneedle\n[Warning: unreadable (b, closed cannot be read).]"
     )
+
+
+def test_a_folder_that_the_kernel_cannot_confine_a_program_to_is_searched_without(tmp_path: Path) -> None:
+    """Confined to another folder rg sees nothing of this one, which must not look like "not found"."""
+    write(tmp_path, {"here/a": b"needle\n", "there/b": b"needle\n"})
+    guard, request = Guard(LocalStore(tmp_path / "here")), GrepRequest("needle")
+    there = os.open(tmp_path / "there", os.O_RDONLY)
+    try:
+        with guard.open_folder(ROOT) as top:
+            scope = Scope(guard, request, top.real, None)
+            assert list(Tree(guard, top, scope, request, Deadline(), there).files(None)) == ["a"]
+    finally:
+        os.close(there)

@@ -100,10 +100,12 @@ def test_files_that_vanish_are_not_unreadable() -> None:
     said = (
         b"rg: ./a: Permission denied (os error 13)\n"
         b"rg: ./b\xff: Input/output error (os error 5)\n"
+        b"rg: ./: IO error for operation on ./: Permission denied (os error 13)\n"
+        b"rg: ./x: y: IO error for operation on ./x: y: Permission denied (os error 13)\n"
         b"rg: ./c: No such file or directory (os error 2)\n"
         b"rg: No files were searched\n"
     )
-    assert unreadable(said) == ["./a", "./b\udcff"]
+    assert unreadable(said) == ["./a", "./b\udcff", "./", "./x: y"]
 
 
 def test_messages_about_files_are_no_refusal() -> None:

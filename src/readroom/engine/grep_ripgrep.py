@@ -20,7 +20,7 @@ from readroom.engine.grep_child import Child, failed
 from readroom.engine.grep_cursor import Cursor, end_of_folder
 from readroom.engine.grep_scope import Scope, join_below
 from readroom.engine.listing_cursor import path_key
-from readroom.errors import ReadroomError, StoreFailed, TimedOut
+from readroom.errors import NoPermission, ReadroomError, StoreFailed, TimedOut
 from readroom.limits import GREP_SKIPPED_NAMES
 from readroom.model import EntryKind, GrepRequest
 from readroom.paths import ROOT, ancestors, join
@@ -167,19 +167,26 @@ class Tree:
                 if child.starved or child.status == -signal.SIGBUS:
                     return least
                 raise failed(child)
-            self._note(child)
-        return None
+            return None if self._came_through(child) else least
 
-    def _note(self, child: Child) -> None:
+    def _came_through(self, child: Child) -> bool:
+        """Note what could not be read; false when that is the folder itself, and another way is left."""
         if child.status != 2:
-            return
+            return True
         refused = refusal(child.messages, self._request)
         if refused is not None:
             raise refused
         for path in unreadable(child.messages):
             relative = path.removeprefix("./")
-            if relative and self._scope.takes(relative) and self._may_be_named(relative):
+            if relative == "":
+                # The guard could open it. There are file systems on which the kernel cannot confine.
+                if self._root is None:
+                    raise NoPermission(self._top.real)
+                self._root = None
+                return False
+            if self._scope.takes(relative) and self._may_be_named(relative):
                 self.unreadable.append(relative)
+        return True
 
     def _may_be_named(self, relative: str) -> bool:
         path = join_below(self._top.real, relative)

@@ -144,7 +144,7 @@ def unknown_type(request: GrepRequest, table: Mapping[str, object]) -> BadPatter
 
 def unreadable(messages: bytes) -> list[str]:
     """Paths that could not be searched, from rg's messages."""
-    found = map(_UNREADABLE.match, messages.split(b"\n"))
+    found = map(_UNREADABLE.fullmatch, messages.split(b"\n"))
     return [os.fsdecode(match[1]) for match in found if match]
 
 
