@@ -168,6 +168,9 @@ def told(reply: Reply) -> str:
 def test_no_reply_holds_a_byte_of_a_denied_or_outside_file(store: StoreName, tree: Tree) -> None:
     with planted(store, tree) as files:
         driver = Driver(files)
+        assert not driver.call("list_directory").is_error, (
+            "a workspace that refuses everything proves nothing"
+        )
         for tool, arguments in calls(tree):
             reply = driver.call(tool, **arguments)
             for said in (reply, *(driver.follow(call) for call in hints(reply))):
