@@ -292,6 +292,17 @@ def test_a_file_that_was_asked_for_is_searched_whatever_it_is_called(world: Worl
         assert world.found_in(path=path, glob=("*.nothing",), type="js") == [path]
 
 
+def test_finding_nothing_says_where_nobody_looked(world: World) -> None:
+    world.files({"a": "x", ".b": "x"})
+    for sort in ("path", "mtime", "relevance"):
+        (warning,) = world.find("nothing", sort=sort).warnings
+        assert warning.detail == "hidden, ignored, binary files were not searched; include searches them"
+    (warning,) = world.find("nothing", include=frozenset({"hidden", "binary"})).warnings
+    assert warning.detail == "ignored files were not searched; include searches them"
+    assert world.find("nothing", include=ALL).warnings == []
+    assert world.find("x").warnings == []
+
+
 def test_a_binary_file_says_that_it_was_not_searched(world: World) -> None:
     world.files(TREE)
     result = world.find("needle", path="data.bin")

@@ -11,10 +11,10 @@ it, how far it came, and how to continue.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import replace
-from typing import Protocol, TypeVar, final
+from typing import Protocol, TypeVar, final, get_args
 
 from readroom.deadline import Deadline
 from readroom.engine import grep_ripgrep
@@ -39,7 +39,7 @@ from readroom.errors import (
     TimedOut,
 )
 from readroom.limits import GREP_MAX_TIMEOUT_S, GREP_PATTERN_BYTES, Limits
-from readroom.model import Cap, EntryKind, GrepRequest, GrepResult, Omission, Warn
+from readroom.model import Cap, EntryKind, GrepRequest, GrepResult, Include, Omission, Warn
 from readroom.paths import ROOT, WorkPath
 from readroom.policy.guard import Guard
 from readroom.quoting import quote
@@ -120,7 +120,7 @@ class _Finder(Protocol):
     unreadable: list[str]
     stopped_at: str | None
 
-    def files(self, after: Cursor | None, *, at_once: bool = True) -> Iterator[str]: ...
+    def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]: ...
 
 
 @final
@@ -232,15 +232,17 @@ class _Search:
             return self._in_rank_order(finder)
         current: str | None = None
         try:
-            for current in finder.files(self._cursor):
-                if not self._examine(current):
-                    break
-                current = None
+            # Closed at once, not when it is collected: behind it is a process.
+            with closing(finder.files(self._cursor)) as files:
+                for current in files:
+                    if not self._examine(current):
+                        break
+                    current = None
         except TimedOut:
             at = current or finder.stopped_at
             return self._stopped(None if at is None else Last((), at, 0), coverage)
         self._unreadable += finder.unreadable
-        return self._result()
+        return self._with_hint(self._result())
 
     def _in_rank_order(self, finder: _Finder) -> GrepResult:
         ranked: list[Ranked] = []
@@ -260,13 +262,14 @@ class _Search:
                     break
             except TimedOut:
                 return self._stopped(Last(place.rank, path, 0)) if in_time else self._unsorted()
-        return self._result() if in_time else self._unsorted()
+        return self._with_hint(self._result()) if in_time else self._unsorted()
 
     def _ranked(self, finder: _Finder) -> Iterator[Ranked]:
-        files = finder.files(None, at_once=False)
-        if sort_of(self._request) == "mtime":
-            return by_age(self._guard, self._top, files)
-        return by_relevance(files, self._relevance)
+        with closing(finder.files(None, at_once=False)) as files:
+            if sort_of(self._request) == "mtime":
+                yield from by_age(self._guard, self._top, files)
+            else:
+                yield from by_relevance(files, self._relevance)
 
     def _relevance(self, relative: str) -> tuple[int, ...] | None:
         self._deadline.check()
@@ -352,6 +355,16 @@ class _Search:
         """The deadline passed before all candidates were known: the best of those that are."""
         following = replace(self._request, sort="path", cursor=None)
         return replace(self._result(), complete=False, reason="timeout", next=following)
+
+    def _with_hint(self, result: GrepResult) -> GrepResult:
+        """Nothing at all was found: say where nobody looked, or else the caller takes it for proof."""
+        if result.shown or self._cursor is not None:
+            return result
+        kinds = [kind for kind in get_args(Include) if kind not in self._request.include]
+        if not kinds:
+            return result
+        detail = f"{', '.join(kinds)} files were not searched; include searches them"
+        return replace(result, warnings=[*result.warnings, Warn("left_out", detail)])
 
     def _warnings(self) -> list[Warn]:
         found = []

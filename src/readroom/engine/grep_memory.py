@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import final
 
 from readroom.deadline import Deadline
@@ -28,7 +28,7 @@ class Walked:
         self.unreadable: list[str] = []
         self.stopped_at: str | None = None
 
-    def files(self, after: Cursor | None, *, at_once: bool = True) -> Iterator[str]:
+    def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
         """Candidates in path order, relative to the folder; from a cursor on, its own file included."""
         least = b"" if after is None else after.place.key
         yield from self._below("", self._top, least)

@@ -112,7 +112,7 @@ class Tree:
         self.unreadable: list[str] = []
         self.stopped_at: str | None = None
 
-    def files(self, after: Cursor | None, *, at_once: bool = True) -> Iterator[str]:
+    def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
         """Candidates in path order, relative to the folder; from a cursor on, its own file included.
 
         Args:
