@@ -212,7 +212,8 @@ def test_ignore_files_of_all_folders_down_from_the_root_count(world: World) -> N
     assert world.found_in(path="src/in", glob=("*.log",)) == []
 
 
-def test_a_repository_inside_another_has_its_own_ignore_files(world: World) -> None:
+@pytest.mark.parametrize("confined", [True, False])
+def test_a_repository_inside_another_has_its_own_ignore_files(world: World, confined: bool) -> None:
     world.files(
         {
             ".git/HEAD": "needle",
@@ -223,8 +224,12 @@ def test_a_repository_inside_another_has_its_own_ignore_files(world: World) -> N
             "vendor/sub/c.log": "needle",
         }
     )
-    assert world.found_in() == ["vendor/b.log", "vendor/sub/c.log"]
-    assert world.found_in(path="vendor/sub") == ["vendor/sub/c.log"]
+
+    def found_in(path: str) -> list[str]:
+        return paths(search(world.store, GrepRequest("needle", path), confined=confined))
+
+    assert found_in(".") == found_in("vendor") == ["vendor/b.log", "vendor/sub/c.log"]
+    assert found_in("vendor/sub") == ["vendor/sub/c.log"]
 
 
 @pytest.mark.parametrize("confined", [True, False])

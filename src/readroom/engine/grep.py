@@ -88,7 +88,9 @@ def grep(
     """
     seconds = min(request.timeout_s or limits.grep_timeout_s, GREP_MAX_TIMEOUT_S)
     _require_usable(request)
-    search = _Search(guard, limits, cap, request, deadline.within(seconds), seconds, confined)
+    # Not within the time of the search: whether a pattern is valid does not depend on it.
+    pattern = _pattern(request, deadline, local=guard.folder is not None)
+    search = _Search(guard, limits, cap, request, pattern, deadline.within(seconds), seconds, confined)
     _, found = guard.stat(request.path)
     if found.kind is not EntryKind.FOLDER:
         return search.file()
@@ -114,6 +116,28 @@ def _problem(value: str) -> str | None:
     return f"it is longer than {GREP_PATTERN_BYTES:,} bytes" if size > GREP_PATTERN_BYTES else None
 
 
+def _pattern(request: GrepRequest, deadline: Deadline, *, local: bool) -> Pattern:
+    """The pattern, which one of the two engines takes.
+
+    Raises:
+        BadPattern: None does, or only the one that this store does not have.
+    """
+    found = Pattern(
+        request.pattern, fixed=request.fixed, ignore_case=request.ignore_case, multiline=request.multiline
+    )
+    if found.problem is not None:
+        try:
+            grep_ripgrep.require_valid(request, deadline)
+        except MissingProgram:
+            if local:
+                raise
+        if not local:
+            advice = "Write it with plain sets and repetitions, or set fixed for literal text."
+            problem = f"RE2, which searches workspaces that are not on disk, {found.problem}"
+            raise BadPattern("pattern", request.pattern, problem, advice, at=found.problem_at)
+    return found
+
+
 class _Finder(Protocol):
     """What gives candidates; see `grep_ripgrep.Tree`."""
 
@@ -133,6 +157,7 @@ class _Search:
         limits: Limits,
         cap: Cap,
         request: GrepRequest,
+        pattern: Pattern,
         deadline: Deadline,
         seconds: float,
         confined: bool,
@@ -145,35 +170,10 @@ class _Search:
         self._local = guard.folder is not None
         self._cursor = read_cursor(request)
         self._page = Page(request, limits, cap)
-        self._searcher = Searcher(request, self._pattern(), deadline, local=self._local)
+        self._searcher = Searcher(request, pattern, deadline, local=self._local)
         self._unreadable: list[str] = []
         self._examined = 0
         self._top = ROOT
-
-    def _pattern(self) -> Pattern:
-        """The pattern, which one of the two engines takes.
-
-        Raises:
-            BadPattern: None does, or only the one that this store does not have.
-        """
-        request = self._request
-        found = Pattern(
-            request.pattern,
-            fixed=request.fixed,
-            ignore_case=request.ignore_case,
-            multiline=request.multiline,
-        )
-        if found.problem is not None:
-            try:
-                grep_ripgrep.require_valid(request, self._deadline)
-            except MissingProgram:
-                if self._local:
-                    raise
-            if not self._local:
-                advice = "Write it with plain sets and repetitions, or set fixed for literal text."
-                problem = f"RE2, which searches workspaces that are not on disk, {found.problem}"
-                raise BadPattern("pattern", request.pattern, problem, advice, at=found.problem_at)
-        return found
 
     # --- one file -----------------------------------------------------------------------------
 

@@ -214,7 +214,7 @@ class Tree:
             hints.names,
             [*hints.without, *denied, *skipped],
             parents=parents,
-            repository=parents and self._in_repository(),
+            repository=self._in_repository(parents),
         )
         return [*flags, "--null", "--sort=path"]
 
@@ -225,9 +225,10 @@ class Tree:
         means_the_same = "/" not in plain or self._top.real == ROOT
         return seen and means_the_same and _WORTH_TELLING.fullmatch(pattern) is not None
 
-    def _in_repository(self) -> bool:
+    def _in_repository(self, parents: bool) -> bool:
         """rg sees repositories inside others only when told to look; then there must be one to begin with."""
-        for folder in (ROOT, *ancestors(self._top.real), self._top.real):
+        above = (ROOT, *ancestors(self._top.real)) if parents else ()
+        for folder in (*above, self._top.real):
             try:
                 self._guard.store.stat(join(folder, ".git"))
             except ReadroomError:
