@@ -19,13 +19,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="folder of the run, below benchmarks/runs by default")
     given = parser.parse_args()
     names = given.suite or list(SUITES)
+    label = f"{time.strftime('%Y-%m-%d', time.gmtime())}-{'-'.join(given.suite) or 'all'}"
+    out = given.out or ROOT / "benchmarks" / "runs" / label
     record = Record()
     for name in names:
         record.say(f"## {name.capitalize()}", "")
         importlib.import_module(f"benchmarks.suites.{name}").run(record)
-    label = f"{time.strftime('%Y-%m-%d', time.gmtime())}-{'-'.join(given.suite) or 'all'}"
-    out = given.out or ROOT / "benchmarks" / "runs" / label
-    record.write(out, f"python -m benchmarks {' '.join(given.suite)}".strip())
+        # After each: a run that is ended early keeps what it has.
+        record.write(out, f"python -m benchmarks {' '.join(given.suite)}".strip())
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ from pathlib import Path
 from benchmarks import corpora, peers
 from benchmarks.measure import Record, command, met, seconds, take_turns
 
-_ROUNDS = 15
-_CALLS = 200
+_ROUNDS = 7
+_CALLS = 100
 
 
 def run(record: Record) -> None:
@@ -65,7 +65,7 @@ def _servers(record: Record) -> None:
     ready: dict[str, list[float]] = {}
     calls: dict[str, list[float]] = {}
     memory: dict[str, float] = {}
-    for _ in range(3):
+    for _ in range(2):
         for server, tool, arguments in cases:
             served = peers.ask(server, tool, arguments, _CALLS)
             ready.setdefault(server.name, []).append(served.ready_s)
