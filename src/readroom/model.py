@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Literal, Protocol, TypeAlias
 
 from readroom.changes import EditRequest, EditResult, WriteRequest, WriteResult
-from readroom.commands import RunRequest, RunResult
 
 # Values like the others here; `changes`, which this module builds on, needs them too.
 from readroom.notes import Newline as Newline
@@ -167,7 +166,7 @@ class ListRequest:
     cursor: str | None = None
 
 
-Request: TypeAlias = ReadRequest | GrepRequest | ListRequest | EditRequest | WriteRequest | RunRequest
+Request: TypeAlias = ReadRequest | GrepRequest | ListRequest | EditRequest | WriteRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +314,7 @@ class ListResult:
     warnings: Sequence[Warn] = ()
 
 
-Result: TypeAlias = ReadResult | GrepResult | ListResult | EditResult | WriteResult | RunResult
+Result: TypeAlias = ReadResult | GrepResult | ListResult | EditResult | WriteResult
 
 
 class Measure(Protocol):

@@ -22,12 +22,9 @@ them once; a contract words them for its callers.
     │   ├── OutsideRoot
     │   ├── HardLinked
     │   ├── Protected
-    │   ├── SymbolicLink
-    │   ├── CommandsOff
-    │   └── NotConfined
+    │   └── SymbolicLink
     ├── AbsentError                there is nothing at that name
-    │   ├── NotFound
-    │   └── OutputGone
+    │   └── NotFound
     └── FailedError                it is there and allowed, and cannot be served
         ├── NotAFile
         ├── NotAFolder
@@ -53,9 +50,7 @@ them once; a contract words them for its callers.
         ├── TooLarge
         ├── ReadOnlyFile
         ├── ReadOnlyPlace
-        ├── NoSpace
-        ├── NoFolder
-        └── NotStarted
+        └── NoSpace
 """
 
 from __future__ import annotations
@@ -78,7 +73,6 @@ from readroom.errors.changes import (
     Unencodable,
     Vanished,
 )
-from readroom.errors.commands import CommandsOff, NoFolder, NotConfined, NotStarted, OutputGone
 from readroom.errors.failed import (
     BadEncoding,
     BadImage,
@@ -121,7 +115,6 @@ __all__ = [
     "BrokenPlace",
     "Cancelled",
     "Changed",
-    "CommandsOff",
     "ConflictError",
     "Denied",
     "Exists",
@@ -131,16 +124,12 @@ __all__ = [
     "ManyMatches",
     "MissingArgument",
     "MissingProgram",
-    "NoFolder",
     "NoMatch",
     "NoPermission",
     "NoSpace",
     "NotAFile",
     "NotAFolder",
-    "NotConfined",
     "NotFound",
-    "NotStarted",
-    "OutputGone",
     "OutsideRoot",
     "Overlap",
     "Protected",
