@@ -182,13 +182,15 @@ def _parse_error(text: str, request: GrepRequest) -> BadPattern:
     for word, advice in _ADVICE.items():
         if word in said:
             return _bad(request, said.partition(",")[0], advice, at=_position(text, request.pattern))
+    # Literal text that holds a line end is only looked for across lines.
+    spans = request.multiline or any(end in request.pattern for end in "\r\n")
     return BadPattern(
         "pattern",
         request.pattern,
         said,
         "To find this text as it is, set fixed.",
         at=_position(text, request.pattern),
-        next_request=replace(request, fixed=True, cursor=None),
+        next_request=replace(request, fixed=True, multiline=spans, cursor=None),
     )
 
 
