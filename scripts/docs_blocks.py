@@ -6,20 +6,16 @@ import ast
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
-
-import click
 
 from readroom import config, errors, limits
 from readroom.contracts.native import NATIVE
 from readroom.contracts.native_facts import FACTS
 from readroom.contracts.schema import in_words
 from readroom.errors import ReadroomError
-from readroom.faces.cli import commands
 from readroom.faces.cli.exits import MEANING
 from readroom.faces.cli.failures import exit_code
 from readroom.faces.mcp.clients import CLIENTS, UNKNOWN_CHARS
@@ -116,25 +112,6 @@ def exit_codes() -> str:
     return table(["exit code", "meaning"], [[str(int(code)), meaning] for code, meaning in MEANING.items()])
 
 
-def cli() -> str:
-    parts = []
-    for name in commands.COMMANDS:
-        command = _command(name)
-        context = click.Context(
-            command, info_name=f"readroom {name}", max_content_width=100, terminal_width=100
-        )
-        text = command.get_help(context).split("\n\nExit codes")[0].split("\n\n  Exit codes")[0]
-        parts.append(f"## readroom {name}\n\n{fenced(text)}")
-    return "\n\n".join(parts)
-
-
-def _command(name: str) -> click.Command:
-    module, attribute = commands.COMMANDS[name][0].split(":")
-    found = getattr(import_module(f"readroom.faces.cli.{module}"), attribute)
-    assert isinstance(found, click.Command)
-    return found
-
-
 def windows() -> str:
     shown = {kind: window for kind, window in WINDOWS.items() if window.lines}
     rows = [
@@ -202,7 +179,6 @@ BLOCKS: Mapping[str, Callable[..., str]] = {
     "error-tree": error_tree,
     "error-table": error_table,
     "exit-codes": exit_codes,
-    "cli": cli,
     "windows": windows,
     "limits": limits_table,
     "settable-limits": settable_limits,

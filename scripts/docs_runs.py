@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from docs_src import demo
+from readroom.faces.cli.commands import COMMANDS
 from scripts.docs_blocks import fenced
 
 ROOT = Path(__file__).parents[1]
@@ -84,4 +85,18 @@ def output(path: str) -> str:
         return fenced(run([sys.executable, str(ROOT / path), folder], folder))
 
 
-BLOCKS: Mapping[str, Callable[..., str]] = {"session": session, "source": source, "output": output}
+def cli() -> str:
+    """What every command says of itself; the exit codes, which end each, stand apart."""
+    parts = []
+    for name in COMMANDS:
+        text = run([sys.executable, "-m", "readroom", name, "--help"], str(ROOT))
+        parts.append(f"## readroom {name}\n\n{fenced(text.split('Exit codes:')[0])}")
+    return "\n\n".join(parts)
+
+
+BLOCKS: Mapping[str, Callable[..., str]] = {
+    "session": session,
+    "source": source,
+    "output": output,
+    "cli": cli,
+}

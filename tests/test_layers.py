@@ -19,6 +19,7 @@ LAYERS = {
     "readroom.limits": 0,
     "readroom.notes": 0,
     "readroom.changes": 0,
+    "readroom.commands": 0,
     "readroom.deadline": 0,
     "readroom.quoting": 0,
     # 1 pure
@@ -41,6 +42,7 @@ LAYERS = {
     "readroom.engine": 4,
     # 5 toolbox
     "readroom.config": 5,
+    "readroom.config_commands": 5,
     "readroom.toolbox": 5,
     # 6 faces
     "readroom.faces": 6,

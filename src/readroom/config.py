@@ -13,13 +13,23 @@ Two files, both optional, both in this form; nothing else is a key:
     follow_links = true                            # edit what a symbolic link in the workspace leads to
     split_hardlinks = true                         # replace one name of a file with several
 
+    [commands]
+    enabled = true                                 # run_command; default false
+    confinement = "bwrap"                          # or "landlock", "any" of the two (default), "none"
+    network = true                                 # default false
+    version_control = "write"                      # .git and its like: or "read" (default), "hidden"
+    read = ["~/.cargo", "~/.rustup"]               # beside the workspace and the system's programs
+    write = ["/var/cache/ccache"]
+    environment = ["CARGO_HOME", "PATH"]           # variables of readroom itself that commands get
+
     [limits]
     reply_bytes = 16384                            # every field of `limits.Limits`
 
 The operator's file is named when readroom is started and is trusted.  The
 `readroom.toml` in the root comes with the folder and may be hostile: it can deny
-more, allow less, forbid changes and lower limits, never the opposite, so
-`exceptions` and higher limits are errors there.  A file that cannot be used is an error, not a default.
+more, allow less, forbid changes and commands and lower limits, never the opposite,
+so `exceptions` and higher limits are errors there.  A file that cannot be used is
+an error, not a default.
 """
 
 from __future__ import annotations
@@ -28,12 +38,14 @@ import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
+from readroom.config_commands import KEYS, read_commands, texts
 from readroom.errors import BadConfig, NotFound, ReadroomError
 from readroom.limits import CONFIG_FILE_BYTES, MIN_REPLY_BYTES, Limits
 from readroom.paths import WorkPath, parse
-from readroom.policy.defaults import denials
+from readroom.policy.commands import CommandPolicy
+from readroom.policy.defaults import VERSION_CONTROL_RULES, denials
 from readroom.policy.guard import Guard, HardLinkMode
 from readroom.policy.patterns import patterns
 from readroom.policy.places import ChangePolicy, Places
@@ -41,14 +53,17 @@ from readroom.policy.rules import AllowList, Denials, Layer, Rule, Rules
 from readroom.policy.wildmatch import UnusablePattern
 from readroom.stores.base import Store
 
+if TYPE_CHECKING:
+    from readroom.engine.run_room import Room
+
 NAME = WorkPath("readroom.toml")
 
 _POLICY = ("deny", "allow", "hardlinks", "exceptions")
 _LIMITS = tuple(field.name for field in fields(Limits))
 _CHANGES = tuple(field.name for field in fields(ChangePolicy))
-_KEYS = {"policy": _POLICY, "changes": _CHANGES, "limits": _LIMITS}
+_KEYS = {"policy": _POLICY, "changes": _CHANGES, "commands": KEYS, "limits": _LIMITS}
 
-_LEAST: Mapping[str, float] = {"reply_bytes": MIN_REPLY_BYTES, "line_chars": 40}
+_LEAST: Mapping[str, float] = {"reply_bytes": MIN_REPLY_BYTES, "line_chars": 40, "run_kept_bytes": 4096}
 """Least values that still let a reply say something; of the others, one line, match or entry."""
 
 _LEAST_SECONDS = 0.1
@@ -69,6 +84,8 @@ class Settings:
         hardlinks: What happens to files with several names.
         files: The configuration files that had a say.
         changes: What may be changed, and how.
+        commands: Whether programs can be run, and what they may do.
+        exceptions: Names that the operator takes out of the built-in denials.
     """
 
     layers: tuple[Layer, ...] = ()
@@ -76,6 +93,8 @@ class Settings:
     hardlinks: HardLinkMode = "warn"
     files: tuple[str, ...] = ()
     changes: ChangePolicy = field(default_factory=ChangePolicy)
+    commands: CommandPolicy = field(default_factory=CommandPolicy)
+    exceptions: tuple[Rule, ...] = ()
 
 
 def open_store(root: str | os.PathLike[str] | Store) -> Store:
@@ -87,12 +106,20 @@ def open_store(root: str | os.PathLike[str] | Store) -> Store:
     return root
 
 
-def load(store: Store, explicit: str | os.PathLike[str] | None = None) -> Settings:
+def load(
+    store: Store,
+    explicit: str | os.PathLike[str] | None = None,
+    *,
+    allow_commands: bool = False,
+    one_shot: bool = False,
+) -> Settings:
     """The settings of a workspace.
 
     Args:
         store: Its root, whose `readroom.toml` can restrict what the operator allows.
         explicit: The operator's file.
+        allow_commands: The operator allows commands, whatever that file says.
+        one_shot: The workspace is for one call.
 
     Raises:
         BadConfig: One of the files cannot be used; says which key and why.
@@ -101,6 +128,10 @@ def load(store: Store, explicit: str | os.PathLike[str] | None = None) -> Settin
     if explicit is not None:
         where = os.fspath(explicit)
         settings = _Reader(where, _from_disk(where), trusted=True).applied(settings)
+    commands = replace(
+        settings.commands, enabled=settings.commands.enabled or allow_commands, one_shot=one_shot
+    )
+    settings = replace(settings, commands=commands)
     own = _from_store(store)
     if own is not None:
         settings = _Reader(NAME, own, trusted=False).applied(settings)
@@ -119,6 +150,26 @@ def places(guarded: Guard, settings: Settings) -> Places:
         with contextlib.suppress(ReadroomError):  # an operator's file is usually elsewhere
             protected.append(parse(os.path.realpath(name), guarded.roots))
     return Places(guarded, settings.changes, protected)
+
+
+def room(guarded: Guard, changeable: Places, settings: Settings) -> Room | None:
+    """Where commands run and their outputs are kept; None when there are to be none.
+
+    Raises:
+        BadConfig: A `.readroomignore` that cannot be used.
+    """
+    policy = settings.commands
+    if not policy.enabled or guarded.folder is None:
+        return None
+    from readroom.engine.run_room import Room
+
+    layers = settings.layers or (denials(),)
+    if policy.version_control != "hidden":
+        layers = (denials((*settings.exceptions, *VERSION_CONTROL_RULES)), *layers[1:])
+    own = Guard(guarded.store, Rules(layers), settings.hardlinks)
+    # What tools never show and commands may read is fixed, unless it may be changed, too.
+    shown = own if policy.version_control == "write" else guarded
+    return Room(guarded, shown, own, changeable, policy, settings.limits)
 
 
 def _from_disk(path: str) -> bytes:
@@ -161,9 +212,10 @@ class _Reader:
     def applied(self, settings: Settings) -> Settings:
         """The settings with what the file says."""
         policy, limits = self._sections.get("policy", {}), self._sections.get("limits", {})
-        layers = settings.layers
+        layers, exceptions = settings.layers, settings.exceptions
         if "exceptions" in policy:
-            layers = (denials(self._exceptions(policy)), *layers[1:])
+            exceptions = tuple(self._exceptions(policy))
+            layers = (denials(exceptions), *layers[1:])
         if "deny" in policy:
             layers = (*layers, self._denials(policy))
         if "allow" in policy:
@@ -174,6 +226,14 @@ class _Reader:
             self._hardlinks(policy, settings.hardlinks),
             (*settings.files, self._where),
             self._changes(self._sections.get("changes", {}), settings.changes),
+            read_commands(
+                self._sections.get("commands", {}),
+                settings.commands,
+                os.environ,
+                self._bad,
+                untrusted="" if self._trusted else self._where,
+            ),
+            exceptions,
         )
 
     def _parsed(self, data: bytes) -> Mapping[str, Mapping[str, object]]:
@@ -197,16 +257,16 @@ class _Reader:
         return document
 
     def _denials(self, policy: Mapping[str, object]) -> Denials:
-        texts = self._strings(policy, "deny")
-        for number, text in enumerate(texts):
+        found = self._strings(policy, "deny")
+        for number, text in enumerate(found):
             self._check_pattern(f"policy.deny[{number}]", text)
-        return Denials(Rule(text, self._where, "denied by configuration") for text in texts)
+        return Denials(Rule(text, self._where, "denied by configuration") for text in found)
 
     def _allow_list(self, policy: Mapping[str, object]) -> AllowList:
-        texts = self._strings(policy, "allow")
-        for number, text in enumerate(texts):
+        found = self._strings(policy, "allow")
+        for number, text in enumerate(found):
             self._check_pattern(f"policy.allow[{number}]", text, positive="deny takes names out again")
-        return AllowList(texts, self._where)
+        return AllowList(found, self._where)
 
     def _exceptions(self, policy: Mapping[str, object]) -> list[Rule]:
         if not self._trusted:
@@ -215,12 +275,12 @@ class _Reader:
                 "a file inside the workspace cannot take back built-in denials",
                 "Put it into the file that readroom is started with (--config).",
             )
-        texts = self._strings(policy, "exceptions")
-        for number, text in enumerate(texts):
+        found = self._strings(policy, "exceptions")
+        for number, text in enumerate(found):
             self._check_pattern(
                 f"policy.exceptions[{number}]", text, positive="exceptions have no exceptions"
             )
-        return [Rule(text, self._where, "an exception by configuration") for text in texts]
+        return [Rule(text, self._where, "an exception by configuration") for text in found]
 
     def _check_pattern(self, key: str, text: str, positive: str | None = None) -> None:
         found = patterns([text])
@@ -235,10 +295,7 @@ class _Reader:
             raise self._bad(key, f"{text!r} is no pattern that can match a name", advice) from None
 
     def _strings(self, policy: Mapping[str, object], key: str) -> Sequence[str]:
-        value = policy[key]
-        if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-            raise self._bad(f"policy.{key}", "must be a list of texts", f'Write {key} = ["pattern", ...].')
-        return value
+        return texts(f"policy.{key}", policy[key], self._bad)
 
     def _hardlinks(self, policy: Mapping[str, object], before: HardLinkMode) -> HardLinkMode:
         value = policy.get("hardlinks", before)

@@ -228,6 +228,61 @@ larger file the reply says so."""
 CLOSEST_LINES = 12
 """Lines of the closest place that the refusal shows."""
 
+RUN_TIMEOUT_S = 120.0
+"""Time for one command. claude-code, codex: 120 s; gemini-cli 300 s."""
+
+RUN_MAX_TIMEOUT_S = 1800.0
+"""Longest time that a caller may ask for. claude-code: 600 s; full builds take longer."""
+
+RUN_GRACE_S = 2.0
+"""Between the request to end (SIGTERM) and the end (SIGKILL). docker: 10 s, where nobody waits."""
+
+RUN_DRAIN_S = 5.0
+"""How long the system may take to remove processes that were killed; disk work is not interrupted."""
+
+RUN_SILENT_BYTES = 200
+"""Shown of a command's output with output="silent". This and the next three are those of everruns."""
+
+RUN_CONCISE_BYTES = 2 * 1024
+"""Shown with output="concise", the default: about 700 tokens of a log."""
+
+RUN_NORMAL_BYTES = 8 * 1024
+"""Shown with output="normal"."""
+
+RUN_VERBOSE_BYTES = 16 * 1024
+"""Shown with output="verbose"."""
+
+RUN_LINE_CHARS = 400
+"""A longer line of the inline part is cut: a minified bundle in an error message would take all of it."""
+
+RUN_CLUE_CHARS = 300
+"""How much of a line is looked at to tell whether it matters; messages say so at their beginning."""
+
+RUN_CLUE_LINES = 400
+"""Lines that may matter and are looked into: so many from the beginning of a stream, and from its end."""
+
+RUN_KEPT_BYTES = 32 * 1024 * 1024
+"""Kept of one stream: half of it from the beginning, half from the end. everruns keeps 1 MiB; the log of a
+noisy build has 10."""
+
+RUN_SESSION_BYTES = 512 * 1024 * 1024
+"""Kept of all commands of a session, on disk; the oldest leave first."""
+
+RUN_SESSION_OUTPUTS = 1000
+"""Commands whose outputs are kept; each is two files."""
+
+RUN_COMMAND_BYTES = 120 * 1024
+"""Longest command. Linux takes 128 KiB for one argument of a program."""
+
+RUN_HIDDEN_NAMES = 2500
+"""Denied names that can be hidden from a confined command with bubblewrap, which takes 9,000 arguments."""
+
+RUN_RULES = 20_000
+"""Files and folders that can be opened one by one with Landlock, where others beside them are denied."""
+
+RUN_LOOK_S = 20.0
+"""Longest search for denied names before a command: some ten million files. Then it is not started."""
+
 LOCK_WAIT_S = 20.0
 """Longest wait for another writer of the same folder; a change of a large file takes seconds."""
 
@@ -269,3 +324,6 @@ class Limits:
     list_timeout_s: float = LIST_TIMEOUT_S
     read_timeout_s: float = READ_TIMEOUT_S
     change_timeout_s: float = CHANGE_TIMEOUT_S
+    run_timeout_s: float = RUN_TIMEOUT_S
+    run_kept_bytes: int = RUN_KEPT_BYTES
+    run_session_bytes: int = RUN_SESSION_BYTES

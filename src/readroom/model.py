@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Literal, Protocol, TypeAlias
 
 from readroom.changes import EditRequest, EditResult, WriteRequest, WriteResult
+from readroom.commands import RunRequest, RunResult
 
 # Values like the others here; `changes`, which this module builds on, needs them too.
 from readroom.notes import Newline as Newline
@@ -166,7 +167,7 @@ class ListRequest:
     cursor: str | None = None
 
 
-Request: TypeAlias = ReadRequest | GrepRequest | ListRequest | EditRequest | WriteRequest
+Request: TypeAlias = ReadRequest | GrepRequest | ListRequest | EditRequest | WriteRequest | RunRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +315,7 @@ class ListResult:
     warnings: Sequence[Warn] = ()
 
 
-Result: TypeAlias = ReadResult | GrepResult | ListResult | EditResult | WriteResult
+Result: TypeAlias = ReadResult | GrepResult | ListResult | EditResult | WriteResult | RunResult
 
 
 class Measure(Protocol):

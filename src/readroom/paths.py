@@ -23,7 +23,12 @@ WorkPath = NewType("WorkPath", str)
 
 ROOT = WorkPath(".")
 
+OUTPUTS = WorkPath("/.outputs")
+"""Where the kept outputs of commands are seen: the one name beside the root. It is written with its slash,
+so that a folder of that name in the workspace is another."""
+
 __all__ = [
+    "OUTPUTS",
     "ROOT",
     "WorkPath",
     "ancestors",
@@ -76,7 +81,8 @@ def require_normal(path: str) -> WorkPath:
     Raises:
         BadPath: It is not in normal form.
     """
-    if path != ROOT and _NOT_NORMAL.search(path):
+    inner = path[1:] if path == OUTPUTS or path.startswith(f"{OUTPUTS}/") else path
+    if path != ROOT and _NOT_NORMAL.search(inner):
         raise BadPath(path, "is not in normal form")
     return WorkPath(path)
 

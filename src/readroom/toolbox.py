@@ -12,15 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from types import TracebackType
-from typing import Self, assert_never
+from typing import TYPE_CHECKING, Self, assert_never
 
 from readroom import config
 from readroom.changes import EditRequest, WriteRequest
-from readroom.contracts.base import Contract
+from readroom.commands import RunRequest
+from readroom.contracts.base import Contract, Tool
 from readroom.contracts.registry import contract
 from readroom.deadline import Deadline
 from readroom.engine.read import read
-from readroom.errors import Internal, NotFound, ReadroomError
+from readroom.errors import BadValue, CommandsOff, Internal, NoFolder, NotFound, Protected, ReadroomError
 from readroom.limits import MIN_REPLY_BYTES
 from readroom.model import (
     Cap,
@@ -33,10 +34,14 @@ from readroom.model import (
     Request,
     Result,
 )
+from readroom.paths import OUTPUTS, WorkPath
 from readroom.policy.guard import Guard
 from readroom.session.indexes import IndexCache
 from readroom.session.texts import TextCache
 from readroom.stores.base import Store
+
+if TYPE_CHECKING:
+    from readroom.engine.run_room import Room
 
 _LOG = logging.getLogger("readroom")
 # Servers send it to their log; nobody else should find a traceback on the screen.
@@ -65,6 +70,7 @@ class Workspace:
         self.guard = config.guard(self._store, self.settings)
         self.limits = self.settings.limits
         self.places = config.places(self.guard, self.settings)
+        self._room = config.room(self.guard, self.places, self.settings)
         self._indexes = IndexCache()
         self._texts = TextCache()
 
@@ -91,6 +97,14 @@ class Workspace:
         """Create or replace a file; options are those of `write_file`. Raises ReadroomError."""
         arguments = {"path": path, "content": content, "expected_hash": expected_hash, **options}
         return self.perform("write_file", arguments)
+
+    def run(self, command: str, **options: Fact) -> Reply:
+        """Run a command where policy allows it; options are those of `run_command`. Raises ReadroomError."""
+        return self.perform("run_command", {"command": command, **options})
+
+    def tools(self, contract_name: str = "native") -> tuple[Tool, ...]:
+        """The tools that this workspace offers; those that run commands only where policy allows it."""
+        return contract(contract_name).offered(commands=self._room is not None)
 
     def perform(
         self,
@@ -140,7 +154,9 @@ class Workspace:
             return record.render_error(Internal(type(error).__name__), cap)
 
     def close(self) -> None:
-        """Release the store."""
+        """Release the store, and remove the kept outputs of commands."""
+        if self._room is not None:
+            self._room.close()
         self.guard.close()
 
     def __enter__(self) -> Self:
@@ -158,28 +174,42 @@ class Workspace:
         return Cap(max(size, MIN_REPLY_BYTES), record.measure)
 
     def _result(self, request: Request, cap: Cap, deadline: Deadline) -> Result:
+        guard, path = self._found(request)
         # A path is normalized once, so that every reply and hint shows one spelling.
-        path = self.guard.parse(request.path)
         if path != request.path:
             request = replace(request, path=path)
         try:
-            return self._performed(request, cap, deadline)
+            return self._performed(guard, request, cap, deadline)
         except NotFound as error:
-            raise _with_near_names(error, self.guard, request) from None
+            raise self._with_near_names(error, guard, request) from None
 
-    def _performed(self, request: Request, cap: Cap, deadline: Deadline) -> Result:
+    def _found(self, request: Request) -> tuple[Guard, WorkPath]:
+        """The guard of what a path means, and its normal form."""
+        output = None if self._room is None else self._room.parse(request.path)
+        if self._room is None or output is None:
+            return self.guard, self.guard.parse(request.path)
+        if isinstance(request, (EditRequest, WriteRequest)):
+            raise Protected(output, "it is the kept output of a command")
+        if isinstance(request, RunRequest):
+            raise BadValue(
+                "cwd", output, "is no folder of the workspace", "Leave it out to start in the root."
+            )
+        return self._room.guard, output
+
+    def _performed(self, guard: Guard, request: Request, cap: Cap, deadline: Deadline) -> Result:
         match request:
             case ReadRequest():
                 within = deadline.within(self.limits.read_timeout_s)
-                return read(self.guard, self._indexes, self._texts, self.limits, cap, request, within)
+                result = read(guard, self._indexes, self._texts, self.limits, cap, request, within)
+                return result if self._room is None or guard is self.guard else self._room.noted(result)
             case GrepRequest():
                 from readroom.engine.grep import grep
 
-                return grep(self.guard, self._indexes, self.limits, cap, request, deadline)
+                return grep(guard, self._indexes, self.limits, cap, request, deadline)
             case ListRequest():
                 from readroom.engine.listing import list_folder
 
-                return list_folder(self.guard, self.limits, cap, request, deadline)
+                return list_folder(guard, self.limits, cap, request, deadline)
             case EditRequest():
                 from readroom.engine.edit import edit
 
@@ -190,23 +220,39 @@ class Workspace:
 
                 within = deadline.within(self.limits.change_timeout_s)
                 return write(self.places, self._texts, cap, request, within)
+            case RunRequest():
+                return self._running().run(cap, request, deadline)
             case _:
                 assert_never(request)
 
+    def _running(self) -> Room:
+        """Where commands run. Raises CommandsOff or NoFolder."""
+        if self._room is not None:
+            return self._room
+        policy = self.settings.commands
+        if policy.forbidden_by:
+            raise CommandsOff(f"{policy.forbidden_by} of this folder forbids it")
+        if policy.enabled:
+            raise NoFolder(self._store.name)
+        raise CommandsOff("nobody has allowed it")
 
-def _with_near_names(error: NotFound, guard: Guard, request: Request) -> NotFound:
-    """The same failure with names that would have worked, when it is about the path that was asked for."""
-    if error.path != request.path:
-        return error
-    match request:
-        case ReadRequest() | EditRequest() | WriteRequest():
-            near = guard.near(request.path, frozenset((EntryKind.FILE,)))
-            return NotFound(request.path, near)
-        case ListRequest():
-            near = guard.near(request.path, frozenset((EntryKind.FOLDER,)))
-        case GrepRequest():
-            near = guard.near(request.path, frozenset((EntryKind.FILE, EntryKind.FOLDER)))
-        case _:
-            assert_never(request)
-    following = replace(request, path=near[0], cursor=None) if near else None
-    return NotFound(request.path, near, next_request=following)
+    def _with_near_names(self, error: NotFound, guard: Guard, request: Request) -> NotFound:
+        """The same failure with names that would have worked, if it is about the path that was asked for."""
+        if error.path != request.path:
+            return error
+        kept = WorkPath(f"/{request.path}")
+        if self._room is not None and request.path.startswith(f"{OUTPUTS[1:]}/") and self._room.holds(kept):
+            return NotFound(request.path, [kept])
+        match request:
+            case ReadRequest() | EditRequest() | WriteRequest():
+                return NotFound(request.path, guard.near(request.path, frozenset((EntryKind.FILE,))))
+            case ListRequest() | RunRequest():
+                near = guard.near(request.path, frozenset((EntryKind.FOLDER,)))
+            case GrepRequest():
+                near = guard.near(request.path, frozenset((EntryKind.FILE, EntryKind.FOLDER)))
+            case _:
+                assert_never(request)
+        if not near or isinstance(request, RunRequest):
+            # Not the command once more: whoever sent it decides.
+            return NotFound(request.path, near, next_request=ListRequest(near[0]) if near else None)
+        return NotFound(request.path, near, next_request=replace(request, path=near[0], cursor=None))

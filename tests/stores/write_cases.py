@@ -162,6 +162,8 @@ class Placing:
             assert found.kind is EntryKind.LINK
             place.enter(Deadline(), make_folders=False)
             with pytest.raises(Moved):
+                place.open()
+            with pytest.raises(Moved):
                 place.put([b"new"], None, nothing)
         assert read(world, "f") == b"old"
 

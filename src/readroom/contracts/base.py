@@ -49,6 +49,7 @@ class Contract:
 
     `reply_bytes` is the cap on a reply's text; `render` words a result under the
     cap that the engine selected for; `to_call` is the call for a request.
+    `commands` are tools that run programs: offered only where policy allows that.
     """
 
     name: str
@@ -60,6 +61,11 @@ class Contract:
     render: Callable[[Result, Cap], Reply]
     render_error: Callable[[ReadroomError, Cap], Reply]
     to_call: Callable[[Request], Call]
+    commands: tuple[Tool, ...] = ()
+
+    def offered(self, *, commands: bool) -> tuple[Tool, ...]:
+        """The tools that are listed; with `commands`, those that run programs too."""
+        return (*self.tools, *self.commands) if commands else self.tools
 
     def tool(self, name: str) -> Tool:
         """The tool of that name.
@@ -67,7 +73,7 @@ class Contract:
         Raises:
             UnknownTool: With the names there are.
         """
-        for tool in self.tools:
+        for tool in self.offered(commands=True):
             if tool.name == name:
                 return tool
         raise UnknownTool(name, [tool.name for tool in self.tools])

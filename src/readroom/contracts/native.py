@@ -14,10 +14,12 @@ from msgspec import Meta
 
 from readroom import limits
 from readroom.changes import EditResult, WriteResult
-from readroom.contracts import native_changes, native_text
+from readroom.commands import RunResult
+from readroom.contracts import native_changes, native_run, native_text
 from readroom.contracts.base import Contract, Tool
 from readroom.contracts.native_calls import GREP, LIST, READ, to_call
 from readroom.contracts.native_changes import EDIT_FILE, WRITE_FILE
+from readroom.contracts.native_run import RUN_COMMAND
 from readroom.errors import BadValue
 from readroom.formats.kinds import default_lines
 from readroom.model import (
@@ -178,6 +180,8 @@ LIST_DIRECTORY = Tool(
 def _render(result: Result, cap: Cap) -> Reply:
     if isinstance(result, (EditResult, WriteResult)):
         return native_changes.render(result, cap)
+    if isinstance(result, RunResult):
+        return native_run.render(result, cap)
     return native_text.render(result, cap)
 
 
@@ -194,4 +198,5 @@ NATIVE = Contract(
     render=_render,
     render_error=native_text.render_error,
     to_call=to_call,
+    commands=(RUN_COMMAND,),
 )

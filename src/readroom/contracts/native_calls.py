@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 
 from readroom.changes import EditRequest, WriteRequest
+from readroom.commands import RunRequest
 from readroom.model import Call, Fact, GrepRequest, ListRequest, ReadRequest, Request
 from readroom.paths import quote
 
 READ, GREP, LIST = "read_file", "grep_files", "list_directory"
 EDIT, WRITE = "edit_file", "write_file"
+RUN = "run_command"
 """Tool names, which the record and the calls share."""
 
 
@@ -23,7 +25,9 @@ def to_call(request: Request) -> Call:
         return Call(LIST, _list(request))
     if isinstance(request, EditRequest):
         return Call(EDIT, _edit(request))
-    return Call(WRITE, _write(request))
+    if isinstance(request, WriteRequest):
+        return Call(WRITE, _write(request))
+    return Call(RUN, _run(request))
 
 
 def shown(request: Request) -> str:
@@ -112,4 +116,18 @@ def _write(request: WriteRequest) -> dict[str, Fact]:
     }
     if request.encoding is not None:
         found["encoding"] = request.encoding
+    return found
+
+
+_RUN_PLAIN = RunRequest("")
+
+
+def _run(request: RunRequest) -> dict[str, Fact]:
+    found: dict[str, Fact] = {"command": request.command}
+    if request.path != _RUN_PLAIN.path:
+        found["cwd"] = quote(request.path)
+    if request.output != _RUN_PLAIN.output:
+        found["output"] = request.output
+    if request.timeout_s is not None:
+        found["timeout_s"] = request.timeout_s
     return found

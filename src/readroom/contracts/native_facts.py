@@ -102,6 +102,21 @@ FACTS: dict[str, dict[str, str]] = {
         "folders": "Folders that were made for it.",
         **COMMON,
     },
+    "run_command": {
+        "command": "As asked.",
+        "cwd": "The folder it started in, relative to the workspace root.",
+        "call_id": "Names the kept outputs.",
+        "exit_code": "As a shell reports it: 128 and the number of the signal that ended it.",
+        "signal": "That signal, such as SIGKILL, or null.",
+        "timed_out": "Whether the time limit ended it.",
+        "duration_s": "How long it ran.",
+        "ended": "Processes it left behind, which were ended; null where they cannot be counted.",
+        "confinement": "bwrap, landlock or none.",
+        "network": "Whether it could use the network.",
+        "outputs": "[{stream, path, size_bytes, kept_bytes, total_lines, shown: [{start, end}], lost, "
+        "binary}]; lost is {from, bytes, after_line} or null, path is null when it cannot be read later.",
+        **COMMON,
+    },
     "error": {
         "error": "{code, message, facts, next}: what happened and what to do; `next` is a call or null.",
     },
@@ -134,7 +149,7 @@ def of_read(result: ReadResult) -> dict[str, Fact]:
             "original_width": image.original_width,
             "original_height": image.original_height,
         },
-        **_common(result.omitted, result.next, result.warnings),
+        **common(result.omitted, result.next, result.warnings),
     }
 
 
@@ -150,7 +165,7 @@ def of_grep(result: GrepResult) -> dict[str, Fact]:
         "reason": result.reason,
         "searched_files": result.searched_files,
         "total_files": result.total_files,
-        **_common(result.omitted, result.next, result.warnings),
+        **common(result.omitted, result.next, result.warnings),
     }
 
 
@@ -165,7 +180,7 @@ def of_list(result: ListResult) -> dict[str, Fact]:
         "ignored": result.ignored,
         "denied": result.denied,
         "reason": result.reason,
-        **_common(result.omitted, result.next, result.warnings),
+        **common(result.omitted, result.next, result.warnings),
     }
 
 
@@ -184,7 +199,7 @@ def of_edit(result: EditResult) -> dict[str, Fact]:
         "lines_changed": {"start": result.first_line, "end": result.last_line},
         "dry_run": result.dry_run,
         "diff": result.diff.text,
-        **_common(omitted_hunks(result), None, result.warnings),
+        **common(omitted_hunks(result), None, result.warnings),
     }
 
 
@@ -211,7 +226,7 @@ def of_write(result: WriteResult) -> dict[str, Fact]:
         "bom": result.bom,
         "newline": result.newline,
         "folders": [quote(folder) for folder in result.folders],
-        **_common((), None, result.warnings),
+        **common((), None, result.warnings),
     }
 
 
@@ -238,9 +253,10 @@ def timestamp(mtime_ns: int | None) -> str | None:
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}".rjust(len("2026-01-01T00:00:00Z"), "0")
 
 
-def _common(
+def common(
     omitted: Sequence[Omission], following: Request | None, warnings: Sequence[Warn]
 ) -> dict[str, Fact]:
+    """The facts that every reply has, without the tokens."""
     return {
         "truncated": bool(omitted) or following is not None,
         "omitted": [_omission(item) for item in omitted],

@@ -22,9 +22,12 @@ them once; a contract words them for its callers.
     │   ├── OutsideRoot
     │   ├── HardLinked
     │   ├── Protected
-    │   └── SymbolicLink
+    │   ├── SymbolicLink
+    │   ├── CommandsOff
+    │   └── NotConfined
     ├── AbsentError                there is nothing at that name
-    │   └── NotFound
+    │   ├── NotFound
+    │   └── OutputGone
     └── FailedError                it is there and allowed, and cannot be served
         ├── NotAFile
         ├── NotAFolder
@@ -50,7 +53,9 @@ them once; a contract words them for its callers.
         ├── TooLarge
         ├── ReadOnlyFile
         ├── ReadOnlyPlace
-        └── NoSpace
+        ├── NoSpace
+        ├── NoFolder
+        └── NotStarted
 """
 
 from __future__ import annotations
@@ -73,6 +78,7 @@ from readroom.errors.changes import (
     Unencodable,
     Vanished,
 )
+from readroom.errors.commands import CommandsOff, NoFolder, NotConfined, NotStarted, OutputGone
 from readroom.errors.failed import (
     BadEncoding,
     BadImage,
@@ -115,6 +121,7 @@ __all__ = [
     "BrokenPlace",
     "Cancelled",
     "Changed",
+    "CommandsOff",
     "ConflictError",
     "Denied",
     "Exists",
@@ -124,12 +131,16 @@ __all__ = [
     "ManyMatches",
     "MissingArgument",
     "MissingProgram",
+    "NoFolder",
     "NoMatch",
     "NoPermission",
     "NoSpace",
     "NotAFile",
     "NotAFolder",
+    "NotConfined",
     "NotFound",
+    "NotStarted",
+    "OutputGone",
     "OutsideRoot",
     "Overlap",
     "Protected",

@@ -127,6 +127,7 @@ class NoMatch(ConflictError):
                 "path": quote(path),
                 "edit": edit,
                 "hint": hint,
+                "place": place,
                 "first": first,
                 "last": last,
                 "others": list(others),

@@ -121,6 +121,9 @@ RULES: tuple[Rule, ...] = tuple(
     Rule(pattern, SOURCE, reason) for reason, patterns in _DENIED.items() for pattern in patterns
 )
 
+VERSION_CONTROL_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.reason == _VCS)
+"""Of these the ones that commands need not be kept from: nobody can work with git without its folder."""
+
 
 def denials(exceptions: Sequence[Rule] = ()) -> Denials:
     """The layer of built-in denials; `exceptions` are names that an operator takes out of it."""

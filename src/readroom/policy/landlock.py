@@ -57,6 +57,22 @@ class Right(IntFlag):
 
 READ = Right.READ_FILE | Right.READ_DIR
 EXECUTE = Right.EXECUTE | Right.READ_FILE
+CHANGE = (
+    READ
+    | Right.EXECUTE
+    | Right.WRITE_FILE
+    | Right.TRUNCATE
+    | Right.REMOVE_DIR
+    | Right.REMOVE_FILE
+    | Right.MAKE_DIR
+    | Right.MAKE_REG
+    | Right.MAKE_SOCK
+    | Right.MAKE_FIFO
+    | Right.MAKE_SYM
+    | Right.REFER
+)
+"""Everything but making devices and sending them orders."""
+
 _FOR_FILES = Right.EXECUTE | Right.READ_FILE | Right.WRITE_FILE | Right.TRUNCATE | Right.IOCTL_DEV
 """The rights that a rule for a single file may hold."""
 
@@ -69,8 +85,13 @@ _HANDLED: tuple[tuple[int, Right], ...] = (
 """Rights by the version that first knew them; naming one that the kernel does not know is an error."""
 
 _NET_SINCE, _NET = 4, 0b11
+"""Binding and connecting with TCP."""
+
 _SCOPED_SINCE, _SCOPED = 6, 0b11
-"""Binding and connecting with TCP; abstract sockets and signals of other processes."""
+"""Abstract sockets and signals of other processes."""
+
+FOR_COMMANDS = _SCOPED_SINCE
+"""The oldest version that can hold a command: before, it could end processes outside."""
 
 
 class _Attributes(ctypes.Structure):
@@ -150,30 +171,48 @@ def spawn(arguments: Sequence[str], reach: Reach, **options: object) -> subproce
 
 def _restrict(reach: Reach) -> None:
     """Confine this thread and what it starts, for good."""
+    rules = ruleset()
+    try:
+        for place in reach.read:
+            allow(rules, place, READ)
+        for place in reach.execute:
+            allow(rules, place, EXECUTE)
+        _no_new_privileges()
+        _call(_RESTRICT_SELF, rules, 0)
+    except OSError as error:
+        raise Unconfined(error.errno, f"Landlock refused: {error.strerror}") from None
+    finally:
+        os.close(rules)
+
+
+def ruleset(*, network: bool = False) -> int:
+    """A descriptor of rules that allow nothing yet; with `network`, TCP is none of their business.
+
+    Raises:
+        Unconfined: Landlock is missing or refuses.
+    """
     version = available()
     handled = Right(0)
     for since, rights in _HANDLED:
         handled |= rights if version >= since else Right(0)
     attributes = _Attributes(
-        handled, _NET if version >= _NET_SINCE else 0, _SCOPED if version >= _SCOPED_SINCE else 0
+        handled,
+        _NET if version >= _NET_SINCE and not network else 0,
+        _SCOPED if version >= _SCOPED_SINCE else 0,
     )
     size = 8 if version < _NET_SINCE else 16 if version < _SCOPED_SINCE else 24
     try:
-        rules = _call(_CREATE, ctypes.byref(attributes), size, 0)
-        try:
-            for place in reach.read:
-                _allow(rules, place, READ)
-            for place in reach.execute:
-                _allow(rules, place, EXECUTE)
-            _no_new_privileges()
-            _call(_RESTRICT_SELF, rules, 0)
-        finally:
-            os.close(rules)
+        return _call(_CREATE, ctypes.byref(attributes), size, 0)
     except OSError as error:
         raise Unconfined(error.errno, f"Landlock refused: {error.strerror}") from None
 
 
-def _allow(rules: int, place: Place, rights: Right) -> None:
+def allow(rules: int, place: Place, rights: Right) -> None:
+    """Add a rule; a folder stands for everything below it, and a file takes the rights that files have.
+
+    Raises:
+        OSError: There is no such place, or the kernel refuses.
+    """
     fd = os.open(place, os.O_PATH | os.O_CLOEXEC) if isinstance(place, str) else place
     try:
         if not _is_folder(fd):

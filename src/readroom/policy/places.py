@@ -61,10 +61,13 @@ class Places:
     def __init__(
         self, guard: Guard, policy: ChangePolicy | None = None, protected: Iterable[WorkPath] = ()
     ) -> None:
-        """`protected` are files that the operator's policy comes from, where they lie in the workspace."""
+        """`protected` are files that the operator's policy comes from, where they lie in the workspace.
+
+        The attribute of that name holds all that policy comes from, as names are compared.
+        """
         self.guard = guard
         self.policy = policy or ChangePolicy()
-        self._protected = {_folded(name) for name in (*OWN_FILES, *protected)}
+        self.protected = frozenset(_folded(name) for name in (*OWN_FILES, *protected))
 
     def find(self, path: str) -> Place:
         """A place that may be changed; nothing is changed yet, and nothing locked.
@@ -149,7 +152,7 @@ class Places:
         rule = self.guard.decide(path, folder=folder).rule
         if rule is not None:
             raise Denied(asked, rule.pattern, rule.source, rule.reason)
-        if _folded(path) in self._protected:
+        if _folded(path) in self.protected:
             raise Protected(asked, _POLICY)
         if locks.is_temporary(basename(path)):
             raise Protected(asked, _TEMPORARY)

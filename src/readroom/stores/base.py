@@ -113,7 +113,7 @@ class Place(Protocol):
         """What is at the name now, links not followed; None when nothing is."""
 
     def open(self) -> Source:
-        """The file at the name, links not followed."""
+        """The file at the name. Raises Moved when it is a link."""
 
     def enter(self, deadline: Deadline, *, make_folders: bool) -> None:
         """Keep other writers of this package out until it is closed; make folders that are missing.

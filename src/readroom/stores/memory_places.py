@@ -13,7 +13,7 @@ from readroom.limits import LOCK_WAIT_S
 from readroom.model import Stat, Version
 from readroom.notes import Warn
 from readroom.paths import WorkPath, basename, join, parent
-from readroom.stores.base import Folder, Source
+from readroom.stores.base import Folder, Moved, Source
 
 _WAIT_S = 0.05
 """How long a waiting writer is deaf to its caller going away."""
@@ -73,10 +73,10 @@ class MemoryPlace:
             return None
 
     def open(self) -> Source:
-        """The file at the name; one that is a link is not found."""
+        """The file at the name. Raises Moved when it is a link."""
         source = self._store.open(self.real)
         if source.real != self.real:
-            raise NotFound(self.real)
+            raise Moved
         return source
 
     def enter(self, deadline: Deadline, *, make_folders: bool) -> None:

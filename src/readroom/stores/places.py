@@ -99,6 +99,8 @@ class LocalPlace:
         try:
             fd = os.open(self.name, READ_FLAGS | os.O_NOFOLLOW, dir_fd=self._fds[-1])
         except OSError as error:
+            if error.errno in (errno.ELOOP, errno.EMLINK):
+                raise Moved from None  # a link by now
             raise unwritten(error, self.real) from None
         try:
             found = os.fstat(fd)

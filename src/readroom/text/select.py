@@ -96,7 +96,8 @@ class WholeText:
         self.total_lines = len(self._lines)
         ends = self.total_lines - (not ended)
         self.newline: Newline = "lf" if ends > 0 else "none"
-        if "\r\n" in text:
+        # One character is searched for a hundred times faster than two, and most files have none.
+        if "\r" in text and "\r\n" in text:
             self.newline = "crlf" if text.count("\r\n") == ends else "mixed"
             self._lines = without_cr(self._lines, ended)
 

@@ -9,7 +9,7 @@ import msgspec
 
 from readroom.contracts.registry import NAMES
 from readroom.errors import BadValue, ReadroomError
-from readroom.faces.cli.calling import NATIVE, Where, answer, failure, finish, parameters
+from readroom.faces.cli.calling import NATIVE, Where, answer, commands_option, failure, finish, parameters
 from readroom.faces.cli.exits import ExitCode
 
 _SHOWN_CHARS = 80
@@ -19,7 +19,13 @@ _STDIN = "-"
 
 
 def _call(
-    tool: str, arguments: str, contract_name: str, max_chars: int | None, root: str | None, config: str | None
+    tool: str,
+    arguments: str,
+    contract_name: str,
+    max_chars: int | None,
+    allow_commands: bool,
+    root: str | None,
+    config: str | None,
 ) -> ExitCode:
     """Print the MCP tool result of one call, one JSON object, whatever happens.
 
@@ -29,7 +35,7 @@ def _call(
         given = _decoded(arguments)
     except ReadroomError as error:
         return finish(failure(error, contract_name if contract_name in NAMES else NATIVE), as_json=True)
-    where = Where(root, config)
+    where = Where(root, config, allow_commands)
     reply = answer(where, tool, given, contract_name=contract_name, reply_bytes=max_chars)
     return finish(reply, as_json=True)
 
@@ -71,6 +77,7 @@ call = click.Command(
             type=click.IntRange(min=1),
             help="Cap on the text, as an MCP client would set it.",
         ),
+        commands_option(),
         *parameters(),
     ],
     callback=_call,

@@ -22,10 +22,12 @@ NATIVE = "native"
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """The root and the configuration file, as given."""
+    """The root and the configuration file, as given; `lasting` is a workspace for more than one call."""
 
     root: str | None = None
     config: str | None = None
+    allow_commands: bool = False
+    lasting: bool = False
 
     def open(self) -> Workspace:
         """The workspace.
@@ -37,7 +39,10 @@ class Where:
         from readroom import config
 
         store = config.open_store(self.root or ".")
-        return Workspace(store, settings=config.load(store, self.config))
+        settings = config.load(
+            store, self.config, allow_commands=self.allow_commands, one_shot=not self.lasting
+        )
+        return Workspace(store, settings=settings)
 
 
 def parameters() -> list[click.Parameter]:
@@ -54,6 +59,13 @@ def parameters() -> list[click.Parameter]:
             ["--config"], type=click.Path(readable=False), metavar="FILE", help="More settings and rules."
         ),
     ]
+
+
+def commands_option() -> click.Option:
+    """--allow-commands, where run_command can be called."""
+    return click.Option(
+        ["--allow-commands"], is_flag=True, help="Let run_command run programs, confined to the folder."
+    )
 
 
 def json_option() -> click.Option:

@@ -21,6 +21,9 @@ COMMANDS = {
     "read": ("tools:read", "Read a text file or an image."),
     "grep": ("tools:grep", "Search file contents."),
     "ls": ("tools:ls", "List a folder."),
+    "edit": ("changing:edit", "Replace texts in a file."),
+    "write": ("changing:write", "Create a file, or replace its content."),
+    "run": ("running:run", "Run a command, confined to the folder."),
     "explain": ("explain:explain", "Say which rule decides about a path."),
     "call": ("call:call", "Make one tool call and print its result as JSON."),
     "mcp": ("servers:mcp", "Serve a folder to an MCP client over stdio."),
@@ -47,7 +50,8 @@ class _Commands(click.Group):
         module, name = where.split(":")
         found = getattr(import_module(f"{__package__}.{module}"), name)
         assert isinstance(found, click.Command)
-        found.short_help, found.epilog = summary, EXIT_CODES
+        found.short_help = summary
+        found.epilog = EXIT_CODES if found.epilog is None else found.epilog
         found.context_settings = _HELP
         return found
 

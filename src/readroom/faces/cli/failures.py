@@ -7,16 +7,21 @@ import logging
 import shlex
 from collections.abc import Iterator, Mapping
 
-from readroom.contracts.native_calls import GREP, LIST, READ
+from readroom.contracts.native_calls import GREP, LIST, READ, RUN
 from readroom.errors import AbsentError, Internal, ReadroomError, RefusedError, UsageError
 from readroom.faces.cli import terminal
 from readroom.faces.cli.exits import ExitCode
 from readroom.model import Fact
 
-COMMANDS: Mapping[str, str] = {READ: "read", GREP: "grep", LIST: "ls"}
+COMMANDS: Mapping[str, str] = {READ: "read", GREP: "grep", LIST: "ls", RUN: "run"}
 """The command for each tool of the native contract."""
 
-POSITIONAL: Mapping[str, tuple[str, ...]] = {READ: ("path",), GREP: ("pattern", "path"), LIST: ("path",)}
+POSITIONAL: Mapping[str, tuple[str, ...]] = {
+    READ: ("path",),
+    GREP: ("pattern", "path"),
+    LIST: ("path",),
+    RUN: ("command",),
+}
 """Arguments that a command takes without an option's name."""
 
 _CODES: tuple[tuple[type[ReadroomError], ExitCode], ...] = (
@@ -52,6 +57,10 @@ def worded(facts: Mapping[str, Fact], root: str | None) -> str:
     error = facts.get("error")
     assert isinstance(error, Mapping)
     text = f"readroom: {error['message']}"
+    known = error.get("facts")
+    for name in ("changed", "place"):
+        if isinstance(known, Mapping) and known.get(name):
+            text += "\n" + str(known[name]).rstrip("\n")
     following = error.get("next")
     return f"{text}\nTry: {command(following, root)}" if isinstance(following, Mapping) else text
 

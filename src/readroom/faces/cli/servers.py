@@ -10,7 +10,7 @@ import click
 from readroom.contracts.registry import NAMES
 from readroom.errors import UsageError
 from readroom.faces.cli import terminal
-from readroom.faces.cli.calling import NATIVE, Where, parameters
+from readroom.faces.cli.calling import NATIVE, Where, commands_option, parameters
 from readroom.faces.cli.exits import ExitCode
 from readroom.limits import HTTP_PORT
 
@@ -19,12 +19,17 @@ _HOST = "127.0.0.1"
 
 
 def _mcp(
-    folder: str | None, root: str | None, config: str | None, contract_name: str, max_chars: int | None
+    folder: str | None,
+    root: str | None,
+    config: str | None,
+    contract_name: str,
+    max_chars: int | None,
+    allow_commands: bool,
 ) -> ExitCode:
     """Serve a folder to one MCP client over standard input and output."""
     from readroom.faces.mcp.stdio import serve_stdio
 
-    with Where(_root(folder, root), config).open() as workspace:
+    with Where(_root(folder, root), config, allow_commands, lasting=True).open() as workspace:
         serve_stdio(workspace, contract_name=contract_name, reply_chars=max_chars)
     return ExitCode.OK
 
@@ -35,6 +40,7 @@ def _serve(
     config: str | None,
     contract_name: str,
     max_chars: int | None,
+    allow_commands: bool,
     host: str,
     port: int,
 ) -> ExitCode:
@@ -45,9 +51,15 @@ def _serve(
     from readroom.faces.mcp.hello import startup_text
     from readroom.faces.mcp.http import serve_http
 
-    with Where(_root(folder, root), config).open() as workspace:
+    with Where(_root(folder, root), config, allow_commands, lasting=True).open() as workspace:
         served = workspace.guard.folder or "."
-        command = [*_program(), "mcp", *_given(config, contract_name, max_chars), "--", served]
+        command = [
+            *_program(),
+            "mcp",
+            *_given(config, contract_name, max_chars, allow_commands),
+            "--",
+            served,
+        ]
 
         def ready(url: str) -> None:
             terminal.write(startup_text(url=url, root=served, command=command).encode())
@@ -69,9 +81,11 @@ def _program() -> list[str]:
     return [script] if os.path.exists(script) else [sys.executable, "-m", "readroom"]
 
 
-def _given(config: str | None, contract_name: str, max_chars: int | None) -> list[str]:
+def _given(config: str | None, contract_name: str, max_chars: int | None, allow_commands: bool) -> list[str]:
     """The options that a client's command has to repeat."""
     found = [] if config is None else ["--config", os.path.abspath(config)]
+    if allow_commands:
+        found.append("--allow-commands")
     if contract_name != NATIVE:
         found += ["--contract", contract_name]
     return found if max_chars is None else [*found, "--max-chars", str(max_chars)]
@@ -100,6 +114,7 @@ def _options() -> list[click.Parameter]:
             type=click.IntRange(min=1),
             help="Cap on a reply's text, instead of what the client is known to pass on.",
         ),
+        commands_option(),
         *parameters(),
     ]
 

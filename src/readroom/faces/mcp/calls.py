@@ -63,6 +63,7 @@ class Calls:
     def __init__(self, workspace: Workspace, contract_name: str, *, workers: int = MCP_WORKERS) -> None:
         self._workspace = workspace
         self._contract_name = contract_name
+        self.tools = workspace.tools(contract_name)
         self._everyone = Caller()
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="readroom-call")
 

@@ -7,7 +7,7 @@ sends it; 2026-07-28 adds its own `resultType` and `serverInfo`.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from importlib.metadata import version
 from typing import Any, TypeAlias
 
@@ -16,7 +16,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
-from readroom.contracts.base import Contract, Tool
+from readroom.contracts.base import Tool
 from readroom.contracts.registry import contract
 from readroom.faces.mcp.calls import Caller, Calls
 from readroom.faces.mcp.clients import CLAUDE_CODE, reply_bytes
@@ -50,7 +50,7 @@ def build(calls: Calls, *, contract_name: str, reply_chars: int | None) -> McpSe
         cache_hints={"tools/list": CacheHint(MCP_LIST_FRESH_MS, "public")},
         # No argument of ours travels in an HTTP header; without this the SDK lists the tools on every call.
         get_tool_input_schema=lambda name: None,
-        on_list_tools=_list_tools(record, reply_chars),
+        on_list_tools=_list_tools(calls.tools, reply_chars),
     )
     # Not `on_call_tool`: a result is passed on as it is, instead of through a model and back.
     server.add_request_handler("tools/call", types.CallToolRequestParams, _call_tool(calls, reply_chars))
@@ -60,9 +60,9 @@ def build(calls: Calls, *, contract_name: str, reply_chars: int | None) -> McpSe
 
 
 def _list_tools(
-    record: Contract, reply_chars: int | None
+    tools: Sequence[Tool], reply_chars: int | None
 ) -> Callable[[Context, types.PaginatedRequestParams | None], Awaitable[types.ListToolsResult]]:
-    listed = types.ListToolsResult(tools=[_listed(tool, reply_chars) for tool in record.tools])
+    listed = types.ListToolsResult(tools=[_listed(tool, reply_chars) for tool in tools])
 
     async def list_tools(
         context: Context, params: types.PaginatedRequestParams | None

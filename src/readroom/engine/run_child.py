@@ -1,0 +1,237 @@
+"""A running command: started by its warden, its streams read as they come, ended in time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self, final
+
+from readroom.deadline import Deadline
+from readroom.engine import warden
+from readroom.errors import NotStarted
+from readroom.limits import RUN_DRAIN_S, RUN_GRACE_S
+from readroom.policy.sandbox import Start
+
+_SHELL = "/bin/sh"
+
+_PIPE_BYTES = 64 * 1024
+_PATIENCE_S = 0.25
+"""Longest wait for output before the clock is looked at again."""
+
+_ASK = b"t"
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a command ended: its exit status, negative for a signal, and the processes that it left behind."""
+
+    status: int
+    ended: int | None
+    alive: int
+
+
+@final
+class Command:
+    """A command in the shell. Used as a context: when it is left the command is gone."""
+
+    def __init__(
+        self,
+        command: str,
+        start: Start,
+        environment: Mapping[str, str],
+        folder: int | None,
+        deadline: Deadline,
+    ) -> None:
+        """Start it.
+
+        Args:
+            command: For the shell.
+            start: How it is confined.
+            environment: All of it.
+            folder: A descriptor of the folder where it starts; None where the confinement sees to that.
+            deadline: Ends it.
+
+        Raises:
+            NotStarted: The warden cannot be started.
+        """
+        self._deadline = deadline
+        self.timed_out = False
+        self._said = b""
+        self._asked = False
+        self._lock = threading.Lock()
+        self._held: list[int] = []
+        try:
+            self._start(command, start, environment, folder)
+        except OSError as error:
+            self._release()
+            raise NotStarted("the process that watches it", error.strerror or str(error)) from None
+        self._forget = deadline.on_cancel(self.ask)
+
+    def ask(self) -> None:
+        """Have it end: asked first, and a moment later without being asked. From any thread."""
+        with self._lock, contextlib.suppress(OSError, ValueError):
+            if not self._asked and self._process.stdin is not None:
+                self._asked = True
+                self._process.stdin.write(_ASK)
+
+    def output(self) -> Iterator[tuple[int, bytes]]:
+        """What it writes, as it comes: 0 for standard output, 1 for standard error; nothing now and then.
+
+        Ends when the command has ended, or was asked to.
+        """
+        waiting = select.poll()
+        for fd in (self._out, self._err, self._report):
+            waiting.register(fd, select.POLLIN)
+        streams = {self._out: 0, self._err: 1}
+        left = {self._out, self._err, self._report}
+        until: float | None = None
+        while left:
+            if self._deadline.expired and not self._deadline.cancelled:
+                self.timed_out = self.timed_out or self._report in left
+                self.ask()
+            if self._report not in left:
+                # All of it has ended; what still holds the pipes cannot be ended.
+                until = until or time.monotonic() + RUN_DRAIN_S
+                if time.monotonic() >= until:
+                    return
+            found = waiting.poll(_PATIENCE_S * 1000)
+            if not found:
+                yield 0, b""
+            for fd, _ in found:
+                data = os.read(fd, _PIPE_BYTES)
+                if not data:
+                    waiting.unregister(fd)
+                    left.discard(fd)
+                elif fd == self._report:
+                    self._said += data
+                else:
+                    yield streams[fd], data
+
+    def end(self) -> End:
+        """How it ended, after `output`.
+
+        Raises:
+            NotStarted: The shell could not be started, or the warden was ended.
+        """
+        try:
+            said = json.loads(self._said)
+        except ValueError:
+            raise NotStarted("the process that watches it", "was ended from outside") from None
+        if "error" in said:
+            raise NotStarted(_SHELL, said["error"])
+        return End(said["code"], said["ended"], said["alive"])
+
+    def close(self) -> None:
+        """End it at once and release what it holds."""
+        self._forget()
+        with self._lock:
+            if self._process.stdin is not None:
+                self._process.stdin.close()  # which the warden takes for our end
+        try:
+            self._process.wait(RUN_GRACE_S + 2 * RUN_DRAIN_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _start(self, command: str, start: Start, environment: Mapping[str, str], folder: int | None) -> None:
+        self._out, out = self._pipe()
+        self._err, err = self._pipe()
+        self._report, report = self._pipe()
+        arguments, keep = self._arguments(command, start)
+        order: warden.Order = {
+            "arguments": arguments,
+            "environment": dict(environment),
+            "output": out,
+            "messages": err,
+            "folder": folder,
+            "rules": start.rules,
+            "filter": "" if start.program else start.filter.hex(),
+            "keep": keep,
+            "spare": start.program is not None,
+            "unprivileged": start.confinement == "landlock",
+            "grace_s": RUN_GRACE_S,
+            "drain_s": RUN_DRAIN_S,
+        }
+        passed = [fd for fd in (out, err, report, folder, start.rules, *keep) if fd is not None]
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", warden.__file__, str(report)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env={},
+            pass_fds=passed,
+            start_new_session=True,
+            bufsize=0,
+        )
+        for fd in (out, err, report, *keep):
+            self._held.remove(fd)
+            os.close(fd)
+        text = json.dumps(order).encode()
+        assert self._process.stdin is not None
+        view = memoryview(b"%012d" % len(text) + text)
+        while view:
+            view = view[self._process.stdin.write(view) or 0 :]
+
+    def _arguments(self, command: str, start: Start) -> tuple[list[str], list[int]]:
+        """The words of the shell, with what confines it, and the descriptors that this needs."""
+        shell = [_SHELL, "-c", command]
+        if start.program is None:
+            return shell, []
+        keep = [self._file("\0".join(start.options))]
+        words = [start.program, "--args", str(keep[0])]
+        if start.filter:
+            keep.append(self._file(start.filter))
+            words += ["--seccomp", str(keep[1])]
+        return [*words, "--", *shell], keep
+
+    def _pipe(self) -> tuple[int, int]:
+        ends = os.pipe()
+        self._held += ends
+        return ends
+
+    def _file(self, content: str | bytes) -> int:
+        """A descriptor from which a child reads something."""
+        fd = os.memfd_create("readroom")
+        self._held.append(fd)
+        os.write(fd, os.fsencode(content))
+        os.lseek(fd, 0, os.SEEK_SET)
+        return fd
+
+    def _release(self) -> None:
+        held, self._held = self._held, []
+        for fd in held:
+            os.close(fd)
+
+
+def environment(
+    folder: str, home: str, temporary: str, path: str, more: Sequence[tuple[str, str]]
+) -> dict[str, str]:
+    """All that a command finds in its environment; nothing of this process's own."""
+    return {
+        "PATH": path,
+        "HOME": home,
+        "TMPDIR": temporary,
+        "PWD": folder,
+        "LANG": "C.UTF-8" if sys.platform == "linux" else "en_US.UTF-8",
+        "TERM": "dumb",
+        **dict(more),
+    }

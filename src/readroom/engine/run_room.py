@@ -1,0 +1,96 @@
+"""Commands and their kept outputs in one workspace: what lives as long as it does.
+
+The outputs are seen as `/.outputs`, by a guard of their own over a store of their
+own, so that whatever reads files reads them, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import final
+
+from readroom import paths
+from readroom.commands import RunRequest, RunResult
+from readroom.deadline import Deadline
+from readroom.engine.run import Runner, run
+from readroom.errors import OutsideRoot, ReadroomError
+from readroom.limits import Limits
+from readroom.model import Cap, ReadResult
+from readroom.notes import Warn
+from readroom.paths import OUTPUTS, ROOT, WorkPath
+from readroom.policy.commands import CommandPolicy
+from readroom.policy.guard import Guard
+from readroom.policy.places import Places
+from readroom.policy.rules import Rules
+from readroom.policy.sandbox import Sandbox
+from readroom.stores.mount import OutputsMount
+from readroom.stores.outputs import Outputs
+
+
+@final
+class Room:
+    """Safe to share between threads."""
+
+    def __init__(
+        self,
+        guard: Guard,
+        shown: Guard,
+        own: Guard,
+        places: Places,
+        policy: CommandPolicy,
+        limits: Limits,
+    ) -> None:
+        """Prepare; nothing is made before the first command.
+
+        Args:
+            guard: Of the tools.
+            shown: What it denies and `own` does not, commands can read and not change.
+            own: Of the commands.
+            places: What nobody changes.
+            policy: What commands may do.
+            limits: How much of their output is kept.
+        """
+        self._outputs = Outputs(guard.folder or "/", limits.run_kept_bytes, limits.run_session_bytes)
+        mount = OutputsMount(self._outputs)
+        self._runner = Runner(
+            guard, Sandbox(shown, own, places, policy), self._outputs, mount, policy, limits
+        )
+        # No rule is about outputs: what a command may read was decided when it ran.
+        self.guard = Guard(mount, Rules(()))
+
+    def run(self, cap: Cap, request: RunRequest, deadline: Deadline) -> RunResult:
+        """Run a command. Raises as `engine.run.run` does."""
+        return run(self._runner, cap, request, deadline)
+
+    def parse(self, path: str) -> WorkPath | None:
+        """The normal form of a path that means a kept output or all of them; None for any other."""
+        try:
+            inner = paths.parse(path, (OUTPUTS,))
+        except ReadroomError as error:
+            if isinstance(error, OutsideRoot):
+                return None
+            raise
+        given = path[1:] if path[:1] == '"' else path
+        if not given.startswith("/"):
+            return None
+        return OUTPUTS if inner == ROOT else WorkPath(f"{OUTPUTS}/{inner}")
+
+    def holds(self, path: WorkPath) -> bool:
+        """Whether there is such an output."""
+        try:
+            self.guard.stat(path)
+        except ReadroomError:
+            return False
+        return True
+
+    def noted(self, result: ReadResult) -> ReadResult:
+        """A read of an output with what was not kept of it."""
+        lost = self._outputs.lost(WorkPath(result.path))
+        if lost is None:
+            return result
+        detail = f"{lost.bytes} bytes of the output after line {lost.after} were not kept"
+        return replace(result, warnings=(*result.warnings, Warn("not_kept", detail)))
+
+    def close(self) -> None:
+        """Remove the outputs."""
+        self._outputs.close()

@@ -1,0 +1,232 @@
+"""Which confinement a command gets, and how it is started in it.
+
+bubblewrap comes first: it shows a command nothing that it may not read.  Landlock
+is for where there are no user namespaces, as in most containers: other names can
+be seen there and files of the same user can be given other modes and times, but
+none of them can be read, written or run.  Where neither is to be had no command
+is started, unless policy says "none".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import sys
+from dataclasses import dataclass
+from typing import final
+
+from readroom.commands import Confinement
+from readroom.deadline import Deadline
+from readroom.errors import BadConfig, NoFolder, NotConfined, NotStarted, ReadroomError
+from readroom.paths import WorkPath
+from readroom.policy import bubblewrap, landlock, opened, seccomp
+from readroom.policy.commands import (
+    DEVICES,
+    SYSTEM,
+    SYSTEM_FACTS,
+    SYSTEM_PATTERNS,
+    CommandPolicy,
+    Demand,
+)
+from readroom.policy.guard import Guard
+from readroom.policy.landlock import CHANGE, EXECUTE, READ, Right
+from readroom.policy.places import Places
+from readroom.policy.reach import Reach, look
+
+_CONFINING: tuple[Confinement, ...] = ("bwrap", "landlock")
+"""In the order in which they are tried."""
+
+_INSTALL = (
+    "Go on without commands, or ask the user to install bubblewrap (apt install bubblewrap); for a folder "
+    'whose content is trusted, confinement = "none" under [commands] of the file given with --config runs '
+    "commands without."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Private:
+    """Places of the session: HOME, temporary files of this command, and what is laid on hidden names."""
+
+    home: str
+    temporary: str
+    shutters: bubblewrap.Shutters
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How a command is started; `close` releases what is held for that.
+
+    Attributes:
+        confinement: What keeps it.
+        program: What starts the shell; none for nothing.
+        options: Its arguments.
+        filter: A system call filter, for the program to install, or for whoever starts the shell.
+        rules: A descriptor of a Landlock ruleset.
+        temporary: TMPDIR inside.
+        limited: Folders in which nothing can be made or removed, though policy would allow it.
+    """
+
+    confinement: Confinement
+    temporary: str
+    program: str | None = None
+    options: tuple[str, ...] = ()
+    filter: bytes = b""
+    rules: int | None = None
+    limited: tuple[WorkPath, ...] = ()
+
+    def close(self) -> None:
+        """To be called once."""
+        if self.rules is not None:
+            os.close(self.rules)
+
+
+def available(confinement: Confinement) -> str:
+    """Why this system does not have it; empty when it does."""
+    if confinement == "none":
+        return ""
+    if sys.platform != "linux":
+        return "this system is no Linux"
+    if confinement == "bwrap":
+        return bubblewrap.program()[1]
+    if landlock.available() < landlock.FOR_COMMANDS:
+        return (
+            f"Landlock of Linux 6.12 is needed (version {landlock.FOR_COMMANDS}, not {landlock.available()})"
+        )
+    return "" if seccomp.known_machine() else f"Landlock is not used on {os.uname().machine}"
+
+
+def chosen(demand: Demand) -> Confinement:
+    """The confinement that fits what policy demands.
+
+    Raises:
+        NotConfined: There is none.
+    """
+    if demand == "none":
+        return "none"
+    candidates = _CONFINING if demand == "any" else (demand,)
+    reasons = []
+    for one in candidates:
+        reason = available(one)
+        if not reason:
+            return one
+        reasons.append(reason)
+    raise NotConfined(demand, "; ".join(reasons), _INSTALL)
+
+
+@final
+class Sandbox:
+    """Prepares the start of commands in one workspace. Safe to share between threads."""
+
+    def __init__(self, tools: Guard, commands: Guard, places: Places, policy: CommandPolicy) -> None:
+        """Prepare.
+
+        Args:
+            tools: The guard of the tools.
+            commands: The guard whose rules hold for commands, over the same store.
+            places: Says what nobody changes.
+            policy: What the operator allows.
+        """
+        self._tools = tools
+        self._commands = commands
+        self._places = places
+        self._policy = policy
+
+    def start(self, folder: WorkPath, private: Private, deadline: Deadline) -> Start:
+        """How to start a command in a folder.
+
+        Raises:
+            NotConfined: Policy demands what this system does not have, or there is too much to hide.
+            NotStarted: The kernel refuses.
+            BadConfig: A place outside that the operator names holds the workspace or is in it.
+            NoFolder: The workspace is not on disk.
+        """
+        root = self._tools.folder
+        if root is None:
+            raise NoFolder(self._tools.store.name)
+        kind = chosen(self._policy.confinement)
+        if kind == "none":
+            return Start("none", private.temporary)
+        self._require_apart(root, private)
+        reach = look(self._tools, self._commands, self._places.protected, deadline)
+        if kind == "bwrap":
+            return self._bubblewrap(root, reach, folder, private)
+        try:
+            return self._landlock(reach, private)
+        except OSError as error:
+            if isinstance(error, ReadroomError):
+                raise
+            raise NotStarted("its confinement", error.strerror or str(error)) from None
+
+    @property
+    def _change(self) -> bool:
+        return not self._places.policy.read_only
+
+    def _bubblewrap(self, root: str, reach: Reach, folder: WorkPath, private: Private) -> Start:
+        program, _ = bubblewrap.program()
+        assert program is not None
+        policy = self._policy
+        binds = [(private.temporary, "/tmp", True), (private.temporary, "/var/tmp", True)]
+        binds.append((private.home, private.home, True))
+        binds += [(path, path, False) for path in policy.read]
+        binds += [(path, path, True) for path in policy.write]
+        found = bubblewrap.arguments(
+            root,
+            reach,
+            private.shutters,
+            change=self._change,
+            network=policy.network,
+            binds=binds,
+            folder=folder,
+        )
+        # With a network of its own the abstract name space is empty; a shared one has the user's.
+        shared = policy.network and seccomp.known_machine()
+        inner = seccomp.sockets_filter(network=True) if shared else b""
+        return Start("bwrap", "/tmp", program, tuple(found), inner)
+
+    def _landlock(self, reach: Reach, private: Private) -> Start:
+        policy = self._policy
+        rules = landlock.ruleset(network=policy.network)
+        try:
+            patterns = [path for place in SYSTEM_PATTERNS for path in glob.glob(place.path)]
+            for path in (*(place.path for place in SYSTEM), *patterns, *policy.read):
+                _allow(rules, path, READ | EXECUTE)
+            for path in SYSTEM_FACTS:
+                _allow(rules, path, READ)
+            for path in DEVICES:
+                _allow(rules, path, Right.READ_FILE | Right.WRITE_FILE | Right.TRUNCATE)
+            for path in (private.home, private.temporary, *policy.write):
+                _allow(rules, path, CHANGE)
+            opened.open_workspace(rules, self._commands.store, reach, change=self._change)
+        except BaseException:
+            os.close(rules)
+            raise
+        return Start(
+            "landlock",
+            private.temporary,
+            filter=seccomp.sockets_filter(network=policy.network),
+            rules=rules,
+            limited=tuple(reach.limited) if self._change else (),
+        )
+
+    def _require_apart(self, root: str, private: Private) -> None:
+        """Places that the operator opens must not open the workspace, or other sessions, by the way."""
+        for path in (*self._policy.read, *self._policy.write):
+            real = os.path.realpath(path)
+            for other in (root, private.home, private.temporary):
+                if _holds(real, other) or _holds(other, real):
+                    raise BadConfig(
+                        "the configuration",
+                        "commands.read" if path in self._policy.read else "commands.write",
+                        f"{path} holds the workspace or this session's files, or lies in them",
+                        "Name folders beside the workspace only.",
+                    )
+
+
+def _allow(rules: int, path: str, rights: Right) -> None:
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        landlock.allow(rules, path, rights)
+
+
+def _holds(folder: str, path: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")

@@ -1,0 +1,100 @@
+"""The kept outputs as a store of its own, seen as `/.outputs` beside the workspace.
+
+The folder behind it is private and flat, and only readroom writes to it.  An
+output that was kept and has left is told from one that never was.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import final
+
+from readroom.errors import NotAFolder, NotFound, OutputGone
+from readroom.errors.changes import ReadOnlyPlace
+from readroom.model import Stat, Version
+from readroom.paths import OUTPUTS, ROOT, WorkPath
+from readroom.stores.base import Place
+from readroom.stores.confinement import FOLDER_FLAGS, READ_FLAGS, Found, require_regular, to_stat
+from readroom.stores.failures import translated
+from readroom.stores.local import LocalFolder, LocalSource
+from readroom.stores.outputs import Outputs
+
+_GONE = "newer outputs needed its place"
+
+
+@final
+class OutputsMount:
+    """The store of one session's outputs. Safe to share between threads."""
+
+    name = OUTPUTS
+    roots = (str(OUTPUTS),)
+    confinement = "none"
+
+    def __init__(self, outputs: Outputs) -> None:
+        self._outputs = outputs
+
+    @property
+    def folder(self) -> str:
+        """The local folder that holds the files."""
+        return self._outputs.folder
+
+    def open(self, path: WorkPath) -> LocalSource:
+        """Open an output for reading. Raises NotFound, or OutputGone for one that has left."""
+        try:
+            fd = os.open(self._file(path), READ_FLAGS | os.O_NOFOLLOW)
+        except OSError as error:
+            raise self._failure(error, path) from None
+        try:
+            found = os.fstat(fd)
+            require_regular(found, path)
+        except BaseException:
+            os.close(fd)
+            raise
+        return LocalSource(Found(fd, path, found))
+
+    def open_folder(self, path: WorkPath) -> LocalFolder:
+        """Open the folder of them all; there is no other."""
+        if path not in (OUTPUTS, ROOT):
+            self.open(path).close()
+            raise NotAFolder(path, "file")
+        try:
+            fd = os.open(self.folder, FOLDER_FLAGS)
+        except OSError as error:
+            raise translated(error, path) from None
+        return LocalFolder(Found(fd, OUTPUTS, os.fstat(fd)))
+
+    def stat(self, path: WorkPath) -> tuple[WorkPath, Stat]:
+        """The stat of an output or of their folder."""
+        if path in (OUTPUTS, ROOT):
+            with self.open_folder(path) as folder:
+                return OUTPUTS, to_stat(os.fstat(folder.fileno()))
+        with self.open(path) as source:
+            return path, source.stat
+
+    def place(self, path: WorkPath) -> Place:
+        """There is none: what was kept stays as it is."""
+        raise ReadOnlyPlace(path)
+
+    def version(self, path: WorkPath) -> Version | None:
+        """Identity of what is there now; None when nothing is."""
+        try:
+            with self.open(path) as source:
+                return source.version
+        except (NotFound, OutputGone):
+            return None
+
+    def close(self) -> None:
+        """The outputs are closed by whoever holds them."""
+
+    def _file(self, path: WorkPath) -> str:
+        name = path.removeprefix(f"{OUTPUTS}/")
+        if name == path or "/" in name:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        return os.path.join(self.folder, name)
+
+    def _failure(self, error: OSError, path: WorkPath) -> Exception:
+        name = path.removeprefix(f"{OUTPUTS}/").rpartition(".")[0]
+        if isinstance(error, FileNotFoundError) and self._outputs.gone(name):
+            return OutputGone(path, _GONE, OUTPUTS)
+        return translated(error, path)

@@ -1,0 +1,275 @@
+"""The outputs of commands, kept whole on disk while a session lasts.
+
+Each command has a name of its own and two files under it.  Streams are written as
+they come; of one that is larger than its bound the beginning and the end are
+kept, with a line between them that says what is missing.  Of all that is kept the
+oldest leaves first, and what has left is remembered as that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+from readroom.commands import Lost, StreamName
+from readroom.errors import StoreFailed
+from readroom.limits import BLOCK_BYTES, RUN_SESSION_OUTPUTS
+from readroom.paths import OUTPUTS, WorkPath, join
+from readroom.stores.private import PrivateFolder, remove_tree
+from readroom.stores.ring import Ring, write_all
+
+STREAMS: tuple[StreamName, StreamName] = ("stdout", "stderr")
+
+_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+"""Of names: none that is taken for another."""
+
+_NAME_CHARS = 5
+"""28 million names: one of another session, still in somebody's mind, is none of this one."""
+
+_REMEMBERED = 100_000
+"""Outputs that have left and are known as such."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What was kept of one stream. `problem` is what the system said when it took no more."""
+
+    path: WorkPath
+    size_bytes: int = 0
+    kept_bytes: int = 0
+    lost: Lost | None = None
+    problem: str | None = None
+
+
+@final
+class Keeper:
+    """Writes one stream. Used by one thread."""
+
+    def __init__(self, folder: str, name: str, most: int) -> None:
+        """`most` bytes are kept: half from the beginning, half from the end."""
+        self.size = 0
+        self.lines = 0
+        self._path = join(OUTPUTS, name)
+        self._file = os.path.join(folder, name)
+        self._half = max(1, most // 2)
+        self._fd = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        self._held = 0
+        self._end: Ring | None = None
+        self._problem: str | None = None
+
+    def write(self, data: bytes) -> None:
+        """Take what the command has written. A full disk ends the keeping, not the command."""
+        self.size += len(data)
+        self.lines += data.count(b"\n")
+        if self._problem is not None:
+            return
+        try:
+            first = data[: self._half - self._held]
+            write_all(self._fd, first, self._held)
+            self._held += len(first)
+            if len(data) > len(first):
+                self._end = self._end or Ring(f"{self._file}.end", self._half)
+                self._end.write(data[len(first) :])
+        except OSError as error:
+            self._problem = _said(error)
+
+    def finish(self) -> Kept:
+        """Put the two parts together and close the file."""
+        lost = None
+        if self._end is not None and self._problem is None:
+            try:
+                lost = self._join(self._end)
+            except OSError as error:
+                self._problem = _said(error)
+        kept = os.fstat(self._fd).st_size
+        if self._problem is not None:
+            lost = Lost(kept + 1, self.size - kept, _lines(self._fd, kept)) if self.size > kept else None
+        self.close()
+        return Kept(self._path, self.size, kept, lost, self._problem)
+
+    def close(self) -> None:
+        """Close what is open; a second call does nothing."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+        if self._end is not None:
+            self._end.close()
+
+    def _join(self, end: Ring) -> Lost | None:
+        at, skip, lost = self._held, 0, None
+        if end.written > end.held:
+            at, skip = self._whole_lines(), _to_next_line(end)
+            missing = self.size - at - (end.held - skip)
+            lost = Lost(at + 1, missing, _lines(self._fd, at))
+            mark = f"[... {missing:,} bytes are not kept ...]\n".encode()
+            os.ftruncate(self._fd, at)
+            write_all(self._fd, mark, at)
+            at += len(mark)
+        while block := end.read(skip, BLOCK_BYTES):
+            write_all(self._fd, block, at)
+            at += len(block)
+            skip += len(block)
+        return lost
+
+    def _whole_lines(self) -> int:
+        """How much of the beginning is whole lines; all of it when its last line is very long."""
+        size = min(BLOCK_BYTES, self._held)
+        cut = os.pread(self._fd, size, self._held - size).rfind(b"\n") + 1
+        return self._held - size + cut if cut else self._held
+
+
+def _to_next_line(end: Ring) -> int:
+    """How many bytes belong to a line whose beginning is lost; none when it is very long."""
+    return end.read(0, BLOCK_BYTES).find(b"\n") + 1
+
+
+def _lines(fd: int, size: int) -> int:
+    """The number of line feeds in the first bytes of a file."""
+    found = at = 0
+    while at < size and (block := os.pread(fd, min(BLOCK_BYTES, size - at), at)):
+        found += block.count(b"\n")
+        at += len(block)
+    return found
+
+
+def _said(error: OSError) -> str:
+    return error.strerror or type(error).__name__
+
+
+@final
+class Outputs:
+    """All that is kept in one session. Safe to share between threads."""
+
+    def __init__(self, away_from: str, kept_bytes: int, session_bytes: int) -> None:
+        """Prepare; nothing is made before the first command.
+
+        Args:
+            away_from: The workspace, outside which everything is kept.
+            kept_bytes: Bound of one stream.
+            session_bytes: Bound of all of them.
+        """
+        self._away_from = away_from
+        self._kept_bytes = kept_bytes
+        self._session_bytes = session_bytes
+        self._lock = threading.Lock()
+        self._private: PrivateFolder | None = None
+        self._closed = False
+        self._kept: OrderedDict[str, int] = OrderedDict()
+        self._lost: dict[WorkPath, Lost] = {}
+        self._gone: OrderedDict[str, None] = OrderedDict()
+
+    @property
+    def folder(self) -> str:
+        """The local folder that holds the files."""
+        return self.private().inside("outputs")
+
+    @property
+    def started(self) -> bool:
+        """Whether there is such a folder yet."""
+        return self._private is not None
+
+    def private(self) -> PrivateFolder:
+        """The private folder of this session, made when it is first needed.
+
+        Raises:
+            StoreFailed: It cannot be made, or the session has ended.
+        """
+        with self._lock:
+            if self._closed:
+                raise StoreFailed(OUTPUTS, "the workspace was closed")
+            if self._private is None:
+                self._private = PrivateFolder(self._away_from)
+            return self._private
+
+    def begin(self) -> tuple[str, tuple[Keeper, Keeper]]:
+        """A new name, and what takes the two streams of the command.
+
+        Raises:
+            StoreFailed: The system refuses the files.
+        """
+        folder = self.folder
+        with self._lock:
+            name = self._new_name()
+            self._kept[name] = 0
+        try:
+            out, err = (Keeper(folder, f"{name}.{stream}", self._kept_bytes) for stream in STREAMS)
+        except OSError as error:
+            self.drop(name)
+            raise StoreFailed(OUTPUTS, _said(error)) from None
+        return name, (out, err)
+
+    def finish(self, name: str, keepers: Sequence[Keeper]) -> tuple[Kept, Kept]:
+        """End the keeping of one command; the oldest outputs leave when there are too many."""
+        out, err = (keeper.finish() for keeper in keepers)
+        with self._lock:
+            self._kept[name] = out.kept_bytes + err.kept_bytes
+            self._lost.update({one.path: one.lost for one in (out, err) if one.lost is not None})
+            while len(self._kept) > 1 and self._too_much():
+                self._forget(next(iter(self._kept)))
+        return out, err
+
+    def drop(self, name: str) -> None:
+        """Forget an output that nobody was told of."""
+        with self._lock:
+            if self._kept.pop(name, None) is not None:
+                self._remove(name)
+
+    def lost(self, path: WorkPath) -> Lost | None:
+        """What is missing in a kept output."""
+        with self._lock:
+            return self._lost.get(path)
+
+    def gone(self, name: str) -> bool:
+        """Whether an output of that name was kept once."""
+        with self._lock:
+            return name in self._gone
+
+    def temporary(self, name: str) -> str:
+        """A folder for the temporary files of one command."""
+        private = self.private()
+        private.inside("tmp")
+        return private.inside(f"tmp/{name}")
+
+    def end_temporary(self, name: str) -> None:
+        """Remove it."""
+        if self._private is not None:
+            remove_tree(os.path.join(self._private.path, "tmp", name))
+
+    def close(self) -> None:
+        """Remove everything; a second call does nothing."""
+        with self._lock:
+            self._closed = True
+            private, self._private = self._private, None
+        if private is not None:
+            private.remove()
+
+    def _too_much(self) -> bool:
+        return len(self._kept) > RUN_SESSION_OUTPUTS or sum(self._kept.values()) > self._session_bytes
+
+    def _new_name(self) -> str:
+        while True:
+            name = "".join(secrets.choice(_LETTERS) for _ in range(_NAME_CHARS))
+            if name not in self._kept and name not in self._gone:
+                return name
+
+    def _forget(self, name: str) -> None:
+        del self._kept[name]
+        self._gone[name] = None
+        if len(self._gone) > _REMEMBERED:
+            self._gone.popitem(last=False)
+        self._remove(name)
+
+    def _remove(self, name: str) -> None:
+        for stream in STREAMS:
+            self._lost.pop(join(OUTPUTS, f"{name}.{stream}"), None)
+        if self._private is None:
+            return
+        for stream in STREAMS:
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(self._private.path, "outputs", f"{name}.{stream}"))

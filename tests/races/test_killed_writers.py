@@ -1,0 +1,48 @@
+"""A crash at any point leaves the old file or the new one, and nothing that the next call does not remove.
+
+Measured peers: 5 to 12 torn files of 20 killed writers in four of six, left-over files in a fifth.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.races import killed
+from tests.stores.worlds import WAYS, Way
+
+
+def kills(root: Path, way: Way, mode: str) -> Counter[str]:
+    done = subprocess.run(
+        [sys.executable, killed.__file__, str(root), way, mode],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        encoding="utf-8",
+    )
+    return Counter(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_writer_killed_at_random_moments_leaves_the_old_file_or_the_new(way: Way, tmp_path: Path) -> None:
+    seen = kills(tmp_path, way, "random")
+    assert seen["torn"] == 0
+    assert seen["old"] + seen["new"] == killed.KILLS
+    assert seen["litter at the end"] == 0
+    assert seen["died"] > killed.KILLS // 4, "the moments were badly chosen"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_writer_killed_at_any_of_its_lines_leaves_the_old_file_or_the_new(way: Way, tmp_path: Path) -> None:
+    seen = kills(tmp_path, way, "lines")
+    assert seen["torn"] == 0
+    assert seen["finished"] < 20, "the first edit runs a few lines more than the others"
+    assert seen["with litter"], "it never died between making the file and naming it"
+    assert seen["old"]
+    assert seen["new"]
+    assert seen["litter at the end"] == 0
