@@ -16,6 +16,7 @@ from readroom.faces.cli import commands, servers
 from readroom.faces.cli.exits import MEANING
 from readroom.faces.cli.failures import COMMANDS, command
 from readroom.faces.cli.options import given
+from readroom.faces.cli.running import NOT_RUN
 from readroom.model import Fact
 from tests.faces.cli.running import Cli
 
@@ -33,7 +34,8 @@ def _command(name: str) -> click.Command:
 def test_every_argument_of_a_tool_is_an_option_of_its_command_and_the_reverse(tool: str) -> None:
     found = NATIVE.tool(tool)
     options = {param.name for param in _command(COMMANDS[found.name]).params}
-    assert options == {field.name for field in msgspec.structs.fields(found.arguments)} | OWN
+    own = OWN | ({"allow_commands"} if found in NATIVE.commands else set())
+    assert options == {field.name for field in msgspec.structs.fields(found.arguments)} | own
 
 
 @pytest.mark.parametrize("tool", COMMANDS)
@@ -72,8 +74,9 @@ def test_a_server_takes_its_folder_once(cli: Cli, name: str) -> None:
 
 
 def test_a_client_is_given_what_the_server_was_given() -> None:
-    assert servers._given(None, "native", None) == []
-    assert servers._given("/a.toml", "native", 9) == ["--config", "/a.toml", "--max-chars", "9"]
+    assert servers._given(None, "native", None, allow_commands=False) == []
+    given = servers._given("/a.toml", "native", 9, allow_commands=True)
+    assert given == ["--config", "/a.toml", "--allow-commands", "--max-chars", "9"]
 
 
 _CALLS: list[dict[str, Fact]] = [
