@@ -18,6 +18,7 @@ LAYERS = {
     "readroom.errors": 0,
     "readroom.limits": 0,
     "readroom.notes": 0,
+    "readroom.shown": 0,
     "readroom.changes": 0,
     "readroom.commands": 0,
     "readroom.deadline": 0,

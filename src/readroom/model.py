@@ -19,6 +19,9 @@ from readroom.commands import RunRequest, RunResult
 # Values like the others here; `changes`, which this module builds on, needs them too.
 from readroom.notes import Newline as Newline
 from readroom.notes import Warn as Warn
+from readroom.shown import Cut as Cut
+from readroom.shown import Image as Image
+from readroom.shown import ShownDocument
 
 Fact: TypeAlias = "str | int | float | bool | Sequence[Fact] | Mapping[str, Fact] | None"
 """A JSON value; facts are what a program may rely on."""
@@ -104,6 +107,7 @@ class Kind(StrEnum):
     MINIFIED = "minified"
     TEXT = "text"
     IMAGE = "image"
+    DOCUMENT = "document"
     BINARY = "binary"
 
 
@@ -122,7 +126,8 @@ class ReadRequest:
 
     `offset` is the first line, negative from the end, None for the kind's own
     start (the tail of a log).  `limit` is in lines, None for the kind's default.
-    `column` is the first character of the first line.
+    `column` is the first character of the first line.  `pages` names parts of a
+    document; then the lines are those of the first of them.
     """
 
     path: str
@@ -131,6 +136,7 @@ class ReadRequest:
     column: int = 1
     known_hash: str | None = None
     encoding: str | None = None
+    pages: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +180,9 @@ Request: TypeAlias = ReadRequest | GrepRequest | ListRequest | EditRequest | Wri
 class Omission:
     """Something that a reply left out, why, and the request that shows it.
 
-    `what` is lines, columns, bytes, files, matches or entries; `first` and `last`
-    are 1-based and inclusive; `line` is set for columns.
+    `what` is lines, columns, parts, headings, bytes, files, matches or entries; `first`
+    and `last` are 1-based and inclusive; `line` is set for columns, `part` for what is
+    left out of a part of a document.
     """
 
     what: str
@@ -184,27 +191,7 @@ class Omission:
     reason: str
     line: int | None = None
     request: Request | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """A shown line of which only the characters `first`..`last` of `total` are shown."""
-
-    first: int
-    last: int
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
-class Image:
-    """An image for the model: encoded bytes, their type, and the size before it was shrunk."""
-
-    data: bytes
-    media_type: str
-    width: int
-    height: int
-    original_width: int
-    original_height: int
+    part: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +200,8 @@ class ReadResult:
 
     `lines` are the shown lines without their ends, the first of them being line
     `start` (0 when nothing is shown); `cuts` says which of them are partial.
-    `header` is line 1 of a table shown above a later window.
+    `header` is line 1 of a table shown above a later window.  Of a document, all that
+    is shown is in `document`, and lines are counted in its parts.
     """
 
     path: str
@@ -233,6 +221,7 @@ class ReadResult:
     next: ReadRequest | None = None
     warnings: Sequence[Warn] = ()
     image: Image | None = None
+    document: ShownDocument | None = None
     not_modified: bool = False
 
     @property

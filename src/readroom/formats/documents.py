@@ -62,7 +62,8 @@ class Part:
         header: Of an area of a sheet that starts below row 1: the first row.
         first_row: Of a sheet: the row that the first line is.
         total_rows: Of a sheet: rows that the whole sheet has.
-        notes: What cannot be shown, each a sentence: formulas without values, shortened outputs.
+        notes: What cannot be shown, each a sentence: formulas without values, missing images.
+        brief: How many of its lines are shown when it is read together with others; None for all.
     """
 
     number: int
@@ -73,6 +74,7 @@ class Part:
     first_row: int = 1
     total_rows: int | None = None
     notes: Sequence[str] = ()
+    brief: int | None = None
 
 
 class Document(Protocol):
@@ -105,6 +107,10 @@ class Unreadable(Exception):
         super().__init__(problem)
         self.problem = problem
         self.advice = advice
+
+
+class Encrypted(Unreadable):
+    """A document that only a password opens."""
 
 
 class Opener(Protocol):
