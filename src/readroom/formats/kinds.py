@@ -35,6 +35,7 @@ WINDOWS: Mapping[Kind, Window] = MappingProxyType(
         Kind.CONFIG: Window(2000),  # its structure is of use only when whole
         Kind.MINIFIED: Window(20),  # few lines, each as long as a file
         Kind.TEXT: Window(2000),
+        Kind.DOCUMENT: Window(2000),  # over all parts of a reply; their size ends it before
         Kind.IMAGE: Window(0),
         Kind.BINARY: Window(0),
     }
