@@ -44,6 +44,7 @@ LAYERS = {
     # 5 toolbox
     "readroom.config": 5,
     "readroom.config_commands": 5,
+    "readroom.config_index": 5,
     "readroom.toolbox": 5,
     # 6 faces
     "readroom.faces": 6,

@@ -22,12 +22,17 @@ Two files, both optional, both in this form; nothing else is a key:
     write = ["/var/cache/ccache"]
     environment = ["CARGO_HOME", "PATH"]           # variables of readroom itself that commands get
 
+    [index]
+    keep = false                                   # nothing is kept on disk of large files; default true
+    folder = "/var/cache/me/readroom"              # instead of one in the user's cache folder
+    disk_bytes = 67108864                          # bound of what is kept
+
     [limits]
     reply_bytes = 16384                            # every field of `limits.Limits`
 
 The operator's file is named when readroom is started and is trusted.  The
 `readroom.toml` in the root comes with the folder and may be hostile: it can deny
-more, allow less, forbid changes and commands and lower limits, never the opposite,
+more, allow less, forbid changes, commands and kept indexes and lower limits, never the opposite,
 so `exceptions` and higher limits are errors there.  A file that cannot be used is
 an error, not a default.
 """
@@ -36,11 +41,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, cast
 
 from readroom.config_commands import KEYS, read_commands, texts
+from readroom.config_index import INDEX_KEYS, lies_within, own_folder, read_index
 from readroom.errors import BadConfig, NotFound, ReadroomError
 from readroom.limits import CONFIG_FILE_BYTES, MIN_REPLY_BYTES, Limits
 from readroom.paths import WorkPath, parse
@@ -51,6 +58,8 @@ from readroom.policy.patterns import patterns
 from readroom.policy.places import ChangePolicy, Places
 from readroom.policy.rules import AllowList, Denials, Layer, Rule, Rules
 from readroom.policy.wildmatch import UnusablePattern
+from readroom.session.index_files import IndexPolicy
+from readroom.session.indexes import IndexCache
 from readroom.stores.base import Store
 
 if TYPE_CHECKING:
@@ -61,7 +70,7 @@ NAME = WorkPath("readroom.toml")
 _POLICY = ("deny", "allow", "hardlinks", "exceptions")
 _LIMITS = tuple(field.name for field in fields(Limits))
 _CHANGES = tuple(field.name for field in fields(ChangePolicy))
-_KEYS = {"policy": _POLICY, "changes": _CHANGES, "commands": KEYS, "limits": _LIMITS}
+_KEYS = {"policy": _POLICY, "changes": _CHANGES, "commands": KEYS, "index": INDEX_KEYS, "limits": _LIMITS}
 
 _LEAST: Mapping[str, float] = {"reply_bytes": MIN_REPLY_BYTES, "line_chars": 40, "run_kept_bytes": 4096}
 """Least values that still let a reply say something; of the others, one line, match or entry."""
@@ -86,6 +95,7 @@ class Settings:
         changes: What may be changed, and how.
         commands: Whether programs can be run, and what they may do.
         exceptions: Names that the operator takes out of the built-in denials.
+        index: Where indexes of large files are kept.
     """
 
     layers: tuple[Layer, ...] = ()
@@ -95,6 +105,7 @@ class Settings:
     changes: ChangePolicy = field(default_factory=ChangePolicy)
     commands: CommandPolicy = field(default_factory=CommandPolicy)
     exceptions: tuple[Rule, ...] = ()
+    index: IndexPolicy = field(default_factory=IndexPolicy)
 
 
 def open_store(root: str | os.PathLike[str] | Store) -> Store:
@@ -124,7 +135,8 @@ def load(
     Raises:
         BadConfig: One of the files cannot be used; says which key and why.
     """
-    settings = Settings(layers=(denials(),))
+    index = IndexPolicy(folder=own_folder(os.environ, sys.platform))
+    settings = Settings(layers=(denials(),), index=index)
     if explicit is not None:
         where = os.fspath(explicit)
         settings = _Reader(where, _from_disk(where), trusted=True).applied(settings)
@@ -150,6 +162,14 @@ def places(guarded: Guard, settings: Settings) -> Places:
         with contextlib.suppress(ReadroomError):  # an operator's file is usually elsewhere
             protected.append(parse(os.path.realpath(name), guarded.roots))
     return Places(guarded, settings.changes, protected)
+
+
+def indexes(store: Store, settings: Settings) -> IndexCache:
+    """The indexes of large files, kept on disk outside the workspace or not at all."""
+    policy = settings.index
+    if policy.folder is not None and any(lies_within(policy.folder, root) for root in store.roots):
+        policy = replace(policy, keep=False)
+    return IndexCache(policy)
 
 
 def room(guarded: Guard, changeable: Places, settings: Settings) -> Room | None:
@@ -234,6 +254,12 @@ class _Reader:
                 untrusted="" if self._trusted else self._where,
             ),
             exceptions,
+            read_index(
+                self._sections.get("index", {}),
+                settings.index,
+                self._bad,
+                untrusted="" if self._trusted else self._where,
+            ),
         )
 
     def _parsed(self, data: bytes) -> Mapping[str, Mapping[str, object]]:

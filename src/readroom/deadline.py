@@ -83,6 +83,12 @@ class Deadline:
         self.on_cancel(part.cancel)
         return part
 
+    def grace(self, seconds: float) -> Deadline:
+        """So much time of its own, for what is still worth telling when this one has passed."""
+        part = Deadline(seconds, clock=self._clock)
+        self.on_cancel(part.cancel)
+        return part
+
     def check(self) -> None:
         """Return while work may go on.
 

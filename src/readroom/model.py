@@ -201,14 +201,16 @@ class ReadResult:
     `lines` are the shown lines without their ends, the first of them being line
     `start` (0 when nothing is shown); `cuts` says which of them are partial.
     `header` is line 1 of a table shown above a later window.  Of a document, all that
-    is shown is in `document`, and lines are counted in its parts.
+    is shown is in `document`, and lines are counted in its parts.  `content_hash` and
+    `total_lines` are None when they are not known; then lines that are shown of the
+    end have negative numbers, -1 being the last.
     """
 
     path: str
     kind: Kind
     size_bytes: int
-    content_hash: str
-    total_lines: int = 0
+    content_hash: str | None
+    total_lines: int | None = 0
     encoding: str = "utf-8"
     bom: bool = False
     newline: Newline = "none"

@@ -36,7 +36,6 @@ from readroom.model import (
 )
 from readroom.paths import OUTPUTS, WorkPath
 from readroom.policy.guard import Guard
-from readroom.session.indexes import IndexCache
 from readroom.session.texts import TextCache
 from readroom.stores.base import Store
 
@@ -71,7 +70,7 @@ class Workspace:
         self.limits = self.settings.limits
         self.places = config.places(self.guard, self.settings)
         self._room = config.room(self.guard, self.places, self.settings)
-        self._indexes = IndexCache()
+        self._indexes = config.indexes(self._store, self.settings)
         self._texts = TextCache()
 
     def read(self, path: str, **options: Fact) -> Reply:

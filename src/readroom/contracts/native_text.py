@@ -171,7 +171,8 @@ def short(path: str, cap: Cap) -> str:
 
 
 def _read_header(result: ReadResult, cap: Cap) -> str:
-    digest = result.content_hash[: len("sha256:") + HASH_DIGITS]
+    known = result.content_hash
+    digest = "hash unknown" if known is None else known[: len("sha256:") + HASH_DIGITS]
     parts = [short(result.path, cap)]
     if result.image is None and not result.not_modified:
         parts.append(_span(result))
@@ -184,7 +185,9 @@ def _read_header(result: ReadResult, cap: Cap) -> str:
 
 
 def _span(result: ReadResult) -> str:
-    total = result.total_lines
+    if result.start < 0 and result.lines:
+        return f"lines {result.start} to {result.end}, from the end of uncounted lines{_missing(result)}"
+    total = "an unknown number" if result.total_lines is None else result.total_lines
     if not result.lines:
         return "empty" if not total else f"no lines of {total}"
     cut = result.cuts.get(result.start)
@@ -197,9 +200,9 @@ def _span(result: ReadResult) -> str:
 def _missing(result: ReadResult) -> str:
     """Which sides of the window are not shown, for the first line of the reply."""
     sides = []
-    if result.read_mode == "tail" and result.start > 1:
+    if result.read_mode == "tail" and result.start not in (0, 1):
         sides.append("more above")
-    if result.end < result.total_lines and result.next is not None:
+    if (result.total_lines is None or result.end < result.total_lines) and result.next is not None:
         sides.append("more below")
     if result.cuts:
         sides.append("long lines cut")
@@ -230,7 +233,7 @@ _FIRST_PREFIXES = [f"\n{number}\t" for number in range(4096)]
 
 
 def _prefixes(start: int, count: int) -> list[str]:
-    if start + count <= len(_FIRST_PREFIXES):
+    if start >= 0 and start + count <= len(_FIRST_PREFIXES):
         return _FIRST_PREFIXES[start : start + count]
     return [f"\n{number}\t" for number in range(start, start + count)]
 
@@ -240,6 +243,10 @@ def _omissions(result: ReadResult) -> list[str]:
     # Where the reply goes on with the rest of a line, the next call says so already.
     cuts = [item for item in result.omitted if item.what == "columns" and item.request != result.next]
     lines = [item for item in result.omitted if item.what == "lines"]
+    for item in result.omitted:
+        if item.what == "bytes":
+            amount = f"{item.last - item.first + 1:,} bytes"
+            parts.append(f"{amount} {'above' if item.first == 1 else 'below'} not counted yet: {_call(item)}")
     if above := [item for item in lines if item.last < result.start]:
         nearest = max(above, key=lambda item: item.last)
         parts.append(f"{_left_out(above, 'above')} Before: {_call(nearest)}")

@@ -131,12 +131,20 @@ class TimedOut(FailedError, TimeoutError):
     code = "timed_out"
     __str__ = ReadroomError.__str__
 
-    def __init__(self, seconds: float, advice: str = "Ask for less, or give it more time.") -> None:
+    def __init__(
+        self,
+        seconds: float,
+        advice: str = "Ask for less, or give it more time.",
+        *,
+        next_request: Request | None = None,
+    ) -> None:
         super().__init__(
             f"The call reached its time limit of {seconds:g} s",
             advice,
             facts={"seconds": seconds},
+            next_request=next_request,
         )
+        self.seconds = seconds
 
 
 class Cancelled(FailedError):

@@ -3,31 +3,26 @@
 A line ends at LF; one CR before it belongs to the line end; nothing else ends a
 line (as in grep and git), and a final newline adds no line.  The index keeps the
 number of newlines before the end of every block, 8 bytes per 256 KiB: finding
-line N then reads one block.  Reading and counting run beside hashing on another
-thread; hashlib and pread release the interpreter lock, so counting costs nothing.
+line N then reads one block.  A check of 8 bytes is kept of every block, by which a
+file that has grown is known again: only what was appended is counted then.
 """
 
 from __future__ import annotations
 
-import hashlib
-import threading
+import random
 from array import array
 from bisect import bisect_left
-from dataclasses import dataclass, field
-from queue import SimpleQueue
+from dataclasses import dataclass, field, replace
 
 import stringzilla
 
 from readroom.deadline import Deadline
 from readroom.limits import BLOCK_BYTES
 from readroom.model import Bytes, Newline
-from readroom.text.encodings import Encoding, chars, decode, prefix
-
-_CHUNK_BLOCKS = 4
-"""Handed from the reading to the hashing thread at once: 1 MiB makes the hand-over vanish beside the hash."""
-
-_CHUNKS = 3
-"""Buffers in flight: one being read, one being hashed, one between."""
+from readroom.text.counting import Counter, Pass, check
+from readroom.text.counting import Shrunk as Shrunk
+from readroom.text.counting import count_lines as count_lines
+from readroom.text.encodings import Encoding, chars, prefix
 
 _LINES_MEASURED = 64
 """Very long lines whose columns are kept per file: a reply shows few, and all of a file of nothing else would
@@ -35,10 +30,6 @@ grow without bound."""
 
 _SCAN_BYTES = 512
 """Below this, finding one newline after another is faster than counting halves."""
-
-
-class Shrunk(Exception):
-    """The file ended before the size it had when it was opened; it is being changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +48,8 @@ class LineIndex:
     filled as very long lines are looked into, by the byte their text starts at;
     `ascii_blocks` has a 1 for every block in which each byte is a character.
     `block_bytes` is a multiple of the code unit and of no meaning to callers.
+    `sha256` is empty when it is not known: of a file that was counted on as it grew.
+    The other fields are those of `counting.Counter`.
     """
 
     encoding: Encoding
@@ -68,11 +61,15 @@ class LineIndex:
     block_bytes: int = BLOCK_BYTES
     ascii_blocks: bytes = b""
     columns: dict[int, Columns] = field(default_factory=dict)
+    checks: array[int] = field(default_factory=lambda: array("Q"))
+    seed: int = 0
+    crlf: int = 0
+    crlf_whole: int = 0
 
     @property
     def memory_bytes(self) -> int:
         """About what it occupies."""
-        return 512 + 9 * len(self.newlines) + sum(16 * len(c.chars) for c in self.columns.values())
+        return 512 + 17 * len(self.newlines) + sum(16 * len(c.chars) for c in self.columns.values())
 
     def line_start(self, data: Bytes, line: int) -> int:
         """Byte offset of the first byte of `line` (1 to total_lines), after a byte order mark."""
@@ -82,7 +79,7 @@ class LineIndex:
         block = bisect_left(self.newlines, before)
         left = before - (self.newlines[block - 1] if block else 0)
         start = block * self.block_bytes
-        found = nth_newline(_exactly(data, start, self._block_end(block) - start), left, self.encoding)
+        found = nth_newline(_exactly(data, start, self.block_end(block) - start), left, self.encoding)
         return start + found + self.encoding.unit
 
     def line_end(self, data: Bytes, start: int) -> tuple[int, int]:
@@ -91,7 +88,7 @@ class LineIndex:
         Blocks without a newline are skipped by the index, not read.
         """
         block = start // self.block_bytes
-        here = _exactly(data, start, self._block_end(block) - start)
+        here = _exactly(data, start, self.block_end(block) - start)
         found = nth_newline(here, 1, self.encoding)
         if found >= 0:
             return self._without_cr(data, start, start + found)
@@ -99,7 +96,7 @@ class LineIndex:
         if following == len(self.newlines):
             return self.size, self.size
         at = following * self.block_bytes
-        here = _exactly(data, at, self._block_end(following) - at)
+        here = _exactly(data, at, self.block_end(following) - at)
         return self._without_cr(data, start, at + nth_newline(here, 1, self.encoding))
 
     def _without_cr(self, data: Bytes, start: int, newline: int) -> tuple[int, int]:
@@ -109,7 +106,8 @@ class LineIndex:
             end -= unit
         return end, newline + unit
 
-    def _block_end(self, block: int) -> int:
+    def block_end(self, block: int) -> int:
+        """The byte where a block ends."""
         return min((block + 1) * self.block_bytes, self.size)
 
     def columns_of(self, data: Bytes, start: int, end: int, deadline: Deadline) -> Columns:
@@ -167,126 +165,82 @@ def build_index(
         Shrunk: The file is shorter than it was when it was opened.
         TimedOut, Cancelled: From the deadline.
     """
-    count = _Counter(encoding, block_bytes)
-    digest = hashlib.sha256()
-    free: SimpleQueue[memoryview] = SimpleQueue()
-    full: SimpleQueue[memoryview | None] = SimpleQueue()
-    for _ in range(_CHUNKS):
-        free.put(memoryview(bytearray(_CHUNK_BLOCKS * block_bytes)))
+    done = Pass(Counter(encoding, block_bytes), hashed=True)
+    done.run(data, deadline)
+    return index_of(done)
 
-    def consume() -> None:
-        while (chunk := full.get()) is not None:
-            digest.update(chunk)
-            free.put(chunk)
 
-    hasher = threading.Thread(target=consume, name="readroom-hash", daemon=True)
-    hasher.start()
-    try:
-        _read_chunks(data, count, free, full, deadline)
-    finally:
-        full.put(None)
-        hasher.join()
+def index_of(done: Pass) -> LineIndex:
+    """The index of what a pass has passed over so far; its arrays are shared with the pass."""
+    count = done.count
     return LineIndex(
-        encoding=encoding,
-        size=data.size,
-        sha256=digest.hexdigest(),
+        encoding=count.encoding,
+        size=count.size,
+        sha256=done.sha256,
         newline=count.newline,
         total_lines=count.total_lines,
-        newlines=count.cumulative,
-        block_bytes=block_bytes,
+        newlines=count.newlines,
+        block_bytes=count.block_bytes,
         ascii_blocks=bytes(count.ascii_blocks),
+        checks=count.checks,
+        seed=count.seed,
+        crlf=count.crlf,
+        crlf_whole=count.crlf_whole,
     )
 
 
-def _read_chunks(
-    data: Bytes,
-    count: _Counter,
-    free: SimpleQueue[memoryview],
-    full: SimpleQueue[memoryview | None],
-    deadline: Deadline,
-) -> None:
-    at, size = 0, data.size
-    while at < size:
-        deadline.check()
-        chunk = free.get()
-        if len(chunk) > size - at:
-            chunk = chunk[: size - at]
-        if data.read_into(at, chunk) < len(chunk):
-            raise Shrunk
-        full.put(chunk)
-        count.add(chunk)
-        at += len(chunk)
-        deadline.report(at, size, "bytes")
+def continued(index: LineIndex, data: Bytes) -> Pass:
+    """A pass over what `data` has beyond an index, without a hash; the index stays as it is."""
+    whole = index.size // index.block_bytes
+    count = Counter(index.encoding, index.block_bytes, index.seed)
+    count.take_over(
+        index.newlines[:whole], index.checks[:whole], index.ascii_blocks[:whole], index.crlf_whole
+    )
+    unit = index.encoding.unit
+    before = _exactly(data, count.size - unit, unit) if whole else b""
+    return Pass(count.after(before), hashed=False)
 
 
-def count_lines(data: Bytes, encoding: Encoding, deadline: Deadline) -> int:
-    """Lines of the whole file without its hash: the counting pass alone, on one thread."""
-    count = _Counter(encoding, BLOCK_BYTES)
-    buffer = memoryview(bytearray(BLOCK_BYTES))
-    at, size = 0, data.size
-    while at < size:
-        deadline.check()
-        piece = buffer[: min(len(buffer), size - at)]
-        if data.read_into(at, piece) < len(piece):
-            raise Shrunk
-        count.add(piece)
-        at += len(piece)
-    return count.total_lines
+def whole_lines(index: LineIndex, data: Bytes) -> LineIndex:
+    """The index of the lines that have their end in an index of a part; without lines, of nothing."""
+    lines = index.newlines[-1] if index.newlines else 0
+    if not lines:
+        none = array("Q")
+        return replace(index, size=0, total_lines=0, newlines=none, checks=none, ascii_blocks=b"", columns={})
+    block = bisect_left(index.newlines, lines)
+    start = block * index.block_bytes
+    end = start + last_newline(_exactly(data, start, index.block_end(block) - start), index.encoding)
+    size = end + index.encoding.unit
+    kept = block + 1
+    return replace(
+        index,
+        size=size,
+        total_lines=lines,
+        newlines=index.newlines[:kept],
+        checks=index.checks[: size // index.block_bytes],
+        ascii_blocks=index.ascii_blocks[:kept],
+        columns={},
+    )
 
 
-class _Counter:
-    """Newlines per block and the forms of line ends, from pieces of whole blocks."""
+def still_there(index: LineIndex, data: Bytes, spots: int) -> bool:
+    """Whether blocks of a file are what they were when it was indexed.
 
-    def __init__(self, encoding: Encoding, block_bytes: int) -> None:
-        self.cumulative: array[int] = array("Q")
-        self.ascii_blocks = bytearray()
-        self._encoding = encoding
-        self._block_bytes = block_bytes
-        self._lines = 0
-        self._crlf = 0
-        self._tail = b""
-        """The last code unit, or what there is of it, of the last piece: a CR LF may cross a border."""
-        self._bytes = 0
+    Looked at are the first, the last ones and `spots` others, every time others.
 
-    def add(self, piece: memoryview) -> None:
-        is_ascii = self._encoding.unit == 1 and _is_ascii(piece)
-        for at in range(0, len(piece), self._block_bytes):
-            block = piece[at : at + self._block_bytes]
-            if self._encoding.unit == 1:
-                self._lines += stringzilla.count(block, "\n")
-                if stringzilla.find(block, "\r") >= 0 or self._tail == b"\r":
-                    self._crlf += stringzilla.count(block, "\r\n")
-                    self._crlf += self._tail == b"\r" and bytes(block[:1]) == b"\n"
-            else:
-                # Two- and four-byte units: a byte pattern could match across two characters.
-                text = decode(bytes(block), self._encoding)
-                self._lines += text.count("\n")
-                crossing = self._tail == self._encoding.carriage_return and text[:1] == "\n"
-                self._crlf += text.count("\r\n") + crossing
-            unit = self._encoding.unit
-            self._tail = bytes(block[-(len(block) % unit or unit) :])
-            self._bytes += len(block)
-            self.cumulative.append(self._lines)
-            self.ascii_blocks.append(is_ascii)
-
-    @property
-    def total_lines(self) -> int:
-        empty = self._bytes <= len(self._encoding.bom)
-        return self._lines + (0 if empty or self._tail == self._encoding.newline else 1)
-
-    @property
-    def newline(self) -> Newline:
-        if self._lines == 0:
-            return "none"
-        return "crlf" if self._crlf == self._lines else "mixed" if self._crlf else "lf"
-
-
-def _is_ascii(piece: memoryview) -> bool:
-    """Whether all bytes are below 80: at the speed of memory in a whole buffer, the rest is copied."""
-    whole = piece.obj
-    if isinstance(whole, bytearray) and len(whole) == len(piece):
-        return whole.isascii()
-    return bytes(piece).isascii()
+    Raises:
+        Shrunk: The file is shorter than what was indexed.
+    """
+    blocks = len(index.checks)
+    if not blocks:
+        return True
+    looked_at = {0, blocks - 1, max(0, blocks - 2), *random.sample(range(blocks), min(blocks, spots))}
+    for block in sorted(looked_at):
+        start = block * index.block_bytes
+        piece = _exactly(data, start, index.block_end(block) - start)
+        if check(piece, index.seed) != index.checks[block]:
+            return False
+    return True
 
 
 def nth_newline(block: bytes, number: int, encoding: Encoding) -> int:

@@ -1,0 +1,344 @@
+"""The window of a text that a read asks for, with what it leaves out and where to go on.
+
+A text whose lines are not all counted has a window, too: from the start, of the
+lines that are counted; or of its last lines, which then count from the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+from readroom.errors import BadRange, BadValue, TimedOut
+from readroom.formats.kinds import carries_header, default_lines, starts_at_end
+from readroom.limits import MAX_WARNINGS, READ_END_BYTES, Limits
+from readroom.model import Cap, Cut, Kind, Omission, ReadMode, ReadRequest, ReadResult, Warn
+from readroom.quoting import quote
+from readroom.session.indexes import Unfinished
+from readroom.stores.base import Source
+from readroom.text import encodings, hashes, hidden
+from readroom.text.encodings import Encoding
+from readroom.text.lines import Shrunk, nth_newline
+from readroom.text.select import (
+    Decode,
+    Frame,
+    Page,
+    Text,
+    WholeText,
+    along,
+    backward,
+    decoded,
+    forward,
+    weight,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A text, its whole-file facts, and how it was decoded.
+
+    `digits` is empty when the hash is not known; `unfinished` says that `text` is
+    only the beginning of it.
+    """
+
+    text: Text
+    digits: str
+    encoding: Encoding
+    kind: Kind
+    decoder: Decode
+    unfinished: Unfinished | None = None
+
+
+@final
+class Windows:
+    """The windows of one opened file for one request."""
+
+    def __init__(self, source: Source, limits: Limits, cap: Cap, request: ReadRequest) -> None:
+        self._source = source
+        self._limits = limits
+        self._cap = cap
+        self._request = request
+
+    def base(self, content: Content, *, not_modified: bool = False) -> ReadResult:
+        """What holds for the file whichever window is shown."""
+        return ReadResult(
+            path=self._request.path,
+            kind=content.kind,
+            size_bytes=self._source.size,
+            content_hash=hashes.full(content.digits) if content.digits else None,
+            total_lines=None if content.unfinished else content.text.total_lines,
+            encoding=content.encoding.name,
+            bom=bool(content.encoding.bom),
+            newline=content.text.newline,
+            warnings=self._about(content),
+            not_modified=not_modified,
+        )
+
+    def window(self, content: Content) -> ReadResult:
+        """The window that the request asks for.
+
+        Raises:
+            BadRange: There is no such line or column.
+            BadValue: A column and a limit.
+            TimedOut: It is not among what was counted in time.
+            Undecodable: From a strict decoder.
+        """
+        request, text = self._request, content.text
+        tail = request.offset is None and request.column == 1 and starts_at_end(content.kind)
+        mode: ReadMode = "tail" if tail else "offset"
+        frame = Frame(
+            self._cap.size - self._cap.measure.frame(request.path),
+            self._limits.line_chars,
+            self._cap.measure.numbered,
+        )
+        if content.unfinished is not None and (tail or (request.offset or 1) < 0):
+            page, above = self._last_lines(content, content.unfinished, frame, tail=tail)
+            return self._shown(content, page, None, mode, above if tail else 0)
+        if request.column > 1:
+            page = self._along(content, frame)
+            header = None
+        elif text.total_lines == 0:
+            self._first_line(content)
+            return replace(self.base(content), read_mode=mode)
+        else:
+            limit = request.limit or default_lines(content.kind)
+            first = max(1, text.total_lines - limit + 1) if tail else self._first_line(content)
+            last = min(text.total_lines, first + limit - 1)
+            header, frame = self._header(content, first, frame)
+            page = (backward if tail else forward)(text, first, last, frame)
+            if header is not None:
+                page = replace(page, cuts={**header.cuts, **page.cuts})
+        if content.unfinished is not None and page.next_line is None:
+            page = replace(page, next_line=page.start + len(page.lines))
+        return self._shown(content, page, header, mode)
+
+    def _first_line(self, content: Content) -> int:
+        total = content.text.total_lines
+        offset = 1 if self._request.offset is None else self._request.offset
+        if content.unfinished is not None and offset > total:
+            raise self._too_late(content.unfinished)
+        if offset < 0:
+            return max(1, total + offset + 1)
+        if offset > max(total, 1):
+            lines = f"{total} line{'' if total == 1 else 's'}"
+            raise BadRange(
+                f"offset={offset} is past the end of {quote(self._request.path)}, which has {lines}",
+                f"Use an offset from 1 to {max(total, 1)}, or a negative one to count from the end.",
+                total_lines=total,
+                next_request=replace(self._request, offset=max(1, total), column=1),
+            )
+        return offset
+
+    def _header(self, content: Content, first: int, frame: Frame) -> tuple[Page | None, Frame]:
+        """Line 1 of a table above a later window; it does not count against the limit."""
+        if first == 1 or not carries_header(content.kind):
+            return None, frame
+        page = forward(content.text, 1, 1, replace(frame, room=frame.room // 2))
+        return page, replace(frame, room=frame.room - weight(page, frame))
+
+    def _along(self, content: Content, frame: Frame) -> Page:
+        request, text = self._request, content.text
+        line = self._first_line(content)
+        page, total = along(text, line, request.column, frame) if text.total_lines else (None, 0)
+        if page is None or request.column > total:
+            raise BadRange(
+                f"column={request.column} is past the end of line {line} of {quote(request.path)}, "
+                f"which has {total} characters",
+                f"Use a column from 1 to {max(total, 1)}.",
+                total_lines=text.total_lines,
+                total_columns=total,
+                next_request=replace(request, column=1),
+            )
+        if (request.limit or 1) > 1:
+            raise BadValue(
+                "limit",
+                request.limit,
+                "cannot be combined with a column",
+                "A column shows the rest of one line; leave out `limit`.",
+                next_request=replace(request, limit=None),
+            )
+        # The rest of one line was asked for: it ends with that line.
+        return page if page.next_column > 1 else replace(page, next_line=None)
+
+    # --- while not all is counted -------------------------------------------------------------
+
+    def _last_lines(
+        self, content: Content, unfinished: Unfinished, frame: Frame, *, tail: bool
+    ) -> tuple[Page, int]:
+        """The page of the last lines, numbered from the end, and how many bytes are above them."""
+        request = self._request
+        limit = request.limit or default_lines(content.kind)
+        wanted = limit if tail else -(request.offset or -1)
+        above, text = self._end(content, wanted)
+        held = text.total_lines
+        if not held or (not tail and wanted > held):
+            raise self._too_late(unfinished)
+        from_end = -held - 1
+        if request.column > 1:
+            page, total = along(text, held - wanted + 1, request.column, frame)
+            if request.column > total or (request.limit or 1) > 1:
+                raise self._too_late(unfinished)
+            page = page if page.next_column > 1 else replace(page, next_line=None)
+        elif tail:
+            page = backward(text, max(1, held - wanted + 1), held, frame)
+        else:
+            first = held - wanted + 1
+            page = forward(text, first, min(held, first + limit - 1), frame)
+        cuts = {number + from_end: cut for number, cut in page.cuts.items()}
+        following = None if page.next_line is None else page.next_line + from_end
+        return replace(page, start=page.start + from_end, cuts=cuts, next_line=following), above
+
+    def _end(self, content: Content, wanted: int) -> tuple[int, WholeText]:
+        """The last lines of the file, at most those that are wanted, and the byte where they begin."""
+        encoding, size = content.encoding, self._source.size
+        start = max(len(encoding.bom), size - READ_END_BYTES)
+        start += -start % encoding.unit
+        data = self._source.read_at(start, size - start)
+        if len(data) < size - start:
+            raise Shrunk
+        if start > len(encoding.bom):
+            cut = nth_newline(data, 1, encoding)
+            if cut < 0:
+                return size, WholeText("")
+            data, start = data[cut + encoding.unit :], start + cut + encoding.unit
+        skipped = _last(data, wanted, encoding)
+        return start + skipped, WholeText(decoded(data[skipped:], encoding, content.decoder))
+
+    def _too_late(self, unfinished: Unfinished) -> TimedOut:
+        lines, size = unfinished.index.total_lines, self._source.size
+        advice = (
+            f"{unfinished.counted:,} of {size:,} bytes are counted so far, {lines:,} lines; "
+            "the same call goes on from there."
+        )
+        return TimedOut(unfinished.cause.seconds, advice, next_request=self._request)
+
+    # --- the result ---------------------------------------------------------------------------
+
+    def _shown(
+        self, content: Content, page: Page, header: Page | None, mode: ReadMode, above: int = 0
+    ) -> ReadResult:
+        lines, warnings = self._visible(page)
+        following = self._following(page)
+        return replace(
+            self.base(content),
+            read_mode=mode,
+            start=page.start,
+            lines=lines,
+            header=None if header is None else encodings.visible(header.lines[0]),
+            cuts=page.cuts,
+            omitted=self._omitted(content, page, mode, following, above),
+            next=following,
+            warnings=(*self._about(content), *warnings),
+        )
+
+    def _visible(self, page: Page) -> tuple[Sequence[str], Sequence[Warn]]:
+        """The lines with a mark for what could not be decoded, and what is hidden in them."""
+        cut = page.cuts.get(page.start)
+        column = cut.first if cut else 1
+        warnings = hidden.scan(page.lines, page.start, limit=MAX_WARNINGS, first_column=column)
+        if not warnings:
+            return page.lines, warnings
+        return [encodings.visible(line) for line in page.lines], warnings
+
+    def _following(self, page: Page) -> ReadRequest | None:
+        if page.next_line is None:
+            return None
+        if page.next_column > 1:
+            return replace(
+                self._request, offset=page.next_line, column=page.next_column, limit=1, known_hash=None
+            )
+        return replace(self._request, offset=page.next_line, column=1, known_hash=None)
+
+    def _omitted(
+        self, content: Content, page: Page, mode: ReadMode, following: ReadRequest | None, above: int
+    ) -> list[Omission]:
+        found = []
+        if content.unfinished is not None:
+            found += self._uncounted(content, content.unfinished, page, following, above)
+        elif mode == "tail" and page.start > 1:
+            found += self._above_tail(content, page)
+        if content.unfinished is None and following is not None and page.next_column == 1:
+            total = content.text.total_lines
+            found.append(Omission("lines", following.offset or 1, total, page.reason, request=following))
+        return found + [self._rest(number, cut) for number, cut in page.cuts.items() if cut.last < cut.total]
+
+    def _rest(self, number: int, cut: Cut) -> Omission:
+        rest = replace(self._request, offset=number, column=cut.last + 1, limit=1, known_hash=None)
+        reason = "reply_cap" if cut.first > 1 else "line_cap"
+        return Omission("columns", cut.last + 1, cut.total, reason, number, rest)
+
+    def _above_tail(self, content: Content, page: Page) -> list[Omission]:
+        """Lines above a tail: the nearest as many as it may show, and all before them."""
+        above = page.start - 1
+        limit = min(self._request.limit or default_lines(content.kind), above)
+        found = [self._above(above - limit + 1, above)]
+        if above > limit:
+            found.append(self._above(1, above - limit))
+        return found
+
+    def _above(self, first: int, last: int) -> Omission:
+        """Lines above a tail, and the read that starts with them."""
+        rest = replace(self._request, offset=first, limit=last - first + 1, known_hash=None)
+        return Omission("lines", first, last, "tail", request=rest)
+
+    def _uncounted(
+        self,
+        content: Content,
+        unfinished: Unfinished,
+        page: Page,
+        following: ReadRequest | None,
+        above: int,
+    ) -> list[Omission]:
+        """What is not shown while lines cannot be numbered: lines at the end, all else in bytes."""
+        found = []
+        if page.start < 0:
+            if above > 0:
+                again = replace(self._request, offset=1, known_hash=None)
+                found.append(Omission("bytes", 1, above, "timeout", request=again))
+            wanted = -(self._request.limit or default_lines(content.kind))
+            if above > 0 and wanted < page.start:
+                found.append(self._above(wanted, page.start - 1))
+            if following is not None and page.next_column == 1:
+                found.append(Omission("lines", following.offset or -1, -1, page.reason, request=following))
+        elif following is not None and page.next_column == 1:
+            counted = unfinished.index.total_lines
+            if page.start + len(page.lines) <= counted:
+                first = page.start + len(page.lines)
+                found.append(Omission("lines", first, counted, page.reason, request=following))
+            rest = replace(following, offset=counted + 1)
+            found.append(
+                Omission("bytes", unfinished.index.size + 1, self._source.size, "timeout", request=rest)
+            )
+        return found
+
+    def _about(self, content: Content) -> tuple[Warn, ...]:
+        """What is to be known of the file beside its window."""
+        found = link_warning(self._source)
+        part = content.unfinished
+        if part is not None:
+            told = f"{part.counted:,} of {self._source.size:,} bytes are counted, the next call goes on there"
+            found += (Warn("unfinished", f"the time limit passed; {told}"),)
+        elif not content.digits:
+            told = "it has grown since it was hashed; lines were counted on after spot checks"
+            found += (Warn("hash_unknown", f"{told}; known_hash has all of it read and hashed"),)
+        return found
+
+
+def _last(data: bytes, lines: int, encoding: Encoding) -> int:
+    """Where the last so many lines of a piece begin; it begins itself with a line."""
+    unit, newline = encoding.unit, encoding.newline
+    at = len(data) - (unit if data.endswith(newline) else 0)
+    for _ in range(lines):
+        at = data.rfind(newline, 0, at)
+        while at > 0 and at % unit:
+            at = data.rfind(newline, 0, at + unit - 1)
+        if at < 0:
+            return 0
+    return at + unit
+
+
+def link_warning(source: Source) -> tuple[Warn, ...]:
+    """That a file has several names."""
+    links = source.stat.links
+    return (Warn("hard_link", f"the file has {links} names"),) if links > 1 else ()

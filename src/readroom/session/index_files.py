@@ -1,0 +1,285 @@
+"""Block indexes of large files, kept on disk for later processes.
+
+They lie in the user's cache folder, one file for each indexed file, and may be
+deleted at any moment.  They hold numbers of lines and hashes, no content and no
+name: a file of ours is called by a hash of device, inode and encoding.
+
+    bytes            16   MAGIC, whose last character is the version of this format
+    10 x u64              device, inode, size, mtime_ns and ctime_ns (signed) of the indexed file; bytes
+                          indexed; lines; line ends that are CR LF; those before the last whole block; seed
+    u64                   a check of a known text: another library that checks otherwise is found out
+    3 x u32               bytes per block; blocks; bytes of the byte order mark
+    32 bytes              SHA-256, zero when it is not known
+    32, 4 bytes           name of the encoding and byte order mark, filled up with zeros
+    blocks x u64          line feeds before the end of each block
+    blocks x u64          a check of the bytes of each block
+    blocks x u8           1 where each byte is a character
+    32 bytes              BLAKE2b of all before
+
+All numbers are little-endian.  A file that is not exactly so is none.  Files are
+written under another name and renamed, so that no process ever sees half of one;
+of several that write the same, the last one wins.  Whoever can write here is the
+user; a folder of somebody else, or a link in its place, is not used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import secrets
+import stat
+import struct
+import sys
+import time
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+from readroom.limits import (
+    INDEX_DISK_BYTES,
+    INDEX_DISK_FILES,
+    INDEX_FILE_BYTES,
+    INDEX_KEPT_FROM_BYTES,
+    INDEX_SETTLED_MS,
+)
+from readroom.model import Version
+from readroom.text.counting import check, newline_form
+from readroom.text.encodings import UNITS, Encoding
+from readroom.text.lines import LineIndex
+
+FOLDER = "indexes"
+
+_MAGIC = b"readroom-index 1"
+_HEAD = struct.Struct("<16s3Q2q6Q3I32s32s4s")
+_PROBE = b"readroom"
+_DIGEST_BYTES = 32
+_NAME = re.compile(r"[0-9a-f]{32}\.index")
+_PART = re.compile(r"\.[0-9a-f]{16}\.part")
+_ABANDONED_S = 3600.0
+"""A file under its first name for so long belongs to a process that was ended while it wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPolicy:
+    """Whether and where indexes are kept on disk, and for which files.
+
+    Attributes:
+        keep: Whether at all.
+        folder: Absolute; None where there is no place for it.
+        disk_bytes: Bound of all of them together.
+        from_bytes: Smaller files are passed over again when they have grown, and never kept on disk.
+        settled_ms: How long a file must have been left alone before its index is trusted later.
+    """
+
+    keep: bool = True
+    folder: str | None = None
+    disk_bytes: int = INDEX_DISK_BYTES
+    from_bytes: int = INDEX_KEPT_FROM_BYTES
+    settled_ms: float = INDEX_SETTLED_MS
+
+
+class _Refused(Exception):
+    """A folder or file that is not safely this user's own."""
+
+
+@final
+class IndexFolder:
+    """The indexes of one user. Safe to share between threads and processes; never fails, only forgets."""
+
+    def __init__(self, folder: str, max_bytes: int = INDEX_DISK_BYTES) -> None:
+        """Nothing is made before the first index is kept."""
+        self._place = folder
+        self._max_bytes = max_bytes
+
+    def load(self, version: Version, encoding: Encoding) -> tuple[Version, LineIndex] | None:
+        """What is kept of that file, in whatever state it was then."""
+        with contextlib.suppress(OSError, _Refused), self._opened(make=False) as folder:
+            data = _read(folder, _name(version, encoding))
+            found = _parsed(data)
+            if found is not None:
+                kept, index = found
+                same = (kept.device, kept.inode) == (version.device, version.inode)
+                if same and index.encoding == encoding:
+                    return found
+        return None
+
+    def save(self, version: Version, index: LineIndex) -> None:
+        """Keep an index of that state; the oldest leave when there are too many."""
+        data = _written(version, index)
+        if len(data) > min(INDEX_FILE_BYTES, self._max_bytes):
+            return
+        with contextlib.suppress(OSError, _Refused), self._opened(make=True) as folder:
+            _write(folder, _name(version, index.encoding), data)
+            _trim(folder, self._max_bytes)
+
+    @contextlib.contextmanager
+    def _opened(self, *, make: bool) -> Iterator[int]:
+        """A descriptor of the folder, which is this user's own."""
+        held = _step(self._place, None, make=make)
+        try:
+            folder = _step(FOLDER, held, make=make)
+        finally:
+            os.close(held)
+        try:
+            yield folder
+        finally:
+            os.close(folder)
+
+
+def _step(path: str, above: int | None, *, make: bool) -> int:
+    if above is None:
+        _require_own_place(os.path.dirname(path), make=make)
+    if make:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(path, 0o700, dir_fd=above)
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
+    try:
+        found = os.fstat(fd)
+        if found.st_uid != os.geteuid():
+            raise _Refused
+        if stat.S_IMODE(found.st_mode) & 0o077:
+            os.fchmod(fd, 0o700)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _require_own_place(path: str, *, make: bool) -> None:
+    """Nothing is made in a folder of somebody else, such as root's files in the home of a user."""
+    if make:
+        os.makedirs(path, 0o700, exist_ok=True)
+    if os.stat(path).st_uid not in (os.geteuid(), 0):
+        raise _Refused
+
+
+def _name(version: Version, encoding: Encoding) -> str:
+    told = f"{version.device}:{version.inode}:{encoding.name}:{encoding.bom.hex()}"
+    return hashlib.blake2b(told.encode(), digest_size=16).hexdigest() + ".index"
+
+
+def _read(folder: int, name: str) -> bytes:
+    fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_nlink != 1:
+            raise _Refused
+        if found.st_size > INDEX_FILE_BYTES:
+            raise _Refused
+        with contextlib.suppress(OSError):
+            os.utime(fd)  # the oldest leave first, and this one is in use
+        with open(fd, "rb", closefd=False) as file:
+            return file.read(INDEX_FILE_BYTES + 1)
+    finally:
+        os.close(fd)
+
+
+def _write(folder: int, name: str, data: bytes) -> None:
+    part = f".{secrets.token_hex(8)}.part"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(part, flags, 0o600, dir_fd=folder)
+    try:
+        with open(fd, "wb") as file:
+            file.write(data)
+        os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(part, dir_fd=folder)
+        raise
+
+
+def _trim(folder: int, max_bytes: int) -> None:
+    """Remove the oldest until the rest is within the bounds, and what was left half written."""
+    found: list[tuple[int, int, str]] = []
+    now = time.time()
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):  # another process removes them, too
+                told = entry.stat(follow_symlinks=False)
+                if _NAME.fullmatch(entry.name):
+                    found.append((told.st_mtime_ns, told.st_size, entry.name))
+                elif _PART.fullmatch(entry.name) and told.st_mtime < now - _ABANDONED_S:
+                    os.unlink(entry.name, dir_fd=folder)
+    size, count = sum(one[1] for one in found), len(found)
+    for _, one, name in sorted(found):
+        if size <= max_bytes and count <= INDEX_DISK_FILES:
+            return
+        with contextlib.suppress(OSError):
+            os.unlink(name, dir_fd=folder)
+        size -= one
+        count -= 1
+
+
+def _written(version: Version, index: LineIndex) -> bytes:
+    head = _HEAD.pack(
+        _MAGIC,
+        version.device,
+        version.inode,
+        version.size,
+        version.mtime_ns,
+        version.ctime_ns,
+        index.size,
+        index.total_lines,
+        index.crlf,
+        index.crlf_whole,
+        index.seed,
+        check(_PROBE, index.seed),
+        index.block_bytes,
+        len(index.newlines),
+        len(index.encoding.bom),
+        bytes.fromhex(index.sha256),
+        index.encoding.name.encode("ascii"),
+        index.encoding.bom,
+    )
+    body = head + _little(index.newlines) + _little(index.checks) + index.ascii_blocks
+    return body + hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest()
+
+
+def _parsed(data: bytes) -> tuple[Version, LineIndex] | None:
+    """What `_written` wrote; None for everything else."""
+    body, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
+    if len(body) < _HEAD.size or hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest() != digest:
+        return None
+    magic, *numbers, sha256, name, bom = _HEAD.unpack_from(body)
+    done, lines, crlf, crlf_whole, seed, probe, block, count, mark = numbers[5:]
+    if magic != _MAGIC or probe != check(_PROBE, seed) or not block or done > numbers[2]:
+        return None
+    if count != -(-done // block) or len(body) != _HEAD.size + 17 * count:
+        return None
+    encoding = name.rstrip(b"\0").decode("ascii")
+    newlines = _numbers(body[_HEAD.size : _HEAD.size + 8 * count])
+    feeds = newlines[-1] if count else 0
+    index = LineIndex(
+        encoding=Encoding(encoding, bom[:mark], UNITS.get(encoding, 1)),
+        size=done,
+        sha256=sha256.hex() if any(sha256) else "",
+        newline=newline_form(feeds, crlf),
+        total_lines=lines,
+        newlines=newlines,
+        block_bytes=block,
+        ascii_blocks=body[_HEAD.size + 16 * count :],
+        checks=_numbers(body[_HEAD.size + 8 * count : _HEAD.size + 16 * count]),
+        seed=seed,
+        crlf=crlf,
+        crlf_whole=crlf_whole,
+    )
+    return Version(*numbers[:5]), index
+
+
+def _little(numbers: array[int]) -> bytes:
+    if sys.byteorder == "little":
+        return numbers.tobytes()
+    swapped = array("Q", numbers)
+    swapped.byteswap()
+    return swapped.tobytes()
+
+
+def _numbers(data: bytes) -> array[int]:
+    found = array("Q")
+    found.frombytes(data)
+    if sys.byteorder != "little":
+        found.byteswap()
+    return found
