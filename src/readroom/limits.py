@@ -299,6 +299,10 @@ RUN_SESSION_BYTES = 512 * 1024 * 1024
 RUN_SESSION_OUTPUTS = 1000
 """Commands whose outputs are kept; each is two files."""
 
+RUN_PROCESSES = 2000
+"""Processes of one command at once; with more it is ended. A build on 128 processors has some 300; what forks
+without end has as many in a tenth of a second."""
+
 RUN_COMMAND_BYTES = 120 * 1024
 """Longest command. Linux takes 128 KiB for one argument of a program."""
 
@@ -355,3 +359,4 @@ class Limits:
     run_timeout_s: float = RUN_TIMEOUT_S
     run_kept_bytes: int = RUN_KEPT_BYTES
     run_session_bytes: int = RUN_SESSION_BYTES
+    run_processes: int = RUN_PROCESSES

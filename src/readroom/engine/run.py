@@ -143,7 +143,10 @@ class _Run:
             variables = environment(here, private.home, start.temporary, path, list(more.items()))
             descriptor = None if start.program is not None else folder.fileno()
             began = time.monotonic()
-            with Command(self._request.command, start, variables, descriptor, self._deadline) as command:
+            most = self._runner.limits.run_processes
+            with Command(
+                self._request.command, start, variables, descriptor, most, self._deadline
+            ) as command:
                 self._keep(command, began)
                 end = command.end()
             return _Ran(end, command.timed_out, time.monotonic() - began, start)
@@ -195,7 +198,7 @@ def _result(
         confinement=ran.start.confinement,
         network=runner.policy.network or ran.start.confinement == "none",
         kept=not runner.policy.one_shot,
-        warnings=_warnings(ran, kept),
+        warnings=_warnings(ran, kept, runner.limits.run_processes),
     )
 
 
@@ -233,8 +236,10 @@ def _output(stream: StreamName, kept: Kept, text: KeptText, rows: Sequence[Outpu
     )
 
 
-def _warnings(ran: _Ran, kept: Sequence[Kept]) -> list[Warn]:
+def _warnings(ran: _Ran, kept: Sequence[Kept], most: int) -> list[Warn]:
     found = [Warn("not_kept", f"{one.path}: {one.problem}") for one in kept if one.problem is not None]
+    if ran.end.many:
+        found.append(Warn("many", f"it had more than {most:,} processes and was ended"))
     if ran.start.limited:
         names = ", ".join(quote(path) for path in ran.start.limited[:_NAMED])
         more = "" if len(ran.start.limited) <= _NAMED else f" and {len(ran.start.limited) - _NAMED} more"

@@ -19,6 +19,7 @@ from readroom.deadline import Deadline
 from readroom.engine import warden
 from readroom.errors import NotStarted
 from readroom.limits import RUN_DRAIN_S, RUN_GRACE_S
+from readroom.policy import seccomp
 from readroom.policy.sandbox import Start
 
 _SHELL = "/bin/sh"
@@ -32,11 +33,15 @@ _ASK = b"t"
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a command ended: its exit status, negative for a signal, and the processes that it left behind."""
+    """How a command ended: its exit status, negative for a signal, and the processes that it left behind.
+
+    `many`: it was ended because it had too many.
+    """
 
     status: int
     ended: int | None
     alive: int
+    many: bool
 
 
 @final
@@ -49,6 +54,7 @@ class Command:
         start: Start,
         environment: Mapping[str, str],
         folder: int | None,
+        most: int,
         deadline: Deadline,
     ) -> None:
         """Start it.
@@ -58,6 +64,7 @@ class Command:
             start: How it is confined.
             environment: All of it.
             folder: A descriptor of the folder where it starts; None where the confinement sees to that.
+            most: Processes that it may have at once.
             deadline: Ends it.
 
         Raises:
@@ -70,7 +77,7 @@ class Command:
         self._lock = threading.Lock()
         self._held: list[int] = []
         try:
-            self._start(command, start, environment, folder)
+            self._start(command, start, environment, folder, most)
         except OSError as error:
             self._release()
             raise NotStarted("the process that watches it", error.strerror or str(error)) from None
@@ -128,7 +135,7 @@ class Command:
             raise NotStarted("the process that watches it", "was ended from outside") from None
         if "error" in said:
             raise NotStarted(_SHELL, said["error"])
-        return End(said["code"], said["ended"], said["alive"])
+        return End(said["code"], said["ended"], said["alive"], said["many"])
 
     def close(self) -> None:
         """End it at once and release what it holds."""
@@ -151,7 +158,9 @@ class Command:
     ) -> None:
         self.close()
 
-    def _start(self, command: str, start: Start, environment: Mapping[str, str], folder: int | None) -> None:
+    def _start(
+        self, command: str, start: Start, environment: Mapping[str, str], folder: int | None, most: int
+    ) -> None:
         self._out, out = self._pipe()
         self._err, err = self._pipe()
         self._report, report = self._pipe()
@@ -167,6 +176,10 @@ class Command:
             "keep": keep,
             "spare": start.program is not None,
             "unprivileged": start.confinement == "landlock",
+            "calls": {str(number): call for number, call in start.changes.items()},
+            "places": list(start.places),
+            "seccomp": seccomp.call_number() if start.changes else 0,
+            "most": most,
             "grace_s": RUN_GRACE_S,
             "drain_s": RUN_DRAIN_S,
         }

@@ -1,30 +1,42 @@
 """The process between readroom and a command: it starts the command and sees that nothing of it stays.
 
 A program of its own, run by its path with `python -I -S`: it imports nothing of
-readroom.  Forking is safe here, where there is one thread, and a process can be
-made the parent of all orphans below it (PR_SET_CHILD_SUBREAPER): whatever a
-command starts, in whatever session, and however often it forks, is then found
-below this process and ended.  Where there is no such thing (macOS), only the
-process group is.
+readroom but the two files beside it that are parts of this program.  Forking is
+safe here, where there is one thread.  Whatever a command starts is found below
+this process and ended (`offspring`); what a command may not do itself, though it
+should be able to, is done here for it (`clerk`).
 
     order    standard input: one JSON object, see `Order`
     control  standard input after it: "t" asks the command to end, its end (readroom is gone) ends it at once
-    report   a descriptor: one JSON object {"code", "ended", "alive"} or {"error"}
+    report   a descriptor: one JSON object {"code", "ended", "alive", "many"} or {"error"}
 
 The command never has a descriptor of this process beside its own three.
 """
 
 from __future__ import annotations
 
+import _socket
 import contextlib
 import ctypes
 import json
 import os
 import select
 import signal
+import struct
 import sys
 import time
-from typing import NoReturn, TypedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn, TypedDict
+
+if TYPE_CHECKING or __name__ != "__main__":
+    from readroom.engine import clerk, offspring
+else:
+    # By its path alone this program finds no modules; for a moment it finds those beside it.
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    import clerk
+    import offspring
+
+    del sys.path[0]
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
@@ -34,13 +46,16 @@ _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
 _PR_SET_SECCOMP = 22
 _SECCOMP_FILTER = 2
+_SECCOMP_SET_FILTER, _SECCOMP_LISTENER = 1, 8
 _LANDLOCK_RESTRICT_SELF = 446
 
 _NO_ROOT_LOCKED = 0b1111
 """SECBIT_NOROOT, SECBIT_NO_SETUID_FIXUP and their locks: user 0 gets nothing for being that."""
 
-_TICK_S = 0.02
-"""Between two looks at whether all processes have ended."""
+_CAPABILITIES_VERSION = 0x20080522
+
+_LOOK_S = 0.05
+"""Between two looks at the number of tasks: what forks as fast as it can has a few hundred more by then."""
 
 _LINUX = sys.platform == "linux"
 
@@ -64,6 +79,10 @@ class Order(TypedDict):
     keep: list[int]
     spare: bool
     unprivileged: bool
+    calls: dict[str, Sequence[str | int]]
+    places: list[str]
+    seccomp: int
+    most: int
     grace_s: float
     drain_s: float
 
@@ -81,18 +100,29 @@ def main() -> int:
         _prctl(_PR_SET_CHILD_SUBREAPER, 1)
         _prctl(_PR_SET_DUMPABLE, 0)
     problem, trouble = os.pipe()
+    ours, theirs = _socket.socketpair()
     pid = os.fork()
     if pid == 0:
-        _become(order, trouble)
+        _become(order, trouble, theirs)
+    theirs.close()
     for fd in (trouble, order["output"], order["messages"], *order["keep"]):
         os.close(fd)
+    if order["calls"]:
+        _give_up_capabilities()
     found = os.read(problem, 4096)
     if found:
         os.waitpid(pid, 0)
         _say(report, {"error": found.decode("utf-8", "replace")})
         return 0
-    _say(report, _watched(pid, order))
+    asked = clerk.Clerk(_received(ours), order["calls"], order["places"]) if order["calls"] else None
+    _say(report, _watched(pid, order, asked))
     return 0
+
+
+def _received(door: _socket.socket) -> int:
+    """The descriptor that the child has sent."""
+    _, sent, _, _ = door.recvmsg(1, _socket.CMSG_LEN(4))
+    return int(struct.unpack("=i", sent[0][2])[0])
 
 
 def _announced(fd: int) -> bytes:
@@ -114,7 +144,7 @@ def _say(report: int, what: dict[str, object]) -> None:
 # --- the command -------------------------------------------------------------------------------
 
 
-def _become(order: Order, trouble: int) -> NoReturn:
+def _become(order: Order, trouble: int, door: _socket.socket) -> NoReturn:
     """In the child: turn into the command."""
     try:
         os.setsid()
@@ -128,10 +158,11 @@ def _become(order: Order, trouble: int) -> NoReturn:
         if order["folder"] is not None:
             os.fchdir(order["folder"])
         _no_core_files()
+        _first_to_go()
         # Python ignores it; a program that writes to a closed pipe has to end.
         for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
-        _restrict(order)
+        _restrict(order, door)
         arguments = [os.fsencode(word) for word in order["arguments"]]
         environment = {os.fsencode(k): os.fsencode(v) for k, v in order["environment"].items()}
         os.execve(arguments[0], arguments, environment)
@@ -146,7 +177,13 @@ def _no_core_files() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def _restrict(order: Order) -> None:
+def _first_to_go() -> None:
+    """When memory runs out the system ends a command, not whoever started it."""
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+        file.write("1000")
+
+
+def _restrict(order: Order, door: _socket.socket) -> None:
     """Give up, for good, what the command must not have; the order of the steps matters."""
     if order["unprivileged"]:
         _drop_capabilities()
@@ -155,7 +192,10 @@ def _restrict(order: Order) -> None:
     if order["rules"] is not None:
         _checked(_libc().syscall(_LANDLOCK_RESTRICT_SELF, order["rules"], 0))
     if order["filter"]:
-        _install(bytes.fromhex(order["filter"]))
+        listener = _install(bytes.fromhex(order["filter"]), order["seccomp"] if order["calls"] else None)
+        if listener is not None:
+            rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, struct.pack("=i", listener))
+            door.sendmsg([b"x"], [rights])
 
 
 def _drop_capabilities() -> None:
@@ -168,181 +208,108 @@ def _drop_capabilities() -> None:
     _libc().prctl(_PR_SET_SECUREBITS, _NO_ROOT_LOCKED, 0, 0, 0)
 
 
+def _give_up_capabilities() -> None:
+    """This process acts for the command, and may no more than it."""
+    header = struct.pack("=Ii", _CAPABILITIES_VERSION, 0)
+    _checked(_libc().capset(header, bytes(24)))
+
+
 class _Program(ctypes.Structure):
     """struct sock_fprog."""
 
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
 
 
-def _install(instructions: bytes) -> None:
-    program = _Program(len(instructions) // 8, instructions)
-    _checked(_libc().prctl(_PR_SET_SECCOMP, _SECCOMP_FILTER, ctypes.byref(program), 0, 0))
+def _install(instructions: bytes, seccomp: int | None) -> int | None:
+    """Install a filter; with the number of that call, one that asks, and where it does."""
+    program = ctypes.byref(_Program(len(instructions) // 8, instructions))
+    if seccomp is None:
+        _checked(_libc().prctl(_PR_SET_SECCOMP, _SECCOMP_FILTER, program, 0, 0))
+        return None
+    listener: int = _libc().syscall(seccomp, _SECCOMP_SET_FILTER, _SECCOMP_LISTENER, program)
+    _checked(listener)
+    return listener
 
 
 # --- its end -----------------------------------------------------------------------------------
 
 
-def _watched(pid: int, order: Order) -> dict[str, object]:
+def _watched(pid: int, order: Order, asked: clerk.Clerk | None) -> dict[str, object]:
     """Wait for the command, then end what it has left behind."""
-    control = select.poll()
-    control.register(0, select.POLLIN)
-    # A child that ends wakes the poll, whenever it happens.
+    waiting = select.poll()
+    woken = _woken_by_children()
+    for fd in (0, woken, *([asked.listener] if asked else [])):
+        waiting.register(fd, select.POLLIN)
+    code: int | None = None
+    hurry = told = many = False
+    deadline = float("inf")
+    look = time.monotonic() + _LOOK_S
+    crowd = offspring.tasks() + order["most"]
+    while (code := offspring.any_left(pid)[1]) is None:
+        patience = min(look, deadline) - time.monotonic()
+        for fd, event in waiting.poll(max(0.0, patience) * 1000):
+            if fd == woken:
+                os.read(woken, 512)
+            elif fd != 0 and asked is not None:
+                if event & select.POLLIN:
+                    asked.answer()
+                else:
+                    waiting.unregister(fd)
+            elif not os.read(0, 1):
+                waiting.unregister(0)
+                hurry = True
+            elif not told:
+                told = True
+                _ask(pid, order["spare"])
+                deadline = time.monotonic() + order["grace_s"]
+        if time.monotonic() >= look:
+            look = time.monotonic() + _LOOK_S
+            # Threads count there, and what others have started; so then the command's own are counted.
+            many = many or (offspring.tasks() > crowd and _too_many(order))
+        if hurry or many or time.monotonic() >= deadline:
+            offspring.send_group(pid, signal.SIGKILL)
+            offspring.kill(top=order["spare"])
+            deadline = float("inf")
+    ended = _end_rest(pid, order, crowd, hurry=hurry or told or many)
+    return {"code": code, "ended": ended, "alive": len(offspring.below()), "many": many}
+
+
+def _too_many(order: Order) -> bool:
+    return len(offspring.below(order["most"])) > order["most"]
+
+
+def _woken_by_children() -> int:
+    """A descriptor that a child's end makes readable, whenever it happens."""
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
-    control.register(woken, select.POLLIN)
-    code: int | None = None
-    hurry = asked = False
-    deadline = float("inf")
-    while code is None:
-        code = _reaped(pid)
-        if code is not None:
-            break
-        left = max(0.0, deadline - time.monotonic())
-        for fd, _ in control.poll(None if left == float("inf") else left * 1000):
-            if fd == woken:
-                os.read(woken, 512)
-                continue
-            word = os.read(0, 1)
-            if not word:
-                control.unregister(0)
-                hurry = True
-            elif not asked:
-                asked = True
-                _ask(pid, order["spare"])
-                deadline = time.monotonic() + order["grace_s"]
-        if hurry or time.monotonic() >= deadline:
-            _kill(pid)
-            deadline = float("inf")
-    ended = _end_rest(pid, order, hurry=hurry or asked)
-    return {"code": code, "ended": ended, "alive": len(_below())}
-
-
-def _reaped(pid: int) -> int | None:
-    """The exit status of the command if it has ended; orphans that end are buried on the way."""
-    found = None
-    while True:
-        try:
-            ended, status = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return found
-        if ended == 0:
-            return found
-        if ended == pid:
-            found = os.waitstatus_to_exitcode(status)
+    return woken
 
 
 def _ask(pid: int, spare: bool) -> None:
     """Ask everything to end."""
     if not spare:
-        _signal_group(pid, signal.SIGTERM)
-    for other in _below():
-        if not (spare and other == pid):
-            _signal(other, signal.SIGTERM)
+        offspring.send_group(pid, signal.SIGTERM)
+    offspring.ask(spared=pid if spare else 0)
 
 
-def _kill(pid: int) -> None:
-    _signal_group(pid, signal.SIGKILL)
-    for other in _below():
-        _signal(other, signal.SIGKILL)
-
-
-def _end_rest(pid: int, order: Order, *, hurry: bool) -> int | None:
+def _end_rest(pid: int, order: Order, crowd: int, *, hurry: bool) -> int | None:
     """End what the command has left behind; how many processes that were, as far as can be told."""
     if not _LINUX:
-        _signal_group(pid, signal.SIGTERM)
-        time.sleep(_TICK_S)
-        _signal_group(pid, signal.SIGKILL)
+        offspring.send_group(pid, signal.SIGTERM)
+        time.sleep(_LOOK_S / 10)
+        offspring.send_group(pid, signal.SIGKILL)
         return None
-    left = _below()
+    if not offspring.any_left(0)[0]:
+        return 0
     # What started the command there is a process of its own, which ends with the last of the others.
-    count = max(0, len(left) - order["spare"])
+    count = max(0, len(offspring.below()) - order["spare"])
     if count and not hurry:
-        for other in left:
-            _signal(other, signal.SIGTERM)
-        _emptied(order["grace_s"])
-    until = time.monotonic() + order["drain_s"]
-    while _below() and time.monotonic() < until:
-        _kill(pid)
-        _emptied(_TICK_S)
+        offspring.ask(spared=0)
+        offspring.emptied(order["grace_s"], crowd)
+    offspring.end(order["drain_s"], top=order["spare"])
     return count
-
-
-def _emptied(patience_s: float) -> bool:
-    """Whether everything below ended in time."""
-    until = time.monotonic() + patience_s
-    while _below():
-        _reaped(-1)
-        if time.monotonic() >= until:
-            return False
-        time.sleep(_TICK_S / 4)
-    return True
-
-
-def _below() -> list[int]:
-    """The living processes below this one."""
-    if not _LINUX:
-        return []
-    children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            parent = _parent(int(name))
-            if parent is not None:
-                children.setdefault(parent, []).append(int(name))
-    found: list[int] = []
-    pending = [os.getpid()]
-    while pending:
-        mine = children.get(pending.pop(), [])
-        found += mine
-        pending += mine
-    return found
-
-
-def _descends(pid: int) -> bool:
-    parent = _parent(pid)
-    while parent is not None and parent > 1 and parent != os.getpid():
-        parent = _parent(parent)
-    return parent == os.getpid()
-
-
-def _parent(pid: int) -> int | None:
-    """The parent of a living process."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            state, parent = file.read().rpartition(b")")[2].split()[:2]
-    except (OSError, ValueError):
-        return None
-    return None if state in (b"Z", b"X") else int(parent)
-
-
-def _signal(pid: int, number: int) -> None:
-    """Send a signal to a process below; its number may mean another by now, so it is looked at again."""
-    try:
-        held = os.pidfd_open(pid)
-    except (OSError, AttributeError):
-        return
-    try:
-        if _descends(pid):
-            with contextlib.suppress(OSError):
-                signal.pidfd_send_signal(held, number)
-    finally:
-        os.close(held)
-
-
-def _signal_group(pid: int, number: int) -> None:
-    """All of a group at once, so that no fork is missed. One without members may be another's by now."""
-    if _LINUX and not any(_group(other) == pid for other in _below()):
-        return
-    with contextlib.suppress(OSError):
-        os.killpg(pid, number)
-
-
-def _group(pid: int) -> int | None:
-    try:
-        return os.getpgid(pid)
-    except OSError:
-        return None
 
 
 # --- the system ----------------------------------------------------------------------------------

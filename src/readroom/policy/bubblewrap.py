@@ -110,7 +110,7 @@ def arguments(
         NotConfined: There is too much to hide.
     """
     found = [*_NAMESPACES, *(() if network else ("--unshare-net",)), "--hostname", "readroom"]
-    found += [*system(), "--proc", "/proc", "--dev", "/dev"]
+    found += [*system(), "--proc", "/proc", *_closed_settings(), "--dev", "/dev"]
     for source, target, writable in binds:
         found += ["--bind" if writable else "--ro-bind", source, target]
     found += ["--bind" if change else "--ro-bind", root, root]
@@ -122,6 +122,11 @@ def arguments(
             "Ask the user to deny whole folders instead, or to serve a smaller one.",
         )
     return [*found, *hidden, "--remount-ro", "/", "--chdir", _at(root, folder)]
+
+
+def _closed_settings() -> tuple[str, ...]:
+    """User 0 owns the settings of the kernel (/proc/sys), which need no capability to be changed."""
+    return ("--remount-ro", "/proc") if os.geteuid() == 0 else ()
 
 
 def _workspace(root: str, reach: Reach, shutters: Shutters, *, change: bool) -> list[str]:

@@ -74,6 +74,13 @@ class Reach:
             if child.access is Access.SPLIT:
                 yield from self.walk(join(folder, child.name))
 
+    def wholes(self) -> Iterator[WorkPath]:
+        """What is given whole, and nothing above it."""
+        if not self.splits:
+            yield ROOT
+        for folder, split in self.walk():
+            yield from (join(folder, child.name) for child in split.children if child.access is Access.WHOLE)
+
     @property
     def limited(self) -> list[WorkPath]:
         """Split folders: with Landlock nothing can be made or removed directly in them."""

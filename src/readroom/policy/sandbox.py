@@ -13,13 +13,14 @@ import contextlib
 import glob
 import os
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import final
 
 from readroom.commands import Confinement
 from readroom.deadline import Deadline
 from readroom.errors import BadConfig, NoFolder, NotConfined, NotStarted, ReadroomError
-from readroom.paths import WorkPath
+from readroom.paths import ROOT, WorkPath
 from readroom.policy import bubblewrap, landlock, opened, seccomp
 from readroom.policy.commands import (
     DEVICES,
@@ -65,6 +66,8 @@ class Start:
         rules: A descriptor of a Landlock ruleset.
         temporary: TMPDIR inside.
         limited: Folders in which nothing can be made or removed, though policy would allow it.
+        changes: Calls about which the filter asks (`seccomp.changes`).
+        places: Absolute paths where the answer is yes.
     """
 
     confinement: Confinement
@@ -74,6 +77,8 @@ class Start:
     filter: bytes = b""
     rules: int | None = None
     limited: tuple[WorkPath, ...] = ()
+    changes: Mapping[int, seccomp.Change] = field(default_factory=dict)
+    places: tuple[str, ...] = ()
 
     def close(self) -> None:
         """To be called once."""
@@ -152,7 +157,7 @@ class Sandbox:
         if kind == "bwrap":
             return self._bubblewrap(root, reach, folder, private)
         try:
-            return self._landlock(reach, private)
+            return self._landlock(root, reach, private)
         except OSError as error:
             if isinstance(error, ReadroomError):
                 raise
@@ -180,11 +185,10 @@ class Sandbox:
             folder=folder,
         )
         # With a network of its own the abstract name space is empty; a shared one has the user's.
-        shared = policy.network and seccomp.known_machine()
-        inner = seccomp.sockets_filter(network=True) if shared else b""
+        inner = seccomp.bubblewrap_filter(network=policy.network) if seccomp.known_machine() else b""
         return Start("bwrap", "/tmp", program, tuple(found), inner)
 
-    def _landlock(self, reach: Reach, private: Private) -> Start:
+    def _landlock(self, root: str, reach: Reach, private: Private) -> Start:
         policy = self._policy
         rules = landlock.ruleset(network=policy.network)
         try:
@@ -204,10 +208,20 @@ class Sandbox:
         return Start(
             "landlock",
             private.temporary,
-            filter=seccomp.sockets_filter(network=policy.network),
+            filter=seccomp.landlock_filter(network=policy.network),
             rules=rules,
             limited=tuple(reach.limited) if self._change else (),
+            changes=seccomp.changes(),
+            places=tuple(self._places_to_change(root, reach, private)),
         )
+
+    def _places_to_change(self, root: str, reach: Reach, private: Private) -> Iterator[str]:
+        """Where modes, owners and times can be changed: where everything else can, too."""
+        outside = (private.home, private.temporary, *self._policy.write)
+        yield from map(os.path.realpath, outside)
+        if self._change:
+            real = os.path.realpath(root)
+            yield from (real if path == ROOT else os.path.join(real, path) for path in reach.wholes())
 
     def _require_apart(self, root: str, private: Private) -> None:
         """Places that the operator opens must not open the workspace, or other sessions, by the way."""

@@ -5,7 +5,14 @@ the user's bus and systemd, docker, an SSH agent, each of which would run or sig
 something outside.  So a command may open sockets for the network, if it has one,
 and no others; pairs of connected sockets stay allowed.  Rings of the kernel's
 asynchronous interface would get round the filter, and the key rings belong to the
-user.  Classic BPF, made here instruction by instruction.
+user.
+
+Landlock has no right for modes, owners, times, attributes and flags of files, and
+none for limits of other processes.  The first three are everyday work for programs
+that install, unpack or build: the kernel asks the warden about them, which makes
+the change where the command may write.  The others are refused.
+
+Classic BPF, made here instruction by instruction.
 """
 
 from __future__ import annotations
@@ -13,10 +20,12 @@ from __future__ import annotations
 import errno
 import os
 import struct
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
-_ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
+_ALLOW, _ERRNO, _ASK = 0x7FFF0000, 0x00050000, 0x7FC00000
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
 """Offsets in struct seccomp_data."""
 
@@ -26,23 +35,78 @@ _X32 = 0x40000000
 _IO_URING_SETUP = 425
 """The same everywhere, as all calls of its age."""
 
+_NEWEST = {"setxattrat": 463, "removexattrat": 466, "file_setattr": 469}
+_FCHMODAT2 = 452
+
+_SET_FLAGS = (0x40086602, 0x401C5820)
+"""Orders (ioctl) that set a file's flags: FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR."""
+
+Change: TypeAlias = tuple[str, str, int]
+"""What a call changes (mode, owner, or times in a unit), how its first arguments name the file (path, link,
+fd, or "at": a folder and a path), and which argument holds flags; -1 for none."""
+
 _NETWORK_FAMILIES = (2, 10, 16)
 """AF_INET, AF_INET6, and AF_NETLINK, by which addresses are listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Machine:
+    """Numbers of system calls. `others` take the number of another process as an argument, by its place."""
+
     architecture: int
     socket: int
-    keys: tuple[int, int, int]
+    ioctl: int
+    seccomp: int
+    keys: tuple[int, ...]
+    attributes: tuple[int, ...]
+    others: Mapping[int, int]
+    changes: Mapping[int, Change]
 
 
-_GENERIC = (198, (217, 218, 219))
-_MACHINES = {
-    "x86_64": _Machine(0xC000003E, 41, (248, 249, 250)),
-    "aarch64": _Machine(0xC00000B7, *_GENERIC),
-    "riscv64": _Machine(0xC00000F3, *_GENERIC),
-}
+def _generic(architecture: int) -> _Machine:
+    return _Machine(
+        architecture,
+        socket=198,
+        ioctl=29,
+        seccomp=277,
+        keys=(217, 218, 219),
+        attributes=(5, 6, 7, 14, 15, 16),
+        others={261: 0, 140: 1, 30: 1},  # prlimit64, setpriority, ioprio_set
+        changes={
+            52: ("mode", "fd", -1),
+            53: ("mode", "at", -1),
+            54: ("owner", "at", 4),
+            55: ("owner", "fd", -1),
+            88: ("nanoseconds", "at", 3),
+            _FCHMODAT2: ("mode", "at", 3),
+        },
+    )
+
+
+_X86_64 = _Machine(
+    0xC000003E,
+    socket=41,
+    ioctl=16,
+    seccomp=317,
+    keys=(248, 249, 250),
+    attributes=(188, 189, 190, 197, 198, 199),
+    others={302: 0, 141: 1, 251: 1},
+    changes={
+        90: ("mode", "path", -1),
+        91: ("mode", "fd", -1),
+        92: ("owner", "path", -1),
+        93: ("owner", "fd", -1),
+        94: ("owner", "link", -1),
+        132: ("seconds", "path", -1),
+        235: ("microseconds", "path", -1),
+        260: ("owner", "at", 4),
+        261: ("microseconds", "at", -1),
+        268: ("mode", "at", -1),
+        280: ("nanoseconds", "at", 3),
+        _FCHMODAT2: ("mode", "at", 3),
+    },
+)
+_MACHINES = {"x86_64": _X86_64, "aarch64": _generic(0xC00000B7), "riscv64": _generic(0xC00000F3)}
 
 
 def known_machine() -> bool:
@@ -50,11 +114,42 @@ def known_machine() -> bool:
     return os.uname().machine in _MACHINES
 
 
-def sockets_filter(*, network: bool) -> bytes:
-    """The instructions; without a network there are no sockets at all."""
+def changes() -> Mapping[int, Change]:
+    """By number, the calls about which `landlock_filter` asks."""
+    return _MACHINES[os.uname().machine].changes
+
+
+def call_number() -> int:
+    """The number of the call that installs a filter."""
+    return _MACHINES[os.uname().machine].seccomp
+
+
+def landlock_filter(*, network: bool) -> bytes:
+    """What stands beside Landlock; without a network there are no sockets at all."""
     machine = _MACHINES[os.uname().machine]
+    found = _common(machine)
+    for number in (*machine.attributes, *_NEWEST.values()):
+        found += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | errno.EOPNOTSUPP)]
+    for number in machine.changes:
+        found += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ASK)]
+    for number, argument in machine.others.items():
+        found += _unless(number, argument, (0,), _ALLOW, _ERRNO | errno.EPERM)
+    found += _unless(machine.ioctl, 1, _SET_FLAGS, _ERRNO | errno.EOPNOTSUPP, _ALLOW)
+    return _program([*found, *_sockets(machine, _NETWORK_FAMILIES if network else ())])
+
+
+def bubblewrap_filter(*, network: bool) -> bytes:
+    """What stands inside bubblewrap; a network of its own has no sockets of others but those in files."""
+    machine = _MACHINES[os.uname().machine]
+    return _program([*_common(machine), *(_sockets(machine, _NETWORK_FAMILIES) if network else ())])
+
+
+_Instruction: TypeAlias = tuple[int, int, int, int]
+
+
+def _common(machine: _Machine) -> list[_Instruction]:
     refused = _ERRNO | errno.EPERM
-    found = [
+    found: list[_Instruction] = [
         (_LOAD, 0, 0, _ARCHITECTURE),
         (_EQUAL, 1, 0, machine.architecture),
         (_RETURN, 0, 0, refused),  # programs for another machine have other numbers
@@ -64,11 +159,24 @@ def sockets_filter(*, network: bool) -> bytes:
     ]
     for number in (*machine.keys, _IO_URING_SETUP):
         found += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | errno.ENOSYS)]
-    families = _NETWORK_FAMILIES if network else ()
-    found.append((_EQUAL, 0, len(families) + 2, machine.socket))
-    found.append((_LOAD, 0, 0, _FIRST_ARGUMENT))
-    for left, family in zip(range(len(families), 0, -1), families, strict=True):
-        found.append((_EQUAL, left, 0, family))
-    found.append((_RETURN, 0, 0, _ERRNO | errno.EAFNOSUPPORT))
-    found.append((_RETURN, 0, 0, _ALLOW))
-    return b"".join(struct.pack("=HBBI", *instruction) for instruction in found)
+    return found
+
+
+def _unless(number: int, argument: int, values: Sequence[int], then: int, other: int) -> list[_Instruction]:
+    """Of one call: `then` when an argument has one of the values, or else `other`."""
+    found: list[_Instruction] = [
+        (_EQUAL, 0, len(values) + 3, number),
+        (_LOAD, 0, 0, _FIRST_ARGUMENT + 8 * argument),
+    ]
+    for left, value in zip(range(len(values), 0, -1), values, strict=True):
+        found.append((_EQUAL, left, 0, value))
+    return [*found, (_RETURN, 0, 0, other), (_RETURN, 0, 0, then)]
+
+
+def _sockets(machine: _Machine, families: Sequence[int]) -> list[_Instruction]:
+    return _unless(machine.socket, 0, families, _ALLOW, _ERRNO | errno.EAFNOSUPPORT)
+
+
+def _program(instructions: Sequence[_Instruction]) -> bytes:
+    whole = (*instructions, (_RETURN, 0, 0, _ALLOW))
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in whole)

@@ -1,0 +1,177 @@
+"""What an attacker tries who writes commands: each works where nothing confines it, unless it says otherwise.
+
+`{outside}` and its like are filled in from the cell; WIN and its like in Python make the
+canary out of two pieces, so that the words of a command are no leak.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Attack:
+    """Commands run one after the other. `real`: without confinement they leak, change or reach something."""
+
+    name: str
+    commands: tuple[str, ...]
+    real: bool = True
+    python: bool = False
+
+
+def shell(name: str, *commands: str, real: bool = True) -> Attack:
+    return Attack(name, commands, real)
+
+
+def python(name: str, code: str, *, real: bool = True) -> Attack:
+    """A program without double quotes and backslashes."""
+    begin = "import ctypes, fcntl, mmap, os, resource, signal, socket, sys; WIN = 'canary' + '7f3a'; libc = ctypes.CDLL(None, use_errno=True)\n"
+    return Attack(name, (f'python3 -c "{begin}{code}"',), real, python=True)
+
+
+ECHO = 'echo can""ary7f3a'
+
+READS = (
+    shell("a denied file", "cat .env"),
+    shell("a file denied by the folder's own file", "cat config/secret.txt"),
+    shell("a file denied by configuration", "cat data.dump"),
+    shell("a file in a denied folder", "cat private/known.txt"),
+    shell("the names in a denied folder", "ls -a private; find . -name '*7f3a*'; echo private/*"),
+    shell("a file outside", "cat {outside}/secret.txt"),
+    shell("a file outside, by going up", "cat ../outside/secret.txt; cd ..; cat outside/secret.txt"),
+    shell("names outside", "ls {outside}/folder; ls -R {base}"),
+    shell("a program outside", "{outside}/program"),
+    shell("a copy", "cp .env open/c; cp {outside}/secret.txt open/d; cat open/c open/d"),
+    shell("links that are there", "cat src/link src/out"),
+    shell("links made inside", "ln -s ../.env open/x; ln -s {outside} open/o; cat open/x open/o/secret.txt"),
+    shell("a hard link that is there", "cat src/hard.txt"),
+    shell("hard links made inside", "ln .env open/h; ln {outside}/secret.txt open/i; cat open/h open/i"),
+    python(
+        "a hard link made by descriptor",
+        "fd = os.open('.env', os.O_PATH)\n"
+        "libc.linkat(-100, f'/proc/self/fd/{{fd}}'.encode(), -100, b'open/h', 0x400)\n"
+        "libc.linkat(fd, b'', -100, b'open/j', 0x1000)\n"
+        "print(open('open/h').read())",
+    ),
+    shell("a denied file renamed", "mv .env open/e; cat open/e"),
+    shell("a denied folder renamed", "mv private open/p; cat open/p/*; mv config open/c; cat open/c/secret.txt"),
+    shell("the folder above renamed", "mv {root} {base}/r; cat {base}/r/.env; mv {base}/r {root}"),
+    python(
+        "a denied file exchanged with another",
+        "libc.renameat2(-100, b'.env', -100, b'open/b.txt', 2)\nprint(open('open/b.txt').read())",
+    ),
+    shell("the policy emptied", "echo > .readroomignore; rm -f .readroomignore; mv .readroomignore x", "cat private/known.txt"),
+    shell("the configuration emptied", "echo > readroom.toml; rm -f readroom.toml; mv readroom.toml x", "cat data.dump"),
+    shell("/proc/self/root", "cat /proc/self/root{outside}/secret.txt /proc/self/cwd/.env"),
+    shell("/proc/1/root", "cat /proc/1/root{outside}/secret.txt /proc/1/cwd{outside}/secret.txt", real=False),
+    shell("the root and folder of another process", "cat /proc/{server}/root{outside}/secret.txt /proc/{victim}/root{outside}/secret.txt"),
+    shell("the environment of readroom", "cat /proc/{server}/environ /proc/{victim}/environ | grep -a -o {canary}"),
+    shell("the environment of any process", "cat /proc/[0-9]*/environ /proc/[0-9]*/task/*/environ | grep -a -o {canary}"),
+    shell("its own environment", "env; set; export -p", real=False),
+    shell("the words of other processes", "cat /proc/{server}/cmdline | grep -q . && " + ECHO),
+    shell("descriptors of readroom", "for f in /proc/{server}/fd/*; do [ -f $f ] && timeout 1 head -c 99 $f; done"),
+    shell("descriptors of any process", "for f in /proc/[0-9]*/fd/*; do [ -f $f ] && timeout 1 grep -a -o -m1 {canary} $f; done"),
+    shell("descriptors that are passed on", "for f in 3 4 5 6 7 8 9; do (eval 'cat <&'$f); done; ls -l /proc/self/fd", real=False),
+    python(
+        "the memory of another process",
+        "pid = {victim}\n"
+        "print(libc.ptrace(16, pid, 0, 0) or WIN); os.waitpid(pid, 0x40000000); libc.ptrace(17, pid, 0, 0)",
+    ),
+    python(
+        "the memory of another process without stopping it",
+        "[(a, b)] = [line.split()[0].split('-') for line in open('/proc/{victim}/maps') if '[stack]' in line]\n"
+        "m = open('/proc/{victim}/mem', 'rb'); m.seek(int(a, 16))\n"
+        "print(WIN if WIN.encode() in m.read(int(b, 16) - int(a, 16)) else '')",
+    ),
+    python(
+        "a descriptor taken from another process",
+        "for fd in range(3, 30):\n"
+        " held = libc.syscall(438, libc.syscall(434, {server}, 0), fd, 0)\n"
+        " if held >= 0: print(os.pread(held, 99, 0) if os.path.isfile(f'/proc/self/fd/{{held}}') else '')",
+    ),
+    python(
+        "a file by its handle",
+        "import struct\n"
+        "mount = os.open('.', os.O_RDONLY); b = ctypes.create_string_buffer(struct.pack('=Ii', 120, 0), 136)\n"
+        "assert libc.name_to_handle_at(-100, b'{outside}/secret.txt', b, ctypes.byref(ctypes.c_int()), 0) == 0\n"
+        "print(os.read(libc.open_by_handle_at(mount, b, 0), 99))",
+        real=False,
+    ),
+    shell(
+        "mounts",
+        "mount --bind {outside} open; umount -l .env; umount .env; mount -t tmpfs none /tmp; cat .env open/secret.txt",
+        real=False,
+    ),
+    shell(
+        "mounts in a name space of its own",
+        "unshare -Urm sh -c 'umount -l .env; umount -l private; cat .env private/*; mkdir open/m; "
+        "mount --bind {outside} open/m; cat open/m/secret.txt; mount -t proc proc open/m; cat open/m/1/root{outside}/secret.txt'",
+    ),
+    shell(
+        "a process name space of its own",
+        "unshare -Urpmf --mount-proc sh -c 'cat .env; cat {outside}/secret.txt'",
+    ),
+    shell("another root", "chroot . /bin/sh -c 'cat .env'; chroot {base} cat outside/secret.txt; "
+          "unshare -Ur chroot / cat {outside}/secret.txt"),
+    python(
+        "a mount taken as a descriptor",
+        "libc.unshare(0x10020000)\n"
+        "fd = libc.syscall(428, -100, b'{outside}', 1)\n"
+        "print(os.read(os.open('secret.txt', 0, dir_fd=fd), 99))",
+        real=False,
+    ),
+    shell("the name spaces of another process", "nsenter -t {server} -m -p cat {outside}/secret.txt; nsenter -t 1 -a cat {outside}/secret.txt", real=False),
+    shell("the disk itself", "mknod open/disk b 254 0; mknod open/disk b 8 0; grep -a -m1 -o {canary} open/disk; grep -a -m1 -o {canary} /dev/mem", real=False),
+    shell("outputs and homes of other sessions", "cat /tmp/readroom-run-*/outputs/* /tmp/readroom-run-*/home/*; ls /tmp/readroom-*", real=False),
+)  # fmt: skip
+
+CHANGES = (
+    shell("writing to a denied file", "echo x >> .env"),
+    shell("emptying a denied file", "truncate -s 0 .env; : > private/known.txt"),
+    shell("removing denied files", "rm -rf .env private config/secret.txt data.dump"),
+    shell("removing the folder with a denied file", "rm -rf config; rm -rf ../root"),
+    shell("a file made outside", "echo x > {outside}/new; mkdir {outside}/made; touch ../outside/t"),
+    shell("a file changed outside", "echo x >> {outside}/secret.txt; echo x >> src/out"),
+    shell("a file removed outside", "rm -rf {outside}/secret.txt {outside}/folder"),
+    shell("a file replaced outside", "cp open/b.txt {outside}/secret.txt; mv open/b.txt {outside}/secret.txt"),
+    shell("the internals of version control", "echo x > .git/hooks/pre-commit; echo x > .git/hooks/post-commit; echo x >> .git/config"),
+    shell("version control replaced", "mv .git old; mkdir .git; echo x > .git/config; rm -rf .git"),
+    shell("modes", "chmod 777 .env private/known.txt data.dump {outside}/secret.txt {outside} .git/config .readroomignore; chmod -R 000 private"),
+    shell("a program that runs as its owner", "chmod 6755 {outside}/program /proc/self/root{outside}/program ../outside/program"),
+    shell("modes through links", "chmod 777 src/link src/out src/hard.txt"),
+    python("modes by descriptor", "for name in ('.git/config', 'readroom.toml', '.git'): os.fchmod(os.open(name, os.O_RDONLY), 0o777)"),
+    python("modes by a descriptor of the name only", "fd = os.open('{outside}/secret.txt', os.O_PATH); os.chmod(f'/proc/self/fd/{{fd}}', 0o777)"),
+    python("modes by the newest call", "libc.syscall(452, -100, b'{outside}/secret.txt', 0o777, 0)"),
+    shell("times", "touch -d 2001-01-01 {outside}/secret.txt .env .git/config"),
+    python("times by descriptor", "os.utime(os.open('.git/config', os.O_RDONLY), (1, 1))"),
+    python("times by older calls", "libc.utimes(b'{outside}/secret.txt', None); libc.utime(b'.git/config', None)"),
+    shell("owners", "chown 12345 {outside}/secret.txt .git/config; chgrp 12345 .env", real=False),
+    python("attributes", "os.setxattr('{outside}/secret.txt', 'user.x', b'y'); os.setxattr('.git/config', 'user.x', b'y')"),
+    python("attributes by descriptor", "os.setxattr(os.open('.git/config', os.O_RDONLY), 'user.x', b'y')"),
+    python("attributes by the newest call", "v = ctypes.create_string_buffer(b'y'); a = (ctypes.c_uint64 * 2)(ctypes.addressof(v), 1)\n"
+           "libc.syscall(463, -100, b'{outside}/secret.txt', 0, b'user.x', a, 16)"),
+    python("flags of a file", "fcntl.ioctl(os.open('.git/config', os.O_RDONLY), 0x40086602, (0x80).to_bytes(8, 'little')); "
+           "print(WIN)"),
+    shell("settings of the system", "for f in /proc/sysrq-trigger /proc/sys/kernel/core_pattern /proc/sys/vm/drop_caches /sys/power/state; do (exec 3>>$f) && "
+          + ECHO + "; done; true", real=False),
+)  # fmt: skip
+
+PROCESSES = (
+    shell("a signal to a process outside", "kill -9 {victim}"),
+    shell("a signal to readroom", "kill -0 {server} && " + ECHO),
+    shell("a signal to what started it", "kill -9 $PPID", real=False),
+    python("a signal by descriptor", "libc.syscall(424, libc.syscall(434, {victim}, 0), 0, 0, 0) or print(WIN)"),
+    python("limits of a process outside", "resource.prlimit({victim}, resource.RLIMIT_NOFILE, (9, 9)); print(WIN)"),
+    python("the order of a process outside", "os.setpriority(os.PRIO_PROCESS, {victim}, 19); print(WIN)"),
+    python("the abstract socket of a process outside", "socket.socket(socket.AF_UNIX).connect(chr(0) + '{abstract}')"),
+    python("the socket of a process outside", "socket.socket(socket.AF_UNIX).connect('{socket}')"),
+    python("a port of this machine", "socket.create_connection(('127.0.0.1', {port}), 5)"),
+    python("a datagram to a port of this machine", "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', {port}))"),
+    python("raw packets", "socket.socket(socket.AF_PACKET, socket.SOCK_RAW); print(WIN)", real=False),
+    python("rings of the kernel", "p = ctypes.create_string_buffer(120); libc.syscall(425, 4, p) >= 0 and print(WIN)", real=False),
+    python("keys of the user", "libc.syscall(250, 0, -4, 1) > 0 and print(WIN)"),
+    python("the terminal", "fd = os.open('/dev/tty', os.O_RDWR); fcntl.ioctl(fd, 0x5412, b'x'); os.write(fd, b'x')", real=False),
+    python("the terminal by its name", "fd = os.open('{tty}', os.O_RDWR | os.O_NOCTTY); os.write(fd, b'x')"),
+)  # fmt: skip
+
+ATTACKS = (*READS, *CHANGES, *PROCESSES)

@@ -1,0 +1,106 @@
+"""A program that runs commands as readroom does, in a process and as a user of its own.
+
+What a command must not reach is here: a secret in the environment, open descriptors
+of secret files, a controlling terminal, listeners, and a victim beside it.  Asked
+by JSON lines; see `cells`, which starts it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import termios
+import threading
+from dataclasses import replace
+from typing import Any
+
+from readroom.config import load, open_store
+from readroom.toolbox import Workspace
+
+NOBODY = 65534
+
+_PR_SET_DUMPABLE = 4
+
+
+def main() -> None:
+    """Announce what is here, then answer."""
+    if sys.argv[1] == "nobody":
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+        # As any program of that user: a change of user closes a process to its own kind.
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 1)
+    terminal, typed = _terminal()
+    reached: list[str] = []
+    doors = _listeners(sys.argv[2], reached)
+    held = [os.open(path, os.O_RDWR) for path in sys.argv[3:]]
+    with subprocess.Popen(["/bin/sleep", "1000"], stdin=subprocess.DEVNULL) as victim:
+        print(json.dumps({"server": os.getpid(), "victim": victim.pid, "tty": os.ttyname(typed), **doors}))
+        sys.stdout.flush()
+        for line in sys.stdin:
+            answer = _answers(json.loads(line))
+            victim_ended = victim.poll() is not None
+            state = {"reached": reached, "victim_ended": victim_ended, "typed": _typed(terminal, typed)}
+            print(json.dumps({"replies": answer, **state}))
+            sys.stdout.flush()
+        victim.kill()
+    for fd in held:
+        os.close(fd)
+
+
+def _terminal() -> tuple[int, int]:
+    """A controlling terminal, as a person's shell has it."""
+    os.setsid()
+    terminal, typed = os.openpty()
+    fcntl.ioctl(typed, termios.TIOCSCTTY, 0)
+    return terminal, typed
+
+
+def _typed(terminal: int, typed: int) -> bool:
+    """Whether anything was shown on it or put into its input."""
+    return bool(select.select([terminal, typed], [], [], 0)[0])
+
+
+def _listeners(path: str, reached: list[str]) -> dict[str, object]:
+    named = socket.socket(socket.AF_UNIX)
+    named.bind(path)
+    abstract = socket.socket(socket.AF_UNIX)
+    abstract.bind(f"\0readroom-{os.getpid()}")
+    tcp = socket.socket()
+    tcp.bind(("127.0.0.1", 0))
+    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    udp.bind(tcp.getsockname())
+
+    def listen(name: str, door: socket.socket) -> None:
+        if door.type == socket.SOCK_STREAM:
+            door.listen()
+        with contextlib.suppress(OSError):
+            while True:
+                _ = door.accept() if door.type == socket.SOCK_STREAM else door.recvfrom(1)
+                reached.append(name)
+
+    for name, door in {"named": named, "abstract": abstract, "tcp": tcp, "udp": udp}.items():
+        threading.Thread(target=listen, args=(name, door), daemon=True).start()
+    return {"socket": path, "abstract": f"readroom-{os.getpid()}", "port": tcp.getsockname()[1]}
+
+
+def _answers(job: dict[str, Any]) -> list[dict[str, Any]]:
+    settings = load(open_store(job["root"]), allow_commands=True)
+    commands = replace(settings.commands, **job["policy"])
+    with Workspace(job["root"], settings=replace(settings, commands=commands)) as workspace:
+        found = []
+        for command in job["commands"]:
+            reply = workspace.call("run_command", {"command": command, "output": "full", "timeout_s": 30})
+            found.append({"text": reply.text, "facts": reply.facts})
+        return found
+
+
+if __name__ == "__main__":
+    main()

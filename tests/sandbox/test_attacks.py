@@ -1,0 +1,111 @@
+"""Attacks on the confinement of commands: bubblewrap and Landlock, root and an ordinary user, 0 escapes.
+
+Every attack that says so was seen to work without confinement, by the same checks.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+import pytest
+
+from readroom.policy.commands import PATH
+from tests.sandbox.attacks import ATTACKS, Attack
+from tests.sandbox.cells import (
+    CANARY,
+    USERS,
+    Cell,
+    Warder,
+    cell,
+    in_each_confinement,
+    leaked,
+    state,
+)
+
+
+def _name(attack: Attack) -> str:
+    return attack.name.replace(" ", "-")
+
+
+_PYTHON = shutil.which("python3", path=PATH) is not None
+"""Whether commands see one."""
+
+
+def _attacks(some: Iterable[Attack]) -> pytest.MarkDecorator:
+    reason = "NOT TESTED: this attack is a Python program, and there is no Python that commands see"
+    missing = pytest.mark.skipif(not _PYTHON, reason=reason)
+    marked = [pytest.param(one, marks=[missing] if one.python else [], id=_name(one)) for one in some]
+    return pytest.mark.parametrize("attack", marked)
+
+
+@pytest.fixture(scope="module", params=USERS)
+def user(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def held(user: str) -> Iterator[tuple[Cell, list[Warder]]]:
+    """A cell, and who runs commands there: one for many attacks, another when it has been ended."""
+    with cell(user) as found:
+        warders = [Warder(user, found)]
+        yield found, warders
+        warders[0].close()
+
+
+Prison: TypeAlias = "tuple[Cell, list[Warder]]"
+
+
+@pytest.fixture
+def prison(held: Prison) -> Prison:
+    found, warders = held
+    found.plant()
+    if warders[0].spent:
+        warders[0].close()
+        warders[0] = Warder(found.user, found)
+    return held
+
+
+def escapes(prison: Prison, attack: Attack, confinement: str) -> list[str]:
+    """What an attack came to."""
+    found, [warder] = prison
+    before = state(found)
+    names = {
+        "outside": found.outside,
+        "base": found.base,
+        "root": found.root,
+        "canary": "can[a]ry7f3a",
+        **warder.here,
+    }
+    commands = [command.format(**names) for command in attack.commands]
+    policy = {"confinement": confinement}
+    answer = warder.run(found.root, commands, policy)
+    came = []
+    for reply in answer["replies"]:
+        if "error" in reply["facts"]:
+            came.append(reply["text"])
+            continue
+        assert reply["facts"]["confinement"] == confinement
+        came += [reply["text"]] if CANARY in reply["text"] else []
+    after = state(found)
+    came += [f"changed: {path}" for path in before if before[path] != after.get(path)]
+    came += [f"made: {path}" for path in after if path not in before]
+    came += [f"leaked: {path}" for path in leaked(found)]
+    came += [f"reached: {door}" for door in answer["reached"]]
+    came += ["the victim was ended"] if answer["victim_ended"] else []
+    came += ["something was typed"] if answer["typed"] else []
+    warder.spent = bool(came)
+    return came
+
+
+@in_each_confinement
+@_attacks(ATTACKS)
+def test_no_attack_escapes(prison: Prison, attack: Attack, confinement: str) -> None:
+    assert escapes(prison, attack, confinement) == []
+
+
+@_attacks(one for one in ATTACKS if one.real)
+def test_without_confinement_the_attack_works(prison: Prison, attack: Attack) -> None:
+    """The control: the checks would notice."""
+    assert escapes(prison, attack, "none") != []
