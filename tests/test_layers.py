@@ -17,6 +17,7 @@ LAYERS = {
     "readroom.model": 0,
     "readroom.errors": 0,
     "readroom.limits": 0,
+    "readroom.limits_documents": 0,
     "readroom.notes": 0,
     "readroom.shown": 0,
     "readroom.changes": 0,

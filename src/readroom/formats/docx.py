@@ -1,0 +1,132 @@
+"""Word documents (.docx, .docm, .dotx, .dotm), also of the strict variant: sections of text.
+
+A part is a section from one heading of the top level to the next (`sections`).
+Headings are marked by `#`, list items by their label, rows of tables have their
+cells parted by ` | `; marks of foot- and endnotes and of comments stand as `[^3]`,
+`[^e1]`, `[^c2]`, their text at the end of the section.  Headers and footers stand
+once, in brackets, at the start of the first section.
+
+The XML is walked here instead of with python-docx, which loads and parses every
+part of a package, pictures too, and knows neither notes nor text boxes nor tracked
+changes.  The tests compare with it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import BinaryIO
+
+from readroom.formats import docx_lists, opc, sections
+from readroom.formats.archives import ANOTHER_COPY
+from readroom.formats.documents import Heading, Part, Unreadable
+from readroom.formats.docx_lists import W
+from readroom.formats.docx_text import Block, Story
+from readroom.formats.markup import Element
+from readroom.formats.opc import Package
+from readroom.formats.sections import Sections
+
+NOTES = {
+    "deletion": ("tracked deletion is", "tracked deletions are"),
+    "hidden": ("piece of hidden text is", "pieces of hidden text are"),
+    "embedded document": ("embedded document is", "embedded documents are"),
+}
+"""What is counted and not shown, for one and for more."""
+
+
+def open_document(file: BinaryIO) -> Sections:
+    """The document in `file`. Raises Unreadable."""
+    package = opc.open_package(file)
+    try:
+        return _Reader(package).document()
+    except RecursionError:
+        raise Unreadable("its parts are nested too deeply", ANOTHER_COPY) from None
+
+
+class _Reader:
+    """Reads the parts of one package that hold text."""
+
+    def __init__(self, package: Package) -> None:
+        self._package = package
+        self._styles = docx_lists.styles(self._one("styles"))
+        self._lists = docx_lists.lists(self._one("numbering"))
+
+    def document(self) -> Sections:
+        main = self._package.main
+        body = self._package.root(main).find(f"{W}body")
+        if body is None:
+            raise Unreadable("it has no text part of a Word document", ANOTHER_COPY)
+        blocks = list(self._story(main).blocks(body))
+        marginal = [*self._marginal("header"), *self._marginal("footer")]
+        return _sections(blocks, marginal, self._notes({mark for block in blocks for mark in block.marks}))
+
+    def _notes(self, asked: set[str]) -> Mapping[str, Sequence[str]]:
+        """The text of foot- and endnotes and comments, by their marks."""
+        found: dict[str, Sequence[str]] = {}
+        if asked:
+            for kind, prefix, tag in (("footnotes", "", "footnote"), ("endnotes", "e", "endnote"),
+                                      ("comments", "c", "comment")):  # fmt: skip
+                for part in self._package.related(self._package.main, kind):
+                    story = self._story(part)
+                    for element in self._package.root(part).iter(f"{W}{tag}"):
+                        if (mark := prefix + element.get(f"{W}id", "")) in asked:
+                            lines = [line.strip() for block in story.blocks(element) for line in block.lines]
+                            author = element.get(f"{W}author", "")
+                            found[mark] = [f"{author}: {' '.join(lines)}"] if author else lines
+        return found
+
+    def _marginal(self, kind: str) -> Iterator[str]:
+        """Each different header or footer once."""
+        seen: set[str] = set()
+        for part in self._package.related(self._package.main, kind):
+            blocks = self._story(part).blocks(self._package.root(part))
+            text = " / ".join(line.strip() for block in blocks for line in block.lines if line.strip())
+            if text and text not in seen:
+                seen.add(text)
+                yield f"[{kind}: {text}]"
+
+    def _story(self, part: str) -> Story:
+        return Story(self._styles, self._lists, self._package.relations(part))
+
+    def _one(self, kind: str) -> Element | None:
+        part = next(iter(self._package.related(self._package.main, kind)), None)
+        return None if part is None else self._package.root(part)
+
+
+def _sections(blocks: Sequence[Block], marginal: list[str], notes: Mapping[str, Sequence[str]]) -> Sections:
+    top = sections.top_level(block.level for block in blocks if block.level)
+    groups: list[list[Block]] = [[]]
+    headings: list[Heading] = []
+    for block in blocks:
+        if top and 0 < block.level <= top and groups[-1]:
+            groups.append([])
+        groups[-1].append(block)
+        if block.level:
+            headings.append(sections.entry(block.level, block.lines[0], len(groups)))
+    parts = [_part(number, group, notes) for number, group in enumerate(groups, 1)]
+    if marginal:
+        first = parts[0]
+        parts[0] = Part(1, first.title, [*marginal, *first.lines], notes=first.notes)
+    return Sections(parts, sections.bounded(headings))
+
+
+def _part(number: int, blocks: Sequence[Block], notes: Mapping[str, Sequence[str]]) -> Part:
+    lines: list[str] = []
+    dropped: Counter[str] = Counter()
+    table = False
+    for block in blocks:
+        if lines and (block.level or (table and block.table)):
+            lines.append("")
+        lines += block.lines
+        dropped += block.dropped
+        table = block.table
+    for mark in dict.fromkeys(mark for block in blocks for mark in block.marks):
+        first, *others = notes.get(mark) or ["(missing)"]
+        lines += [f"[^{mark}]: {first}", *(f"  {line}" for line in others)]
+    title = blocks[0].lines[0].lstrip("#").strip() if blocks and blocks[0].level else ""
+    return Part(number, title, lines, notes=[_note(kind, count) for kind, count in sorted(dropped.items())])
+
+
+def _note(kind: str, count: int) -> str:
+    one, more = NOTES[kind]
+    return f"{count:,} {one if count == 1 else more} not shown."

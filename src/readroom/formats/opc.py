@@ -1,0 +1,83 @@
+"""Office Open XML as a package: which part is which, and what a part refers to.
+
+Only the parts that are asked for are read; pictures, films and fonts never are.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import BinaryIO
+from urllib.parse import unquote
+
+from readroom.formats import archives, markup
+from readroom.formats.archives import Archive
+from readroom.formats.documents import Unreadable
+from readroom.formats.markup import Element
+from readroom.formats.olefiles import check_not_ole
+
+RELATIONS = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
+R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What a part refers to: the last word of the relation's type, and a member's name or a link."""
+
+    kind: str
+    target: str
+    external: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """An opened package, and the name of its main part."""
+
+    archive: Archive
+    main: str
+
+    def root(self, name: str) -> Element:
+        """The root element of a part. Raises Unreadable."""
+        return markup.parse(self.archive.read(name), name)
+
+    def relations(self, part: str) -> Mapping[str, Relation]:
+        """What `part` refers to, by id; empty when it says nothing. Raises Unreadable."""
+        return _relations(self.archive, part)
+
+    def related(self, part: str, kind: str) -> tuple[str, ...]:
+        """Parts that `part` refers to as `kind` and that exist, in the order of the file."""
+        found = (relation for relation in self.relations(part).values() if relation.kind == kind)
+        return tuple(at.target for at in found if not at.external and at.target in self.archive.members)
+
+
+def open_package(file: BinaryIO) -> Package:
+    """The package in `file`. Raises Unreadable."""
+    check_not_ole(file)
+    archive = archives.open_archive(file)
+    main = next(
+        (relation for relation in _relations(archive, "").values() if relation.kind == "officeDocument"), None
+    )
+    if main is None or main.external:
+        raise Unreadable("it does not say which of its parts is the document", archives.ANOTHER_COPY)
+    return Package(archive, main.target)
+
+
+def _relations(archive: Archive, part: str) -> Mapping[str, Relation]:
+    folder, _, name = part.rpartition("/")
+    source = f"{folder}/_rels/{name}.rels".lstrip("/")
+    if source not in archive.members:
+        return {}
+    root = markup.parse(archive.read(source), source)
+    return {entry.get("Id", ""): _relation(entry, folder) for entry in root.iter(RELATIONS)}
+
+
+def _relation(entry: Element, folder: str) -> Relation:
+    target = entry.get("Target", "")
+    external = entry.get("TargetMode") == "External"
+    if not external:
+        # Some writers quote names, some start at the root, and all but a few are relative.
+        target = posixpath.normpath(posixpath.join("/" + folder, unquote(target.partition("#")[0]))).lstrip(
+            "/"
+        )
+    return Relation(entry.get("Type", "").rpartition("/")[2], target, external)

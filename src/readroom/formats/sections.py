@@ -1,0 +1,70 @@
+"""Running text as a document of sections: a part begins at every heading of the top level.
+
+The top level is the highest one of which there are at least two, so that a text
+with a single title is still parted by its chapters.  What stands before the first
+such heading is a part of its own, unless it is only that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from readroom.formats.documents import Area, Heading, Part, Unit, Unreadable
+from readroom.limits_documents import CONTENTS_HEADINGS, HEADING_CHARS
+
+
+@dataclass(frozen=True, slots=True)
+class Sections:
+    """A document whose parts have all been made."""
+
+    parts: Sequence[Part]
+    contents: Sequence[Heading]
+    unit: Unit = Unit.SECTION
+
+    @property
+    def titles(self) -> Sequence[str]:
+        """The heading of each section; empty for what stands before the first."""
+        return [part.title for part in self.parts]
+
+    def part(self, number: int, area: Area | None = None) -> Part:
+        """The section with this number. Raises Unreadable for one that does not exist."""
+        return self.parts[checked(number, len(self.parts), self.unit, area) - 1]
+
+
+def checked(number: int, count: int, unit: Unit, area: Area | None) -> int:
+    """`number`, of the parts there are.
+
+    Raises:
+        Unreadable: There is none of this number, or an area is asked of what is no sheet.
+    """
+    if not 1 <= number <= count:
+        raise Unreadable(f"it has no {unit} {number}", f"It has {count}; they are numbered from 1.")
+    if area is not None and unit is not Unit.SHEET:
+        raise Unreadable(f"a {unit} has no rows and columns", f"Ask for the {unit} without an area.")
+    return number
+
+
+def top_level(levels: Iterable[int]) -> int:
+    """The level at which sections begin, of the levels of all headings; 0 when there is nothing to part."""
+    counts = Counter(levels)
+    return min((level for level, count in counts.items() if count > 1), default=0)
+
+
+def entry(level: int, line: str, part: int) -> Heading:
+    """An entry of a table of contents from the line of a heading."""
+    title = line.lstrip("#").strip()
+    if len(title) > HEADING_CHARS:
+        title = title[:HEADING_CHARS] + "…"
+    return Heading(level, title, part)
+
+
+def bounded(headings: Sequence[Heading]) -> Sequence[Heading]:
+    """As many as a table of contents holds, the highest levels first to stay, in their order."""
+    if len(headings) <= CONTENTS_HEADINGS:
+        return headings
+    deepest = 1
+    while sum(heading.level <= deepest + 1 for heading in headings) <= CONTENTS_HEADINGS:
+        deepest += 1
+    return [heading for heading in headings if heading.level <= deepest][:CONTENTS_HEADINGS]

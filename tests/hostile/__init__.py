@@ -1,0 +1,1 @@
+"""Documents that are made to do harm, written by scripts."""
