@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, assert_never
@@ -199,8 +200,8 @@ class Workspace:
         match request:
             case ReadRequest():
                 within = deadline.within(self.limits.read_timeout_s)
-                result = read(guard, self._indexes, self._texts, self.limits, cap, request, within)
-                return result if self._room is None or guard is self.guard else self._room.noted(result)
+                look = partial(read, guard, self._indexes, self._texts, self.limits, cap, request, within)
+                return look() if self._room is None or guard is self.guard else self._room.read(look)
             case GrepRequest():
                 from readroom.engine.grep import grep
 

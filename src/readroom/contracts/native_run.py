@@ -128,6 +128,8 @@ def _closing(result: RunResult) -> list[str]:
 
 
 def _missing(output: Output) -> Iterator[str]:
+    if output.binary and output.size_bytes:
+        yield f"{output.stream}: to use it, write it into a file."
     left = sum(last - first + 1 for first, last in output.gaps)
     if left:
         yield f"{output.stream}: {left:,} line{'' if left == 1 else 's'} not shown."

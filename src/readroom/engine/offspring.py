@@ -75,7 +75,9 @@ def emptied(patience_s: float, most: int | None = None) -> bool:
 def ask(spared: int) -> None:
     """Ask everything to end, except one process."""
     found = below()
-    _send([pid for pid in found if pid != spared], found, signal.SIGTERM)
+    asked = [pid for pid in found if pid != spared]
+    _send(asked, found, signal.SIGTERM)
+    _send(asked, found, signal.SIGCONT)  # one that was stopped hears of nothing else
 
 
 def kill(*, top: bool) -> None:

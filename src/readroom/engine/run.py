@@ -90,11 +90,21 @@ def _require_usable(request: RunRequest) -> None:
         problem = "is empty"
     elif "\0" in request.command:
         problem = "holds a NUL character"
+    elif _half_characters(request.command):
+        problem = "holds half of a surrogate pair"
     elif len(os.fsencode(request.command)) > RUN_COMMAND_BYTES:
         problem = f"is longer than {RUN_COMMAND_BYTES:,} bytes"
     if problem is not None:
         advice = "Send a command for /bin/sh; write long scripts to a file and run that."
-        raise BadValue("command", request.command[:80], problem, advice)
+        raise BadValue("command", request.command[:80].encode("utf-8", "replace").decode(), problem, advice)
+
+
+def _half_characters(text: str) -> bool:
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +152,8 @@ class _Run:
             path = more.pop("PATH", PATH)
             variables = environment(here, private.home, start.temporary, path, list(more.items()))
             descriptor = None if start.program is not None else folder.fileno()
+            if self._deadline.cancelled:
+                raise Cancelled
             began = time.monotonic()
             most = self._runner.limits.run_processes
             with Command(
@@ -186,7 +198,10 @@ def _result(
     status = ran.end.status
     code = status if status >= 0 else _SIGNALLED - status
     failed = code != 0 or ran.timed_out
-    chosen = _chosen(runner.mount, cap, request, kept, failed, deadline.within(_CHOICE_S))
+    # Of its own: the progress that is told is that of the command.
+    patience = Deadline(_CHOICE_S)
+    deadline.on_cancel(patience.cancel)
+    chosen = _chosen(runner.mount, cap, request, kept, failed, patience)
     return RunResult(
         request=request,
         call_id=name,

@@ -30,6 +30,9 @@ _PATIENCE_S = 0.25
 
 _ASK = b"t"
 
+_COMPLAINT_BYTES = 400
+"""Of what bubblewrap says when it cannot do what it is told to."""
+
 
 @dataclass(frozen=True, slots=True)
 class End:
@@ -73,6 +76,7 @@ class Command:
         self._deadline = deadline
         self.timed_out = False
         self._said = b""
+        self._complaint = b""
         self._asked = False
         self._lock = threading.Lock()
         self._held: list[int] = []
@@ -121,6 +125,8 @@ class Command:
                 elif fd == self._report:
                     self._said += data
                 else:
+                    if fd == self._err and len(self._complaint) < _COMPLAINT_BYTES:
+                        self._complaint += data[:_COMPLAINT_BYTES]
                     yield streams[fd], data
 
     def end(self) -> End:
@@ -135,6 +141,8 @@ class Command:
             raise NotStarted("the process that watches it", "was ended from outside") from None
         if "error" in said:
             raise NotStarted(_SHELL, said["error"])
+        if not said["begun"]:
+            raise NotStarted("its confinement", _first_line(self._complaint) or "it ended at once")
         return End(said["code"], said["ended"], said["alive"], said["many"])
 
     def close(self) -> None:
@@ -165,6 +173,11 @@ class Command:
         self._err, err = self._pipe()
         self._report, report = self._pipe()
         arguments, keep = self._arguments(command, start)
+        begun = None
+        if start.program is not None:
+            begun, tells = self._pipe()
+            keep.append(tells)
+            arguments[1:1] = ["--json-status-fd", str(tells)]
         order: warden.Order = {
             "arguments": arguments,
             "environment": dict(environment),
@@ -174,6 +187,7 @@ class Command:
             "rules": start.rules,
             "filter": "" if start.program else start.filter.hex(),
             "keep": keep,
+            "begun": begun,
             "spare": start.program is not None,
             "unprivileged": start.confinement == "landlock",
             "calls": {str(number): call for number, call in start.changes.items()},
@@ -183,7 +197,7 @@ class Command:
             "grace_s": RUN_GRACE_S,
             "drain_s": RUN_DRAIN_S,
         }
-        passed = [fd for fd in (out, err, report, folder, start.rules, *keep) if fd is not None]
+        passed = [fd for fd in (out, err, report, folder, start.rules, begun, *keep) if fd is not None]
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", warden.__file__, str(report)],
             stdin=subprocess.PIPE,
@@ -233,6 +247,10 @@ class Command:
         held, self._held = self._held, []
         for fd in held:
             os.close(fd)
+
+
+def _first_line(data: bytes) -> str:
+    return data.decode("utf-8", "replace").strip().partition("\n")[0]
 
 
 def environment(

@@ -6,6 +6,7 @@ own, so that whatever reads files reads them, too.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import final
 
@@ -13,7 +14,7 @@ from readroom import paths
 from readroom.commands import RunRequest, RunResult
 from readroom.deadline import Deadline
 from readroom.engine.run import Runner, run
-from readroom.errors import OutsideRoot, ReadroomError
+from readroom.errors import Binary, OutsideRoot, ReadroomError
 from readroom.limits import Limits
 from readroom.model import Cap, ReadResult
 from readroom.notes import Warn
@@ -83,8 +84,13 @@ class Room:
             return False
         return True
 
-    def noted(self, result: ReadResult) -> ReadResult:
-        """A read of an output with what was not kept of it."""
+    def read(self, look: Callable[[], ReadResult]) -> ReadResult:
+        """A read of an output, with what was not kept of it. Raises what `look` raises."""
+        try:
+            result = look()
+        except Binary as error:
+            advice = "To use it, let the command write it into a file of the workspace."
+            raise Binary(error.path, error.media_type, error.size_bytes, advice) from None
         lost = self._outputs.lost(WorkPath(result.path))
         if lost is None:
             return result

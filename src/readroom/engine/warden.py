@@ -77,6 +77,7 @@ class Order(TypedDict):
     rules: int | None
     filter: str
     keep: list[int]
+    begun: int | None
     spare: bool
     unprivileged: bool
     calls: dict[str, Sequence[str | int]]
@@ -93,7 +94,15 @@ def main() -> int:
     order: Order = json.loads(_announced(0))
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    for fd in (report, order["output"], order["messages"], order["folder"], order["rules"], *order["keep"]):
+    for fd in (
+        report,
+        order["output"],
+        order["messages"],
+        order["folder"],
+        order["rules"],
+        order["begun"],
+        *order["keep"],
+    ):
         if fd is not None:
             os.set_inheritable(fd, False)
     if _LINUX:
@@ -115,8 +124,20 @@ def main() -> int:
         _say(report, {"error": found.decode("utf-8", "replace")})
         return 0
     asked = clerk.Clerk(_received(ours), order["calls"], order["places"]) if order["calls"] else None
-    _say(report, _watched(pid, order, asked))
+    ending = _watched(pid, order, asked)
+    _say(report, {**ending, "begun": _begun(order["begun"], ending)})
     return 0
+
+
+def _begun(told: int | None, ending: dict[str, object]) -> bool:
+    """Whether the command was started, as far as this can be told."""
+    if told is None or ending["code"] != 1:
+        return True
+    os.set_blocking(told, False)
+    try:
+        return b"exit-code" in os.read(told, 4096)
+    except BlockingIOError:
+        return False
 
 
 def _received(door: _socket.socket) -> int:

@@ -112,7 +112,7 @@ def arguments(
     found = [*_NAMESPACES, *(() if network else ("--unshare-net",)), "--hostname", "readroom"]
     found += [*system(), "--proc", "/proc", *_closed_settings(), "--dev", "/dev"]
     for source, target, writable in binds:
-        found += ["--bind" if writable else "--ro-bind", source, target]
+        found += ["--bind-try" if writable else "--ro-bind-try", source, target]
     found += ["--bind" if change else "--ro-bind", root, root]
     hidden = _workspace(root, reach, shutters, change=change)
     if len(hidden) > 3 * RUN_HIDDEN_NAMES:

@@ -190,6 +190,7 @@ class Sandbox:
 
     def _landlock(self, root: str, reach: Reach, private: Private) -> Start:
         policy = self._policy
+        self._require_beside_system(root)
         rules = landlock.ruleset(network=policy.network)
         try:
             patterns = [path for place in SYSTEM_PATTERNS for path in glob.glob(place.path)]
@@ -235,6 +236,17 @@ class Sandbox:
                         f"{path} holds the workspace or this session's files, or lies in them",
                         "Name folders beside the workspace only.",
                     )
+
+    def _require_beside_system(self, root: str) -> None:
+        """What is allowed of a folder holds for all below it, the workspace's denied names included."""
+        real = os.path.realpath(root)
+        for place in SYSTEM:
+            if _holds(os.path.realpath(place.path), real):
+                raise NotConfined(
+                    "landlock",
+                    f"the workspace lies in {place.path}, all of which commands can read with Landlock",
+                    "Ask the user to install bubblewrap, or to serve a copy in another folder.",
+                )
 
 
 def _allow(rules: int, path: str, rights: Right) -> None:
