@@ -21,6 +21,7 @@ LAYERS = {
     "readroom.notes": 0,
     "readroom.shown": 0,
     "readroom.changes": 0,
+    "readroom.caller": 0,
     "readroom.commands": 0,
     "readroom.deadline": 0,
     "readroom.quoting": 0,

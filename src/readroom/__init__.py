@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from readroom.caller import Caller
     from readroom.deadline import Deadline
     from readroom.errors import (
         AbsentError,
@@ -88,6 +89,7 @@ __all__ = [
     "Binary",
     "BrokenPlace",
     "Call",
+    "Caller",
     "Cancelled",
     "Changed",
     "CommandsOff",
@@ -137,6 +139,7 @@ __all__ = [
 
 _ELSEWHERE = {
     "Call": "readroom.model",
+    "Caller": "readroom.caller",
     "Deadline": "readroom.deadline",
     "Image": "readroom.model",
     "Limits": "readroom.limits",

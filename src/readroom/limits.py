@@ -185,6 +185,15 @@ INDEX_SETTLED_MS = 100.0
 """How long a file must have been left alone before its index is trusted later without looking at it: clocks
 of file systems tick every 1 to 10 ms, and a change within a tick leaves no trace."""
 
+SESSIONS = 1000
+"""Conversations that a workspace remembers; the one unused for longest is forgotten. As HTTP_SESSIONS."""
+
+SESSION_FILES = 4096
+"""States of files that a conversation is known to have seen: half a megabyte."""
+
+SHOWN_SPANS = 200
+"""Runs of lines that are noted of one reply; a full search reply has 100."""
+
 IMAGE_LONG_SIDE = 1568
 """Pixels. Larger images are shrunk by the model's provider anyway, after they were paid for."""
 

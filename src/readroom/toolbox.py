@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, assert_never
 
 from readroom import config
+from readroom.caller import ANONYMOUS, Caller
 from readroom.changes import EditRequest, WriteRequest
 from readroom.commands import RunRequest
 from readroom.contracts.base import Contract, Tool
@@ -37,6 +38,8 @@ from readroom.model import (
 )
 from readroom.paths import OUTPUTS, WorkPath
 from readroom.policy.guard import Guard
+from readroom.session.keeper import Keeper
+from readroom.session.session import Session
 from readroom.session.texts import TextCache
 from readroom.stores.base import Store
 
@@ -73,6 +76,7 @@ class Workspace:
         self._room = config.room(self.guard, self.places, self.settings)
         self._indexes = config.indexes(self._store, self.settings)
         self._texts = TextCache()
+        self._keeper = Keeper()
 
     def read(self, path: str, **options: Fact) -> Reply:
         """Read a window of a file; options are those of `read_file`. Raises ReadroomError."""
@@ -114,6 +118,7 @@ class Workspace:
         contract_name: str = "native",
         deadline: Deadline | None = None,
         reply_bytes: int | None = None,
+        caller: Caller = ANONYMOUS,
     ) -> Reply:
         """The reply to one tool call.
 
@@ -123,14 +128,14 @@ class Workspace:
             contract_name: Whose tools are meant.
             deadline: Ends the work; its flag cancels it.
             reply_bytes: What the caller's client passes on, when that is less than the contract's cap.
+            caller: Whose conversation it is, who pays for it, and who stands in the ledger.
 
         Raises:
             ReadroomError: Any class of `readroom.errors`.
         """
         record = contract(contract_name)
-        request = record.parse(tool, arguments)
         cap = self._cap(record, reply_bytes)
-        return record.render(self._result(request, cap, deadline or Deadline()), cap)
+        return self._answer(record, tool, arguments, cap, deadline or Deadline(), caller)
 
     def call(
         self,
@@ -140,23 +145,28 @@ class Workspace:
         contract_name: str = "native",
         deadline: Deadline | None = None,
         reply_bytes: int | None = None,
+        caller: Caller = ANONYMOUS,
     ) -> Reply:
         """Like `perform`, but a failure is a reply too, in the contract's words: for models."""
         record = contract(contract_name)
         cap = self._cap(record, reply_bytes)
         try:
-            request = record.parse(tool, arguments)
-            return record.render(self._result(request, cap, deadline or Deadline()), cap)
+            return self._answer(record, tool, arguments, cap, deadline or Deadline(), caller)
         except ReadroomError as error:
             return record.render_error(error, cap)
         except Exception as error:
             _LOG.exception("call of %s failed", tool)
             return record.render_error(Internal(type(error).__name__), cap)
 
+    def session(self, session_id: str = "") -> Session:
+        """The conversation of that id, as callers name it; its `compacted` says that it was shortened."""
+        return self._keeper.session(session_id)
+
     def close(self) -> None:
         """Release the store, and remove the kept outputs of commands."""
         if self._room is not None:
             self._room.close()
+        self._keeper.close()
         self.guard.close()
 
     def __enter__(self) -> Self:
@@ -172,6 +182,16 @@ class Workspace:
         if reply_bytes is not None:
             size = min(size, reply_bytes)
         return Cap(max(size, MIN_REPLY_BYTES), record.measure)
+
+    def _answer(
+        self, record: Contract, tool: str, arguments: object, cap: Cap, deadline: Deadline, caller: Caller
+    ) -> Reply:
+        def work(request: Request, cap: Cap) -> tuple[Result, Reply]:
+            result = self._result(request, cap, deadline)
+            return result, record.render(result, cap)
+
+        with self._keeper.visit(caller, record, tool, arguments, cap) as visit:
+            return visit.answer(record.parse(tool, arguments), work)
 
     def _result(self, request: Request, cap: Cap, deadline: Deadline) -> Result:
         guard, path = self._found(request)

@@ -1,0 +1,30 @@
+"""Who calls: what a face knows of the other side, handed down with every call.
+
+Nothing here decides about access; it names whose conversation a call belongs to,
+whose budget pays for it, and who stands in the ledger.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The other side of a call.
+
+    Attributes:
+        agent: What it calls itself, such as the name of an MCP client; not proved.
+        session: The conversation; calls with the same id share what was shown and a budget.
+        token: The id of the token that it showed, never the token; empty without one.
+        face: The way in: library, cli, mcp or http.
+    """
+
+    agent: str = ""
+    session: str = ""
+    token: str = ""
+    face: str = "library"
+
+
+ANONYMOUS = Caller()
+"""Whoever uses the library and does not say who they are."""
