@@ -295,8 +295,12 @@ RUN_LINE_CHARS = 400
 RUN_CLUE_CHARS = 300
 """How much of a line is looked at to tell whether it matters; messages say so at their beginning."""
 
-RUN_CLUE_LINES = 400
-"""Lines that may matter and are looked into: so many from the beginning of a stream, and from its end."""
+RUN_CLUE_SHAPES = 400
+"""Lines that may matter and are looked into, those that differ in numbers only taken for one: so many from
+the beginning of a stream, and from its end."""
+
+RUN_CLUES_S = 5.0
+"""Longest search of one output for lines that matter; 32 MiB in which every line might take 3 s."""
 
 RUN_KEPT_BYTES = 32 * 1024 * 1024
 """Kept of one stream: half of it from the beginning, half from the end. everruns keeps 1 MiB; the log of a

@@ -18,10 +18,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import final
 
-from readroom.commands import SHOWN_BYTES, Output, OutputLine, RunRequest, RunResult, StreamName
+from readroom.commands import RunRequest, RunResult
 from readroom.deadline import Deadline
 from readroom.engine.run_child import Command, End, environment
-from readroom.engine.run_text import KeptText
+from readroom.engine.run_text import chosen
 from readroom.errors import BadValue, Cancelled, NoFolder
 from readroom.limits import RUN_COMMAND_BYTES, RUN_MAX_TIMEOUT_S, Limits
 from readroom.model import Cap
@@ -32,13 +32,10 @@ from readroom.policy.guard import Guard
 from readroom.policy.sandbox import Private, Sandbox, Start
 from readroom.quoting import quote
 from readroom.stores.base import Store
-from readroom.stores.outputs import STREAMS, Keeper, Kept, Outputs
-from readroom.text.salience import choose
+from readroom.stores.outputs import Keeper, Kept, Outputs
 
 _SIGNALLED = 128
 """A shell reports a child that signal N ended as 128 + N."""
-
-_LABEL_BYTES = len("stderr:\n")
 
 _CHOICE_S = 20.0
 """Time to choose what is shown of a command that has used up its own."""
@@ -201,7 +198,7 @@ def _result(
     # Of its own: the progress that is told is that of the command.
     patience = Deadline(_CHOICE_S)
     deadline.on_cancel(patience.cancel)
-    chosen = _chosen(runner.mount, cap, request, kept, failed, patience)
+    shown = chosen(runner.mount, cap, request, kept, failed, patience)
     return RunResult(
         request=request,
         call_id=name,
@@ -209,45 +206,11 @@ def _result(
         timed_out=ran.timed_out,
         duration_s=ran.duration_s,
         ended=ran.end.ended,
-        outputs=chosen,
+        outputs=shown,
         confinement=ran.start.confinement,
         network=runner.policy.network or ran.start.confinement == "none",
         kept=not runner.policy.one_shot,
         warnings=_warnings(ran, kept, runner.limits.run_processes),
-    )
-
-
-def _chosen(
-    mount: Store, cap: Cap, request: RunRequest, kept: tuple[Kept, Kept], failed: bool, deadline: Deadline
-) -> tuple[Output, Output]:
-    with ExitStack() as held:
-        texts = [KeptText(held.enter_context(mount.open(one.path)), deadline) for one in kept]
-        room = min(SHOWN_BYTES.get(request.output, cap.size), cap.size - cap.measure.frame(kept[0].path))
-        labels = _LABEL_BYTES if texts[1].total else 0
-
-        def cost(row: OutputLine) -> int:
-            mark = len(f" [+{row.left} chars]") if row.left else 0
-            return cap.measure.numbered(row.number) + len(row.text.encode("utf-8", "replace")) + mark
-
-        rows = choose(texts, room - labels, cost, failed=failed)
-        out, err = (
-            _output(stream, one, text, lines)
-            for stream, one, text, lines in zip(STREAMS, kept, texts, rows, strict=True)
-        )
-        return out, err
-
-
-def _output(stream: StreamName, kept: Kept, text: KeptText, rows: Sequence[OutputLine]) -> Output:
-    return Output(
-        stream=stream,
-        path=kept.path,
-        size_bytes=kept.size_bytes,
-        kept_bytes=kept.kept_bytes,
-        total_lines=text.total_lines,
-        lines=rows,
-        redrawn=frozenset(text.redrawn),
-        lost=kept.lost,
-        binary=text.binary,
     )
 
 

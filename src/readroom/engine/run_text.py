@@ -2,24 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from typing import final
 
-from readroom.commands import OutputLine
+from readroom.commands import SHOWN_BYTES, Output, OutputLine, RunRequest, StreamName
 from readroom.deadline import Deadline
-from readroom.limits import HEAD_BYTES, RUN_CLUE_CHARS, RUN_CLUE_LINES, RUN_LINE_CHARS
-from readroom.stores.base import Source
+from readroom.errors import TimedOut
+from readroom.limits import HEAD_BYTES, RUN_CLUE_CHARS, RUN_CLUE_SHAPES, RUN_CLUES_S, RUN_LINE_CHARS
+from readroom.model import Cap
+from readroom.stores.base import Source, Store
+from readroom.stores.outputs import STREAMS, Kept
 from readroom.text import clues, encodings, terminal
 from readroom.text.clues import Clue
 from readroom.text.lines import build_index
-from readroom.text.scanning import lines_with
+from readroom.text.salience import choose
+from readroom.text.scanning import holds, lines_with, shapes
 from readroom.text.select import IndexedText, LongLine
 
 _WINDOW = 64
 """Lines that are read together; a redraw reaches back no further."""
 
+_LABEL_BYTES = len("stderr:\n")
+
 _HEAD_CHARS = 4000
 """Of a line that are decoded; of longer ones the end is looked at where they are redrawn."""
+
+_OFTEN = 20
+"""A line that comes more often is a program's habit: retries, or warnings of an old code base."""
+
+_WORN = 3
+"""What such a line loses of its weight: a cause then stands behind a failure that is told once."""
+
+
+def chosen(
+    mount: Store, cap: Cap, request: RunRequest, kept: tuple[Kept, Kept], failed: bool, deadline: Deadline
+) -> tuple[Output, Output]:
+    """Both streams of a command with the lines that a reply shows. Raises as `KeptText` does."""
+    with ExitStack() as held:
+        texts = [KeptText(held.enter_context(mount.open(one.path)), deadline) for one in kept]
+        room = min(SHOWN_BYTES.get(request.output, cap.size), cap.size - cap.measure.frame(kept[0].path))
+        labels = _LABEL_BYTES if texts[1].total else 0
+
+        def cost(row: OutputLine) -> int:
+            mark = len(f" [+{row.left} chars]") if row.left else 0
+            return cap.measure.numbered(row.number) + len(row.text.encode("utf-8", "replace")) + mark
+
+        rows = choose(texts, room - labels, cost, failed=failed)
+        out, err = (
+            _output(stream, one, text, lines)
+            for stream, one, text, lines in zip(STREAMS, kept, texts, rows, strict=True)
+        )
+        return out, err
+
+
+def _output(stream: StreamName, kept: Kept, text: KeptText, rows: Sequence[OutputLine]) -> Output:
+    return Output(
+        stream=stream,
+        path=kept.path,
+        size_bytes=kept.size_bytes,
+        kept_bytes=kept.kept_bytes,
+        total_lines=text.total_lines,
+        lines=rows,
+        redrawn=frozenset(text.redrawn),
+        lost=kept.lost,
+        binary=text.binary,
+    )
 
 
 @final
@@ -56,20 +105,36 @@ class KeptText:
         return OutputLine(number, encodings.visible(text[:RUN_LINE_CHARS]), total=len(text))
 
     def clues(self) -> Sequence[tuple[int, Clue]]:
-        """Lines that tell why a command failed."""
-        found = self._clues(clues.STRONG)
-        return found or self._clues(clues.WEAK)
+        """Lines that tell why a command failed, in their order; when time is up, those found by then."""
+        if not self.total:
+            return ()
+        found: dict[int, Clue] = {}
+        limited = self._deadline.within(RUN_CLUES_S)
+        try:
+            for pattern in clues.TIERS:
+                found.update(self._clues(pattern, limited))
+            if not found:
+                found.update(self._clues(clues.WEAK, limited))
+        except TimedOut:
+            self._deadline.check()
+        return sorted(found.items(), key=lambda pair: pair[0])
 
-    def _clues(self, pattern: str) -> list[tuple[int, Clue]]:
-        found = []
-        for number in lines_with(self._source, pattern, RUN_CLUE_LINES, self._deadline):
-            if number > self.total:
-                break
-            text = self._window(number).get(number)
-            told = None if text is None else clues.clue(text[:RUN_CLUE_CHARS])
-            if told is not None:
-                found.append((number, told))
-        return found
+    def _clues(self, pattern: str, deadline: Deadline) -> Iterator[tuple[int, Clue]]:
+        lines = lines_with(self._source, pattern, deadline)
+        for shape in shapes(filter(_telling, lines), RUN_CLUE_SHAPES):
+            told = self._told(shape.numbers[0])
+            if told is None:
+                continue
+            if shape.count > _OFTEN:
+                told = replace(told, weight=told.weight - _WORN)
+            yield from ((number, told) for number in shape.numbers if self._drawn(number))
+
+    def _told(self, number: int) -> Clue | None:
+        text = self._window(number).get(number) if number <= self.total else None
+        return None if text is None else clues.clue(text[:RUN_CLUE_CHARS])
+
+    def _drawn(self, number: int) -> bool:
+        return number <= self.total and number in self._window(number)
 
     def _window(self, number: int) -> dict[int, str]:
         """The cleaned lines around one, by number."""
@@ -91,3 +156,8 @@ class KeptText:
             return line.head
         length = self._text.length(line)
         return self._text.piece(line, max(1, length - _HEAD_CHARS + 1), _HEAD_CHARS)
+
+
+def _telling(line: tuple[int, bytes]) -> bool:
+    """Whether a line can have a clue: thousands of warnings would hide the one error among them."""
+    return not holds(line[1], clues.INNOCENT) or holds(line[1], clues.COUNTS)

@@ -10,6 +10,7 @@ RE2, which looks through much output for lines that could fit.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 CAUSE = 9
@@ -59,7 +60,7 @@ _WORDS = (
 
 _INNOCENT = (
     Rule("passed", r"\bPASS(?:ED)?\b|\.\.\. ok$|^\s*[✓✔√] |^\s*ok \d+\b|\[\s+OK \]", None),
-    Rule("counts", rf"(?i)\b[1-9]\d*\s+(?:\w+\s+)?{_COUNTED}\b", Clue(SUMMARY)),
+    Rule("counts", rf"(?i)(?:^|[^:.\d])\b[1-9]\d*\s+(?:\w+\s+)?{_COUNTED}\b", Clue(SUMMARY)),
     Rule("counts", rf"(?i)\b{_COUNTED}\s*[:=]\s*[1-9]", Clue(SUMMARY)),
     Rule("none", rf"(?i)\b(?:0|no|zero|without(?: any)?)\s+(?:\w+\s+)?{_COUNTED}\b", None),
     Rule("none", rf"(?i)\b{_COUNTED}\s*[:=]\s*0\b|\berror-?free\b|\bfail-?(?:safe|fast|over)\b", None),
@@ -94,7 +95,7 @@ _TESTS = (
     Rule("pytest, a heading", r"^_{3,} \S.* _{3,}$", Clue(PLACE, 0, 2)),
     Rule(
         "pytest, go, tap, jest",
-        r"^\s*(?:FAILED|ERROR) \S+|^\s*--- FAIL: |^\s*not ok \d+|^\s*FAIL:?\s+\S",
+        r"^\s*FAILED \S+|^ERROR \S+(?:\.py\b|::)|^\s*--- FAIL: |^\s*not ok \d+|^\s*FAIL:?\s+\S",
         Clue(FAILURE, 0, 4),
     ),
     Rule("unittest", r"^(?:FAIL|ERROR): \w+", Clue(FAILURE, 0, 2)),
@@ -108,8 +109,10 @@ _TESTS = (
     ),
     Rule("go test", r"^\s+\S+_test\.go:\d+: ", Clue(CAUSE, 1, 2)),
     Rule("JUnit", r"<<< (?:FAILURE|ERROR)!", Clue(FAILURE, 0, 3)),
+    Rule("ctest", r"\*\*\*(?:Failed|Exception|Timeout|Not Run)|^\s*\d+ - .+ \(\w+\)$", Clue(FAILURE, 0, 4)),
     Rule("Gradle", r"^> Task .+ FAILED$|^\* What went wrong:", Clue(FAILURE, 0, 4)),
     Rule(".NET", r"^\s*Failed \S+ \[|^\s*Error Message:", Clue(FAILURE, 0, 4)),
+    Rule("RSpec, PHPUnit", r"^\s*Failure/Error: |^Failed asserting that ", Clue(CAUSE, 1, 5)),
     Rule("RSpec, PHPUnit, mocha", r"^\s*\d+\) \S", Clue(PLACE, 0, 4)),
 )
 
@@ -121,11 +124,14 @@ _COMPILERS = (
     ),
     Rule(
         "gcc, clang, javac, tsc, MSBuild, mypy: the place, then the word",
-        r"^\s*(?:\[ERROR\] |e: |ERROR in )?[^\s:(][^:(]*[:(\[]+\d+(?:[:,]\d+)*[\])]*\s*[:-]?\s*"
-        r"(?:fatal |internal compiler |syntax )?error\b",
+        r"^\s*(?:\[ERROR\] |e: |ERROR in |psql:)?[^\s:(][^:(]*[:(\[]+\d+(?:[:,]\d+)*[\])]*\s*[:-]?\s*"
+        r"(?:fatal |internal compiler |syntax )?(?:error|ERROR)\b",
         Clue(CAUSE, 1, 4),
     ),
     Rule("rustc", r"^error(?:\[\w+\])?: ", Clue(CAUSE, 0, 6)),
+    Rule("ruff", r"^[A-Z]{1,4}[0-9]{3,4} (?:\[\*\] )?[A-Z`]", Clue(FAILURE, 0, 5)),
+    Rule("kotlinc", r"^e: ", Clue(CAUSE, 0, 2)),
+    Rule("rollup, vite", r"^error during build:|^\S+ \(\d+:\d+\): ", Clue(CAUSE, 0, 3)),
     Rule("eslint", r"^\s+\d+:\d+\s+error\s", Clue(CAUSE, 3, 0)),
     Rule("go, linters", r"^(?:vet: )?[^\s:]+\.\w+:\d+(?::\d+)?: ", Clue(FAILURE, 0, 2)),
     Rule(
@@ -141,11 +147,12 @@ _COMPILERS = (
 _EXCEPTIONS = (
     Rule(
         "by name",
-        r"^\s{0,4}\|?\s?(?:[\w$]+(?:\.|::|/))*[A-Z][\w$]*(?:Error|Exception|Failure|Exit)\b(?: \[\w+\])?"
+        r"^\s{0,8}\|?\s?(?:[\w$]+(?:\.|::|/))*[A-Z][\w$]*(?:Error|Exception|Failure|Exit)\b(?: \[\w+\])?"
         r"\s*(?:[:({]|$)",
         Clue(CAUSE, 4, 3),
     ),
-    Rule("JavaScript", r"^Error: |^\s*throw (?:new )?\w", Clue(CAUSE, 3, 3)),
+    Rule("JavaScript, Terraform", r"^(?:│ )?Error: ", Clue(CAUSE, 3, 3)),
+    Rule("JavaScript, the place", r"^\s*throw (?:new )?\w", Clue(PLACE, 1, 3)),
 )
 
 _TOOLS = (
@@ -157,7 +164,15 @@ _TOOLS = (
         r"|\bname resolution\b|\bname or service not known\b|\bnetwork is unreachable\b",
         Clue(FAILURE, 0, 1),
     ),
+    Rule("git, what is in the way", r"^ ?! \[(?:remote )?rejected\]|^CONFLICT \(", Clue(CAUSE, 0, 1)),
     Rule("git", r"^(?:fatal|error): ", Clue(FAILURE, 0, 2)),
+    Rule("TeX", r"^! \S", Clue(CAUSE, 0, 2)),
+    Rule(
+        "said plainly",
+        r"^(?:\S+: )?(?:[Cc]annot|[Cc]ould not|[Uu]nable to|[Ff]ailed to) ",
+        Clue(FAILURE, 0, 1),
+    ),
+    Rule("make, what is missing", r"\bNo rule to make target\b|\bmissing separator\b", Clue(CAUSE, 1, 0)),
     Rule("make, ninja", r"^\S*make(?:\[\d+\])?: \*\*\*|^ninja: ", Clue(SUMMARY, 1, 0)),
     Rule(
         "npm, by the way",
@@ -171,7 +186,11 @@ _TOOLS = (
     ),
     Rule("Maven", r"^\[(?:ERROR|FATAL)\]\s+\S", Clue(FAILURE, 0, 2)),
     Rule("builds", r"\bCOMPILATION ERROR\b|\bBUILD FAIL(?:URE|ED)\b", Clue(REMARK, 0, 3)),
-    Rule("pip, apt, others", r"^(?:[\w./-]+: )*(?i:error|fatal)\b\s*[:!]|^E: ", Clue(FAILURE, 1, 2)),
+    Rule(
+        "pip, apt, docker's steps, others",
+        r"^(?:#\d+ (?:[\d.]+ )?)?(?:[\w./-]+: )*(?i:error|fatal)\b\s*[:!]|^E: ",
+        Clue(FAILURE, 1, 2),
+    ),
     Rule("log levels", r"\b(?:ERROR|FATAL|CRITICAL|SEVERE)\b", Clue(REMARK, 0, 1)),
 )
 
@@ -187,13 +206,38 @@ RULES: tuple[Rule, ...] = (
 
 _COMPILED = tuple((re.compile(rule.pattern), rule.clue) for rule in RULES)
 
-STRONG = "|".join(
-    f"(?m:{rule.pattern})" for rule in RULES if rule.clue is not None and rule.clue.weight > WORD
+_PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]")
+
+
+def _of_one_line(pattern: str) -> str:
+    """The same for many lines at once: what fits line feeds, too, would swallow the lines between."""
+
+    def piece(found: re.Match[str]) -> str:
+        if found[0] == r"\s":
+            return r"[^\S\n]"
+        return rf"[^\n{found[0][2:]}" if found[0].startswith("[^") else found[0]
+
+    return _PIECE.sub(piece, pattern)
+
+
+def _any(rules: Iterable[Rule]) -> str:
+    return "|".join(f"(?m:{_of_one_line(rule.pattern)})" for rule in rules)
+
+
+TIERS: tuple[str, ...] = tuple(
+    _any(rule for rule in RULES if rule.clue is not None and rule.clue.weight in weights)
+    for weights in ((CAUSE,), (FAILURE, PLACE), (REMARK, SUMMARY))
 )
-"""Found in every line that has a clue heavier than a word. In the syntax of RE2."""
+"""Patterns of RE2, the heaviest first. In a line with a clue heavier than a word one of them is found."""
+
+INNOCENT = _any(rule for rule in _INNOCENT if rule.clue is None)
+"""Found in lines that only sound like a failure, and in some that count failures, too."""
+
+COUNTS = _any(rule for rule in _INNOCENT if rule.clue is not None)
+"""Found in lines that count failures."""
 
 WEAK = f"(?i){_WORDS}"
-"""The same for words."""
+"""Found in lines that hold a word."""
 
 
 def clue(line: str) -> Clue | None:

@@ -1,8 +1,10 @@
-"""Numbers of the lines that could matter, in one pass over bytes of any size.
+"""Lines that could matter, in one pass over bytes of any size.
 
 RE2 looks through a block at once (0.5 GB/s measured, Python's `re` 2 MB/s with
-the same alternatives), and only where it finds something are lines counted.
-What is kept does not grow with the input: the first and the last lines found.
+the same alternatives), and only where it finds something are lines counted.  A
+program that fails in a loop says the same thing a million times with other
+numbers: lines of one shape are kept together, and what is kept does not grow with
+the input.
 """
 
 from __future__ import annotations
@@ -10,53 +12,103 @@ from __future__ import annotations
 import functools
 import re
 import warnings
-from collections import deque
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import stringzilla
 
 from readroom.deadline import Deadline
-from readroom.limits import BLOCK_BYTES
+from readroom.limits import BLOCK_BYTES, RUN_CLUE_CHARS
 from readroom.model import Bytes
 
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*[mK]")
 
+_DRAWN_OVER = re.compile(rb"(?m)^[^\n]*\r(?![\r\n]|\Z)")
+"""What stands in a line before its last redraw, mostly progress: a message begins behind it."""
 
-def lines_with(data: Bytes, pattern: str, most: int, deadline: Deadline) -> list[int]:
-    """The numbers, from 1, of lines in which a pattern of RE2 is found: the first `most` and the last.
+_NUMBER = re.compile(rb"0x[0-9a-f]+|[1-9][0-9]*")
+"""Taken for one another. Not 0, which tells "0 errors" from "3 errors"."""
 
-    Colours are taken out before; they stand in the middle of messages.
+_FIRST, _LAST = 6, 2
+"""Lines of one shape that are kept, from the beginning and from the end."""
+
+
+@dataclass(slots=True)
+class Shape:
+    """Lines that differ in their numbers only."""
+
+    count: int = 0
+    first: list[int] = field(default_factory=list)
+    last: list[int] = field(default_factory=list)
+
+    def add(self, number: int) -> None:
+        """One more, later than the others."""
+        self.count += 1
+        if len(self.first) < _FIRST:
+            self.first.append(number)
+        else:
+            self.last = [*self.last[1 - _LAST :], number]
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """Of those that are kept, in order."""
+        return [*self.first, *self.last]
+
+
+def shapes(lines: Iterable[tuple[int, bytes]], most: int) -> list[Shape]:
+    """Lines by their shapes: the first `most` shapes, and as many of the last new ones."""
+    first: dict[bytes, Shape] = {}
+    later: OrderedDict[bytes, Shape] = OrderedDict()
+    for number, line in lines:
+        key = _NUMBER.sub(b"1", line)
+        found = first.get(key) or later.get(key)
+        if found is None:
+            found = Shape()
+            if len(first) < most:
+                first[key] = found
+            else:
+                later[key] = found
+                if len(later) > most:
+                    later.popitem(last=False)
+        found.add(number)
+    return [*first.values(), *later.values()]
+
+
+def lines_with(data: Bytes, pattern: str, deadline: Deadline) -> Iterator[tuple[int, bytes]]:
+    """Number, from 1, and beginning of each line in which a pattern of RE2 is found.
+
+    Colours and what was redrawn are taken out before: messages stand between them.
 
     Raises:
         TimedOut, Cancelled: From the deadline.
     """
-    first: list[int] = []
-    last: deque[int] = deque(maxlen=most)
-    for number in _numbers(data, pattern, deadline):
-        if len(first) < most:
-            first.append(number)
-        else:
-            last.append(number)
-    return [*first, *last]
-
-
-def _numbers(data: Bytes, pattern: str, deadline: Deadline) -> Iterator[int]:
     finder = _compiled(pattern)
     number = 1
-    last = 0
     for raw in _blocks(data, deadline):
-        block = _COLOUR.sub(b"", raw) if b"\x1b" in raw else raw
+        block = _last_drawn(raw)
         at = 0
-        for match in finder.finditer(block):
-            # A match may begin with the line feeds before it; what it ends in is the line.
-            found = max(match.end() - 1, match.start())
-            number += stringzilla.count(memoryview(block)[at:found], "\n") if found > at else 0
-            at = max(at, found)
-            if number > last:
-                last = number
-                yield number
-        number += stringzilla.count(memoryview(block)[at:], "\n")
+        while (match := finder.search(block, at)) is not None:
+            begin = block.rfind(b"\n", at, match.end()) + 1 or at
+            end = block.find(b"\n", begin)
+            number += stringzilla.count(memoryview(block)[at:begin], "\n") if begin > at else 0
+            line = block[begin : min(begin + RUN_CLUE_CHARS, len(block) if end < 0 else end)]
+            yield number, line
+            if end < 0:
+                at = begin
+                break
+            number += 1
+            at = end + 1
+        number += stringzilla.count(memoryview(block)[at:], "\n") if at < len(block) else 0
+
+
+def _last_drawn(block: bytes) -> bytes:
+    if b"\x1b" in block:
+        block = _COLOUR.sub(b"", block)
+    if b"\r" in block:
+        block = _DRAWN_OVER.sub(b"", block.replace(b"\r\n", b"\n"))
+    return block
 
 
 def _blocks(data: Bytes, deadline: Deadline) -> Iterator[bytes]:
@@ -76,6 +128,11 @@ def _blocks(data: Bytes, deadline: Deadline) -> Iterator[bytes]:
             left += piece
     if left:
         yield left
+
+
+def holds(line: bytes, pattern: str) -> bool:
+    """Whether a pattern of RE2 is found in a line."""
+    return _compiled(pattern).search(line) is not None
 
 
 @functools.cache

@@ -1,0 +1,123 @@
+"""What a reply shows of outputs, without running anything: real keepers, a real mount, the real choice."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from readroom.commands import Output, OutputLine, RunRequest, RunResult, Verbosity
+from readroom.contracts import native_run
+from readroom.contracts.native_text import MEASURE
+from readroom.deadline import Deadline
+from readroom.engine.run_text import chosen
+from readroom.limits import REPLY_BYTES, RUN_KEPT_BYTES, RUN_SESSION_BYTES
+from readroom.model import Cap, Reply
+from readroom.stores.mount import OutputsMount
+from readroom.stores.outputs import Outputs
+
+RECORDED = Path(__file__).parents[1] / "fixtures" / "outputs"
+CAP = Cap(REPLY_BYTES, MEASURE)
+
+
+@dataclass(frozen=True)
+class Case:
+    """An output of a command that failed, and beginnings of the lines that say why."""
+
+    name: str
+    lines: tuple[str, ...]
+    silent: bool
+    stdout: bytes
+    stderr: bytes
+
+    def all_in(self) -> bytes:
+        """Both streams in one, as `2>&1` gives them to one reader after the other."""
+        return self.stdout + self.stderr
+
+
+@cache
+def cases() -> Mapping[str, Case]:
+    """All recorded outputs by name."""
+    table = tomllib.loads((RECORDED / "cases.toml").read_text(encoding="utf-8"))
+    return {
+        name: Case(
+            name, tuple(one["lines"]), one.get("silent", True), _bytes(name, "stdout"), _bytes(name, "stderr")
+        )
+        for name, one in table.items()
+    }
+
+
+def _bytes(name: str, stream: str) -> bytes:
+    file = RECORDED / f"{name}.{stream}"
+    return file.read_bytes() if file.exists() else b""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A command's result as it would be replied."""
+
+    result: RunResult
+
+    @property
+    def out(self) -> Output:
+        return self.result.outputs[0]
+
+    @property
+    def err(self) -> Output:
+        return self.result.outputs[1]
+
+    @property
+    def rows(self) -> list[OutputLine]:
+        return [*self.out.lines, *self.err.lines]
+
+    @property
+    def texts(self) -> list[str]:
+        return [row.text for row in self.rows]
+
+    @property
+    def reply(self) -> Reply:
+        return native_run.render(self.result, CAP)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the inline part, numbers and the label of standard error included."""
+        label = ["stderr:"] if self.err.lines else []
+        rows = [f"{row.number}\t{row.text}" + (f" [+{row.left} chars]" if row.left else "") for row in self.rows]
+        return sum(len(row.encode()) + 1 for row in [*label, *rows])
+
+    def holds(self, line: str) -> bool:
+        """Whether a shown line begins so."""
+        return any(text.strip().startswith(line) for text in self.texts)
+
+
+@contextmanager
+def keeping(most: int = RUN_KEPT_BYTES) -> Iterator[Outputs]:
+    """Where outputs are kept while a test lasts."""
+    outputs = Outputs("/proc", most, RUN_SESSION_BYTES)
+    try:
+        yield outputs
+    finally:
+        outputs.close()
+
+
+def shown(
+    outputs: Outputs,
+    stdout: bytes,
+    stderr: bytes = b"",
+    *,
+    output: Verbosity = "concise",
+    failed: bool = True,
+    cap: Cap = CAP,
+    deadline: Deadline | None = None,
+) -> Shown:
+    """What a reply shows of a command that wrote this."""
+    name, keepers = outputs.begin()
+    for keeper, data in zip(keepers, (stdout, stderr), strict=True):
+        keeper.write(data)
+    kept = outputs.finish(name, keepers)
+    request = RunRequest("true", output=output)
+    both = chosen(OutputsMount(outputs), cap, request, kept, failed, deadline or Deadline())
+    return Shown(RunResult(request, name, int(failed), False, 0.1, 0, both, "bwrap", False))
