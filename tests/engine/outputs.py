@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from readroom.commands import Output, OutputLine, RunRequest, RunResult, Verbosity
 from readroom.contracts import native_run
@@ -18,40 +16,37 @@ from readroom.limits import REPLY_BYTES, RUN_KEPT_BYTES, RUN_SESSION_BYTES
 from readroom.model import Cap, Reply
 from readroom.stores.mount import OutputsMount
 from readroom.stores.outputs import Outputs
+from scripts.record_outputs import OUTPUTS, cases
 
-RECORDED = Path(__file__).parents[1] / "fixtures" / "outputs"
 CAP = Cap(REPLY_BYTES, MEASURE)
 
 
 @dataclass(frozen=True)
-class Case:
-    """An output of a command that failed, and beginnings of the lines that say why."""
+class Recorded:
+    """What a command that failed wrote, and beginnings of the lines that say why."""
 
-    name: str
     lines: tuple[str, ...]
     silent: bool
     stdout: bytes
     stderr: bytes
 
-    def all_in(self) -> bytes:
-        """Both streams in one, as `2>&1` gives them to one reader after the other."""
+    @property
+    def merged(self) -> bytes:
+        """Both streams in one."""
         return self.stdout + self.stderr
 
 
 @cache
-def cases() -> Mapping[str, Case]:
+def recorded() -> Mapping[str, Recorded]:
     """All recorded outputs by name."""
-    table = tomllib.loads((RECORDED / "cases.toml").read_text(encoding="utf-8"))
     return {
-        name: Case(
-            name, tuple(one["lines"]), one.get("silent", True), _bytes(name, "stdout"), _bytes(name, "stderr")
-        )
-        for name, one in table.items()
+        name: Recorded(tuple(one.lines), one.silent, _bytes(name, "stdout"), _bytes(name, "stderr"))
+        for name, one in cases().items()
     }
 
 
 def _bytes(name: str, stream: str) -> bytes:
-    file = RECORDED / f"{name}.{stream}"
+    file = OUTPUTS / f"{name}.{stream}"
     return file.read_bytes() if file.exists() else b""
 
 
@@ -85,12 +80,17 @@ class Shown:
     def size(self) -> int:
         """Bytes of the inline part, numbers and the label of standard error included."""
         label = ["stderr:"] if self.err.lines else []
-        rows = [f"{row.number}\t{row.text}" + (f" [+{row.left} chars]" if row.left else "") for row in self.rows]
+        rows = [
+            f"{row.number}\t{row.text}" + (f" [+{row.left} chars]" if row.left else "") for row in self.rows
+        ]
         return sum(len(row.encode()) + 1 for row in [*label, *rows])
 
     def holds(self, line: str) -> bool:
-        """Whether a shown line begins so."""
-        return any(text.strip().startswith(line) for text in self.texts)
+        """Whether a line that begins so is shown, or as much of it as there is room for."""
+        return any(
+            row.text.strip().startswith(line) or (row.left and line.startswith(row.text.strip()))
+            for row in self.rows
+        )
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from typing import final
 from readroom.commands import RunRequest, RunResult
 from readroom.deadline import Deadline
 from readroom.engine.run_child import Command, End, environment
-from readroom.engine.run_text import chosen
+from readroom.engine.run_text import chosen, hidden_in
 from readroom.errors import BadValue, Cancelled, NoFolder
 from readroom.limits import RUN_COMMAND_BYTES, RUN_MAX_TIMEOUT_S, Limits
 from readroom.model import Cap
@@ -210,7 +210,7 @@ def _result(
         confinement=ran.start.confinement,
         network=runner.policy.network or ran.start.confinement == "none",
         kept=not runner.policy.one_shot,
-        warnings=_warnings(ran, kept, runner.limits.run_processes),
+        warnings=[*_warnings(ran, kept, runner.limits.run_processes), *hidden_in(shown)],
     )
 
 

@@ -10,11 +10,19 @@ from typing import final
 from readroom.commands import SHOWN_BYTES, Output, OutputLine, RunRequest, StreamName
 from readroom.deadline import Deadline
 from readroom.errors import TimedOut
-from readroom.limits import HEAD_BYTES, RUN_CLUE_CHARS, RUN_CLUE_SHAPES, RUN_CLUES_S, RUN_LINE_CHARS
+from readroom.limits import (
+    HEAD_BYTES,
+    MAX_WARNINGS,
+    RUN_CLUE_CHARS,
+    RUN_CLUE_SHAPES,
+    RUN_CLUES_S,
+    RUN_LINE_CHARS,
+)
 from readroom.model import Cap
+from readroom.notes import Warn
 from readroom.stores.base import Source, Store
 from readroom.stores.outputs import STREAMS, Kept
-from readroom.text import clues, encodings, terminal
+from readroom.text import clues, encodings, hidden, terminal
 from readroom.text.clues import Clue
 from readroom.text.lines import build_index
 from readroom.text.salience import choose
@@ -55,6 +63,20 @@ def chosen(
             for stream, one, text, lines in zip(STREAMS, kept, texts, rows, strict=True)
         )
         return out, err
+
+
+def hidden_in(outputs: Sequence[Output]) -> list[Warn]:
+    """What nobody sees in the lines that are shown."""
+    found = [
+        replace(warn, detail=f"{warn.detail}, in {output.stream}")
+        for output in outputs
+        for row in output.lines
+        for warn in hidden.scan([row.text], row.number, limit=MAX_WARNINGS, first_column=row.first)
+    ]
+    more = len(found) - MAX_WARNINGS
+    return (
+        [*found[:MAX_WARNINGS], Warn(hidden.MORE, f"{more} more in the lines shown")] if more > 0 else found
+    )
 
 
 def _output(stream: StreamName, kept: Kept, text: KeptText, rows: Sequence[OutputLine]) -> Output:

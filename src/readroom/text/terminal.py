@@ -2,7 +2,7 @@ r"""What a terminal would have shown of a program's output: escapes taken out, r
 
 A line that a carriage return or a backspace takes back is shown in its last
 state, as a person would see it.  Sequences that drive a terminal are dropped; one
-that is not finished loses its first character only, so that no text can be hidden
+that is not finished loses its first characters only, so that no text can be hidden
 behind it.  Afterwards a line holds no control characters but tabs.
 """
 
