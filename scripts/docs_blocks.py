@@ -11,7 +11,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from readroom import config, errors, limits
+from readroom import config, errors, limits, limits_documents
 from readroom.contracts.native import NATIVE
 from readroom.contracts.native_facts import FACTS
 from readroom.contracts.schema import in_words
@@ -126,14 +126,15 @@ def _carries(kind: Kind) -> str:
 
 
 def documented_limits() -> Iterator[tuple[str, object, str]]:
-    """Name, value and reason of every number in limits.py."""
-    body = ast.parse(Path(limits.__file__).read_text(encoding="utf-8")).body
-    for statement, following in pairwise(body):
-        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-            name = statement.targets[0].id
-            assert isinstance(following, ast.Expr), f"{name} has no reason"
-            assert isinstance(following.value, ast.Constant), f"{name} has no reason"
-            yield name, getattr(limits, name), str(following.value.value)
+    """Name, value and reason of every number in the modules of limits."""
+    for module in (limits, limits_documents):
+        body = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8")).body
+        for statement, following in pairwise(body):
+            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+                name = statement.targets[0].id
+                assert isinstance(following, ast.Expr), f"{name} has no reason"
+                assert isinstance(following.value, ast.Constant), f"{name} has no reason"
+                yield name, getattr(module, name), str(following.value.value)
 
 
 def limits_table() -> str:

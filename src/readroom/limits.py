@@ -213,6 +213,9 @@ IMAGE_REPLY_BYTES = 3_500_000
 JPEG_QUALITY = 85
 """Of images that are encoded again: text in screenshots stays readable, and higher doubles the size."""
 
+DOCUMENT_TIMEOUT_S = 8.0
+"""Time for what one call wants of a document: no hostile one takes more than ten seconds, start included."""
+
 LINK_HOPS = 40
 """Symbolic links followed in one path; the limit of the Linux kernel."""
 
@@ -370,6 +373,7 @@ class Limits:
     read_timeout_s: float = READ_TIMEOUT_S
     change_timeout_s: float = CHANGE_TIMEOUT_S
     run_timeout_s: float = RUN_TIMEOUT_S
+    document_timeout_s: float = DOCUMENT_TIMEOUT_S
     run_kept_bytes: int = RUN_KEPT_BYTES
     run_session_bytes: int = RUN_SESSION_BYTES
     run_processes: int = RUN_PROCESSES

@@ -1,8 +1,4 @@
-"""Every default number of office files, web pages and books, once, with its reason.
-
-What a whole extraction may take (memory, time) is set where its process is
-started; these keep single files from getting there.
-"""
+"""Every default number of reading documents, once, with its reason."""
 
 from __future__ import annotations
 
@@ -44,3 +40,57 @@ HEADING_CHARS = 200
 OLE_SCAN_BYTES = 8 * 1024 * 1024
 """At the start and at the end of an OLE file; its directory is searched for the names that say what it is.
 Most programs write it near one of them."""
+
+DOCUMENT_CHILD_BYTES = 200 * 1024 * 1024
+"""Memory that the process may allocate which reads a document; with its libraries it stays below 256 MB."""
+
+DOCUMENT_CHILD_CPU_S = 60
+"""Processor time of that process in all: an end for one that nobody waits for any more."""
+
+DOCUMENT_CHILD_FILES = 64
+"""Its descriptors; libraries open a few modules and fonts late."""
+
+DOCUMENT_ANSWER_BYTES = 32 * 1024 * 1024
+"""One answer of it without pictures: DOCUMENT_PART_CHARS, escaped."""
+
+DOCUMENT_PART_CHARS = 4 * 1024 * 1024
+"""Text of one part; a page of a book has 3,000 characters. The rest of a longer one is counted, not shown."""
+
+DOCUMENT_PICTURES_BYTES = 32 * 1024 * 1024
+"""Pictures of one part, as the document holds them."""
+
+DOCUMENT_TITLES = 5_000
+"""Titles of parts that are passed on; later parts are known by their number."""
+
+DOCUMENT_TITLE_CHARS = 200
+"""Longest title, heading, or note about a part."""
+
+DOCUMENT_CONTENTS = 5_000
+"""Headings of a table of contents that are passed on. The longest manuals have some 3,000."""
+
+DOCUMENT_SHOWN_HEADINGS = 40
+"""Headings shown above the first part, about 500 tokens; a call for all is named."""
+
+DOCUMENT_CONTENTS_SHARE = 4
+"""They take at most this part of a reply."""
+
+DOCUMENT_IMAGES = 4
+"""Pages and pictures shown as images in one reply, some 1,600 tokens each: as much as its text."""
+
+DOCUMENT_ROWS = 2_000
+"""Rows of a sheet that are asked for at once; a reply holds fewer unless they are nearly empty."""
+
+DOCUMENT_CACHE_BYTES = 16 * 1024 * 1024
+"""Extracted parts that a workspace keeps: a book of 3,000 pages."""
+
+DOCUMENT_HASHES = 1_000
+"""Documents whose hash and titles it keeps."""
+
+DOCUMENT_PROCESSES = 3
+"""Documents that are extracted at once, each in a process of up to DOCUMENT_CHILD_BYTES."""
+
+DOCUMENT_KEPT = 2
+"""Processes that wait with a document open for its next page, which then takes a tenth of the time."""
+
+DOCUMENT_IDLE_S = 20.0
+"""How long: a model reads a page and asks for the next one within it."""

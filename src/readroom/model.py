@@ -21,7 +21,7 @@ from readroom.notes import Newline as Newline
 from readroom.notes import Warn as Warn
 from readroom.shown import Cut as Cut
 from readroom.shown import Image as Image
-from readroom.shown import ShownDocument
+from readroom.shown import ShownDocument, ShownPart
 
 Fact: TypeAlias = "str | int | float | bool | Sequence[Fact] | Mapping[str, Fact] | None"
 """A JSON value; facts are what a program may rely on."""
@@ -320,6 +320,12 @@ class Measure(Protocol):
 
     def numbered(self, number: int) -> int:
         """The prefix of line `number` and its line feed."""
+
+    def heading(self, heading: tuple[int, str, int]) -> int:
+        """An entry of a table of contents: depth, title, part."""
+
+    def part(self, part: ShownPart, unit: str, total: int) -> int:
+        """What a part of a document costs before its lines."""
 
     def found_in(self, file: GrepFile) -> int:
         """What a file costs in a search reply before its lines."""

@@ -8,6 +8,7 @@ are caught here, once, and worded by the contract.
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -44,6 +45,7 @@ from readroom.session.texts import TextCache
 from readroom.stores.base import Store
 
 if TYPE_CHECKING:
+    from readroom.engine.document_room import DocumentRoom
     from readroom.engine.run_room import Room
 
 _LOG = logging.getLogger("readroom")
@@ -77,6 +79,8 @@ class Workspace:
         self._indexes = config.indexes(self._store, self.settings)
         self._texts = TextCache()
         self._keeper = Keeper()
+        self._documents: DocumentRoom | None = None
+        self._making = threading.Lock()
 
     def read(self, path: str, **options: Fact) -> Reply:
         """Read a window of a file; options are those of `read_file`. Raises ReadroomError."""
@@ -163,10 +167,12 @@ class Workspace:
         return self._keeper.session(session_id)
 
     def close(self) -> None:
-        """Release the store, and remove the kept outputs of commands."""
+        """Release the store, end what reads documents, and remove the kept outputs of commands."""
         if self._room is not None:
             self._room.close()
         self._keeper.close()
+        if self._documents is not None:
+            self._documents.close()
         self.guard.close()
 
     def __enter__(self) -> Self:
@@ -220,7 +226,8 @@ class Workspace:
         match request:
             case ReadRequest():
                 within = deadline.within(self.limits.read_timeout_s)
-                look = partial(read, guard, self._indexes, self._texts, self.limits, cap, request, within)
+                asked = (self.limits, cap, request, within, self._document_room)
+                look = partial(read, guard, self._indexes, self._texts, *asked)
                 return look() if self._room is None or guard is self.guard else self._room.read(look)
             case GrepRequest():
                 from readroom.engine.grep import grep
@@ -244,6 +251,15 @@ class Workspace:
                 return self._running().run(cap, request, deadline)
             case _:
                 assert_never(request)
+
+    def _document_room(self) -> DocumentRoom:
+        """What is kept of documents; made when the first is read."""
+        from readroom.engine.document_room import DocumentRoom
+
+        with self._making:
+            if self._documents is None:
+                self._documents = DocumentRoom()
+            return self._documents
 
     def _running(self) -> Room:
         """Where commands run. Raises CommandsOff or NoFolder."""

@@ -15,7 +15,7 @@ from msgspec import Meta
 from readroom import limits
 from readroom.changes import EditResult, WriteResult
 from readroom.commands import RunResult
-from readroom.contracts import native_changes, native_run, native_text
+from readroom.contracts import native_changes, native_document, native_run, native_text
 from readroom.contracts.base import Contract, Tool
 from readroom.contracts.native_calls import GREP, LIST, READ, to_call
 from readroom.contracts.native_changes import EDIT_FILE, WRITE_FILE
@@ -33,6 +33,7 @@ from readroom.model import (
     ListRequest,
     ListSort,
     ReadRequest,
+    ReadResult,
     Reply,
     Result,
 )
@@ -48,6 +49,9 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
     offset: Annotated[int, Meta(description="First line, from 1; negative counts from the end")] | None = None
     limit: Annotated[int, Meta(ge=1, description="Lines")] | None = None
     column: Annotated[int, Meta(ge=1, description="First character of line `offset`")] = 1
+    pages: (
+        Annotated[str, Meta(description='Of a document: 3-5,9; "Sheet2!A1:F200"; cell 7; contents')] | None
+    ) = None
     known_hash: (
         Annotated[str, Meta(description="Hash from an earlier reply: if unchanged, only says so")] | None
     ) = None
@@ -89,7 +93,13 @@ class ListArguments(msgspec.Struct, frozen=True, kw_only=True):
 
 def _to_read(given: ReadArguments) -> ReadRequest:
     request = ReadRequest(
-        given.path, given.offset, given.limit, given.column, given.known_hash, given.encoding
+        given.path,
+        given.offset,
+        given.limit,
+        given.column,
+        given.known_hash,
+        given.encoding,
+        given.pages,
     )
     if given.offset == 0:
         raise BadValue(
@@ -145,7 +155,8 @@ READ_FILE = Tool(
     name=READ,
     title="Read a file",
     description=(
-        "Read text (numbered lines) or an image. Shows at most "
+        "Read text (numbered lines), an image, or a document (PDF, Office, EPUB, notebook; lines "
+        "are numbered in each page). Shows at most "
         f"{default_lines(Kind.TEXT)} lines (logs: the last {default_lines(Kind.LOG)}; "
         f"CSV: {default_lines(Kind.CSV)}); the last line of the reply says what is left out "
         "and the call that shows it."
@@ -182,6 +193,8 @@ def _render(result: Result, cap: Cap) -> Reply:
         return native_changes.render(result, cap)
     if isinstance(result, RunResult):
         return native_run.render(result, cap)
+    if isinstance(result, ReadResult) and result.document is not None:
+        return native_document.render(result, result.document, cap)
     return native_text.render(result, cap)
 
 

@@ -38,7 +38,7 @@ def shown(request: Request) -> str:
 
 def _read(request: ReadRequest) -> dict[str, Fact]:
     found: dict[str, Fact] = {"path": quote(request.path)}
-    for name in ("offset", "limit", "known_hash", "encoding"):
+    for name in ("pages", "offset", "limit", "known_hash", "encoding"):
         value = getattr(request, name)
         if value is not None:
             found[name] = value

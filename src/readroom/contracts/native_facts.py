@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from readroom.changes import EditResult, WriteResult
 from readroom.contracts.native_calls import to_call
+from readroom.contracts.native_document_facts import of_document, of_image
 from readroom.errors import ReadroomError
 from readroom.model import (
     Fact,
@@ -28,7 +29,7 @@ from readroom.paths import quote
 
 COMMON = {
     "truncated": "Whether something that the call asked for is missing from the reply.",
-    "omitted": "What is missing: [{what, from, to, line?, reason, call}], counted from 1, inclusive.",
+    "omitted": "What is missing: [{what, from, to, line?, part?, reason, call}], counted from 1, inclusive.",
     "next": "The call that continues exactly where this reply ends, or null.",
     "warnings": "About the content: [{code, detail, line?, column?}].",
     "tokens": "Estimated o200k tokens of the reply's text.",
@@ -37,18 +38,23 @@ COMMON = {
 FACTS: dict[str, dict[str, str]] = {
     "read_file": {
         "path": "The file, relative to the workspace root.",
-        "kind": "source, log, csv, config, minified, text, image.",
+        "kind": "source, log, csv, config, minified, text, image, document.",
         "size_bytes": "Size of the whole file.",
         "content_hash": "`sha256:` and 64 hex digits, of the raw bytes of the whole file; null when unknown.",
         "encoding": "How the text was decoded, as a Python codec name.",
         "bom": "Whether a byte order mark precedes the text (it is not shown).",
         "newline": "lf, crlf, mixed or none, over the whole file.",
-        "total_lines": "Lines of the whole file; a final newline adds none. Null while not all are counted.",
+        "total_lines": "Lines of the whole file; a final newline adds none. Null while not all are counted. "
+        "0 for a document.",
         "lines_shown": "{start, end}, inclusive; both 0 when no line is shown, negative from the end.",
         "header_line": "1 when the table's first line is shown above a later window, else null.",
         "read_mode": "offset or tail.",
         "not_modified": "True in a receipt for `known_hash`.",
         "image": "{media_type, width, height, original_width, original_height} or null.",
+        "document": "{format, unit, total_parts, parts, contents, contents_left} of a document, or null. "
+        "parts are those shown, [{part, title, total_lines, lines_shown, header, notes, images}]; "
+        "images are [{media_type, width, height, original_width, original_height}]; "
+        "contents are [{level, title, part}].",
         **COMMON,
     },
     "grep_files": {
@@ -140,15 +146,8 @@ def of_read(result: ReadResult) -> dict[str, Fact]:
         "header_line": None if result.header is None else 1,
         "read_mode": result.read_mode,
         "not_modified": result.not_modified,
-        "image": None
-        if image is None
-        else {
-            "media_type": image.media_type,
-            "width": image.width,
-            "height": image.height,
-            "original_width": image.original_width,
-            "original_height": image.original_height,
-        },
+        "image": None if image is None else of_image(image),
+        "document": None if result.document is None else of_document(result.document),
         **common(result.omitted, result.next, result.warnings),
     }
 
@@ -273,6 +272,8 @@ def _omission(item: Omission) -> dict[str, Fact]:
     found: dict[str, Fact] = {"what": item.what, "from": item.first, "to": item.last}
     if item.line is not None:
         found["line"] = item.line
+    if item.part is not None:
+        found["part"] = item.part
     return {**found, "reason": item.reason, "call": _call(item.request)}
 
 

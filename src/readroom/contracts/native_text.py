@@ -14,6 +14,7 @@ from functools import partial
 from readroom.contracts import native_facts
 from readroom.contracts.native_calls import shown
 from readroom.contracts.native_entries import entry_line, usual_day
+from readroom.contracts.native_parts import heading_bytes, part_bytes
 from readroom.errors import ReadroomError
 from readroom.limits import CLOSING_BYTES
 from readroom.model import (
@@ -31,6 +32,7 @@ from readroom.model import (
     Warn,
 )
 from readroom.paths import quote
+from readroom.shown import ShownPart
 
 HASH_DIGITS = 12
 """Hex digits of a hash in the text: 7 tokens instead of 36, and 48 bits tell versions of one file apart."""
@@ -53,6 +55,12 @@ class _NativeMeasure:
 
     def numbered(self, number: int) -> int:
         return len(str(number)) + 2
+
+    def heading(self, heading: tuple[int, str, int]) -> int:
+        return heading_bytes(heading)
+
+    def part(self, part: ShownPart, unit: str, total: int) -> int:
+        return part_bytes(part, unit, total)
 
     def found_in(self, file: GrepFile) -> int:
         return len(_file_line(file).encode()) + 1
@@ -108,6 +116,11 @@ def _cut(text: str, room: int) -> str:
     if len(data) <= room:
         return data.decode() if not text.isascii() else text
     return data[: room - len("…".encode())].decode("utf-8", "ignore") + "…"
+
+
+def body_within(body: str, cap: Cap) -> str:
+    """A body cut so that the shortest closing line still fits."""
+    return _cut(body, _body_room(cap))
 
 
 def _body_room(cap: Cap) -> int:
@@ -297,7 +310,7 @@ def _grep_text(result: GrepResult, cap: Cap) -> str:
         parts.append(f"Long lines are shown around their match (…); for the rest: {_call(cuts[0])}")
     if result.next is not None:
         parts.append(f"Next: {shown(result.next)}")
-    body = _cut("\n".join(rows), _body_room(cap))
+    body = body_within("\n".join(rows), cap)
     return f"{body}\n{closing(parts or ['end of matches'], cap.size - size_bytes(body) - 1)}"
 
 
@@ -347,7 +360,7 @@ def _list_text(result: ListResult, cap: Cap) -> str:
         parts.append(f"Next: {shown(result.next)}")
     elif result.omitted:
         parts.append(f"Instead: {_call(result.omitted[0])}")
-    body = _cut("\n".join(rows), _body_room(cap))
+    body = body_within("\n".join(rows), cap)
     return f"{body}\n{closing(parts or ['end of list'], cap.size - size_bytes(body) - 1)}"
 
 

@@ -11,10 +11,13 @@ Everything shown comes from the one descriptor that was checked.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from readroom.deadline import Deadline
 from readroom.engine.decoding import asked_for
+from readroom.engine.document_asked import asked_document
 from readroom.engine.read_image import read_image
 from readroom.engine.read_window import Content, Windows
 from readroom.errors import BadEncoding, BadRange, Binary, Changed
@@ -30,6 +33,9 @@ from readroom.text.encodings import Encoding
 from readroom.text.lines import LineIndex, Shrunk, still_there
 from readroom.text.select import Decode, IndexedText, Undecodable, WholeText, decoded
 
+if TYPE_CHECKING:
+    from readroom.engine.document_room import DocumentRoom
+
 _TRIES = 2
 """A file that changes during a read is read once more; twice in a row is a writer at work."""
 
@@ -42,10 +48,12 @@ def read(
     cap: Cap,
     request: ReadRequest,
     deadline: Deadline,
+    documents: Callable[[], DocumentRoom],
 ) -> ReadResult:
     """The window of one file that `request` asks for.
 
     Raises:
+        BadDocument: It is a document that cannot be read.
         NotFound, NotAFile, Denied, OutsideRoot, HardLinked, NoPermission: From opening it.
         Binary, BadImage: It is not text, or not an image that can be shown.
         BadEncoding: `request.encoding` is unknown or does not fit the bytes.
@@ -56,7 +64,7 @@ def read(
     known = None if request.known_hash is None else hashes.parse_hash("known_hash", request.known_hash)
     for _ in range(_TRIES):
         with guard.open(request.path) as source:
-            reading = _Reading(source, indexes, texts, limits, cap, request, known, deadline)
+            reading = _Reading(source, indexes, texts, limits, cap, request, known, deadline, documents)
             try:
                 result = reading.result()
             except Shrunk:
@@ -86,11 +94,14 @@ class _Reading:
         request: ReadRequest,
         known: str | None,
         deadline: Deadline,
+        documents: Callable[[], DocumentRoom],
     ) -> None:
+        self._documents = documents
         self._source = source
         self._indexes = indexes
         self._texts = texts
         self._limits = limits
+        self._cap = cap
         self._request = request
         self._known = known
         self._deadline = deadline
@@ -103,6 +114,12 @@ class _Reading:
         whole = source.size <= SMALL_FILE_BYTES
         head = self._exactly(source.size if whole else HEAD_BYTES)
         sample = head[:HEAD_BYTES]
+        document = asked_document(source.real, sample, self._request)
+        if document is not None:
+            from readroom.engine.document import read_document  # it starts processes
+
+            asked = (self._limits, self._cap, self._request, self._known, self._deadline)
+            return read_document(self._documents(), source, document, *asked)
         encoding = self._encoding(sample, complete=len(sample) == source.size)
         kind = classify(source.real, sample, encoding)
         if kind is Kind.IMAGE:

@@ -33,6 +33,8 @@ them once; a contract words them for its callers.
         ├── NotAFolder
         ├── Binary
         ├── BadImage
+        ├── BadDocument            a document, or a part of one, that cannot be extracted
+        │   └── EncryptedDocument
         ├── BadEncoding
         ├── NoPermission
         ├── Changed
@@ -79,6 +81,7 @@ from readroom.errors.changes import (
     Vanished,
 )
 from readroom.errors.commands import CommandsOff, NoFolder, NotConfined, NotStarted, OutputGone
+from readroom.errors.documents import BadDocument, EncryptedDocument
 from readroom.errors.failed import (
     BadEncoding,
     BadImage,
@@ -111,6 +114,7 @@ __all__ = [
     "AbsentError",
     "BadConfig",
     "BadCursor",
+    "BadDocument",
     "BadEncoding",
     "BadImage",
     "BadPath",
@@ -124,6 +128,7 @@ __all__ = [
     "CommandsOff",
     "ConflictError",
     "Denied",
+    "EncryptedDocument",
     "Exists",
     "FailedError",
     "HardLinked",

@@ -85,7 +85,7 @@ class BadValue(UsageError):
 
 
 class BadRange(UsageError):
-    """A line or column range that the file does not have."""
+    """Lines, columns or parts that the file does not have."""
 
     code = "bad_range"
 
@@ -94,13 +94,16 @@ class BadRange(UsageError):
         message: str,
         advice: str,
         *,
-        total_lines: int,
+        total_lines: int | None = None,
         total_columns: int | None = None,
+        total_parts: int | None = None,
+        titles: Sequence[str] = (),
         next_request: Request | None = None,
     ) -> None:
-        facts: dict[str, Fact] = {"total_lines": total_lines}
-        if total_columns is not None:
-            facts["total_columns"] = total_columns
+        totals = {"total_lines": total_lines, "total_columns": total_columns, "total_parts": total_parts}
+        facts: dict[str, Fact] = {name: value for name, value in totals.items() if value is not None}
+        if titles:
+            facts["titles"] = list(titles)
         super().__init__(message, advice, facts=facts, next_request=next_request)
 
 

@@ -156,7 +156,7 @@ def spawn(arguments: Sequence[str], reach: Reach, **options: object) -> subproce
 
     def start() -> None:
         try:
-            _restrict(reach)
+            restrict(reach)
             outcome.append(subprocess.Popen(arguments, **options))  # type: ignore[call-overload]  # passed on
         except BaseException as error:
             outcome.append(error)
@@ -169,8 +169,8 @@ def spawn(arguments: Sequence[str], reach: Reach, **options: object) -> subproce
     return outcome[0]
 
 
-def _restrict(reach: Reach) -> None:
-    """Confine this thread and what it starts, for good."""
+def restrict(reach: Reach) -> None:
+    """Confine this thread and what it starts, for good. Raises Unconfined."""
     rules = ruleset()
     try:
         for place in reach.read:

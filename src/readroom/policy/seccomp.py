@@ -17,6 +17,7 @@ Classic BPF, made here instruction by instruction.
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import struct
@@ -28,6 +29,9 @@ _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _ALLOW, _ERRNO, _ASK = 0x7FFF0000, 0x00050000, 0x7FC00000
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
 """Offsets in struct seccomp_data."""
+
+_SET_SECCOMP, _MODE_FILTER = 22, 2
+"""Of prctl."""
 
 _X32 = 0x40000000
 """Of 64-bit x86: a second set of numbers for the same calls."""
@@ -144,6 +148,17 @@ def bubblewrap_filter(*, network: bool) -> bytes:
     return _program([*_common(machine), *(_sockets(machine, _NETWORK_FAMILIES) if network else ())])
 
 
+def reading_filter() -> bytes:
+    """What stands beside Landlock for a process that only reads what it was given."""
+    machine = _MACHINES[os.uname().machine]
+    found = _common(machine)
+    for number in (*machine.attributes, *_NEWEST.values(), *machine.changes):
+        found += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | errno.EPERM)]
+    for number, argument in machine.others.items():
+        found += _unless(number, argument, (0,), _ALLOW, _ERRNO | errno.EPERM)
+    return _program([*found, *_sockets(machine, ())])
+
+
 _Instruction: TypeAlias = tuple[int, int, int, int]
 
 
@@ -180,3 +195,22 @@ def _sockets(machine: _Machine, families: Sequence[int]) -> list[_Instruction]:
 def _program(instructions: Sequence[_Instruction]) -> bytes:
     whole = (*instructions, (_RETURN, 0, 0, _ALLOW))
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in whole)
+
+
+class _Filter(ctypes.Structure):
+    """struct sock_fprog."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+
+
+def install(instructions: bytes) -> None:
+    """Filter the system calls of this process for good; it must have given up new privileges before.
+
+    Raises:
+        OSError: The kernel refuses.
+    """
+    program = _Filter(len(instructions) // struct.calcsize("=HBBI"), instructions)
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.prctl(_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0):
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))

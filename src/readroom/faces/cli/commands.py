@@ -18,7 +18,7 @@ import click
 from readroom.faces.cli.exits import MEANING, ExitCode
 
 COMMANDS = {
-    "read": ("tools:read", "Read a text file or an image."),
+    "read": ("tools:read", "Read a text file, an image or a document."),
     "grep": ("tools:grep", "Search file contents."),
     "ls": ("tools:ls", "List a folder."),
     "edit": ("changing:edit", "Replace texts in a file."),

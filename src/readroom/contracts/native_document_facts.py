@@ -1,0 +1,43 @@
+"""Machine facts of images and documents in a read."""
+
+from __future__ import annotations
+
+from readroom.model import Fact
+from readroom.shown import Image, ShownDocument, ShownPart
+
+
+def of_image(image: Image) -> dict[str, Fact]:
+    """What an image is, and was before it was shrunk."""
+    return {
+        "media_type": image.media_type,
+        "width": image.width,
+        "height": image.height,
+        "original_width": image.original_width,
+        "original_height": image.original_height,
+    }
+
+
+def of_document(document: ShownDocument) -> dict[str, Fact]:
+    """What a document is and what of it is shown."""
+    return {
+        "format": document.format,
+        "unit": document.unit,
+        "total_parts": document.total_parts,
+        "parts": [_part(part) for part in document.parts],
+        "contents": [
+            {"level": level, "title": title, "part": part} for level, title, part in document.contents
+        ],
+        "contents_left": document.contents_left,
+    }
+
+
+def _part(part: ShownPart) -> dict[str, Fact]:
+    return {
+        "part": part.number,
+        "title": part.title,
+        "total_lines": part.total_lines,
+        "lines_shown": {"start": part.start if part.lines else 0, "end": part.end},
+        "header": part.header,
+        "notes": list(part.notes),
+        "images": [of_image(image) for image in part.images],
+    }

@@ -1,0 +1,371 @@
+"""Read parts of a document: pages, slides, sheets, cells, sections.
+
+    open      its process, or what is kept of it; hash of its bytes beside that
+    pick      the parts that `pages` means; without, all of them and the table of contents
+    extract   one part after the other, as many as the reply takes
+    continue  with the parts that are left, from the line where the reply ends
+
+Lines are counted in their part, in a sheet they are its rows: a line is found again
+by part and number, whatever else was asked for.  `offset` and `column` are about
+the first part that is asked for, `limit` about all lines together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import final
+
+from readroom.deadline import Deadline
+from readroom.engine.document_parts import Content, PartLines, Parts
+from readroom.engine.document_room import DocumentRoom, Reading
+from readroom.errors import BadDocument, BadRange, EncryptedDocument, TimedOut
+from readroom.formats import pages as grammar
+from readroom.formats.documents import Area, Encrypted, Unit, Unreadable
+from readroom.formats.kinds import default_lines
+from readroom.formats.pages import Pick
+from readroom.formats.recognise import Recognised
+from readroom.limits import MAX_WARNINGS, Limits
+from readroom.limits_documents import DOCUMENT_CONTENTS_SHARE, DOCUMENT_IMAGES, DOCUMENT_SHOWN_HEADINGS
+from readroom.model import Cap, Kind, Omission, ReadRequest, ReadResult, Warn
+from readroom.quoting import quote
+from readroom.shown import ShownDocument, ShownPart
+from readroom.stores.base import Source
+from readroom.text import encodings, hashes, hidden
+from readroom.text.select import Frame, Page, along, forward, weight
+
+_LOCKED_ADVICE = "Ask the user for a copy without a password, or for an export as text."
+_BROKEN_ADVICE = "Ask the user for another copy, or for an export as text."
+
+
+def read_document(
+    room: DocumentRoom,
+    source: Source,
+    found: Recognised,
+    limits: Limits,
+    cap: Cap,
+    request: ReadRequest,
+    known: str | None,
+    deadline: Deadline,
+) -> ReadResult:
+    """The parts of a document that `request` asks for.
+
+    Raises:
+        BadDocument, EncryptedDocument: It cannot be read, or the first part that is shown cannot.
+        BadRange: It has no such part, line or column; the error says what it has.
+        BadValue: An argument that means nothing in a document.
+        TimedOut, Cancelled: From the deadline.
+    """
+    within = deadline.within(limits.document_timeout_s)
+    with room.open(source, found.format, within, eager=known is None and not found.locked) as reading:
+        base = ReadResult(request.path, Kind.DOCUMENT, source.size, hashes.full(reading.digits))
+        if known is not None and reading.digits.startswith(known):
+            return replace(base, not_modified=True)
+        if found.locked:
+            problem = "it is encrypted, or of an older format under a newer name"
+            raise EncryptedDocument(request.path, found.format, problem, _LOCKED_ADVICE)
+        return _Shown(reading, found, limits, cap, request, base).result()
+
+
+@final
+class _Shown:
+    """One read. Holds what its steps share."""
+
+    def __init__(
+        self,
+        reading: Reading,
+        found: Recognised,
+        limits: Limits,
+        cap: Cap,
+        request: ReadRequest,
+        base: ReadResult,
+    ) -> None:
+        self._reading = reading
+        self._format = found.format
+        self._measure = cap.measure
+        self._request = request
+        self._base = base
+        self._line_chars = limits.line_chars
+        self._room = cap.size - cap.measure.frame(request.path) - len(request.pages or "")
+        self._left = request.limit or default_lines(Kind.DOCUMENT)
+        self._parts: list[ShownPart] = []
+        self._omitted: list[Omission] = []
+        self._warnings: list[Warn] = []
+        self._images = 0
+        self._several = False
+
+    def result(self) -> ReadResult:
+        try:
+            opened = self._reading.opened
+        except Unreadable as error:
+            raise self._bad(error, None) from None
+        self._titles = opened.titles
+        self._total = opened.total
+        self._unit = opened.unit
+        self._source = Parts(self._reading, self._request, self._headings())
+        picks = self._picks()
+        contents = self._contents()
+        self._several = len(picks) > 1 or any(len(pick) > 1 for pick in picks)
+        following = None
+        for at, pick in enumerate(picks):
+            following = self._shown_pick(pick, picks[at + 1 :])
+            if following is not None:
+                break
+        document = ShownDocument(self._format, str(self._unit), self._total, self._parts, *contents)
+        return replace(
+            self._base,
+            document=document,
+            omitted=self._omitted,
+            next=following,
+            warnings=self._warnings[:MAX_WARNINGS],
+        )
+
+    # --- which parts --------------------------------------------------------------------------
+
+    def _picks(self) -> list[Pick]:
+        request = self._request
+        if request.pages is None:
+            if not self._total:
+                return []
+            return [Pick(1, self._total)]
+        try:
+            return grammar.parse(request.pages, self._unit, self._total, self._titles)
+        except grammar.BadPages as error:
+            raise self._no_such_part(error) from None
+
+    def _no_such_part(self, error: grammar.BadPages) -> BadRange:
+        request = self._request
+        names = [title for title in self._titles if title][:DOCUMENT_SHOWN_HEADINGS]
+        has = f"{self._total} {self._unit}{'' if self._total == 1 else 's'}"
+        called = f": {', '.join(map(quote, names))}" if names and self._unit is Unit.SHEET else ""
+        advice = f"Use a number from 1 to {self._total}." if self._total else "It has nothing to read."
+        shown = request.pages or ""
+        return BadRange(
+            f"pages={shown[:80]!r} {error.problem}; {quote(request.path)} has {has}{called}",
+            advice,
+            total_parts=self._total,
+            titles=names,
+            next_request=replace(request, pages=error.near, offset=None, column=1, known_hash=None),
+        )
+
+    def _contents(self) -> tuple[Sequence[tuple[int, str, int]], int]:
+        """What is shown of the table of contents, and how many headings are not; only at the very start."""
+        if self._request.pages is not None or self._request.offset is not None or self._request.column > 1:
+            return (), 0
+        headings = self._headings()
+        room = self._room // DOCUMENT_CONTENTS_SHARE
+        shown = []
+        for heading in headings[:DOCUMENT_SHOWN_HEADINGS]:
+            room -= self._measure.heading(heading)
+            if room < 0:
+                break
+            shown.append(heading)
+            self._room -= self._measure.heading(heading)
+        left = len(headings) - len(shown)
+        if left:
+            rest = replace(self._request, pages=grammar.CONTENTS_WORD, offset=len(shown) + 1, known_hash=None)
+            self._omitted.append(
+                Omission("headings", len(shown) + 1, len(headings), "contents", request=rest)
+            )
+        return shown, left
+
+    def _headings(self) -> Sequence[tuple[int, str, int]]:
+        contents = self._reading.opened.contents
+        if contents:
+            return contents
+        titles = enumerate(self._titles, 1)
+        return [(1, title, number) for number, title in titles if title] if self._total > 1 else []
+
+    # --- one part after the other ---------------------------------------------------------------
+
+    def _shown_pick(self, pick: Pick, rest: Sequence[Pick]) -> ReadRequest | None:
+        """Show the parts of a pick; the request for what is left, None when all was shown."""
+        for number in range(pick.first, pick.last + 1):
+            here = [Pick(number, pick.last, pick.area), *rest]
+            if self._parts and (self._left <= 0 or self._room <= 0):
+                return self._rest(here, "limit" if self._left <= 0 else "reply_cap")
+            try:
+                offset = None if self._parts else self._request.offset
+                content = self._source.content(number, pick.area, offset, self._left)
+            except Unreadable as error:
+                self._skip(number, error)
+                continue
+            except TimedOut as error:
+                if not self._parts:
+                    raise self._slow(number, error) from None
+                return self._rest(here, "timeout")
+            following = self._shown_part(content, here)
+            if following is not None:
+                return following
+        return None
+
+    def _shown_part(self, content: Content, here: Sequence[Pick]) -> ReadRequest | None:
+        """Show a part as far as there is room; the request for what is left, None to go on behind it."""
+        part, text = content.part, content.text
+        images, notes = self._source.pictures(content)
+        if self._parts and images and self._images + len(images) > DOCUMENT_IMAGES:
+            return self._rest(here, "image_cap")
+        head = ShownPart(
+            part.number,
+            part.title,
+            text.total_lines,
+            text.first,
+            header=part.header,
+            notes=notes,
+            images=images,
+        )
+        frame = Frame(
+            self._room - self._measure.part(head, str(self._unit), self._total),
+            self._line_chars,
+            self._measure.numbered,
+        )
+        stop = self._stop(content)
+        if self._request.column > 1 and not self._parts:
+            page = self._along(text, frame)
+        elif text.total_lines < text.first:
+            page = Page(text.first, ())
+        else:
+            page = forward(text, text.first, min(stop, text.last, text.first + self._left - 1), frame)
+        whole = page.next_line is None or page.next_line > stop
+        if self._parts and not whole and (page.reason == "reply_cap" or frame.room <= 0):
+            return self._rest(here, "reply_cap")
+        self._take(head, page, frame, content.area)
+        if stop < text.total_lines and whole:
+            self._omit_output(part.number, stop + 1, text.total_lines)
+        if self._request.column > 1 and len(self._parts) == 1:
+            return self._rest_of_line(page, here)
+        return None if whole else self._rest(here, page.reason, page.next_line, text.total_lines)
+
+    def _stop(self, content: Content) -> int:
+        """The last line to be shown: of a cell among others, not all of its output."""
+        brief, text = content.part.brief, content.text
+        if self._several and brief is not None and text.first <= brief < text.total_lines:
+            return brief
+        return text.total_lines
+
+    def _along(self, text: PartLines, frame: Frame) -> Page:
+        request = self._request
+        total = 0
+        if text.last >= text.first:
+            page, total = along(text, text.first, request.column, frame)
+            if request.column <= total:
+                return page
+        raise BadRange(
+            f"column={request.column} is past the end of line {text.first}, which has {total} characters",
+            f"Use a column from 1 to {max(total, 1)}.",
+            total_lines=text.total_lines,
+            total_columns=total,
+            next_request=replace(request, column=1),
+        )
+
+    def _take(self, head: ShownPart, page: Page, frame: Frame, area: Area | None) -> None:
+        cut = page.cuts.get(page.start)
+        column = cut.first if cut else 1
+        found = hidden.scan(page.lines, page.start, limit=MAX_WARNINGS, first_column=column)
+        where = f" in {self._unit} {head.number}"
+        self._warnings += [replace(item, detail=item.detail + where) for item in found]
+        lines = [encodings.visible(line) for line in page.lines] if found else page.lines
+        shown = replace(head, start=page.start, lines=lines, cuts=page.cuts)
+        self._parts.append(shown)
+        self._images += len(head.images)
+        self._left -= len(page.lines)
+        self._room = frame.room - weight(page, frame)
+        for number, one in page.cuts.items():
+            if one.last < one.total:
+                rest = replace(
+                    self._request,
+                    pages=self._written([Pick(head.number, head.number, area)]),
+                    offset=number,
+                    column=one.last + 1,
+                    limit=1,
+                    known_hash=None,
+                )
+                reason = "reply_cap" if one.first > 1 else "line_cap"
+                self._omitted.append(
+                    Omission("columns", one.last + 1, one.total, reason, number, rest, head.number)
+                )
+
+    # --- what is left -------------------------------------------------------------------------
+
+    def _written(self, picks: Sequence[Pick]) -> str:
+        return grammar.written(picks, self._titles)
+
+    def _rest(
+        self, here: Sequence[Pick], reason: str, line: int | None = None, total: int = 0
+    ) -> ReadRequest:
+        """The request for a part from a line on, and all parts behind it."""
+        offset = line if line is not None and line > 1 else None
+        following = replace(
+            self._request, pages=self._written(here), offset=offset, column=1, known_hash=None
+        )
+        first, behind = here[0].first, here[0].first
+        if line is not None:
+            self._omitted.append(Omission("lines", line, total, reason, part=first, request=following))
+            behind += 1
+        last = max(pick.last for pick in here)
+        if behind <= last:
+            self._omitted.append(Omission("parts", behind, last, reason, request=following))
+        return following
+
+    def _rest_of_line(self, page: Page, here: Sequence[Pick]) -> ReadRequest | None:
+        """The rest of one line was asked for: it ends with that line."""
+        if page.next_line is None or page.next_column == 1:
+            return None
+        alone = Pick(here[0].first, here[0].first, here[0].area)
+        return replace(
+            self._request,
+            pages=self._written([alone]),
+            offset=page.next_line,
+            column=page.next_column,
+            limit=1,
+            known_hash=None,
+        )
+
+    def _omit_output(self, number: int, first: int, last: int) -> None:
+        rest = replace(
+            self._request,
+            pages=self._written([Pick(number, number)]),
+            offset=first,
+            column=1,
+            limit=None,
+            known_hash=None,
+        )
+        self._omitted.append(Omission("lines", first, last, "output", part=number, request=rest))
+
+    # --- what cannot be shown -----------------------------------------------------------------
+
+    def _skip(self, number: int, error: Unreadable) -> None:
+        """Say that a part cannot be extracted. Raises BadDocument if no other is asked for."""
+        if not self._several:
+            raise self._bad(error, number)
+        part = ShownPart(number, "", 0, notes=[f"It cannot be read: {error.problem}."])
+        self._room -= self._measure.part(part, str(self._unit), self._total)
+        self._left -= 1
+        self._parts.append(part)
+
+    def _bad(self, error: Unreadable, number: int | None) -> BadDocument:
+        path, kind = self._request.path, self._format
+        if isinstance(error, Encrypted):
+            return EncryptedDocument(path, kind, error.problem, error.advice or _LOCKED_ADVICE)
+        return BadDocument(
+            path,
+            kind,
+            error.problem if number is None else f"{self._unit} {number}: {error.problem}",
+            error.advice or _BROKEN_ADVICE,
+            part=number,
+            next_request=None if number is None else self._beside(number),
+        )
+
+    def _slow(self, number: int, error: TimedOut) -> BadDocument:
+        problem = f"{self._unit} {number} takes longer than {error.facts['seconds']:g} s"
+        advice = "Read other parts of it, or ask for an export as text."
+        beside = self._beside(number)
+        path = self._request.path
+        return BadDocument(path, self._format, problem, advice, part=number, next_request=beside)
+
+    def _beside(self, number: int) -> ReadRequest | None:
+        """A read of the part behind one that cannot be read, or before it."""
+        other = number + 1 if number < self._total else number - 1
+        if not other:
+            return None
+        return ReadRequest(self._request.path, pages=self._written([Pick(other, other)]))

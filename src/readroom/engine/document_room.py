@@ -1,0 +1,257 @@
+"""What a workspace keeps of documents: hashes, extracted parts, and processes that have one open.
+
+Parts are kept by the hash of their document, so that neither its name nor its
+times matter.  A process that has answered is kept for a moment: the next page of
+the same document comes in a millisecond instead of a tenth of a second.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self, final
+
+from readroom.deadline import Deadline
+from readroom.engine.document_process import Extractor
+from readroom.formats.documents import OPENERS, Area, Part
+from readroom.formats.wire import Opened
+from readroom.limits import BLOCK_BYTES
+from readroom.limits_documents import (
+    DOCUMENT_CACHE_BYTES,
+    DOCUMENT_HASHES,
+    DOCUMENT_IDLE_S,
+    DOCUMENT_KEPT,
+    DOCUMENT_PROCESSES,
+)
+from readroom.model import Version
+from readroom.stores.base import Source
+from readroom.text.lines import Shrunk
+
+_PART_BYTES = 500
+"""Of a kept part beside its text, and of each of its lines 60."""
+
+_LINE_BYTES = 60
+
+
+@dataclass(slots=True)
+class _Idle:
+    """A process that waits to be asked again, what it has open, and what will end it."""
+
+    extractor: Extractor
+    opened: Opened
+    timer: threading.Timer
+
+
+@final
+class DocumentRoom:
+    """Safe to share between threads."""
+
+    def __init__(self, *, idle_s: float = DOCUMENT_IDLE_S, kept: int = DOCUMENT_KEPT) -> None:
+        self._idle_s = idle_s
+        self._kept = kept
+        self._lock = threading.Lock()
+        self._turns = threading.BoundedSemaphore(DOCUMENT_PROCESSES)
+        self._idle: OrderedDict[tuple[Version, str], _Idle] = OrderedDict()
+        self._hashes: OrderedDict[Version, str] = OrderedDict()
+        self._parts: OrderedDict[tuple[str, str, int, Area | None], tuple[Part, int]] = OrderedDict()
+        self._opened: OrderedDict[tuple[str, str], Opened] = OrderedDict()
+        self._bytes = 0
+        self._closed = False
+
+    def open(self, source: Source, form: str, deadline: Deadline, *, eager: bool = True) -> Reading:
+        """A document to be read; used as a context.
+
+        With `eager`, its process is started beside the first hashing, not after it.
+        """
+        return Reading(self, source, form, deadline, eager=eager)
+
+    def close(self) -> None:
+        """End all processes."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, OrderedDict()
+        for one in idle.values():
+            one.timer.cancel()
+            one.extractor.close()
+
+    # --- for `Reading` ------------------------------------------------------------------------
+
+    def _take(self, key: tuple[Version, str]) -> tuple[Extractor, Opened] | None:
+        with self._lock:
+            found = self._idle.pop(key, None)
+        if found is None:
+            return None
+        found.timer.cancel()
+        return found.extractor, found.opened
+
+    def _give(self, key: tuple[Version, str], extractor: Extractor, opened: Opened) -> None:
+        """Keep a process for a while, instead of the one that has waited longest."""
+        timer = threading.Timer(self._idle_s, self._drop, (key, extractor))
+        timer.daemon = True
+        gone: list[_Idle] = []
+        with self._lock:
+            if self._closed or key in self._idle:
+                gone.append(_Idle(extractor, opened, timer))
+            else:
+                self._idle[key] = _Idle(extractor, opened, timer)
+                timer.start()
+                while len(self._idle) > self._kept:
+                    gone.append(self._idle.popitem(last=False)[1])
+        for one in gone:
+            one.timer.cancel()
+            one.extractor.close()
+
+    def _drop(self, key: tuple[Version, str], extractor: Extractor) -> None:
+        with self._lock:
+            found = self._idle.get(key)
+            if found is None or found.extractor is not extractor:
+                return
+            del self._idle[key]
+        extractor.close()
+
+    def _hash(self, source: Source, deadline: Deadline) -> str:
+        with self._lock:
+            known = self._hashes.get(source.version)
+        if known is not None:
+            return known
+        digest = hashlib.sha256()
+        for at in range(0, source.size, BLOCK_BYTES):
+            deadline.check()
+            data = source.read_at(at, min(BLOCK_BYTES, source.size - at))
+            if not data:
+                raise Shrunk
+            digest.update(data)
+        found = digest.hexdigest()
+        if source.current() == source.version:
+            with self._lock:
+                self._hashes[source.version] = found
+                while len(self._hashes) > DOCUMENT_HASHES:
+                    self._hashes.popitem(last=False)
+        return found
+
+    def _knows(self, version: Version) -> bool:
+        with self._lock:
+            return version in self._hashes
+
+    def _known(self, digits: str, form: str) -> Opened | None:
+        with self._lock:
+            return self._opened.get((digits, form))
+
+    def _part(self, key: tuple[str, str, int, Area | None]) -> Part | None:
+        with self._lock:
+            found = self._parts.get(key)
+            if found is None:
+                return None
+            self._parts.move_to_end(key)
+            return found[0]
+
+    def _keep(self, key: tuple[str, str, int, Area | None], part: Part, opened: Opened) -> None:
+        size = _size(part)
+        if size > DOCUMENT_CACHE_BYTES // 4:
+            return
+        with self._lock:
+            self._opened[key[:2]] = opened
+            while len(self._opened) > DOCUMENT_HASHES:
+                self._opened.popitem(last=False)
+            old = self._parts.pop(key, None)
+            self._bytes += size - (old[1] if old else 0)
+            self._parts[key] = (part, size)
+            while self._bytes > DOCUMENT_CACHE_BYTES:
+                self._bytes -= self._parts.popitem(last=False)[1][1]
+
+
+def _size(part: Part) -> int:
+    texts = sum(map(len, part.lines)) + _LINE_BYTES * len(part.lines)
+    return _PART_BYTES + 2 * texts + sum(len(picture.data) for picture in part.pictures)
+
+
+@final
+class Reading:
+    """One document that is being read; its process is started when it is needed."""
+
+    def __init__(
+        self, room: DocumentRoom, source: Source, form: str, deadline: Deadline, *, eager: bool
+    ) -> None:
+        self._room = room
+        self._source = source
+        self._form = form
+        self._deadline = deadline
+        self._eager = eager
+        self._key = (source.version, form)
+        self._extractor: Extractor | None = None
+        self._opened: Opened | None = None
+        self._digits: str | None = None
+        self._is_open = False
+        self._has_turn = False
+
+    @property
+    def digits(self) -> str:
+        """The SHA-256 of its bytes, in hex.
+
+        Raises:
+            Shrunk: It became shorter meanwhile.
+        """
+        if self._digits is None:
+            if self._eager and not self._room._knows(self._source.version):
+                self._start()
+            self._digits = self._room._hash(self._source, self._deadline)
+        return self._digits
+
+    @property
+    def opened(self) -> Opened:
+        """What the document is. Raises Unreadable, TimedOut or Cancelled."""
+        if self._opened is None:
+            self._opened = self._room._known(self.digits, self._form)
+        return self._opened or self._running()[1]
+
+    def part(self, number: int, area: Area | None = None) -> Part:
+        """One part of it. Raises Unreadable, TimedOut or Cancelled."""
+        key = (self.digits, self._form, number, area)
+        found = self._room._part(key)
+        if found is None:
+            extractor, opened = self._running()
+            found = extractor.part(number, area, self._deadline)
+            self._room._keep(key, found, opened)
+        return found
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        extractor, self._extractor = self._extractor, None
+        if extractor is not None:
+            same = extractor.alive and self._source.current() == self._source.version
+            if same and self._is_open and self._opened is not None:
+                self._room._give(self._key, extractor, self._opened)
+            else:
+                extractor.close()
+        if self._has_turn:
+            self._room._turns.release()
+
+    def _start(self) -> Extractor:
+        if self._extractor is not None and self._extractor.alive:
+            return self._extractor
+        self._wait_for_turn()
+        idle = self._room._take(self._key)
+        if idle is None:
+            self._extractor, self._is_open = Extractor(self._source, OPENERS[self._form]), False
+        else:
+            (self._extractor, self._opened), self._is_open = idle, True
+        return self._extractor
+
+    def _running(self) -> tuple[Extractor, Opened]:
+        extractor = self._start()
+        if not self._is_open or self._opened is None:
+            self._opened = extractor.opened(self._deadline)
+            self._is_open = True
+        return extractor, self._opened
+
+    def _wait_for_turn(self) -> None:
+        while not self._has_turn:
+            self._deadline.check()
+            self._has_turn = self._room._turns.acquire(timeout=0.1)
