@@ -103,6 +103,7 @@ class Places:
             NotFound, NotAFile: There is none.
             HardLinked: It has several names.
             ReadOnlyFile: It is write-protected.
+            ReadOnlyPlace: Its file system is.
         """
         try:
             source = place.open()

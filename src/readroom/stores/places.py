@@ -18,6 +18,7 @@ from typing import Self, final
 
 from readroom.deadline import Deadline
 from readroom.errors import NotAFolder, NotFound
+from readroom.errors.changes import ReadOnlyPlace
 from readroom.limits import SMALL_FILE_BYTES
 from readroom.model import Stat
 from readroom.notes import Warn
@@ -82,12 +83,18 @@ class LocalPlace:
 
     @property
     def writable(self) -> bool:
-        """Whether the file at the name may be written to, by its mode and by this process."""
+        """Whether the file at the name may be written to, by its mode and by this process.
+
+        Raises:
+            ReadOnlyPlace: Nothing on its file system may; the mode has no part in that.
+        """
         found = self.look()
         if found is None:
             return True
         effective = os.access in os.supports_effective_ids
         folder = self._fds[-1]
+        if os.fstatvfs(folder).f_flag & os.ST_RDONLY:
+            raise ReadOnlyPlace(self.real)
         return bool(found.mode & 0o222) and os.access(
             self.name, os.W_OK, dir_fd=folder, effective_ids=effective, follow_symlinks=not effective
         )

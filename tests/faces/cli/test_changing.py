@@ -92,3 +92,22 @@ def test_write_takes_its_content_from_an_option_too(cli: Cli, root: Path) -> Non
     assert (root / "f").read_bytes() == b"text"
     assert cli("write", "f", "--expected-hash", digest(root / "f"), "--content", "").code == 0
     assert (root / "f").read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["edit", "README.md", "--expected-hash", "absent", "--old", "a", "--new", "b"], "`readroom write`"),
+        (["edit", "README.md", "--expected-hash", "0" * 12, "--old", "", "--new", "b"], "repeat it in --new"),
+        (["edit", "README.md", "--expected-hash", "0" * 12, "--edits", "[]"], "with --old and --new."),
+        (["read", "qqq"], "`readroom ls` or `readroom grep`"),
+    ],
+)
+def test_advice_names_what_a_shell_can_run(cli: Cli, arguments: list[str], said: str) -> None:
+    done = cli(*arguments)
+    assert said in done.err
+    assert "_file" not in done.err
+
+
+def test_a_file_with_the_name_of_a_tool_keeps_it(cli: Cli) -> None:
+    assert "write_file" in cli("read", "write_file").err

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 
-from readroom.contracts.native_calls import GREP, LIST, READ, RUN
+from readroom.contracts.native_calls import EDIT, GREP, LIST, READ, RUN, WRITE
 from readroom.errors import AbsentError, Internal, ReadroomError, RefusedError, UsageError
 from readroom.faces.cli import terminal
 from readroom.faces.cli.exits import ExitCode
@@ -15,6 +16,12 @@ from readroom.model import Fact
 
 COMMANDS: Mapping[str, str] = {READ: "read", GREP: "grep", LIST: "ls", RUN: "run"}
 """The command for each tool of the native contract."""
+
+_VERBS: Mapping[str, str] = {**COMMANDS, EDIT: "edit", WRITE: "write"}
+
+_OPTIONS: Mapping[str, str] = {"old_text": "--old", "new_text": "--new", "encoding=utf-8": "--encoding utf-8"}
+
+_TOOL_WORD = re.compile(rf"(?<![\w./'\"-])(?:{'|'.join([*_VERBS, *_OPTIONS])})(?![\w/'\"-]|\.\w)")
 
 POSITIONAL: Mapping[str, tuple[str, ...]] = {
     READ: ("path",),
@@ -56,13 +63,23 @@ def worded(facts: Mapping[str, Fact], root: str | None) -> str:
     """What happened, for a person, from the facts of a native error; `root` is the --root that was given."""
     error = facts.get("error")
     assert isinstance(error, Mapping)
-    text = f"readroom: {error['message']}"
+    text = f"readroom: {_in_verbs(str(error['message']))}"
     known = error.get("facts")
     for name in ("changed", "place"):
         if isinstance(known, Mapping) and known.get(name):
             text += "\n" + str(known[name]).rstrip("\n")
     following = error.get("next")
     return f"{text}\nTry: {command(following, root)}" if isinstance(following, Mapping) else text
+
+
+def _in_verbs(message: str) -> str:
+    """The advice with commands and options for the names of tools and arguments; what happened as it is."""
+    happened, stop, advice = message.partition(". ")
+    return happened + stop + _TOOL_WORD.sub(lambda found: _for_shells(found[0]), advice)
+
+
+def _for_shells(word: str) -> str:
+    return f"`readroom {_VERBS[word]}`" if word in _VERBS else _OPTIONS[word]
 
 
 def command(call: Mapping[str, Fact], root: str | None) -> str:
