@@ -101,6 +101,12 @@ class Deadline:
         if self._ends is not None and self._clock() >= self._ends:
             raise TimedOut(self.seconds or 0)
 
+    def tick(self) -> None:
+        """Tell whoever listens how much of the time has passed, where nothing else can be counted."""
+        left = self.remaining
+        if self._progress is not None and self.seconds is not None and left is not None:
+            self._progress(int(self.seconds - left), int(self.seconds), "seconds")
+
     def report(self, done: int, total: int | None, unit: str) -> None:
         """Tell whoever listens how far the work is."""
         if self._progress is not None:

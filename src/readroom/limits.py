@@ -19,6 +19,9 @@ SMALL_FILE_BYTES = 1024 * 1024
 HEAD_BYTES = 64 * 1024
 """Sample for kind and encoding; charset-normalizer is slow above it (measured 18 of 21 encodings right)."""
 
+GUESSES = 4096
+"""Guessed encodings that are remembered, some 150 bytes each; when full it starts again."""
+
 LINE_CHARS = 2000
 """A longer line is cut. The number of claude-code, gemini-cli, opencode, cline."""
 
@@ -119,7 +122,8 @@ GREP_SCAN_BYTES = 16 * 1024 * 1024
 """How far the end of a very long line is looked for to say how long it is: 5 ms. Beyond, it stays unknown."""
 
 GREP_WIDE_BYTES = 16 * 1024 * 1024
-"""Largest UTF-16 file that is searched: it is held in memory twice, as it is and as UTF-8."""
+"""Largest file that is searched by its characters when it is not UTF-8, and across CR LF: it is held in
+memory as UTF-8, which takes up to three times its size."""
 
 GREP_PROGRAM_BYTES = 20 * 1024 * 1024
 """A compiled pattern, and the states built from it while searching. `(\\w{50}){8}` needs 5 MB; rg's own

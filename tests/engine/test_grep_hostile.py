@@ -18,6 +18,7 @@ from readroom.model import GrepRequest, Include
 from readroom.paths import ROOT, parse
 from readroom.policy.guard import Guard
 from readroom.quoting import quote
+from readroom.search.ripgrep import pattern_flags
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.toolbox import Workspace
@@ -197,6 +198,7 @@ def test_a_folder_that_the_kernel_cannot_confine_a_program_to_is_searched_withou
     try:
         with guard.open_folder(ROOT) as top:
             scope = Scope(guard, request, top.real, None)
-            assert list(Tree(guard, top, scope, request, Deadline(), there).files(None)) == ["a"]
+            tree = Tree(guard, top, scope, request, Deadline(), there, pattern_flags(request))
+            assert list(tree.files(None)) == ["a"]
     finally:
         os.close(there)

@@ -21,6 +21,7 @@ from readroom.limits import GREP_MAX_TIMEOUT_S, Limits
 from readroom.model import GrepOutput, GrepRequest, GrepSort
 from readroom.paths import ROOT
 from readroom.policy.guard import Guard
+from readroom.search.ripgrep import pattern_flags
 from readroom.stores.base import Store
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
@@ -185,7 +186,7 @@ def test_progress_is_reported_while_files_are_looked_at() -> None:
     search(MemoryStore(FILES), GrepRequest("needle"), deadline=deadline)
     assert seen
     assert seen == sorted(seen)
-    assert {unit for _, _, unit in seen} == {"files"}
+    assert {unit for _, _, unit in seen} == {"seconds"}
 
 
 # --- how much of the tree --------------------------------------------------------------------
@@ -231,5 +232,5 @@ def test_the_files_that_are_counted_are_those_that_are_searched(tmp_path: Path) 
     request = GrepRequest("needle", glob=("*.py",))
     with guard.open_folder(ROOT) as top:
         scope = Scope(guard, request, top.real, None)
-        tree = Tree(guard, top, scope, request, deadline, top.fileno())
+        tree = Tree(guard, top, scope, request, deadline, top.fileno(), pattern_flags(request))
         assert list(tree.listing(deadline)) == list(tree.files(None)) == ["a.py", "c/d.py"]

@@ -6,7 +6,7 @@ import pytest
 
 from readroom.deadline import Deadline
 from readroom.errors import TimedOut
-from readroom.search.pattern import BINARY_HEAD, Hit, Pattern, held, is_binary, is_wide, words
+from readroom.search.pattern import BINARY_HEAD, Hit, Pattern, held, is_binary, words
 
 
 def hits(pattern: str, text: bytes, **options: bool) -> list[Hit]:
@@ -53,7 +53,7 @@ def test_lines_that_a_match_spans_are_each_shown_once() -> None:
 
 @pytest.mark.parametrize("multiline", [False, True])
 def test_one_cr_before_a_line_feed_belongs_to_the_line_end(multiline: bool) -> None:
-    text = held(b"foo\r\nfoo\nfoo \r\n", multiline=multiline)
+    text = held(b"foo\r\nfoo\nfoo \r\n", keep_cr=False)
     assert numbers("^foo$", text, multiline=multiline) == [1, 2]
     assert numbers(" $", text, multiline=multiline) == [3]
     assert numbers("o.$", text, multiline=multiline) == [1, 2, 3]
@@ -61,7 +61,7 @@ def test_one_cr_before_a_line_feed_belongs_to_the_line_end(multiline: bool) -> N
 
 def test_a_lone_cr_is_a_character_that_re2_is_not_trusted_with() -> None:
     assert not Pattern("foo").decides(b"a\rfoo\n")
-    assert Pattern("foo").decides(held(b"a\r\nfoo\r\n", multiline=False))
+    assert Pattern("foo").decides(held(b"a\r\nfoo\r\n", keep_cr=False))
 
 
 @pytest.mark.parametrize(
@@ -85,23 +85,21 @@ def test_fixed_text_with_a_line_end_needs_multiline() -> None:
     ("data", "text"),
     [
         (b"\xef\xbb\xbffoo", b"foo"),
-        ("é\r\n".encode("utf-16"), "é\n".encode()),
-        (b"\xfe\xff\x00f\x00o", b"fo"),
-        (b"\xff\xfef\0o", "f\ufffd".encode()),
-        (b"\xff\xfe", b""),
         (b"a\r\r\nb\r", b"a\r\nb\r"),
         (b"\xe9\r\n", b"\xe9\n"),
     ],
 )
 def test_text_is_utf8_without_its_mark_and_lines_end_with_lf(data: bytes, text: bytes) -> None:
-    assert held(data, multiline=False) == text
+    assert held(data, keep_cr=False) == text
 
 
-def test_utf16_is_known_by_its_mark_only() -> None:
-    assert is_wide("a".encode("utf-16"))
-    assert not is_wide("a".encode("utf-16-le"))
-    assert is_binary(held("a".encode("utf-16-le"), multiline=False))
-    assert not is_binary(held("a".encode("utf-16"), multiline=False))
+@pytest.mark.parametrize(
+    ("pattern", "asks"),
+    [("\r\n", True), (r"a\r?\n", True), (r"\x0D", True), (r"\u{d}", True), (r"\\r", False), (r"\n", False)],
+)
+def test_a_pattern_that_names_a_cr_is_searched_in_text_that_keeps_it(pattern: str, asks: bool) -> None:
+    assert Pattern(pattern, multiline=True).keeps_cr is asks
+    assert not Pattern(r"\n", fixed=True, multiline=True).keeps_cr
 
 
 def test_a_nul_makes_a_file_binary_only_near_its_beginning() -> None:

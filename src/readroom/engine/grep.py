@@ -11,21 +11,21 @@ it, how far it came, and how to continue.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
-from typing import Protocol, TypeVar, final, get_args
+from typing import TypeVar, final, get_args
 
 from readroom.deadline import Deadline
 from readroom.engine import grep_ripgrep
 from readroom.engine.grep_coverage import Coverage
-from readroom.engine.grep_cursor import Cursor, read_cursor, sort_of, write_cursor
-from readroom.engine.grep_memory import Walked
+from readroom.engine.grep_cursor import read_cursor, sort_of, write_cursor
+from readroom.engine.grep_finders import PLAIN, WIDE, Finding, Rounds
 from readroom.engine.grep_order import Ranked, by_age, by_relevance, relevance
 from readroom.engine.grep_page import Last, Page
 from readroom.engine.grep_scope import Scope, join_below
-from readroom.engine.grep_search import Searcher
-from readroom.engine.listing_cursor import path_key
+from readroom.engine.grep_search import Opened, Searcher
+from readroom.engine.grep_warnings import warnings_of
 from readroom.errors import (
     AbsentError,
     BadPath,
@@ -42,7 +42,6 @@ from readroom.limits import GREP_MAX_TIMEOUT_S, GREP_PATTERN_BYTES, Limits
 from readroom.model import Cap, EntryKind, GrepRequest, GrepResult, Include, Omission, Warn
 from readroom.paths import ROOT, WorkPath
 from readroom.policy.guard import Guard
-from readroom.quoting import quote
 from readroom.search.pattern import Pattern, words
 from readroom.stores.base import Folder, Source
 
@@ -51,9 +50,6 @@ _REPORT_EVERY = 64
 
 _PATIENCE = 3
 """How much more time is suggested when none of the tree could be searched in time."""
-
-_NAMED_UNREADABLE = 3
-"""Unreadable files that the warning names; more are counted."""
 
 _ITSELF = "."
 """What a searched file is called in a cursor."""
@@ -138,15 +134,6 @@ def _pattern(request: GrepRequest, deadline: Deadline, *, local: bool) -> Patter
     return found
 
 
-class _Finder(Protocol):
-    """What gives candidates; see `grep_ripgrep.Tree`."""
-
-    unreadable: list[str]
-    stopped_at: str | None
-
-    def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]: ...
-
-
 @final
 class _Search:
     """One call. Holds what its steps share."""
@@ -166,13 +153,14 @@ class _Search:
         self._request = request
         self._deadline = deadline
         self._seconds = seconds
-        self._confined = confined
+        self._finding = Finding(guard, request, pattern, deadline, confined=confined)
         self._local = guard.folder is not None
         self._cursor = read_cursor(request)
         self._page = Page(request, limits, cap)
         self._searcher = Searcher(request, pattern, deadline, local=self._local)
         self._unreadable: list[str] = []
         self._examined = 0
+        self._saw_wide = False
         self._top = ROOT
 
     # --- one file -----------------------------------------------------------------------------
@@ -182,7 +170,7 @@ class _Search:
         path = WorkPath(self._request.path)
         with self._guard.open(path) as source:
             try:
-                self._show(source, path, _ITSELF)
+                self._show(Opened(source), path, _ITSELF)
             except TimedOut:
                 return self._stopped(None)
         if not self._searcher.binary:
@@ -194,7 +182,7 @@ class _Search:
             warnings=[Warn("binary", "the file is binary and was not searched; include binary searches it")],
         )
 
-    def _show(self, source: Source, path: WorkPath, relative: str) -> bool:
+    def _show(self, file: Opened, path: WorkPath, relative: str) -> bool:
         """Put what an opened file holds on the page; False when the page is full."""
         after = 0
         if self._cursor is not None and self._cursor.path == relative:
@@ -202,9 +190,9 @@ class _Search:
                 return True
             after = self._cursor.line
         if self._request.output == "count":
-            matches = self._searcher.count(source)
+            matches = self._searcher.count(file)
             return not matches or self._page.add_file(path, relative, matches)
-        found = self._searcher.search(source)
+        found = self._searcher.search(file)
         if found is None:
             return True
         if self._request.output == "files":
@@ -219,40 +207,57 @@ class _Search:
         globs = grep_ripgrep.globs_of_type(self._request)
         scope = Scope(self._guard, self._request, top.real, globs)
         with ExitStack() as held:
-            if not self._local:
-                return self._found(Walked(self._guard, top, scope, self._deadline), None)
-            root = held.enter_context(self._guard.open_folder(ROOT)).fileno() if self._confined else None
-            tree = grep_ripgrep.Tree(self._guard, top, scope, self._request, self._deadline, root)
+            rounds = self._finding.rounds(top, scope, held)
             if sort_of(self._request) != "path":
-                return self._found(tree, None)
-            return self._found(tree, held.enter_context(Coverage(tree.listing, self._deadline)))
+                return self._in_rank_order(rounds)
+            if self._cursor is None:
+                rounds.begin()
+            if rounds.tree is None:
+                return self._in_path_order(rounds, None)
+            coverage = Coverage(rounds.tree.listing, self._deadline)
+            return self._in_path_order(rounds, held.enter_context(coverage))
 
-    def _found(self, finder: _Finder, coverage: Coverage | None) -> GrepResult:
-        if sort_of(self._request) != "path":
-            return self._in_rank_order(finder)
+    def _in_path_order(self, rounds: Rounds, coverage: Coverage | None) -> GrepResult:
+        begun = PLAIN if self._cursor is None else self._cursor.place.rank
+        if begun == PLAIN:
+            stopped = self._round(rounds, PLAIN, coverage)
+            if stopped is not None:
+                return stopped
+        # Without rg all files were seen in the first round, and with them whether any is for the second.
+        if self._page.full is None and (self._local or self._cursor is not None or self._saw_wide):
+            stopped = self._round(rounds, WIDE, None)
+            if stopped is not None:
+                return stopped
+        self._unreadable += rounds.plain.unreadable
+        return self._with_hint(self._result())
+
+    def _round(self, rounds: Rounds, rank: tuple[int, ...], coverage: Coverage | None) -> GrepResult | None:
+        """Show what one round finds; a result when its time passed."""
+        finder = rounds.plain if rank == PLAIN else rounds.wide
+        cursor = self._cursor if self._cursor is not None and self._cursor.place.rank == rank else None
+        self._page.rank = rank
         current: str | None = None
         try:
             # Closed at once, not when it is collected: behind it is a process.
-            with closing(finder.files(self._cursor)) as files:
+            with closing(finder.files(cursor)) as files:
                 for current in files:
-                    if not self._examine(current):
+                    if not self._examine(current, wide=rank == WIDE):
                         break
                     current = None
         except TimedOut:
             at = current or finder.stopped_at
-            return self._stopped(None if at is None else Last((), at, 0), coverage)
-        self._unreadable += finder.unreadable
-        return self._with_hint(self._result())
+            return self._stopped(None if at is None else Last(rank, at, 0), coverage)
+        return None
 
-    def _in_rank_order(self, finder: _Finder) -> GrepResult:
+    def _in_rank_order(self, rounds: Rounds) -> GrepResult:
         ranked: list[Ranked] = []
         in_time = True
         try:
-            for item in self._ranked(finder):
+            for item in self._ranked(rounds):
                 ranked.append(item)  # what was found before a TimedOut is kept
         except TimedOut:
             in_time = False
-        self._unreadable += finder.unreadable
+        self._unreadable += rounds.plain.unreadable
         for place, path in sorted(ranked):
             if self._cursor is not None and place < self._cursor.place:
                 continue
@@ -264,8 +269,8 @@ class _Search:
                 return self._stopped(Last(place.rank, path, 0)) if in_time else self._unsorted()
         return self._with_hint(self._result()) if in_time else self._unsorted()
 
-    def _ranked(self, finder: _Finder) -> Iterator[Ranked]:
-        with closing(finder.files(None, at_once=False)) as files:
+    def _ranked(self, rounds: Rounds) -> Iterator[Ranked]:
+        with closing(rounds.all()) as files:
             if sort_of(self._request) == "mtime":
                 yield from by_age(self._guard, self._top, files)
             else:
@@ -276,20 +281,29 @@ class _Search:
         spelled = words(self._request.pattern, fixed=self._request.fixed)
 
         def judged(source: Source) -> tuple[int, ...] | None:
-            found = self._searcher.search(source)
+            found = self._searcher.search(Opened(source))
             return None if found is None else relevance(found, spelled)
 
         return self._opened(relative, judged)
 
-    def _examine(self, relative: str, *, patient: bool = False) -> bool:
-        """Open and search a candidate, and show what is in it; False when the page is full."""
+    def _examine(self, relative: str, *, patient: bool = False, wide: bool | None = None) -> bool:
+        """Open and search a candidate, and show what is in it; False when the page is full.
+
+        With `wide` only files that are, or are not, UTF-16 without a mark.
+        """
         self._examined += 1
         if self._examined % _REPORT_EVERY == 0:
-            self._deadline.report(self._examined, None, "files")
+            self._deadline.tick()
         if not patient:
             self._deadline.check()
         path = join_below(WorkPath(self._request.path), relative)
-        return self._opened(relative, lambda source: self._show(source, path, relative)) is not False
+
+        def shown(source: Source) -> bool:
+            file = Opened(source)
+            self._saw_wide = self._saw_wide or file.wide_unmarked
+            return wide not in (None, file.wide_unmarked) or self._show(file, path, relative)
+
+        return self._opened(relative, shown) is not False
 
     def _opened(self, relative: str, use: Callable[[Source], _T]) -> _T | None:
         """What `use` makes of a candidate, opened through the guard; None when it is no file of ours."""
@@ -320,7 +334,7 @@ class _Search:
             reason=page.full,
             omitted=page.omitted,
             next=following,
-            warnings=self._warnings(),
+            warnings=warnings_of(self._request.path, self._unreadable, self._searcher),
         )
 
     def _stopped(self, at: Last | None, coverage: Coverage | None = None) -> GrepResult:
@@ -331,13 +345,14 @@ class _Search:
         last = self._page.last
         if last is not None and (at is None or last.path == at.path):
             at = last
+        rank = PLAIN if at is None else at.rank
         if at is None or self._began_at(at):
             more = min(self._seconds * _PATIENCE, GREP_MAX_TIMEOUT_S)
             following = replace(self._request, timeout_s=more)
         else:
             following = replace(self._request, cursor=write_cursor(self._request, *at))
         searched, total = (None, None) if coverage is None or at is None else coverage.at(at.path)
-        if not self._local and self._cursor is None:
+        if not self._local and self._cursor is None and rank == PLAIN:
             searched = self._examined
         return replace(
             self._result(),
@@ -349,7 +364,8 @@ class _Search:
         )
 
     def _began_at(self, place: Last) -> bool:
-        return self._cursor is not None and (self._cursor.path, self._cursor.line) == (place.path, place.line)
+        begun = self._cursor
+        return begun is not None and (begun.place.rank, begun.path, begun.line) == place
 
     def _unsorted(self) -> GrepResult:
         """The deadline passed before all candidates were known: the best of those that are."""
@@ -365,17 +381,3 @@ class _Search:
             return result
         detail = f"{', '.join(kinds)} files were not searched; include searches them"
         return replace(result, warnings=[*result.warnings, Warn("left_out", detail)])
-
-    def _warnings(self) -> list[Warn]:
-        found = []
-        if self._unreadable:
-            names = ", ".join(
-                quote(join_below(WorkPath(self._request.path), path))
-                for path in sorted(self._unreadable, key=path_key)[:_NAMED_UNREADABLE]
-            )
-            more = len(self._unreadable) - _NAMED_UNREADABLE
-            others = f" and {more} more" if more > 0 else ""
-            found.append(Warn("unreadable", f"{names}{others} cannot be read"))
-        if self._searcher.too_wide:
-            found.append(Warn("too_large", f"{self._searcher.too_wide} large UTF-16 files were not searched"))
-        return found

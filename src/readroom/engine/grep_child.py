@@ -97,7 +97,10 @@ class Child:
             self._deadline.check()
             left = self._deadline.remaining
             patience = _PATIENCE_S if left is None else min(_PATIENCE_S, left)
-            for fd, _ in waiting.poll(patience * 1000):
+            ready = waiting.poll(patience * 1000)
+            if not ready:
+                self._deadline.tick()
+            for fd, _ in ready:
                 data = os.read(fd, _PIPE_BYTES)
                 if not data:
                     waiting.unregister(fd)

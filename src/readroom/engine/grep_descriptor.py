@@ -45,11 +45,16 @@ def _file_of(data: bytes) -> int:
         return os.dup(file.fileno())
 
 
-def lines_of_source(source: Source, request: GrepRequest, deadline: Deadline) -> Iterator[Hit]:
-    """The matching lines of an opened file, read through its descriptor; offsets without a mark."""
+def lines_of_source(
+    source: Source, request: GrepRequest, deadline: Deadline, patterns: Sequence[str]
+) -> Iterator[Hit]:
+    """The matching lines of an opened file, read through its descriptor; offsets without a mark.
+
+    `patterns` are looked for instead of that of the request if there are any.
+    """
     fd = source.fileno()
     assert fd is not None
-    yield from _lines(fd, request, deadline, _ways(source))
+    yield from _lines(fd, request, deadline, _ways(source), patterns)
 
 
 def _ways(source: Source) -> tuple[bool, ...]:
@@ -58,13 +63,17 @@ def _ways(source: Source) -> tuple[bool, ...]:
 
 
 def _lines(
-    fd: int, request: GrepRequest, deadline: Deadline, ways: Sequence[bool] = (False,)
+    fd: int,
+    request: GrepRequest,
+    deadline: Deadline,
+    ways: Sequence[bool] = (False,),
+    patterns: Sequence[str] = (),
 ) -> Iterator[Hit]:
     # One column: what is wanted is where the line is, and a line may have a gigabyte.
     flags = ["--byte-offset", "--max-columns=1", "--no-filename", "--line-buffered"]
     last = 0
     for mapped in ways:
-        with _on_descriptor(fd, flags, request, deadline, mapped) as child:
+        with _on_descriptor(fd, flags, request, deadline, mapped, patterns) as child:
             left = b""
             for data in child.output():
                 *whole, left = (left + data).split(b"\n")
@@ -95,10 +104,16 @@ def count_of_source(source: Source, request: GrepRequest, deadline: Deadline) ->
 
 
 def _on_descriptor(
-    fd: int, flags: Sequence[str], request: GrepRequest, deadline: Deadline, mapped: bool
+    fd: int,
+    flags: Sequence[str],
+    request: GrepRequest,
+    deadline: Deadline,
+    mapped: bool,
+    patterns: Sequence[str] = (),
 ) -> Child:
     # Its offset is shared with the child; whoever reads by position does not mind.
     os.lseek(fd, 0, os.SEEK_SET)
     text = [] if "binary" in request.include else ["--text"]
     where = "/dev/fd/0" if mapped else "-"
-    return Child([*pattern_flags(request), *text, *flags, "--", where], deadline, stdin=fd, mapped=mapped)
+    flags = [*pattern_flags(request, patterns), *text, *flags, "--", where]
+    return Child(flags, deadline, stdin=fd, mapped=mapped)

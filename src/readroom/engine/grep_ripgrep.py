@@ -26,6 +26,7 @@ from readroom.model import EntryKind, GrepRequest
 from readroom.paths import ROOT, ancestors, join
 from readroom.policy.guard import Guard
 from readroom.search.ripgrep import (
+    asks_for_nul,
     literal_glob,
     pattern_flags,
     refusal,
@@ -75,7 +76,7 @@ def require_valid(request: GrepRequest, deadline: Deadline) -> None:
 
 @final
 class Tree:
-    """The files below one folder in which rg finds the pattern.
+    """The files below one folder in which rg finds something.
 
     Attributes:
         unreadable: Files and folders, relative, that rg could not read.
@@ -91,6 +92,9 @@ class Tree:
         request: GrepRequest,
         deadline: Deadline,
         root: int | None,
+        sought: Sequence[str],
+        spare: Sequence[str] | None = None,
+        mapped: bool = False,
     ) -> None:
         """Prepare a search.
 
@@ -101,6 +105,9 @@ class Tree:
             request: What is searched for.
             deadline: Ends it.
             root: A descriptor of the folder that rg is confined to; None for no confinement.
+            sought: What rg is told to look for, as flags.
+            spare: The same for when that is too large a pattern for rg.
+            mapped: Files are mapped into its memory: right for a look at their beginning.
         """
         self._guard = guard
         self._top = top
@@ -108,7 +115,10 @@ class Tree:
         self._request = request
         self._deadline = deadline
         self._root = root
-        self._mapped = False
+        self._sought = sought
+        self._spare = spare
+        self._mapped = mapped
+        self._begun: Child | None = None
         self.unreadable: list[str] = []
         self.stopped_at: str | None = None
 
@@ -131,6 +141,15 @@ class Tree:
             least = again
         raise StoreFailed(self._top.real, "the search program was ended by the system, again and again")
 
+    def begin(self) -> None:
+        """Start the process of `files(None)` already now: it looks while others are waited for."""
+        self._begun = self._started(None)
+
+    def close(self) -> None:
+        """End what was begun and not used."""
+        if self._begun is not None:
+            self._begun.close()
+
     def listing(self, deadline: Deadline) -> Iterator[str]:
         """The files that are searched, in path order, without searching them."""
         flags = ["--no-config", "--files", *self._kept(None), "--", *self._where(None)]
@@ -142,13 +161,11 @@ class Tree:
 
     def _run(self, after: Cursor | None, least: bytes, at_once: bool) -> Generator[str, None, bytes | None]:
         """One process; where to take it up again when it was ended, None when it was not."""
-        where = self._where(after)
-        if not where:
+        begun, self._begun = self._begun, None
+        child = begun or self._started(after, at_once=at_once)
+        if child is None:
             return None
-        buffering = "--line-buffered" if at_once else "--block-buffered"
-        flags = [*self._flags(after), buffering, "--", *where]
-        begin = _entrance(self._top, self._guard)
-        with Child(flags, self._deadline, folder=begin, root=self._root, mapped=self._mapped) as child:
+        with child:
             records = _Records()
             try:
                 for data in child.output():
@@ -169,13 +186,30 @@ class Tree:
                 raise failed(child)
             return None if self._came_through(child) else least
 
+    def _started(self, after: Cursor | None, *, at_once: bool = True) -> Child | None:
+        """A process; None when there is nowhere to look."""
+        where = self._where(after)
+        if not where:
+            return None
+        buffering = "--line-buffered" if at_once else "--block-buffered"
+        flags = [*self._flags(after), buffering, "--", *where]
+        entrance = _entrance(self._top, self._guard)
+        return Child(flags, self._deadline, folder=entrance, root=self._root, mapped=self._mapped)
+
     def _came_through(self, child: Child) -> bool:
         """Note what could not be read; false when that is the folder itself, and another way is left."""
         if child.status != 2:
             return True
+        if asks_for_nul(child.messages):
+            # Files with a NUL are found then, too, and passed over when they are opened.
+            self._sought = [*self._sought, "--text"]
+            return False
         refused = refusal(child.messages, self._request)
         if refused is not None:
-            raise refused
+            if self._spare is None:
+                raise refused
+            self._sought, self._spare = self._spare, None
+            return False
         for path in unreadable(child.messages):
             relative = path.removeprefix("./")
             if relative == "":
@@ -196,7 +230,7 @@ class Tree:
 
     def _flags(self, after: Cursor | None) -> list[str]:
         return [
-            *pattern_flags(self._request),
+            *self._sought,
             *self._kept(after),
             # The cheapest record that a line feed ends, which is what flushes it: "path NUL 1 LF".
             *("--count", "--max-count=1", "--with-filename"),

@@ -1,8 +1,10 @@
 """The matching lines of one opened file: what a search shows comes from here, in every store.
 
 small      read whole and searched by RE2, where RE2 means what rg means; otherwise rg is given
-           the very bytes that were read
+           the very text
 large      rg reads the descriptor that the guard opened; its lines are looked up again
+foreign    not UTF-8: its characters are searched, as above; when it is too large for that its
+           bytes are, and that is counted
 no rg      a store without files: RE2, whatever it means (search.dialect.DIFFERENCES)
 """
 
@@ -16,10 +18,13 @@ from typing import final
 from readroom.deadline import Deadline
 from readroom.engine.grep_descriptor import count_of_source, lines_of_bytes, lines_of_source
 from readroom.engine.grep_text import FileText, HeldText, Text
-from readroom.limits import BLOCK_BYTES, GREP_LINE_BYTES, GREP_WIDE_BYTES, SMALL_FILE_BYTES
+from readroom.limits import BLOCK_BYTES, GREP_LINE_BYTES, GREP_WIDE_BYTES, HEAD_BYTES, SMALL_FILE_BYTES
 from readroom.model import GrepRequest
-from readroom.search.pattern import BINARY_HEAD, Hit, Pattern, held, is_binary, is_wide
+from readroom.search.pattern import BINARY_HEAD, Hit, Pattern, held, is_binary
+from readroom.search.superset import superset
 from readroom.stores.base import Source
+from readroom.text.encodings import UTF8, by_bom, detect
+from readroom.text.plain import is_wide_unmarked, to_utf8
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +36,46 @@ class Searched:
 
 
 @final
+class Opened:
+    """A file that is about to be searched: its beginning, and how its characters stand in it.
+
+    Attributes:
+        encoding: UTF-8 where it is no text, too: then its bytes are searched.
+        foreign: Whether that is not UTF-8.
+        wide_unmarked: Whether it is UTF-16 or UTF-32 and has no mark that rg knows.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.head = source.read_at(0, BINARY_HEAD)
+        sample = self.head[:HEAD_BYTES]
+        found = by_bom(sample) or detect(sample, complete=source.size <= len(sample))
+        self.encoding = found or UTF8
+        self.foreign = self.encoding.name != "utf-8"
+        self.wide_unmarked = self.foreign and is_wide_unmarked(sample, found)
+
+    @property
+    def too_large(self) -> bool:
+        """Whether its characters would take too much memory, if it is foreign."""
+        return self.source.size > GREP_WIDE_BYTES
+
+    def text(self, *, keep_cr: bool) -> bytes:
+        """All of it as text to search."""
+        source = self.source
+        if self.foreign and not self.too_large:
+            return to_utf8(source, self.encoding, keep_cr=keep_cr)
+        whole = self.head if source.size <= len(self.head) else source.read_at(0, source.size)
+        return held(whole, keep_cr=keep_cr)
+
+
+@final
 class Searcher:
     """Searches opened files for one call.
 
     Attributes:
         binary: Whether a file was passed over because it is binary.
-        too_wide: How many files were passed over because they are large and UTF-16.
+        too_wide: Files that were passed over because they are large and UTF-16 or UTF-32.
+        as_bytes: Files that were searched as if they were UTF-8, because they are large.
     """
 
     def __init__(self, request: GrepRequest, pattern: Pattern, deadline: Deadline, *, local: bool) -> None:
@@ -45,52 +84,79 @@ class Searcher:
         self._deadline = deadline
         self._local = local
         self.binary = False
-        self.too_wide = 0
+        self.too_wide: list[str] = []
+        self.as_bytes: list[str] = []
 
-    def search(self, source: Source) -> Searched | None:
+    def search(self, file: Opened) -> Searched | None:
         """The matching lines of a file; None when it is not searched."""
-        head = source.read_at(0, BINARY_HEAD)
-        if is_wide(head) and source.size > GREP_WIDE_BYTES:
-            self.too_wide += 1
+        if file.foreign and file.too_large:
+            if file.encoding.unit > 1:
+                self.too_wide.append(file.source.real)
+                return None
+            self.as_bytes.append(file.source.real)
+        if file.encoding.unit == 1 and self._is_binary(file.head):
             return None
-        if source.size > SMALL_FILE_BYTES and self._local and not is_wide(head):
-            return self._large(source, head)
-        return self._small(head if source.size <= len(head) else source.read_at(0, source.size))
+        return self._by_program(file) if self._stays_in_file(file) else self._small(file)
 
-    def count(self, source: Source) -> int:
+    def count(self, file: Opened) -> int:
         """How many lines of a file match."""
-        large = self._local and source.size > SMALL_FILE_BYTES
-        if large and not self._request.multiline:
-            head = source.read_at(0, BINARY_HEAD)
-            if not is_wide(head):
-                return 0 if self._is_binary(head) else count_of_source(source, self._request, self._deadline)
-        found = self.search(source)
+        if self._stays_in_file(file) and not self._request.multiline and not file.foreign:
+            return (
+                0
+                if self._is_binary(file.head)
+                else count_of_source(file.source, self._request, self._deadline)
+            )
+        found = self.search(file)
         return 0 if found is None else sum(1 for _ in found.hits)
+
+    def _stays_in_file(self, file: Opened) -> bool:
+        """Whether its text is searched where it is, by rg."""
+        if not self._local or file.source.size <= SMALL_FILE_BYTES:
+            return False
+        if file.too_large:
+            return True
+        ends_matter = self._request.multiline and not self._pattern.keeps_cr and b"\r\n" in file.head
+        return not file.foreign and not ends_matter
 
     def _is_binary(self, text: bytes) -> bool:
         found = "binary" not in self._request.include and is_binary(text)
         self.binary = self.binary or found
         return found
 
-    def _small(self, data: bytes) -> Searched | None:
-        text = held(data, multiline=self._request.multiline)
-        if self._is_binary(text):
+    def _small(self, file: Opened) -> Searched | None:
+        text = file.text(keep_cr=self._pattern.keeps_cr)
+        if file.encoding.unit > 1 and self._is_binary(text):
             return None
+        encoding = file.encoding if file.foreign and file.too_large else UTF8
         if self._pattern.decides(text) or not self._local:
-            return Searched(HeldText(text), self._pattern.hits(text, self._deadline.check))
-        text = held(data, multiline=True)
-        kept = HeldText(text)
+            return Searched(HeldText(text, encoding), self._pattern.hits(text, self._deadline.check))
+        if not self._request.multiline:
+            text = file.text(keep_cr=True)
+        kept = HeldText(text, encoding)
         found = lines_of_bytes(text, self._request, self._deadline)
         return Searched(kept, (self._placed(kept, hit) for hit in found))
 
-    def _large(self, source: Source, head: bytes) -> Searched | None:
-        if self._is_binary(head):
-            return None
-        text = FileText(source, self._deadline)
-        mark = len(codecs.BOM_UTF8) if head.startswith(codecs.BOM_UTF8) else 0
-        found = lines_of_source(source, self._request, self._deadline)
+    def _by_program(self, file: Opened) -> Searched:
+        source = file.source
+        text = FileText(source, self._deadline, file.encoding)
+        mark = len(codecs.BOM_UTF8) if file.head.startswith(codecs.BOM_UTF8) else 0
+        found = lines_of_source(source, self._request, self._deadline, self._across_line_ends())
         moved = (replace(hit, start=hit.start + mark) for hit in found)
         return Searched(text, (self._placed(text, hit) for hit in moved if _is_start(text, hit.start, mark)))
+
+    def _across_line_ends(self) -> list[str]:
+        """The pattern so that its line feeds match CR LF as well; none if that is no other."""
+        request = self._request
+        if not request.multiline or self._pattern.keeps_cr or self._pattern.problem is not None:
+            return []
+        found = superset(
+            request.pattern,
+            fixed=request.fixed,
+            ignore_case=request.ignore_case,
+            multiline=True,
+            foreign=False,
+        )
+        return [] if found is None else [found]
 
     def _placed(self, text: Text, hit: Hit) -> Hit:
         """The hit with the place of its match in the line, which rg was not asked for."""

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import Protocol, final
 
 from readroom.deadline import Deadline
-from readroom.limits import BLOCK_BYTES, GREP_LINE_BYTES, GREP_SCAN_BYTES, HEAD_BYTES
+from readroom.limits import BLOCK_BYTES, GREP_LINE_BYTES, GREP_SCAN_BYTES
 from readroom.model import Bytes, GrepLine
 from readroom.search.pattern import Hit
-from readroom.text.encodings import UTF8, Encoding, chars, decode, detect, prefix, visible
+from readroom.text.encodings import UTF8, Encoding, chars, decode, prefix, visible
 
 _CHAR_BYTES = 4
 """The longest character, in UTF-8 and in every legacy encoding."""
@@ -44,21 +44,14 @@ class Text(Protocol):
 class HeldText:
     """A text in memory."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, encoding: Encoding = UTF8) -> None:
         self._data = data
-        self._encoding: Encoding | None = None
+        self.encoding = encoding
 
     @property
     def size(self) -> int:
         """Its length in bytes."""
         return len(self._data)
-
-    @property
-    def encoding(self) -> Encoding:
-        """How its lines are decoded."""
-        if self._encoding is None:
-            self._encoding = _detected(self._data[:HEAD_BYTES], complete=len(self._data) <= HEAD_BYTES)
-        return self._encoding
 
     def slice(self, start: int, end: int) -> bytes:
         """Bytes of it."""
@@ -77,22 +70,15 @@ class HeldText:
 class FileText:
     """A text that stays in its file."""
 
-    def __init__(self, data: Bytes, deadline: Deadline) -> None:
+    def __init__(self, data: Bytes, deadline: Deadline, encoding: Encoding = UTF8) -> None:
         self._data = data
         self._deadline = deadline
-        self._encoding: Encoding | None = None
+        self.encoding = encoding
 
     @property
     def size(self) -> int:
         """Its length in bytes."""
         return self._data.size
-
-    @property
-    def encoding(self) -> Encoding:
-        """How its lines are decoded."""
-        if self._encoding is None:
-            self._encoding = _detected(self._data.read_at(0, HEAD_BYTES), complete=self.size <= HEAD_BYTES)
-        return self._encoding
 
     def slice(self, start: int, end: int) -> bytes:
         """Bytes of it."""
@@ -117,12 +103,6 @@ class FileText:
                 return start + found
             end = start
         return -1
-
-
-def _detected(head: bytes, *, complete: bool) -> Encoding:
-    found = detect(head, complete=complete)
-    # The text was searched as UTF-8, so two-byte units can only be a mistake here.
-    return UTF8 if found is None or found.unit > 1 else found
 
 
 def starts_before(text: Text, start: int, count: int) -> list[int]:
@@ -219,7 +199,7 @@ def _chars(text: Text, start: int, end: int) -> int:
 
 
 def _decoded(data: bytes, text: Text) -> str:
-    """Characters; the encoding is looked for only when the bytes are not UTF-8."""
+    """Characters; nearly all files are UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError:

@@ -27,7 +27,7 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
         r"\A and \z when matches cannot span lines": "refused",
         "a** a{2}{3} and repetitions of more than 1,000": "refused",
         r"a lone \r inside a line": r"for rg $ matches before it and . does not match it",
-        r"$ behind what may match \r, when matches may span lines": r"[^x]$ finds the \r of a \r\n",
+        r"$ in a pattern that names \r and spans lines": r"\r[^x]$ may find the \r of a \r\n",
     }
 )
 """Syntax, and what a store without files does about it, for the reference."""
@@ -75,21 +75,24 @@ class Translation:
     ascii_borders: bool
 
 
-def translate(pattern: str, *, ignore_case: bool, multiline: bool) -> Translation:
+def translate(pattern: str, *, ignore_case: bool, multiline: bool, keeps_cr: bool = False) -> Translation:
     """The pattern for RE2, to be compiled with `(?m)`, that means what `pattern` means to rg.
+
+    `keeps_cr` says that lines of the text keep the CR of their CR LF.
 
     Raises:
         Untranslatable: There is none, or the pattern is not valid.
     """
-    return _Translator(pattern, ignore_case, multiline).whole()
+    return _Translator(pattern, ignore_case, multiline, keeps_cr).whole()
 
 
 class _Translator:
-    def __init__(self, pattern: str, ignore_case: bool, multiline: bool) -> None:
+    def __init__(self, pattern: str, ignore_case: bool, multiline: bool, keeps_cr: bool) -> None:
         self._text = pattern
         self._at = 0
         self._any_case = ignore_case
         self._multiline = multiline
+        self._keeps_cr = keeps_cr
         self._open: list[int] = []
         self._borders = False
         self._property_at: int | None = None
@@ -120,10 +123,10 @@ class _Translator:
                 if not self._open:
                     raise Untranslatable("unopened group", self._at)
                 self._open.pop()
-            case "$" if self._multiline:
-                # Lines of such a text keep their CR, which belongs to the line end.
+            case "$" if self._keeps_cr:
+                # It belongs to the line end.
                 char = r"(?:\r?$)"
-            case "." if self._multiline and not self._dot_all:
+            case "." if self._keeps_cr and not self._dot_all:
                 char = r"[^\r\n]"
             case "\n" | "\r" if not self._multiline:
                 raise Untranslatable("a line end", self._at)

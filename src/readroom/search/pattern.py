@@ -2,7 +2,8 @@
 
 RE2 searches the whole text at once and is told never to match a line feed, so a
 match stays in its line whatever the pattern says; the same is done by rg, which
-takes line feeds out of sets.  Text comes as `held` gives it.
+takes line feeds out of sets.  Text comes as `held` gives it: with LF where lines
+end, so that patterns that span lines find the same however lines end.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ _CHECK_EVERY = 1024
 _LINE_END = re.compile(r"[\r\n]")
 _WORD = re.compile(r"\w+")
 _ESCAPE = re.compile(r"\\(?:[pPxuU]\{[^}]*\}|[pP].|.)", re.DOTALL)
+_ESCAPED = re.compile(r"\\(?:[xuU]\{[^}]*\}|x..|u.{4}|U.{8}|.)|\r", re.DOTALL)
+_CR_CODE = re.compile(r"\\(?:x0d|u000d|U0000000d|[xuU]\{0*d\})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +50,14 @@ class Pattern:
     Attributes:
         problem: Why it cannot be compiled here, as what RE2 does; None when it can.
         problem_at: The 0-based character where the problem stands, if that is known.
+        keeps_cr: Whether it is searched in texts that keep the CR of their line ends: it asks for one.
     """
 
     def __init__(
         self, text: str, *, fixed: bool = False, ignore_case: bool = False, multiline: bool = False
     ) -> None:
         self._multiline = multiline
+        self.keeps_cr = multiline and asks_for_cr(text, fixed=fixed)
         self._borders = False
         self._regex: Any = None
         self.problem: str | None = None
@@ -63,7 +68,7 @@ class Pattern:
                     raise Untranslatable("a line end", end.start())
                 self._regex = _compiled(text, literal=True, ignore_case=ignore_case, multiline=multiline)
             else:
-                found = translate(text, ignore_case=ignore_case, multiline=multiline)
+                found = translate(text, ignore_case=ignore_case, multiline=multiline, keeps_cr=self.keeps_cr)
                 self._borders = found.ascii_borders
                 whole = f"(?m)(?:{found.text})"
                 self._regex = _compiled(whole, literal=False, ignore_case=ignore_case, multiline=multiline)
@@ -77,8 +82,8 @@ class Pattern:
         """Whether it finds in this text exactly what rg finds."""
         if self.problem is not None or (self._borders and not text.isascii()):
             return False
-        # What is left of CR stands inside lines, or before line feeds that matches may span: rg knows
-        # that no line ends between the two.
+        # What is left of CR stands inside lines, or the pattern asks for it: rg knows that no line ends
+        # between CR and LF.
         return b"\r" not in text
 
     def hits(self, text: bytes, check: Callable[[], None]) -> Iterator[Hit]:
@@ -156,24 +161,19 @@ def _compiled(text: str, *, literal: bool, ignore_case: bool, multiline: bool) -
         raise _Refused(said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)) from None
 
 
-def held(data: bytes, *, multiline: bool) -> bytes:
-    """A whole file as text to search: UTF-8 without its mark, lines ended by LF alone.
-
-    As rg does it: UTF-16 is known by its mark only.  Where matches may span lines
-    a CR stays, or else no pattern could ask for it.
-    """
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        data = data.decode("utf-16", "replace").encode()
-    elif data.startswith(codecs.BOM_UTF8):
-        data = data[len(codecs.BOM_UTF8) :]
-    if not multiline and b"\r\n" in data:
+def held(data: bytes, *, keep_cr: bool) -> bytes:
+    """A whole UTF-8 file as text to search: without its mark, lines ended by LF alone unless `keep_cr`."""
+    data = data.removeprefix(codecs.BOM_UTF8)
+    if not keep_cr and b"\r\n" in data:
         data = data.replace(b"\r\n", b"\n")
     return data
 
 
-def is_wide(head: bytes) -> bool:
-    """Whether a file that starts with `head` is UTF-16 by its mark."""
-    return head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+def asks_for_cr(pattern: str, *, fixed: bool) -> bool:
+    """Whether a pattern names the carriage return, as a program would that looks for line ends."""
+    if fixed:
+        return "\r" in pattern
+    return any(token in ("\r", r"\r") or _CR_CODE.fullmatch(token) for token in _ESCAPED.findall(pattern))
 
 
 def is_binary(text: bytes) -> bool:

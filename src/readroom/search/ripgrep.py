@@ -21,6 +21,7 @@ from itertools import pairwise
 from readroom.errors import BadPattern, MissingProgram, ReadroomError
 from readroom.limits import GREP_PROGRAM_BYTES, NEAR_NAMES
 from readroom.model import GrepRequest
+from readroom.text.plain import WIDE
 
 OLDEST = 14
 """The first version whose `--crlf` and `--sort` behave as relied on here; Debian 12 has 13."""
@@ -57,8 +58,9 @@ def _version(path: str) -> int:
     return int(found[1]) if found else 0
 
 
-def pattern_flags(request: GrepRequest) -> list[str]:
-    """What is searched for, and how a text is taken apart."""
+def pattern_flags(request: GrepRequest, patterns: Sequence[str] = ()) -> list[str]:
+    """What is searched for, and how a text is taken apart; `patterns` are looked for instead if given."""
+    fixed = request.fixed and not patterns
     return [
         "--no-config",
         "--color=never",
@@ -73,10 +75,20 @@ def pattern_flags(request: GrepRequest) -> list[str]:
         "--no-pre",
         "--no-search-zip",
         "--ignore-case" if request.ignore_case else "--case-sensitive",
-        *(["--fixed-strings"] if request.fixed else []),
+        *(["--fixed-strings"] if fixed else []),
         *(["--multiline"] if request.multiline else []),
         *(["--text"] if "binary" in request.include else []),
-        f"--regexp={request.pattern}",
+        *(f"--regexp={pattern}" for pattern in patterns or [request.pattern]),
+    ]
+
+
+def wide_flags() -> list[str]:
+    """What finds files that may be UTF-16 or UTF-32 without a mark: a look at their beginning, mapped."""
+    return [
+        *pattern_flags(GrepRequest(""), [f"(?-u){WIDE.decode()}"]),
+        "--multiline",
+        "--text",
+        "--encoding=none",
     ]
 
 
@@ -146,6 +158,11 @@ def unreadable(messages: bytes) -> list[str]:
     """Paths that could not be searched, from rg's messages."""
     found = map(_UNREADABLE.fullmatch, messages.split(b"\n"))
     return [os.fsdecode(match[1]) for match in found if match]
+
+
+def asks_for_nul(messages: bytes) -> bool:
+    """Whether rg refuses a pattern because part of it matches a NUL, which it looks for on request only."""
+    return b"it is impossible to match" in messages
 
 
 def refusal(messages: bytes, request: GrepRequest) -> ReadroomError | None:

@@ -8,12 +8,15 @@ other letters; the legacy encoding that makes the most likely text (`letters`).
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
+from functools import cache
 from typing import TypeAlias
 
 import stringzilla
 
+from readroom.limits import GUESSES
 from readroom.text.letters import COMMON_IDEOGRAPHS, most_likely
 
 NUL_BYTES = 8000
@@ -80,6 +83,20 @@ def codec(head: bytes, *, complete: bool) -> str | None:
     start = head[:NUL_BYTES]
     if head.isascii() and stringzilla.find_first_of(start, CONTROLS) < 0:
         return "utf-8"  # most files: found out at the speed of memory
+    key = hashlib.blake2b(head, digest_size=16, salt=b"whole" if complete else b"").digest()
+    if key not in _guessed:
+        if len(_guessed) >= GUESSES:
+            _guessed.clear()
+        _guessed[key] = _guess(head, start, complete=complete)
+    return _guessed[key]
+
+
+_guessed: dict[bytes, str | None] = {}
+"""What was found out before, by a hash of the bytes: it takes some 10 ms, and pages of a file and searches
+of a tree ask again and again."""
+
+
+def _guess(head: bytes, start: bytes, *, complete: bool) -> str | None:
     controls = len(start) - len(start.translate(None, CONTROLS))
     if controls and (name := _wide(head)):
         return name
@@ -137,15 +154,25 @@ def _reads_as_text(text: str) -> bool:
     """Whether `text` is of one script, without controls, and common where it is ideographs."""
     if len(text) < MIN_WIDE and (len(text) < 2 or not any(map(str.isascii, text))):
         return False
-    if any(unicodedata.category(char) in {"Cn", "Co"} for char in text):
+    if any(unicodedata.category(char) in {"Cn", "Co"} for char in set(text)):
         return False
-    neutral = sum(_within(char, NEUTRAL) for char in text)
-    scripts = (sum(_within(char, script) for char in text) for script in SCRIPTS)
-    if neutral + max(scripts) < COHERENT * len(text):
+    others = _runs(NEUTRAL).sub("", text)
+    scripts = (len(others) - len(_runs(script).sub("", others)) for script in SCRIPTS)
+    if len(text) - len(others) + max(scripts) < COHERENT * len(text):
         return False
-    ideographs = [char for char in text if _within(char, IDEOGRAPHS)]
+    ideographs = _each(IDEOGRAPHS).findall(text)
     return sum(char in COMMON_IDEOGRAPHS for char in ideographs) >= COMMON_SHARE * len(ideographs)
 
 
-def _within(char: str, ranges: Ranges) -> bool:
-    return any(first <= ord(char) <= last for first, last in ranges)
+@cache
+def _runs(ranges: Ranges) -> re.Pattern[str]:
+    return re.compile(f"{_set(ranges)}+")
+
+
+@cache
+def _each(ranges: Ranges) -> re.Pattern[str]:
+    return re.compile(_set(ranges))
+
+
+def _set(ranges: Ranges) -> str:
+    return "[" + "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges) + "]"
