@@ -167,7 +167,7 @@ class _Run:
             size = sum(keeper.size for keeper in self._keepers)
             lines = sum(keeper.lines for keeper in self._keepers)
             elapsed = int(time.monotonic() - began)
-            unit = f"s; output so far: {lines:,} lines, {size:,} bytes"
+            unit = f"s; output so far: {lines:,} line{'' if lines == 1 else 's'}, {size:,} bytes"
             self._deadline.report(elapsed, int(self._seconds), unit)
 
     def _private(self) -> Private:

@@ -41,6 +41,26 @@ def listed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 LIST = request("list", "tools/list")
 
 
+@pytest.fixture(scope="module")
+def with_commands(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The result of `tools/list` where commands are allowed."""
+    with Stdio(tmp_path_factory.mktemp("folder"), "--allow-commands", version=STATELESS) as client:
+        found: dict[str, Any] = client.ask(LIST)["result"]
+        return found
+
+
+def test_commands_are_listed_where_they_are_allowed(
+    listed: dict[str, Any], with_commands: dict[str, Any]
+) -> None:
+    plain = [tool["name"] for tool in listed[STATELESS]["tools"]]
+    assert [tool["name"] for tool in with_commands["tools"]] == [*plain, "run_command"]
+
+
+def test_the_whole_list_is_short_with_commands_too(with_commands: dict[str, Any]) -> None:
+    text = json.dumps(with_commands, separators=(",", ":"))
+    assert len(get_encoding("o200k_base").encode(text)) < MOST_TOKENS
+
+
 @pytest.mark.parametrize("era", ERAS)
 def test_the_tools_are_those_of_the_contract(listed: dict[str, Any], era: str) -> None:
     assert listed[era]["tools"] == [
@@ -79,7 +99,7 @@ def test_a_stateless_client_may_keep_the_list(listed: dict[str, Any]) -> None:
 
 def test_every_argument_has_a_type() -> None:
     """Gemini CLI leaves out a tool with an argument that has none."""
-    for tool in NATIVE.tools:
+    for tool in NATIVE.offered(commands=True):
         for name, schema in tool.input_schema["properties"].items():
             branches = schema.get("anyOf", [schema])
             assert all("type" in branch for branch in branches), f"{tool.name}.{name}"
