@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from readroom.deadline import Deadline
     from readroom.errors import (
         AbsentError,
+        Ambiguous,
         BadConfig,
         BadCursor,
         BadDocument,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
         MissingProgram,
         NoFolder,
         NoMatch,
+        NoOutline,
         NoPermission,
         NoSpace,
         NotAFile,
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
         TooLarge,
         Unencodable,
         UnknownArgument,
+        UnknownSymbol,
         UnknownTool,
         UsageError,
         Vanished,
@@ -80,6 +83,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AbsentError",
+    "Ambiguous",
     "BadConfig",
     "BadCursor",
     "BadDocument",
@@ -111,6 +115,7 @@ __all__ = [
     "MissingProgram",
     "NoFolder",
     "NoMatch",
+    "NoOutline",
     "NoPermission",
     "NoSpace",
     "NotAFile",
@@ -134,6 +139,7 @@ __all__ = [
     "TooLarge",
     "Unencodable",
     "UnknownArgument",
+    "UnknownSymbol",
     "UnknownTool",
     "UsageError",
     "Vanished",

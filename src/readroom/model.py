@@ -19,6 +19,7 @@ from readroom.commands import RunRequest, RunResult
 # Values like the others here; `changes`, which this module builds on, needs them too.
 from readroom.notes import Newline as Newline
 from readroom.notes import Warn as Warn
+from readroom.outlines import Row, Shown
 from readroom.shown import Cut as Cut
 from readroom.shown import Image as Image
 from readroom.shown import ShownDocument, ShownPart
@@ -112,6 +113,7 @@ class Kind(StrEnum):
 
 
 ReadMode: TypeAlias = Literal["offset", "tail"]
+ReadView: TypeAlias = Literal["text", "outline"]
 GrepOutput: TypeAlias = Literal["content", "files", "count"]
 GrepSort: TypeAlias = Literal["path", "relevance", "mtime"]
 ListSort: TypeAlias = Literal["name", "mtime", "size"]
@@ -127,7 +129,9 @@ class ReadRequest:
     `offset` is the first line, negative from the end, None for the kind's own
     start (the tail of a log).  `limit` is in lines, None for the kind's default.
     `column` is the first character of the first line.  `pages` names parts of a
-    document; then the lines are those of the first of them.
+    document; then the lines are those of the first of them.  `symbol` is a definition:
+    its lines are the whole, `offset` is one of them.  With `view` outline, `limit`
+    counts definitions, and `column` those that start in line `offset`.
     """
 
     path: str
@@ -137,6 +141,8 @@ class ReadRequest:
     known_hash: str | None = None
     encoding: str | None = None
     pages: str | None = None
+    symbol: str | None = None
+    view: ReadView = "text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +231,8 @@ class ReadResult:
     image: Image | None = None
     document: ShownDocument | None = None
     not_modified: bool = False
+    symbol: Row | None = None
+    outline: Shown | None = None
 
     @property
     def end(self) -> int:
@@ -335,6 +343,9 @@ class Measure(Protocol):
 
     def listed(self, entry: ListEntry) -> int:
         """One entry of a listing."""
+
+    def outlined(self, row: Row) -> int:
+        """One row of an outline."""
 
 
 @dataclass(frozen=True, slots=True)

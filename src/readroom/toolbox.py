@@ -40,6 +40,7 @@ from readroom.model import (
 from readroom.paths import OUTPUTS, WorkPath
 from readroom.policy.guard import Guard
 from readroom.session.keeper import Keeper
+from readroom.session.outlines import OutlineCache
 from readroom.session.session import Session
 from readroom.session.texts import TextCache
 from readroom.stores.base import Store
@@ -81,6 +82,7 @@ class Workspace:
         self._keeper = Keeper()
         self._documents: DocumentRoom | None = None
         self._making = threading.Lock()
+        self._outlines = OutlineCache()
 
     def read(self, path: str, **options: Fact) -> Reply:
         """Read a window of a file; options are those of `read_file`. Raises ReadroomError."""
@@ -227,7 +229,7 @@ class Workspace:
             case ReadRequest():
                 within = deadline.within(self.limits.read_timeout_s)
                 asked = (self.limits, cap, request, within, self._document_room)
-                look = partial(read, guard, self._indexes, self._texts, *asked)
+                look = partial(read, guard, self._indexes, self._texts, self._outlines, *asked)
                 return look() if self._room is None or guard is self.guard else self._room.read(look)
             case GrepRequest():
                 from readroom.engine.grep import grep

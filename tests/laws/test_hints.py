@@ -25,6 +25,7 @@ from readroom.stores.memory import MemoryStore
 from tests.laws.driving import STORES, Driver, StoreName, fact, hints
 
 FILES: dict[str, bytes] = {
+    "src/many.py": b"class A:\n" + b"    # n\n    def f(self): pass\n" * 400,
     "README.md": b"# Title\n\nneedle and thread\n" * 40,
     "src/main.py": b"def main():\n    return 'needle'\n" * 100,
     "src/long.py": b"x = '" + b"needle " * 900 + b"'\nshort\n" * 30,
@@ -110,6 +111,11 @@ _read = _some(
     offset=_numbers,
     limit=_numbers,
     column=_numbers,
+    symbol=st.one_of(
+        st.sampled_from(["main", "A.f", "A", "Title", "f", "", " ", "x" * 600, "::", "operator+", "\ud800"]),
+        _texts,
+    ),
+    view=st.sampled_from(["text", "outline", "x"]),
     known_hash=st.one_of(_texts, st.just("0" * 12)),
     encoding=st.one_of(_texts, st.sampled_from(["utf-8", "latin-1", "utf-16", "shift_jis", "utf-7", "idna"])),
 )
@@ -230,6 +236,14 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("read_file", {"path": "README.md", "column": 10**6, "limit": 5}, "bad_range"),
     ("read_file", {"path": "README.md", "encoding": "klingon"}, "bad_encoding"),
     ("read_file", {"path": "data/latin.txt", "encoding": "utf-8"}, "bad_encoding"),
+    ("read_file", {"path": "src/many.py", "symbol": "A.f"}, "ambiguous"),
+    ("read_file", {"path": "src/many.py", "symbol": "A.g"}, "unknown_symbol"),
+    ("read_file", {"path": "src/many.py", "symbol": "zzz"}, "unknown_symbol"),
+    ("read_file", {"path": "src/many.py", "symbol": "A", "offset": 10**6}, "bad_range"),
+    ("read_file", {"path": "src/many.py", "symbol": "A", "offset": -1}, "bad_value"),
+    ("read_file", {"path": "src/many.py", "symbol": " "}, "bad_value"),
+    ("read_file", {"path": "src/many.py", "view": "outline", "offset": 10**6}, "bad_range"),
+    ("read_file", {"path": "data/utf16.txt", "view": "outline"}, "no_outline"),
     ("list_directory", {"path": "src", "cursor": "x"}, "bad_cursor"),
     ("grep_files", {"pattern": "needle", "cursor": "x"}, "bad_cursor"),
     ("grep_files", {"pattern": "needle("}, "bad_pattern"),

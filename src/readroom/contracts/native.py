@@ -15,7 +15,7 @@ from msgspec import Meta
 from readroom import limits
 from readroom.changes import EditResult, WriteResult
 from readroom.commands import RunResult
-from readroom.contracts import native_changes, native_document, native_run, native_text
+from readroom.contracts import native_changes, native_document, native_outline, native_run, native_text
 from readroom.contracts.base import Contract, Tool
 from readroom.contracts.native_calls import GREP, LIST, READ, to_call
 from readroom.contracts.native_changes import EDIT_FILE, WRITE_FILE
@@ -34,6 +34,7 @@ from readroom.model import (
     ListSort,
     ReadRequest,
     ReadResult,
+    ReadView,
     Reply,
     Result,
 )
@@ -52,6 +53,8 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
     pages: (
         Annotated[str, Meta(description='Of a document: 3-5,9; "Sheet2!A1:F200"; cell 7; contents')] | None
     ) = None
+    symbol: Annotated[str, Meta(description="Definition: Class.method")] | None = None
+    view: ReadView = "text"
     known_hash: (
         Annotated[str, Meta(description="Hash from an earlier reply: if unchanged, only says so")] | None
     ) = None
@@ -100,6 +103,8 @@ def _to_read(given: ReadArguments) -> ReadRequest:
         given.known_hash,
         given.encoding,
         given.pages,
+        symbol=given.symbol,
+        view=given.view,
     )
     if given.offset == 0:
         raise BadValue(
@@ -109,7 +114,7 @@ def _to_read(given: ReadArguments) -> ReadRequest:
             "Lines count from 1: offset=1 is the first line, offset=-1 the last.",
             next_request=replace(request, offset=1),
         )
-    return request
+    return native_outline.checked(request)
 
 
 def _to_grep(given: GrepArguments) -> GrepRequest:

@@ -38,12 +38,14 @@ def shown(request: Request) -> str:
 
 def _read(request: ReadRequest) -> dict[str, Fact]:
     found: dict[str, Fact] = {"path": quote(request.path)}
-    for name in ("pages", "offset", "limit", "known_hash", "encoding"):
+    for name in ("pages", "offset", "limit", "symbol", "known_hash", "encoding"):
         value = getattr(request, name)
         if value is not None:
             found[name] = value
     if request.column != 1:
         found["column"] = request.column
+    if request.view != "text":
+        found["view"] = request.view
     return found
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from readroom.changes import EditResult, WriteResult
+from readroom.contracts import native_outline
 from readroom.contracts.native_calls import to_call
 from readroom.contracts.native_document_facts import of_document, of_image
 from readroom.errors import ReadroomError
@@ -50,6 +51,7 @@ FACTS: dict[str, dict[str, str]] = {
         "header_line": "1 when the table's first line is shown above a later window, else null.",
         "read_mode": "offset or tail.",
         "not_modified": "True in a receipt for `known_hash`.",
+        **native_outline.FACTS,
         "image": "{media_type, width, height, original_width, original_height} or null.",
         "document": "{format, unit, total_parts, parts, contents, contents_left} of a document, or null. "
         "parts are those shown, [{part, title, total_lines, lines_shown, header, notes, images}]; "
@@ -146,6 +148,8 @@ def of_read(result: ReadResult) -> dict[str, Fact]:
         "header_line": None if result.header is None else 1,
         "read_mode": result.read_mode,
         "not_modified": result.not_modified,
+        "symbol": native_outline.of_symbol(result.symbol),
+        "outline": native_outline.of_outline(result.outline),
         "image": None if image is None else of_image(image),
         "document": None if result.document is None else of_document(result.document),
         **common(result.omitted, result.next, result.warnings),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from readroom.contracts import native_facts
+from readroom.contracts import native_facts, native_outline
 from readroom.contracts.native_calls import shown
 from readroom.contracts.native_entries import entry_line, usual_day
 from readroom.contracts.native_parts import heading_bytes, part_bytes
@@ -31,6 +31,7 @@ from readroom.model import (
     Reply,
     Warn,
 )
+from readroom.outlines import Row
 from readroom.paths import quote
 from readroom.shown import ShownPart
 
@@ -70,6 +71,9 @@ class _NativeMeasure:
 
     def listed(self, entry: ListEntry) -> int:
         return len(entry_line(entry).encode()) + 1
+
+    def outlined(self, row: Row) -> int:
+        return len(native_outline.row_line(row).encode()) + 1
 
 
 MEASURE = _NativeMeasure()
@@ -161,12 +165,12 @@ def _read_text(result: ReadResult, cap: Cap) -> str:
         if (image.width, image.height) != (image.original_width, image.original_height):
             size += f", shown at {image.width}x{image.height}"
         return _fit(f"{header}\n[image {image.media_type}, {size}]", cap)
-    body = _numbered(result)
-    parts = [*_omissions(result), *warning_parts(result.warnings)]
+    body = _numbered(result) + native_outline.outline_lines(result.outline)
+    parts = [*_omissions(result), *native_outline.outline_parts(result), *warning_parts(result.warnings)]
     if result.next is not None:
         parts.append(f"Next: {shown(result.next)}")
     room = cap.size - size_bytes(header) - 1 - size_bytes(body)
-    return f"{header}{body}\n{closing(parts or ['end of file'], room)}"
+    return f"{header}{body}\n{closing(parts or [native_outline.end_of(result)], room)}"
 
 
 def size_bytes(body: str) -> int:
@@ -198,6 +202,8 @@ def _read_header(result: ReadResult, cap: Cap) -> str:
 
 
 def _span(result: ReadResult) -> str:
+    if result.outline is not None and not result.lines:
+        return native_outline.outline_span(result, result.outline)
     if result.start < 0 and result.lines:
         return f"lines {result.start} to {result.end}, from the end of uncounted lines{_missing(result)}"
     total = "an unknown number" if result.total_lines is None else result.total_lines

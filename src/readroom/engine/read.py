@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from readroom.deadline import Deadline
 from readroom.engine.decoding import asked_for
 from readroom.engine.document_asked import asked_document
+from readroom.engine.outline import Outliner
 from readroom.engine.read_image import read_image
 from readroom.engine.read_window import Content, Windows
 from readroom.errors import BadEncoding, BadRange, Binary, Changed
@@ -26,6 +27,7 @@ from readroom.limits import HEAD_BYTES, INDEX_SPOTS, READ_GRACE_S, SMALL_FILE_BY
 from readroom.model import Cap, Kind, ReadRequest, ReadResult, Warn
 from readroom.policy.guard import Guard
 from readroom.session.indexes import IndexCache, Unfinished
+from readroom.session.outlines import OutlineCache
 from readroom.session.texts import TextCache
 from readroom.stores.base import Source
 from readroom.text import encodings, hashes
@@ -44,6 +46,7 @@ def read(
     guard: Guard,
     indexes: IndexCache,
     texts: TextCache,
+    outlines: OutlineCache,
     limits: Limits,
     cap: Cap,
     request: ReadRequest,
@@ -59,12 +62,15 @@ def read(
         BadEncoding: `request.encoding` is unknown or does not fit the bytes.
         BadRange: The file has no such line or column; the error says what it has.
         Changed: It was being written to on both tries.
+        NoOutline, Ambiguous, UnknownSymbol: From reading by definition.
         TimedOut: What is asked for is not among what could be read in time; the same call goes on.
     """
     known = None if request.known_hash is None else hashes.parse_hash("known_hash", request.known_hash)
     for _ in range(_TRIES):
         with guard.open(request.path) as source:
-            reading = _Reading(source, indexes, texts, limits, cap, request, known, deadline, documents)
+            reading = _Reading(
+                source, indexes, texts, outlines, limits, cap, request, known, deadline, documents
+            )
             try:
                 result = reading.result()
             except Shrunk:
@@ -89,6 +95,7 @@ class _Reading:
         source: Source,
         indexes: IndexCache,
         texts: TextCache,
+        outlines: OutlineCache,
         limits: Limits,
         cap: Cap,
         request: ReadRequest,
@@ -106,6 +113,7 @@ class _Reading:
         self._known = known
         self._deadline = deadline
         self._windows = Windows(source, limits, cap, request)
+        self._outliner = Outliner(source, outlines, limits, cap, request, deadline)
         self._index: LineIndex | None = None
         self._content: Content | None = None
 
@@ -116,6 +124,7 @@ class _Reading:
         sample = head[:HEAD_BYTES]
         document = asked_document(source.real, sample, self._request)
         if document is not None:
+            self._outliner.require_text("it is a document")
             from readroom.engine.document import read_document  # it starts processes
 
             asked = (self._limits, self._cap, self._request, self._known, self._deadline)
@@ -123,6 +132,7 @@ class _Reading:
         encoding = self._encoding(sample, complete=len(sample) == source.size)
         kind = classify(source.real, sample, encoding)
         if kind is Kind.IMAGE:
+            self._outliner.require_text("it is an image")
             return read_image(source, self._request, self._known, sample, head if whole else None)
         if encoding is None or kind is Kind.BINARY:
             media = sniff(sample) or UNKNOWN
@@ -132,6 +142,8 @@ class _Reading:
             self._content = content
             if self._known is not None and content.digits.startswith(self._known):
                 return self._windows.base(content, not_modified=True)
+            if self._request.symbol is not None or self._request.view == "outline":
+                return self._outliner.result(content)
             return self._windows.window(content)
         except Undecodable as problem:
             raise self._unfit(encoding, problem) from None

@@ -15,6 +15,7 @@ them once; a contract words them for its callers.
     │   ├── BadRange
     │   ├── BadPattern
     │   ├── BadCursor
+    │   ├── Ambiguous
     │   ├── BadPath
     │   └── BadConfig
     ├── RefusedError               policy says no
@@ -27,6 +28,7 @@ them once; a contract words them for its callers.
     │   └── NotConfined
     ├── AbsentError                there is nothing at that name
     │   ├── NotFound
+    │   ├── UnknownSymbol
     │   └── OutputGone
     └── FailedError                it is there and allowed, and cannot be served
         ├── NotAFile
@@ -36,6 +38,7 @@ them once; a contract words them for its callers.
         ├── BadDocument            a document, or a part of one, that cannot be extracted
         │   └── EncryptedDocument
         ├── BadEncoding
+        ├── NoOutline
         ├── NoPermission
         ├── Changed
         ├── TimedOut
@@ -97,6 +100,7 @@ from readroom.errors.failed import (
     TimedOut,
 )
 from readroom.errors.refused import Denied, HardLinked, NotFound, OutsideRoot
+from readroom.errors.symbols import Ambiguous, NoOutline, UnknownSymbol
 from readroom.errors.usage import (
     BadConfig,
     BadCursor,
@@ -112,6 +116,7 @@ from readroom.errors.usage import (
 
 __all__ = [
     "AbsentError",
+    "Ambiguous",
     "BadConfig",
     "BadCursor",
     "BadDocument",
@@ -138,6 +143,7 @@ __all__ = [
     "MissingProgram",
     "NoFolder",
     "NoMatch",
+    "NoOutline",
     "NoPermission",
     "NoSpace",
     "NotAFile",
@@ -160,6 +166,7 @@ __all__ = [
     "TooLarge",
     "Unencodable",
     "UnknownArgument",
+    "UnknownSymbol",
     "UnknownTool",
     "UsageError",
     "Vanished",

@@ -101,6 +101,17 @@ class WholeText:
             self.newline = "crlf" if text.count("\r\n") == ends else "mixed"
             self._lines = without_cr(self._lines, ended)
 
+    @property
+    def whole(self) -> str:
+        """All of it, as decoded."""
+        return self._text
+
+    def up_to(self, last: int) -> WholeText:
+        """Its lines to line `last`."""
+        if last >= self.total_lines:
+            return self
+        return WholeText("\n".join([*self._text.split("\n", last)[:last], ""]))
+
     def lines(self, first: int, last: int) -> Sequence[str]:
         """The lines `first` to `last`."""
         if first == 1 and last == self.total_lines:

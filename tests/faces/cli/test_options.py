@@ -109,7 +109,7 @@ def test_a_call_as_a_command_means_the_same_call(tool: str, arguments: dict[str,
     assert words[0] == "readroom"
     with _command(words[1]).make_context(words[1], words[2:]) as context:
         values = {name: value for name, value in context.params.items() if name not in OWN}
-    defaults = {"column": 1, "output": "content", "path": "."}
+    defaults = {"column": 1, "output": "content", "path": ".", "view": "text"}
     assert {**defaults, **given(values)} == {**defaults, **arguments}
 
 

@@ -19,6 +19,7 @@ from readroom.faces.cli.exits import MEANING, ExitCode
 
 COMMANDS = {
     "read": ("tools:read", "Read a text file, an image or a document."),
+    "outline": ("tools:outline", "List what a file defines."),
     "grep": ("tools:grep", "Search file contents."),
     "ls": ("tools:ls", "List a folder."),
     "edit": ("changing:edit", "Replace texts in a file."),

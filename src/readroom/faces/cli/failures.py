@@ -68,6 +68,9 @@ def worded(facts: Mapping[str, Fact], root: str | None) -> str:
     for name in ("changed", "place"):
         if isinstance(known, Mapping) and known.get(name):
             text += "\n" + str(known[name]).rstrip("\n")
+    candidates = known.get("candidates") if isinstance(known, Mapping) else None
+    for one in candidates if isinstance(candidates, list) else ():
+        text += f"\n{one['start']}-{one['end']} {one['signature']}"
     following = error.get("next")
     return f"{text}\nTry: {command(following, root)}" if isinstance(following, Mapping) else text
 

@@ -1,4 +1,4 @@
-"""read, grep and ls: the tools of the native contract as commands for people and scripts."""
+"""read, outline, grep and ls: the tools of the native contract as commands for people and scripts."""
 
 from __future__ import annotations
 
@@ -38,6 +38,18 @@ def _run(
     return code if reply.is_error or found(reply, arguments) else ExitCode.NOTHING_FOUND
 
 
+def _outline_command() -> click.Command:
+    """`read --view outline`, with the options that mean something for it."""
+    kept = {"path", "offset", "limit", "symbol", "encoding"}
+    given = options.parameters(READ_FILE.arguments, POSITIONAL[READ_FILE.name])
+    return click.Command(
+        "outline",
+        params=[*(one for one in given if one.name in kept), json_option(), *parameters()],
+        callback=partial(_run, READ_FILE.name, _always, view="outline"),
+        help="List what a file defines: start-end signature, nested. Headings of Markdown, keys of data.",
+    )
+
+
 def _always(reply: Reply, arguments: Mapping[str, Fact]) -> bool:
     return True
 
@@ -52,5 +64,6 @@ def _fits(reply: Reply, arguments: Mapping[str, Fact]) -> bool:
 
 
 read = _command(READ_FILE, _always)
+outline = _outline_command()
 grep = _command(GREP_FILES, _matched)
 ls = _command(LIST_DIRECTORY, _fits)

@@ -1,0 +1,134 @@
+"""How the native contract shows outlines, and what it takes of calls that ask for definitions.
+
+A row is `start-end signature`, indented by nesting: the lines to read, and what
+they hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from readroom.errors import BadValue
+from readroom.limits_outline import SYMBOL_CHARS
+from readroom.model import Fact, ReadRequest, ReadResult
+from readroom.outlines import Row, Shown
+
+_NAME_CHARS = 100
+"""Of a name in the first line of a reply; the facts have all of it."""
+
+
+def checked(request: ReadRequest) -> ReadRequest:
+    """The request, when what it combines makes sense.
+
+    Raises:
+        BadValue: It does not; with the call that does.
+    """
+    wants = request.symbol is not None or request.view == "outline"
+    if request.symbol is not None and not request.symbol.strip():
+        raise BadValue(
+            "symbol",
+            request.symbol,
+            "names nothing",
+            'Send a name such as "Class.method", or view="outline" to see what there is.',
+            next_request=replace(request, symbol=None, view="outline"),
+        )
+    if request.symbol is not None and len(request.symbol) > SYMBOL_CHARS:
+        raise BadValue(
+            "symbol",
+            request.symbol[:_NAME_CHARS],
+            "is the beginning of what is too long for a name",
+            f"Send the name alone, at most {SYMBOL_CHARS} characters.",
+        )
+    if request.symbol is not None and (request.offset or 1) < 0:
+        raise BadValue(
+            "offset",
+            request.offset,
+            "cannot be combined with a symbol",
+            "With `symbol`, offset is a line of the file inside the definition, or left out.",
+            next_request=replace(request, offset=None),
+        )
+    if wants and request.pages is not None:
+        raise BadValue(
+            "pages",
+            request.pages,
+            "cannot be combined with symbol or view",
+            "Pages are parts of documents, symbols are definitions in text.",
+            next_request=replace(request, symbol=None, view="text"),
+        )
+    return request
+
+
+def row_line(row: Row) -> str:
+    """One row of an outline."""
+    return f"{'  ' * row.depth}{row.item.start}-{row.item.end} {row.item.signature}"
+
+
+def outline_lines(shown: Shown | None) -> str:
+    """The rows, each behind a line feed; empty without an outline."""
+    return "" if shown is None else "".join(f"\n{row_line(row)}" for row in shown.rows)
+
+
+def outline_span(result: ReadResult, shown: Shown) -> str:
+    """What the header says of a reply that is an outline."""
+    inside = "" if result.symbol is None else f" of {result.symbol.name[:_NAME_CHARS]}"
+    count = f"{len(shown.rows)} of {shown.total} definitions" if shown.rows else "no definitions"
+    more = " (more below)" if result.next is not None else ""
+    return f"outline{inside} | {shown.language}, {result.total_lines} lines | {count}{more}"
+
+
+def outline_parts(result: ReadResult) -> list[str]:
+    """Sentences for the closing line of a reply that has an outline."""
+    shown, parts = result.outline, list[str]()
+    if shown is None:
+        return parts
+    if shown.partial is not None:
+        parts.append(f"Some definitions may be missing: {shown.partial}.")
+    if result.next is not None and result.next.view == "outline":
+        left = f"{shown.left_out} definition{'' if shown.left_out == 1 else 's'}"
+        parts.append(f"{left} below not shown ({result.omitted[-1].reason}).")
+    return parts
+
+
+def end_of(result: ReadResult) -> str:
+    """What a reply that leaves nothing out ends with."""
+    if result.outline is not None and not result.lines:
+        return "end of outline"
+    return "end of file" if result.symbol is None else f"end of {result.symbol.name}"
+
+
+def of_symbol(row: Row | None) -> Fact:
+    """The fact `symbol`."""
+    if row is None:
+        return None
+    return {"name": row.name, "kind": row.item.kind, "start": row.item.start, "end": row.item.end}
+
+
+def of_outline(shown: Shown | None) -> Fact:
+    """The fact `outline`."""
+    if shown is None:
+        return None
+    return {
+        "language": shown.language,
+        "items": [
+            {
+                "name": row.name,
+                "kind": row.item.kind,
+                "signature": row.item.signature,
+                "start": row.item.start,
+                "end": row.item.end,
+                "line": row.item.line,
+                "depth": row.depth,
+            }
+            for row in shown.rows
+        ],
+        "left_out": shown.left_out,
+        "partial": shown.partial,
+    }
+
+
+FACTS = {
+    "symbol": "{name, kind, start, end} of the definition that is shown, or null.",
+    "outline": "{language, items: [{name, kind, signature, start, end, line, depth}], left_out, partial} "
+    "or null: of the file, or of what a cut reply does not show.",
+}
+"""Their meaning, for the reference."""

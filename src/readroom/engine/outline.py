@@ -1,0 +1,217 @@
+"""Read by definition: the outline of a file, and one definition of it by its name.
+
+Only a text that is held whole is parsed; what that is, `read` decides.  An outline
+is kept as long as the content it was made from is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from readroom.deadline import Deadline
+from readroom.engine.read_window import Content, Windows
+from readroom.errors import Ambiguous, BadRange, NoOutline, UnknownSymbol
+from readroom.limits import HEAD_BYTES, MAX_WARNINGS, Limits
+from readroom.limits_outline import OUTLINE_BYTES, OUTLINE_TIMEOUT_S
+from readroom.model import Cap, Kind, Omission, ReadRequest, ReadResult, Warn
+from readroom.outline.languages import language_of
+from readroom.outlines import Outline, Row, Shown, rows
+from readroom.quoting import quote
+from readroom.session.outlines import OutlineCache
+from readroom.stores.base import Source
+from readroom.text import hidden
+from readroom.text.select import WholeText
+
+
+def plain(request: ReadRequest) -> ReadRequest:
+    """The read of the file as text, which works where nothing about its definitions is known."""
+    return ReadRequest(request.path, encoding=request.encoding)
+
+
+def language(source: Source, content: Content) -> str | None:
+    """The language of a text whose outline can be made; None where there is none."""
+    from readroom.outline.build import can_outline
+
+    if content.kind in (Kind.MINIFIED, Kind.LOG, Kind.CSV) or source.size > OUTLINE_BYTES:
+        return None
+    if not isinstance(content.text, WholeText):
+        return None
+    found = language_of(source.real, content.text.whole[:HEAD_BYTES])
+    return found if can_outline(found) else None
+
+
+def outline_of(
+    source: Source, content: Content, name: str, outlines: OutlineCache, deadline: Deadline
+) -> Outline:
+    """The outline of a text in a language that `language` found.
+
+    Raises:
+        TimedOut, Cancelled: From the deadline.
+    """
+    from readroom.outline.build import build
+
+    found = outlines.get(name, content.encoding.name, content.digits)
+    if found is None:
+        assert isinstance(content.text, WholeText)
+        found = build(content.text.whole, name, deadline)
+        outlines.put(found, content.encoding.name, content.digits)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Outliner:
+    """One opened file and one request for what it defines."""
+
+    source: Source
+    outlines: OutlineCache
+    limits: Limits
+    cap: Cap
+    request: ReadRequest
+    deadline: Deadline
+
+    def result(self, content: Content) -> ReadResult:
+        """The outline, or the window of the definition, that the request asks for.
+
+        Raises:
+            NoOutline: Nothing is known of what the file defines.
+            Ambiguous, UnknownSymbol: The name means several definitions, or none.
+            BadRange: The definition, or the file, has no such line.
+            TimedOut, Cancelled: From the deadline.
+        """
+        name = language(self.source, content)
+        if name is None:
+            raise NoOutline(self.request.path, self._why(content), plain(self.request))
+        within = self.deadline.within(OUTLINE_TIMEOUT_S)
+        outline = outline_of(self.source, content, name, self.outlines, within)
+        if self.request.symbol is None:
+            return self._page(content, outline, list(rows(outline.items)), None)
+        row = self._resolved(outline)
+        if self.request.view == "outline":
+            item = replace(row.item, owner=())
+            inside = list(rows([item], 0, row.path[:-1]))
+            return self._page(content, outline, inside, row)
+        return self._definition(content, row)
+
+    def require_text(self, problem: str) -> None:
+        """Refuse to outline what is no text. Raises NoOutline."""
+        if self.request.symbol is not None or self.request.view == "outline":
+            raise NoOutline(self.request.path, problem, plain(self.request))
+
+    def _why(self, content: Content) -> str:
+        if content.kind is Kind.MINIFIED:
+            return "it is minified"
+        if self.source.size > OUTLINE_BYTES:
+            return f"it is larger than {OUTLINE_BYTES:,} bytes"
+        return "no grammar knows its language"
+
+    # --- one definition -----------------------------------------------------------------------
+
+    def _resolved(self, outline: Outline) -> Row:
+        from readroom.outline.lookup import look_up
+
+        request = self.request
+        found = look_up(outline, request.symbol or "", request.offset)
+        if len(found.rows) > 1:
+            first = found.rows[0]
+            raise Ambiguous(request, found.rows, self._of(first, exact=True))
+        if not found.rows:
+            following = replace(plain(request), view="outline")
+            if found.near:
+                several = len(look_up(outline, found.near[0].name).rows) > 1
+                following = self._of(found.near[0], exact=several)
+            raise UnknownSymbol(request, found.near, following)
+        return found.rows[0]
+
+    def _of(self, row: Row, *, exact: bool = False) -> ReadRequest:
+        """The read of a definition; `exact` where its name alone does not tell it."""
+        offset = row.item.start if exact else None
+        return replace(self.request, symbol=row.name, offset=offset, limit=None, column=1, known_hash=None)
+
+    def _definition(self, content: Content, row: Row) -> ReadResult:
+        self._require_inside(content, row)
+        item, text = row.item, content.text
+        request = replace(self.request, offset=self.request.offset or item.start)
+        windows = Windows(self.source, self.limits, self.cap, request)
+        assert isinstance(text, WholeText)
+        shown = windows.window(replace(content, text=text.up_to(item.end)))
+        return replace(shown, symbol=row, total_lines=text.total_lines, newline=text.newline)
+
+    def _require_inside(self, content: Content, row: Row) -> None:
+        item, offset = row.item, self.request.offset
+        if offset is not None and not item.start <= offset <= item.end:
+            raise BadRange(
+                f"line {offset} of {quote(self.request.path)} is not in {row.name}, "
+                f"which has the lines {item.start}-{item.end}",
+                "Leave out `offset`, or leave out `symbol` to read any line.",
+                total_lines=content.text.total_lines,
+                next_request=self._of(row, exact=True),
+            )
+
+    # --- the outline --------------------------------------------------------------------------
+
+    def _page(
+        self, content: Content, outline: Outline, listed: Sequence[Row], symbol: Row | None
+    ) -> ReadResult:
+        request, total = self.request, content.text.total_lines
+        windows = Windows(self.source, self.limits, self.cap, request)
+        offset = request.offset or 1
+        offset = max(1, total + offset + 1) if offset < 0 else offset
+        if offset > max(total, 1):
+            raise BadRange(
+                f"offset={request.offset} is past the end of {quote(request.path)}, which has {total} lines",
+                "Leave out `offset`.",
+                total_lines=total,
+                next_request=replace(request, offset=None, column=1),
+            )
+        places = list(_places(listed))
+        asked = (offset, request.column)
+        first = next((at for at, place in enumerate(places) if place >= asked), len(places))
+        room = self.cap.size - self.cap.measure.frame(request.path)
+        last = _fitting(listed, first, room, self.cap, request.limit)
+        following, omitted = None, []
+        if last < len(listed):
+            line, number = places[last]
+            following = replace(request, offset=line, column=number, known_hash=None)
+            reason = "limit" if request.limit == last - first else "reply_cap"
+            omitted.append(Omission("definitions", line, listed[-1].item.end, reason, request=following))
+        shown = listed[first:last]
+        base = windows.base(content)
+        return replace(
+            base,
+            outline=Shown(outline.language, shown, len(listed), len(listed) - last, outline.partial),
+            symbol=symbol,
+            omitted=omitted,
+            next=following,
+            warnings=(*base.warnings, *hidden_in(shown)),
+        )
+
+
+def _places(listed: Sequence[Row]) -> Iterator[tuple[int, int]]:
+    """Where each row is continued from: its line, and its number among those of the line."""
+    line = number = 0
+    for row in listed:
+        number = number + 1 if row.item.start <= line else 1
+        line = max(line, row.item.start)
+        yield line, number
+
+
+def _fitting(listed: Sequence[Row], first: int, room: int, cap: Cap, limit: int | None) -> int:
+    """Behind the last row that fits; at least one does."""
+    used = 0
+    for at in range(first, len(listed)):
+        used += cap.measure.outlined(listed[at])
+        if at > first and (used > room or at - first == limit):
+            return at
+    return len(listed)
+
+
+def hidden_in(listed: Sequence[Row]) -> list[Warn]:
+    """What is hidden in signatures, by the lines they stand in."""
+    found: list[Warn] = []
+    for row in listed:
+        signature = row.item.signature
+        if len(found) < MAX_WARNINGS and not (signature.isascii() and signature.isprintable()):
+            # Columns would be those of the shortened signature.
+            found += [replace(one, column=None) for one in hidden.scan([signature], row.item.line, limit=1)]
+    return found[:MAX_WARNINGS]

@@ -1,0 +1,1 @@
+"""Outlines of source code, markup and structured data: functions of texts."""

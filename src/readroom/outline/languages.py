@@ -1,0 +1,80 @@
+"""Which language a text is in: by the end of its name, its whole name, or its first line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+
+def _by_name(**names: str) -> Mapping[str, str]:
+    found = {name: language for language, all_of in names.items() for name in all_of.split()}
+    return MappingProxyType(found)
+
+
+SUFFIXES = _by_name(
+    python="py pyi pyw bzl star",
+    javascript="js mjs cjs jsx jsm es6",
+    typescript="ts mts cts",
+    tsx="tsx",
+    go="go",
+    rust="rs",
+    java="java",
+    c="c h",
+    cpp="cc cpp cxx c++ hpp hh hxx h++ ipp inl ino cu cuh",
+    c_sharp="cs csx",
+    ruby="rb rake gemspec ru rbw",
+    php="php php3 php4 php5 php7 phtml",
+    kotlin="kt kts",
+    swift="swift",
+    scala="scala sc sbt",
+    lua="lua",
+    bash="sh bash zsh ksh ebuild bats",
+    markdown="md markdown mdx mkd mdown rmd qmd",
+    json="json jsonc json5 geojson webmanifest har jsonld topojson avsc",
+    toml="toml",
+    yaml="yaml yml",
+)
+"""Language by the end of a name, lower case."""
+
+NAMES = _by_name(
+    ruby="rakefile gemfile guardfile podfile vagrantfile fastfile capfile brewfile dangerfile",
+    bash=".bashrc .bash_profile .profile .zshrc .zprofile pkgbuild",
+    toml="pipfile cargo.lock poetry.lock uv.lock",
+    yaml=".clang-format .clang-tidy",
+    json=".babelrc .eslintrc .prettierrc composer.lock pipfile.lock flake.lock",
+    python="sconstruct sconscript",
+)
+"""Language by a whole name, lower case."""
+
+INTERPRETERS = _by_name(
+    python="python pypy",
+    javascript="node nodejs bun deno",
+    bash="sh bash dash ash ksh zsh",
+    ruby="ruby jruby",
+    php="php",
+    lua="lua luajit texlua",
+    kotlin="kotlin",
+    scala="scala",
+    swift="swift",
+)
+"""Language by the program after `#!`, without its version."""
+
+_SHEBANG = re.compile(r"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+)*)?(?:\S*/)?([A-Za-z+-]+)")
+_CPP_HEADER = re.compile(
+    r"^\s*(?:class\s+\w|namespace\b|template\s*<|using\s+\w|public:|private:|protected:)", re.MULTILINE
+)
+
+
+def language_of(path: str, head: str) -> str | None:
+    """The language of a text with this path and beginning; None when no outline knows it."""
+    name = path.rpartition("/")[2].lower()
+    found = NAMES.get(name)
+    if found is None and "." in name:
+        found = SUFFIXES.get(name.rpartition(".")[2])
+    if found is None and head.startswith("#!"):
+        program = _SHEBANG.match(head)
+        found = INTERPRETERS.get(program[1].lower()) if program else None
+    if found == "c" and name.endswith(".h") and _CPP_HEADER.search(head):
+        return "cpp"
+    return found

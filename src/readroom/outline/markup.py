@@ -1,0 +1,274 @@
+"""Outlines of what needs no parser: headings of Markdown, keys of JSON, TOML and YAML.
+
+One pass over the lines each, and a stack of what is open.  They follow the layout
+that people and programs write, not every corner of the formats: an outline says
+where to read, and what is shown there is the file itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from readroom.deadline import Deadline
+from readroom.limits_outline import OUTLINE_NAME_CHARS
+from readroom.outline.walk import shortened
+from readroom.outlines import Item
+
+_KEY_LEVELS = 2
+"""Nested keys below the top ones make outlines as long as the file; one level below says what is where."""
+
+_CHECK_EVERY = 4096
+"""Lines between two looks at the clock."""
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\r?\Z")
+_SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*\r?\Z")
+_NO_PARAGRAPH = re.compile(r" {0,3}(?:[-*+>|#]|\d+[.)]|```|~~~|<)|\t| {4}|\s*\Z")
+_FRONT_MATTER = re.compile(r"(?:---|\+\+\+)[ \t]*\r?\Z")
+
+
+class _Open:
+    """An item whose end is not known yet."""
+
+    __slots__ = ("item", "level", "members")
+
+    def __init__(self, item: Item, level: int) -> None:
+        self.item = item
+        self.level = level
+        self.members: list[Item] = []
+
+    def closed(self, end: int) -> Item:
+        item = self.item
+        return Item(item.kind, item.name, item.signature, item.start, end, item.line, (), tuple(self.members))
+
+
+class _Stack:
+    """Items in the order of their lines, nested by level."""
+
+    def __init__(self) -> None:
+        self._top = _Open(Item("", "", "", 1, 1, 1), -1)
+        self._open = [self._top]
+        self.filled = 1
+        """The last line that belongs to what is open: blank ones and comments after it do not."""
+
+    def add(self, kind: str, name: str, signature: str, line: int, level: int, first: int) -> None:
+        """Open an item whose signature is in `line`; those of its level and deeper have ended."""
+        self.close(level, self.filled)
+        self._open.append(_Open(Item(kind, name, signature, first, first, line), level))
+
+    def close(self, level: int, end: int) -> None:
+        """End what is open of `level` and deeper."""
+        while self._open[-1].level >= level:
+            done = self._open.pop()
+            self._open[-1].members.append(done.closed(max(end, done.item.line)))
+
+    def items(self) -> list[Item]:
+        """All of them, when the text is over."""
+        self.close(0, self.filled)
+        return self._top.members
+
+
+def _lines(text: str, deadline: Deadline) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if number % _CHECK_EVERY == 0:
+            deadline.check()
+        yield number, line
+
+
+# --- Markdown ----------------------------------------------------------------------------------
+
+
+def markdown(text: str, deadline: Deadline) -> list[Item]:
+    """Headings of both forms, each up to the next of its level or a higher one."""
+    stack, fence, in_front = _Stack(), "", False
+    before, begun, prior = "", 1, 1  # a paragraph that may be the text of a heading
+    for number, line in _lines(text, deadline):
+        if number == 1 and _FRONT_MATTER.match(line):
+            in_front = True
+            continue
+        if in_front:
+            in_front = not _FRONT_MATTER.match(line)
+            continue
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1][0] == fence[0] and len(mark[1]) >= len(fence) and not mark[2].strip():
+                fence = ""
+            before = ""
+        elif mark and not (mark[1][0] == "`" and "`" in mark[2]):
+            fence, before = mark[1], ""
+        elif heading := _ATX.match(line):
+            name = (heading[2] or "").strip()
+            _add_heading(stack, name, number, len(heading[1]))
+            before = ""
+        elif before and (under := _SETEXT.match(line)):
+            stack.filled = prior
+            _add_heading(stack, before, begun, 1 if under[1][0] == "=" else 2)
+            before = ""
+        else:
+            if _NO_PARAGRAPH.match(line):
+                before = ""
+            elif not before:
+                before, begun, prior = line.strip(), number, stack.filled
+            elif len(before) < OUTLINE_NAME_CHARS:
+                before += f" {line.strip()}"
+        if line.strip():
+            stack.filled = number
+    return stack.items()
+
+
+def _add_heading(stack: _Stack, name: str, line: int, level: int) -> None:
+    shown = shortened(name)
+    if not shown:
+        return
+    stack.add("heading", shown, f"{'#' * level} {shown}".rstrip(), line, level, line)
+
+
+# --- TOML --------------------------------------------------------------------------------------
+
+_TABLE = re.compile(r"\s*(\[\[?)\s*([^\[\]#]+?)\s*\]\]?\s*(?:#.*)?\r?\Z")
+_TOML_KEY = re.compile(r"""([A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*[A-Za-z0-9_"'-]+)*\s*=\s*(.*)""")
+_TRIPLES = ('"' * 3, "'" * 3)
+
+
+def toml(text: str, deadline: Deadline) -> list[Item]:
+    """Tables, and keys before the first of them; comment lines directly above belong to each."""
+    stack, lead, quote, depth, in_table = _Stack(), 0, "", 0, False
+    for number, line in _lines(text, deadline):
+        if quote or depth > 0:
+            stack.filled = number
+            if quote:
+                quote = "" if quote in line else quote
+            else:
+                depth += _brackets(line)
+            continue
+        if line.lstrip().startswith("#"):
+            lead = lead or number
+            continue
+        table, key = _TABLE.match(line), _TOML_KEY.match(line)
+        if table:
+            in_table = True
+            stack.add("table", table[2][:OUTLINE_NAME_CHARS], shortened(line), number, 0, lead or number)
+        elif key:
+            if not in_table:
+                stack.add(
+                    "key",
+                    key[1].strip("\"'")[:OUTLINE_NAME_CHARS],
+                    shortened(line),
+                    number,
+                    0,
+                    lead or number,
+                )
+            value = key[2]
+            opened = next((one for one in _TRIPLES if value.startswith(one)), "")
+            quote = opened if opened and opened not in value[len(opened) :] else ""
+            depth = 0 if opened else max(0, _brackets(value))
+        if line.strip():
+            stack.filled = number
+        lead = 0
+    return stack.items()
+
+
+_STRINGS = re.compile(r""""(?:[^"\\]|\\.)*"|'[^']*'|#.*""")
+
+
+def _brackets(line: str) -> int:
+    plain = _STRINGS.sub("", line)
+    return plain.count("[") + plain.count("{") - plain.count("]") - plain.count("}")
+
+
+# --- YAML --------------------------------------------------------------------------------------
+
+_YAML_KEY = re.compile(
+    r"""("(?:[^"\\]|\\.)*"|'[^']*'|[^\s#\-\[\]{}&*!|>'"%@`,?:][^#:]*?|-[^\s#:][^#:]*?)\s*:(?=\s|\Z)"""
+)
+_BLOCK = re.compile(r"(?:.*[:\s])?[|>][+-]?\d?[+-]?\s*(?:#.*)?\r?\Z")
+
+
+def yaml(text: str, deadline: Deadline) -> list[Item]:
+    """Keys of the outermost mappings and of those directly in them, not of lists."""
+    stack, lead = _Stack(), 0
+    indents: list[int] = []
+    block = listed = -1
+    for number, line in _lines(text, deadline):
+        word = line.lstrip(" ")
+        indent = len(line) - len(word)
+        if not word.strip():
+            lead = 0
+            continue
+        if 0 <= block < indent:
+            stack.filled = number
+            continue
+        block = -1
+        if word.startswith("#"):
+            lead = lead or number
+            continue
+        if line.startswith(("---", "...")):
+            stack.close(0, stack.filled)
+            indents, lead, listed = [], 0, -1
+            continue
+        listed = indent if word.startswith("- ") else listed if indent > listed else -1
+        key = _YAML_KEY.match(word) if listed < 0 else None
+        if key:
+            while indents and indents[-1] >= indent:
+                indents.pop()
+            if len(indents) < _KEY_LEVELS:
+                name = key[1].strip("\"'")[:OUTLINE_NAME_CHARS]
+                stack.add("key", name, shortened(line), number, len(indents), lead or number)
+            indents.append(indent)
+        if _BLOCK.match(line):
+            block = indent
+        stack.filled, lead = number, 0
+    return stack.items()
+
+
+# --- JSON --------------------------------------------------------------------------------------
+
+_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}\[\]:,\n]|//[^\n]*|/\*[\s\S]*?\*/')
+_BETWEEN = re.compile(r"\s*:")
+
+
+def json(text: str, deadline: Deadline) -> list[Item]:
+    """Keys of the outermost object and of the objects directly in it."""
+    stack, line, depth = _Stack(), 1, 0
+    holders: list[str] = []
+    for steps, token in enumerate(_TOKEN.finditer(text)):
+        if steps % _CHECK_EVERY == 0:
+            deadline.check()
+        word = token[0]
+        if word == "\n" or word[0] == "/":
+            line += word.count("\n")
+            continue
+        if word in "{[":
+            depth += 1
+            if depth <= _KEY_LEVELS:
+                holders.append(word)
+        elif word in "}]" and depth:
+            stack.close(depth - 1, stack.filled)
+            depth -= 1
+            del holders[depth:]
+        elif word == "," and depth:
+            stack.close(depth - 1, stack.filled)
+        elif (
+            word[0] == '"'
+            and 0 < depth <= _KEY_LEVELS
+            and "[" not in holders
+            and _BETWEEN.match(text, token.end())
+        ):
+            _add_key(stack, text, token, line, depth - 1)
+        stack.filled = line
+    return stack.items()
+
+
+def _add_key(stack: _Stack, text: str, token: re.Match[str], line: int, level: int) -> None:
+    start = token.start()
+    end = text.find("\n", start)
+    signature = shortened(text[start : start + 400 if end < 0 else min(end, start + 400)])
+    stack.add("key", token[0][1:-1][:OUTLINE_NAME_CHARS] or '""', signature, line, level, line)
+
+
+MARKUP: Mapping[str, Callable[[str, Deadline], Sequence[Item]]] = MappingProxyType(
+    {"markdown": markdown, "json": json, "toml": toml, "yaml": yaml}
+)
+"""By the names of `languages`."""

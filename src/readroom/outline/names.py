@@ -1,0 +1,260 @@
+"""Names and bodies that do not stand in a field of their own.
+
+A namer gets a node and returns its owner's names and its own; None when the node
+defines nothing that an outline shows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+Named: TypeAlias = "tuple[tuple[str, ...], str] | None"
+
+_MOST_DECLARATORS = 32
+"""Pointers, arrays and parentheses around a declared name; nobody writes more, machines do."""
+
+_MOST_NAME = 1000
+"""Bytes of a text that is looked through for a name."""
+
+_JS_FUNCTIONS = frozenset(
+    {"arrow_function", "function_expression", "function", "generator_function", "class"}
+)
+_TYPE_ARGUMENTS = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
+_SPACE = re.compile(r"\s+")
+
+
+def text_of(node: Node | None) -> str:
+    """The beginning of its text on one line; empty without a node."""
+    if node is None or node.text is None:
+        return ""
+    return _SPACE.sub(" ", node.text[:_MOST_NAME].decode("utf-8", "replace")).strip()
+
+
+def name_in(node: Node, rule_name: str) -> Named:
+    """Owner and name of what `node` defines, by the name of a field or of a namer."""
+    namer = NAMERS.get(rule_name)
+    if namer is not None:
+        return namer(node)
+    name = text_of(node.child_by_field_name(rule_name)).strip("'\"")
+    return ((), name) if name else None
+
+
+def _split(name: str, separator: str = ".") -> Named:
+    parts = [part.strip() for part in name.split(separator)]
+    return (tuple(filter(None, parts[:-1])), parts[-1]) if parts[-1] else None
+
+
+def without_arguments(name: str) -> str:
+    """A type without its generic arguments, nested ones included."""
+    before = ""
+    while before != name:
+        before, name = name, _TYPE_ARGUMENTS.sub("", name)
+    return name.strip()
+
+
+def _field(node: Node, name: str) -> str:
+    return text_of(node.child_by_field_name(name))
+
+
+# --- JavaScript --------------------------------------------------------------------------------
+
+
+def _js_function(node: Node) -> Node | None:
+    """The function or class that a node assigns, also one that is handed to a call at once."""
+    value = node.child_by_field_name("value") or node.child_by_field_name("right")
+    if value is None or value.type in _JS_FUNCTIONS:
+        return value
+    if value.type == "call_expression":
+        arguments = value.child_by_field_name("arguments")
+        given = [] if arguments is None else arguments.named_children[:2]
+        return next((one for one in given if one.type in _JS_FUNCTIONS), None)
+    return None
+
+
+def _js_assigned(node: Node) -> Named:
+    return None if _js_function(node) is None else name_in(node, "name")
+
+
+def _js_assignment(node: Node) -> Named:
+    left = _field(node, "left")
+    if _js_function(node) is None or not re.fullmatch(r"[\w$.#]+", left) or left == "module.exports":
+        return None
+    for start in ("module.exports.", "exports.", "window.", "globalThis.", "this."):
+        left = left.removeprefix(start)
+    return _split(left.replace(".prototype.", "."))
+
+
+def _js_field(node: Node) -> Named:
+    if _js_function(node) is None:
+        return None
+    return name_in(node, "property") or name_in(node, "name")
+
+
+def _js_pair(node: Node) -> Named:
+    value = node.child_by_field_name("value")
+    return name_in(node, "key") if value is not None and value.type in _JS_FUNCTIONS else None
+
+
+def _js_body(node: Node) -> Node | None:
+    function = _js_function(node)
+    return None if function is None else function.child_by_field_name("body")
+
+
+# --- C -----------------------------------------------------------------------------------------
+
+
+def _inside(found: Node) -> Node | None:
+    """What a declarator declares by itself: the next one inside."""
+    inner = found.child_by_field_name("declarator")
+    if inner is None and found.type in ("parenthesized_declarator", "reference_declarator"):
+        return found.named_children[-1] if found.named_children else None
+    return inner
+
+
+def _declarator(node: Node) -> Node | None:
+    """The name inside pointers, arrays, functions and parentheses."""
+    found = node.child_by_field_name("declarator")
+    for _ in range(_MOST_DECLARATORS):
+        inner = None if found is None else _inside(found)
+        if inner is None:
+            return found
+        found = inner
+    return None
+
+
+def _c_declared(node: Node) -> Named:
+    name = without_arguments(text_of(_declarator(node)))
+    return _split(name, "::") if name else None
+
+
+def _c_prototype(node: Node) -> Named:
+    """A declared function; a declared pointer to one is a variable."""
+    found = node.child_by_field_name("declarator")
+    for _ in range(_MOST_DECLARATORS):
+        if found is None or found.type == "parenthesized_declarator":
+            return None
+        if found.type == "function_declarator":
+            inner = found.child_by_field_name("declarator")
+            plain = inner is not None and inner.type != "parenthesized_declarator"
+            return _c_declared(node) if plain else None
+        found = _inside(found)
+    return None
+
+
+def _c_typedef(node: Node) -> Named:
+    name = text_of(_declarator(node))
+    return ((), name) if re.fullmatch(r"\w+", name) else None
+
+
+def _cpp_scoped(node: Node) -> Named:
+    name = without_arguments(_field(node, "name"))
+    return _split(name, "::") if name else None
+
+
+def _cpp_namespace(node: Node) -> Named:
+    name = _field(node, "name")
+    return _split(name, "::") if name else ((), "(anonymous)")
+
+
+# --- others ------------------------------------------------------------------------------------
+
+
+def _go_method(node: Node) -> Named:
+    receiver = without_arguments(_field(node, "receiver")).strip("() ")
+    owner = receiver.rpartition(" ")[2].lstrip("*")
+    name = _field(node, "name")
+    return ((owner,) if owner else (), name) if name else None
+
+
+def _rust_impl(node: Node) -> Named:
+    name = without_arguments(_field(node, "type")).rpartition("::")[2].lstrip("&").strip()
+    return ((), name) if name else None
+
+
+def _kotlin_function(node: Node) -> Named:
+    """An extension function belongs to the type before its name."""
+    name = node.child_by_field_name("name")
+    if name is None:
+        return None
+    before = [one for one in node.named_children if one.end_byte <= name.start_byte]
+    has_owner = bool(before) and before[-1].type in ("user_type", "nullable_type")
+    owner = without_arguments(text_of(before[-1])).rstrip("?") if has_owner else ""
+    return ((owner,) if owner else (), text_of(name))
+
+
+def _swift_class(node: Node) -> Named:
+    name = without_arguments(_field(node, "name"))
+    return _split(name) if name else None
+
+
+_FIRST_WORDS = frozenset({"init", "deinit", "subscript"})
+
+
+def _first_word(node: Node) -> Named:
+    return next((((), one.type) for one in node.children if one.type in _FIRST_WORDS), None)
+
+
+def _lua_function(node: Node) -> Node | None:
+    """The function that an assignment, a field of a table or a declaration holds."""
+    if node.type == "function_declaration":
+        return node
+    value = node.child_by_field_name("value")
+    if value is None:
+        listed = next((one for one in node.named_children if one.type == "expression_list"), None)
+        value = listed.named_children[0] if listed is not None and listed.named_children else None
+    return value if value is not None and value.type == "function_definition" else None
+
+
+def _lua_body(node: Node) -> Node | None:
+    """A body may be empty and is no node then; what ends the signature is behind the parameters."""
+    function = _lua_function(node)
+    parameters = None if function is None else function.child_by_field_name("parameters")
+    return None if parameters is None else parameters.next_sibling
+
+
+def _lua_assigned(node: Node) -> Named:
+    if _lua_function(node) is None or not node.named_children:
+        return None
+    return _split(text_of(node.named_children[0]).replace(":", "."))
+
+
+NAMERS: Mapping[str, Callable[[Node], Named]] = MappingProxyType(
+    {
+        "js_assigned": _js_assigned,
+        "js_assignment": _js_assignment,
+        "js_field": _js_field,
+        "js_pair": _js_pair,
+        "c_declared": _c_declared,
+        "c_prototype": _c_prototype,
+        "c_typedef": _c_typedef,
+        "cpp_scoped": _cpp_scoped,
+        "cpp_namespace": _cpp_namespace,
+        "dotted": lambda node: _split(_field(node, "name")),
+        "go_method": _go_method,
+        "rust_impl": _rust_impl,
+        "cs_destructor": lambda node: ((), f"~{_field(node, 'name')}"),
+        "cs_operator": lambda node: ((), f"operator {_field(node, 'operator')}".strip()),
+        "cs_indexer": lambda node: ((), "this"),
+        "ruby_scoped": lambda node: _split(_field(node, "name"), "::"),
+        "kotlin_function": _kotlin_function,
+        "kotlin_companion": lambda node: ((), _field(node, "name") or "Companion"),
+        "kotlin_constructor": lambda node: ((), "constructor"),
+        "swift_class": _swift_class,
+        "first_word": _first_word,
+        "lua_name": lambda node: _split(_field(node, "name").replace(":", ".")),
+        "lua_assigned": _lua_assigned,
+        "lua_field": lambda node: None if _lua_function(node) is None else name_in(node, "name"),
+    }
+)
+"""By the names that the tables use."""
+
+BODIES: Mapping[str, Callable[[Node], Node | None]] = MappingProxyType(
+    {"js_body": _js_body, "lua_body": _lua_body}
+)
+"""Bodies that are no field of the node that defines."""
