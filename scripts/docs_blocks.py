@@ -21,6 +21,7 @@ from readroom.faces.cli.failures import exit_code
 from readroom.faces.mcp.clients import CLIENTS, UNKNOWN_CHARS
 from readroom.formats.kinds import WINDOWS
 from readroom.model import Kind
+from readroom.policy.commands import DEVICES, SYSTEM, SYSTEM_FACTS, SYSTEM_PATTERNS
 from readroom.policy.defaults import RULES
 from readroom.search.dialect import DIFFERENCES
 
@@ -40,11 +41,13 @@ def fenced(text: str, language: str = "text") -> str:
 
 
 def tools_table() -> str:
-    return table(["tool", "what it does"], [[f"`{tool.name}`", tool.description] for tool in NATIVE.tools])
+    rows = [[f"`{tool.name}`", tool.description] for tool in NATIVE.tools]
+    rows += [[f"`{tool.name}`", f"{tool.description} Off unless allowed."] for tool in NATIVE.commands]
+    return table(["tool", "what it does"], rows)
 
 
 def tools() -> str:
-    return "\n\n".join(_tool(name) for name in (tool.name for tool in NATIVE.tools))
+    return "\n\n".join(_tool(tool.name) for tool in NATIVE.offered(commands=True))
 
 
 def _tool(name: str) -> str:
@@ -161,6 +164,16 @@ def denials() -> str:
     return table(["reason", "patterns"], [[reason, " ".join(names)] for reason, names in by_reason.items()])
 
 
+def command_places() -> str:
+    by_reason: dict[str, list[str]] = {}
+    for place in (*SYSTEM, *SYSTEM_PATTERNS):
+        by_reason.setdefault(place.reason, []).append(f"`{place.path}`")
+    rows = [[reason, " ".join(paths)] for reason, paths in by_reason.items()]
+    rows.append(["devices", " ".join(f"`{path}`" for path in DEVICES)])
+    rows.append(["facts about the machine (with Landlock)", " ".join(f"`{path}`" for path in SYSTEM_FACTS)])
+    return table(["what for", "places"], rows)
+
+
 def configuration() -> str:
     doc = inspect.getdoc(config) or ""
     lines = [line for line in doc.split("\n") if line.startswith("    ") or not line]
@@ -186,4 +199,5 @@ BLOCKS: Mapping[str, Callable[..., str]] = {
     "clients": clients,
     "denials": denials,
     "configuration": configuration,
+    "command-places": command_places,
 }

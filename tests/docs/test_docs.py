@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
@@ -10,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from readroom import errors
+from readroom.config_commands import KEYS
 from readroom.contracts.native import NATIVE
 from readroom.contracts.native_facts import FACTS
+from readroom.errors import commands
 from readroom.faces.cli.commands import COMMANDS
 from scripts import docs, docs_blocks
 
@@ -70,9 +73,24 @@ def test_every_page_is_in_the_index() -> None:
 
 def test_every_tool_and_argument_has_an_entry() -> None:
     page = text("docs/reference/tools.md")
-    for tool in NATIVE.tools:
+    for tool in NATIVE.offered(commands=True):
         section = page.split(f"## {tool.name}\n")[1].split("\n## ")[0]
         assert [name for name in tool.input_schema["properties"] if f"| `{name}` |" not in section] == []
+
+
+def test_the_readme_names_every_tool() -> None:
+    page = text("README.md")
+    assert [t.name for t in NATIVE.offered(commands=True) if f"| `{t.name}` |" not in page] == []
+
+
+def test_the_page_of_commands_names_every_key_and_every_error_of_theirs() -> None:
+    page = text("docs/how-to/run-commands.md")
+    assert [key for key in KEYS if f"`{key}" not in page] == []
+    classes = [kind for _, kind in inspect.getmembers(commands, inspect.isclass)]
+    kinds = [kind for kind in classes if issubclass(kind, errors.ReadroomError)]
+    codes = [kind.code for kind in kinds if kind.__module__ == commands.__name__]
+    assert "not_confined" in codes
+    assert [code for code in codes if f"`{code}`" not in page] == []
 
 
 def test_every_fact_has_an_entry() -> None:
