@@ -155,6 +155,29 @@ LIST_MAX_DEPTH = 64
 READ_TIMEOUT_S = 120.0
 """A first pass over a file on a slow disk: 100 GB at 1 GB/s. Later pages take milliseconds."""
 
+EXPANDED_BYTES = 2 * 1024 * 1024 * 1024
+"""How much of a compressed file is expanded; it lies in a temporary file without a name while the session
+lasts. A log of 100 MB in gzip has about 1 GB."""
+
+EXPANDED_SESSION_BYTES = 4 * 1024 * 1024 * 1024
+"""All of those together in one session; the least recently used leave."""
+
+EXPANDED_FILES = 16
+"""Their number; each holds a descriptor."""
+
+EXPANSION_RATIO = 1100
+"""A file that grows more than that while it is expanded is nobody's log (those grow 5 to 100 times), from
+EXPANSION_FREE_BYTES on. gzip cannot reach it, the others can, with a megabyte for a terabyte."""
+
+EXPANSION_FREE_BYTES = 64 * 1024 * 1024
+"""Up to here the ratio is not looked at: a log of nothing but repetitions is quickly expanded."""
+
+EXPANSION_MEMORY_BYTES = 72 * 1024 * 1024
+"""What a decoder may remember. `xz -9` needs 65 MiB, `zstd --ultra -21` 64; `zstd --long` asks for 128."""
+
+EXPANSION_READ_BYTES = 4 * 1024
+"""Compressed bytes given to a decoder at once: where data are damaged, no more than these are lost."""
+
 READ_GRACE_S = 5.0
 """Beyond it, for a page of what was counted when the time limit passed: a few blocks, slow disks included."""
 
@@ -375,6 +398,7 @@ class Limits:
     list_limit: int = LIST_LIMIT
     list_timeout_s: float = LIST_TIMEOUT_S
     read_timeout_s: float = READ_TIMEOUT_S
+    expanded_bytes: int = EXPANDED_BYTES
     change_timeout_s: float = CHANGE_TIMEOUT_S
     run_timeout_s: float = RUN_TIMEOUT_S
     document_timeout_s: float = DOCUMENT_TIMEOUT_S

@@ -18,6 +18,7 @@ from readroom.commands import RunRequest, RunResult
 
 # Values like the others here; `changes`, which this module builds on, needs them too.
 from readroom.notes import Newline as Newline
+from readroom.notes import Packed as Packed
 from readroom.notes import Warn as Warn
 from readroom.outlines import Row, Shown
 from readroom.shown import Cut as Cut
@@ -230,6 +231,7 @@ class ReadResult:
     warnings: Sequence[Warn] = ()
     image: Image | None = None
     document: ShownDocument | None = None
+    packed: Packed | None = None
     not_modified: bool = False
     symbol: Row | None = None
     outline: Shown | None = None

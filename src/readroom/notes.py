@@ -17,3 +17,11 @@ class Warn:
     detail: str
     line: int | None = None
     column: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """That a file is compressed: with what, and the bytes of its content as far as it was expanded."""
+
+    compression: str
+    expanded_bytes: int

@@ -169,12 +169,13 @@ class Workspace:
         return self._keeper.session(session_id)
 
     def close(self) -> None:
-        """Release the store, end what reads documents, and remove the kept outputs of commands."""
+        """Release the store, end what reads documents, remove kept outputs and what was expanded."""
         if self._room is not None:
             self._room.close()
         self._keeper.close()
         if self._documents is not None:
             self._documents.close()
+        self._indexes.close()
         self.guard.close()
 
     def __enter__(self) -> Self:

@@ -15,6 +15,7 @@ from readroom.engine.grep import grep
 from readroom.limits import REPLY_BYTES, Limits
 from readroom.model import Cap, GrepRequest, GrepResult
 from readroom.policy.guard import Guard
+from readroom.session.indexes import IndexCache
 from readroom.stores.base import Store
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
@@ -53,7 +54,7 @@ def search(
     """One page."""
     return grep(
         guard or Guard(store),
-        None,
+        IndexCache(),
         limits or Limits(),
         cap,
         request,

@@ -429,7 +429,7 @@ def test_a_known_image_gets_a_receipt() -> None:
     [
         (b"\x7fELF" + bytes(100), "application/x-executable"),
         (b"PK\3\4" + bytes(100), "application/zip"),
-        (b"\x1f\x8b\x08" + bytes(100), "application/gzip"),
+        (b"\x78\x9c" + bytes(100), "application/zlib"),
         (bytes(range(256)) * 4, "application/octet-stream"),
     ],
 )

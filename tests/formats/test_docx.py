@@ -1,4 +1,4 @@
-"""Word documents: what stands in them, in order; compared with python-docx, which is not used to read them."""
+"""Word documents: what stands in them, in order; compared with python-docx, which does not read them here."""
 
 from __future__ import annotations
 

@@ -194,6 +194,8 @@ def _read_header(result: ReadResult, cap: Cap) -> str:
     if result.image is None and not result.not_modified:
         parts.append(_span(result))
     parts.append(digest)
+    if result.packed is not None:
+        parts.append(f"{result.packed.compression}, {result.packed.expanded_bytes:,} bytes expanded")
     if result.encoding != "utf-8" or result.bom:
         parts.append(result.encoding + (" with BOM" if result.bom else ""))
     if result.newline in ("crlf", "mixed"):

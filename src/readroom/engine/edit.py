@@ -30,6 +30,7 @@ from readroom.errors import (
     TooLarge,
     Unencodable,
 )
+from readroom.formats.compressed import by_magic
 from readroom.formats.kinds import UNKNOWN, classify, sniff
 from readroom.limits import (
     CHANGE_TEXT_BYTES,
@@ -213,6 +214,10 @@ class _Editing:
         if encoding is None or classify(source.real, sample, encoding) in (Kind.BINARY, Kind.IMAGE):
             media = (sniff(sample) or UNKNOWN).name
             advice = "Only text can be edited; write_file replaces a whole file by text."
+            if by_magic(sample) is not None:
+                advice = (
+                    "It is compressed: read_file shows what is in it, only other programs can change that."
+                )
             raise Binary(self._path, media, source.size, advice)
         return encoding
 

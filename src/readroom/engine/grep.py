@@ -26,6 +26,7 @@ from readroom.engine.grep_page import Last, Page
 from readroom.engine.grep_scope import Scope, join_below
 from readroom.engine.grep_search import Opened, Searcher
 from readroom.engine.grep_warnings import warnings_of
+from readroom.engine.packed import searchable
 from readroom.errors import (
     AbsentError,
     BadPath,
@@ -43,6 +44,8 @@ from readroom.model import Cap, EntryKind, GrepRequest, GrepResult, Include, Omi
 from readroom.paths import ROOT, WorkPath
 from readroom.policy.guard import Guard
 from readroom.search.pattern import Pattern, words
+from readroom.session.expansions import ExpandedSource
+from readroom.session.indexes import IndexCache
 from readroom.stores.base import Folder, Source
 
 _REPORT_EVERY = 64
@@ -62,7 +65,7 @@ _T = TypeVar("_T")
 
 def grep(
     guard: Guard,
-    indexes: object,
+    indexes: IndexCache,
     limits: Limits,
     cap: Cap,
     request: GrepRequest,
@@ -89,7 +92,7 @@ def grep(
     search = _Search(guard, limits, cap, request, pattern, deadline.within(seconds), seconds, confined)
     _, found = guard.stat(request.path)
     if found.kind is not EntryKind.FOLDER:
-        return search.file()
+        return search.file(indexes)
     with guard.open_folder(request.path) as top:
         return search.folder(top)
 
@@ -150,6 +153,7 @@ class _Search:
         confined: bool,
     ) -> None:
         self._guard = guard
+        self._limits = limits
         self._request = request
         self._deadline = deadline
         self._seconds = seconds
@@ -159,18 +163,22 @@ class _Search:
         self._page = Page(request, limits, cap)
         self._searcher = Searcher(request, pattern, deadline, local=self._local)
         self._unreadable: list[str] = []
+        self._beside: list[Warn] = []
         self._examined = 0
         self._saw_wide = False
         self._top = ROOT
 
     # --- one file -----------------------------------------------------------------------------
 
-    def file(self) -> GrepResult:
-        """A search of one file that was asked for by name, hidden and ignored or not."""
+    def file(self, indexes: IndexCache) -> GrepResult:
+        """A search of one file that was asked for by name, hidden and ignored or not, or compressed."""
         path = WorkPath(self._request.path)
         with self._guard.open(path) as source:
             try:
-                self._show(Opened(source), path, _ITSELF)
+                with searchable(source, self._request, indexes, self._limits, self._deadline) as content:
+                    self._show(Opened(content), path, _ITSELF)
+                    if isinstance(content, ExpandedSource) and content.stopped is not None:
+                        self._beside.append(content.stopped)
             except TimedOut:
                 return self._stopped(None)
         if not self._searcher.binary:
@@ -334,7 +342,10 @@ class _Search:
             reason=page.full,
             omitted=page.omitted,
             next=following,
-            warnings=warnings_of(self._request.path, self._unreadable, self._searcher),
+            warnings=[
+                *self._beside,
+                *warnings_of(self._request.path, self._unreadable, self._searcher),
+            ],
         )
 
     def _stopped(self, at: Last | None, coverage: Coverage | None = None) -> GrepResult:
@@ -380,4 +391,5 @@ class _Search:
         if not kinds:
             return result
         detail = f"{', '.join(kinds)} files were not searched; include searches them"
+        detail += "; compressed files are searched when `path` is one"
         return replace(result, warnings=[*result.warnings, Warn("left_out", detail)])

@@ -19,6 +19,7 @@ from readroom.deadline import Deadline
 from readroom.engine.decoding import asked_for
 from readroom.engine.document_asked import asked_document
 from readroom.engine.outline import Outliner
+from readroom.engine.packed import described, is_as_it_was, packed_content, unpacked
 from readroom.engine.read_image import read_image
 from readroom.engine.read_window import Content, Windows
 from readroom.errors import BadEncoding, BadRange, Binary, Changed
@@ -26,6 +27,7 @@ from readroom.formats.kinds import UNKNOWN, classify, sniff
 from readroom.limits import HEAD_BYTES, INDEX_SPOTS, READ_GRACE_S, SMALL_FILE_BYTES, Limits
 from readroom.model import Cap, Kind, ReadRequest, ReadResult, Warn
 from readroom.policy.guard import Guard
+from readroom.session.expansions import ExpandedSource
 from readroom.session.indexes import IndexCache, Unfinished
 from readroom.session.outlines import OutlineCache
 from readroom.session.texts import TextCache
@@ -59,6 +61,7 @@ def read(
         BadDocument: It is a document that cannot be read.
         NotFound, NotAFile, Denied, OutsideRoot, HardLinked, NoPermission: From opening it.
         Binary, BadImage: It is not text, or not an image that can be shown.
+        BrokenData: It is compressed, and none of it can be expanded.
         BadEncoding: `request.encoding` is unknown or does not fit the bytes.
         BadRange: The file has no such line or column; the error says what it has.
         Changed: It was being written to on both tries.
@@ -68,10 +71,11 @@ def read(
     known = None if request.known_hash is None else hashes.parse_hash("known_hash", request.known_hash)
     for _ in range(_TRIES):
         with guard.open(request.path) as source:
-            reading = _Reading(
-                source, indexes, texts, outlines, limits, cap, request, known, deadline, documents
-            )
             try:
+                text = unpacked(source, request, indexes, limits, deadline) or source
+                reading = _Reading(
+                    text, indexes, texts, outlines, limits, cap, request, known, deadline, documents
+                )
                 result = reading.result()
             except Shrunk:
                 continue
@@ -118,11 +122,18 @@ class _Reading:
         self._content: Content | None = None
 
     def result(self) -> ReadResult:
+        found = self._result()
+        return described(found, self._source) if isinstance(self._source, ExpandedSource) else found
+
+    def _result(self) -> ReadResult:
         source = self._source
+        packed = source if isinstance(source, ExpandedSource) else None
         whole = source.size <= SMALL_FILE_BYTES
         head = self._exactly(source.size if whole else HEAD_BYTES)
         sample = head[:HEAD_BYTES]
-        document = asked_document(source.real, sample, self._request)
+        # What is compressed is no document, so that `pages` of it is refused.
+        named = (source.real, sample) if packed is None else ("", b"")
+        document = asked_document(*named, self._request)
         if document is not None:
             self._outliner.require_text("it is a document")
             from readroom.engine.document import read_document  # it starts processes
@@ -131,14 +142,18 @@ class _Reading:
             return read_document(self._documents(), source, document, *asked)
         encoding = self._encoding(sample, complete=len(sample) == source.size)
         kind = classify(source.real, sample, encoding)
-        if kind is Kind.IMAGE:
+        if kind is Kind.IMAGE and packed is None:
             self._outliner.require_text("it is an image")
             return read_image(source, self._request, self._known, sample, head if whole else None)
-        if encoding is None or kind is Kind.BINARY:
+        if encoding is None or kind in (Kind.BINARY, Kind.IMAGE):
             media = sniff(sample) or UNKNOWN
-            raise Binary(self._request.path, media.name, source.size, media.advice)
+            name = media.name if packed is None else f"{media.name}, {packed.packed.compression}"
+            raise Binary(self._request.path, name, source.stat.size, media.advice)
         try:
-            content = self._small(head, encoding, kind) if whole else self._large(encoding, kind)
+            if packed is not None:
+                content = packed_content(packed, encoding, kind, self._decoder, self._limits, self._deadline)
+            else:
+                content = self._small(head, encoding, kind) if whole else self._large(encoding, kind)
             self._content = content
             if self._known is not None and content.digits.startswith(self._known):
                 return self._windows.base(content, not_modified=True)
@@ -153,6 +168,8 @@ class _Reading:
 
         The index of a large file says so without another pass, but it cannot vouch for a hash.
         """
+        if isinstance(self._source, ExpandedSource):
+            return result if is_as_it_was(self._source, self._deadline) else None
         try:
             if self._index is None or self._content is None or not self._indexes.extends(self._source.size):
                 again = self.result()

@@ -168,6 +168,8 @@ class Windows:
     ) -> tuple[Page, int]:
         """The page of the last lines, numbered from the end, and how many bytes are above them."""
         request = self._request
+        if unfinished.packed:
+            raise self._too_late(unfinished)  # the end is not expanded yet
         limit = request.limit or default_lines(content.kind)
         wanted = limit if tail else -(request.offset or -1)
         above, text = self._end(content, wanted)
@@ -206,9 +208,9 @@ class Windows:
         return start + skipped, WholeText(decoded(data[skipped:], encoding, content.decoder))
 
     def _too_late(self, unfinished: Unfinished) -> TimedOut:
-        lines, size = unfinished.index.total_lines, self._source.size
         advice = (
-            f"{unfinished.counted:,} of {size:,} bytes are counted so far, {lines:,} lines; "
+            f"{unfinished.counted:,} of {unfinished.size:,} bytes are counted so far, "
+            f"{unfinished.index.total_lines:,} lines; "
             "the same call goes on from there."
         )
         return TimedOut(unfinished.cause.seconds, advice, next_request=self._request)
@@ -308,7 +310,7 @@ class Windows:
                 found.append(Omission("lines", first, counted, page.reason, request=following))
             rest = replace(following, offset=counted + 1)
             found.append(
-                Omission("bytes", unfinished.index.size + 1, self._source.size, "timeout", request=rest)
+                Omission("bytes", unfinished.first_uncounted, unfinished.size, "timeout", request=rest)
             )
         return found
 
@@ -317,7 +319,7 @@ class Windows:
         found = link_warning(self._source)
         part = content.unfinished
         if part is not None:
-            told = f"{part.counted:,} of {self._source.size:,} bytes are counted, the next call goes on there"
+            told = f"{part.counted:,} of {part.size:,} bytes are counted, the next call goes on there"
             found += (Warn("unfinished", f"the time limit passed; {told}"),)
         elif not content.digits:
             told = "it has grown since it was hashed; lines were counted on after spot checks"

@@ -34,6 +34,7 @@ them once; a contract words them for its callers.
         ├── NotAFile
         ├── NotAFolder
         ├── Binary
+        ├── BrokenData
         ├── BadImage
         ├── BadDocument            a document, or a part of one, that cannot be extracted
         │   └── EncryptedDocument
@@ -89,6 +90,7 @@ from readroom.errors.failed import (
     BadEncoding,
     BadImage,
     Binary,
+    BrokenData,
     Cancelled,
     Changed,
     Internal,
@@ -127,6 +129,7 @@ __all__ = [
     "BadRange",
     "BadValue",
     "Binary",
+    "BrokenData",
     "BrokenPlace",
     "Cancelled",
     "Changed",

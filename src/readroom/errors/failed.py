@@ -55,6 +55,25 @@ class Binary(FailedError):
         )
 
 
+class BrokenData(FailedError):
+    """A compressed file of whose content nothing can be expanded."""
+
+    code = "broken_data"
+
+    def __init__(self, path: str, compression: str, size_bytes: int, problem: str) -> None:
+        """`problem` is a sentence about the data without its full stop."""
+        super().__init__(
+            f"Nothing of {quote(path)} ({compression}, {size_bytes:,} bytes) can be read: {problem}",
+            "Look for another copy, or ask for one.",
+            facts={
+                "path": quote(path),
+                "compression": compression,
+                "size_bytes": size_bytes,
+                "problem": problem,
+            },
+        )
+
+
 class BadImage(FailedError):
     """An image that cannot be decoded or is too large to decode safely."""
 

@@ -28,7 +28,6 @@ import contextlib
 import hashlib
 import os
 import re
-import secrets
 import stat
 import struct
 import sys
@@ -178,7 +177,7 @@ def _read(folder: int, name: str) -> bytes:
 
 
 def _write(folder: int, name: str, data: bytes) -> None:
-    part = f".{secrets.token_hex(8)}.part"
+    part = f".{os.urandom(8).hex()}.part"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(part, flags, 0o600, dir_fd=folder)
     try:

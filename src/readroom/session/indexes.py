@@ -25,6 +25,7 @@ from readroom.deadline import Deadline
 from readroom.errors import Cancelled, TimedOut
 from readroom.limits import BLOCK_BYTES, INDEX_CACHE_BYTES, INDEX_SPOTS
 from readroom.model import Version
+from readroom.session.expansions import Expansions
 from readroom.session.index_files import IndexFolder, IndexPolicy
 from readroom.stores.base import Source
 from readroom.text.counting import Counter, Pass
@@ -42,15 +43,26 @@ class Unfinished(Exception):
 
     Attributes:
         index: Of the lines that were counted, each with its end.
-        counted: Bytes that were passed over.
+        counted: Bytes of the file that were passed over.
+        size: Bytes of the file.
         cause: The deadline's failure.
+        packed: Whether the file is compressed: then its end cannot be read before all of it is expanded.
     """
 
-    def __init__(self, index: LineIndex, counted: int, cause: TimedOut) -> None:
+    def __init__(
+        self, index: LineIndex, counted: int, size: int, cause: TimedOut, *, packed: bool = False
+    ) -> None:
         super().__init__(counted)
         self.index = index
         self.counted = counted
+        self.size = size
         self.cause = cause
+        self.packed = packed
+
+    @property
+    def first_uncounted(self) -> int:
+        """The first byte, from 1, that is in no line that was counted."""
+        return (self.counted if self.packed else self.index.size) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +87,8 @@ class IndexCache:
         self._kept: OrderedDict[_Key, _Kept] = OrderedDict()
         self._turns: dict[_Key, _Turn] = {}
         self._lock = threading.Lock()
+        self.expansions = Expansions()
+        """Of compressed files, which are indexed as long as they are kept."""
         folder = self._policy.folder if self._policy.keep else None
         self._folder = None if folder is None else IndexFolder(folder, self._policy.disk_bytes)
 
@@ -113,6 +127,10 @@ class IndexCache:
     def extends(self, size: int) -> bool:
         """Whether the index of a file of that size is continued when it has grown."""
         return size >= self._policy.from_bytes
+
+    def close(self) -> None:
+        """Let go of what is kept in temporary files."""
+        self.expansions.close()
 
     # --- what is kept -------------------------------------------------------------------------
 
@@ -173,7 +191,7 @@ class IndexCache:
         part = _part(work)
         saved = self._saved(source, part, kept)
         self._keep(key, _Kept(source.version, part, work, saved))
-        return Unfinished(whole_lines(part, source), part.size, error)
+        return Unfinished(whole_lines(part, source), part.size, source.size, error)
 
     def _finished(
         self, key: _Key, source: Source, index: LineIndex, kept: _Kept | None, since: int

@@ -12,7 +12,7 @@ block of the earlier one ends.
 from __future__ import annotations
 
 import hashlib
-import random
+import os
 import threading
 from array import array
 from queue import SimpleQueue
@@ -46,7 +46,7 @@ class Counter:
     def __init__(self, encoding: Encoding, block_bytes: int, seed: int | None = None) -> None:
         self.encoding = encoding
         self.block_bytes = block_bytes
-        self.seed = random.getrandbits(64) if seed is None else seed
+        self.seed = int.from_bytes(os.urandom(8), "big") if seed is None else seed
         self.newlines: array[int] = array("Q")
         self.checks: array[int] = array("Q")
         self.ascii_blocks = bytearray()

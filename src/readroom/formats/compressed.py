@@ -1,0 +1,193 @@
+"""Compressed text as it was before: gzip, Zstandard, xz and bzip2, told by their first bytes.
+
+Data come in small pieces and go out in pieces of bounded size, whatever they hold.
+A file may be several compressed ones after each other, as logs are that were
+appended to, and may be filled up with zeros.  What a decoder remembers of the past
+is bounded as well: formats let a file ask for gigabytes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Literal, Protocol, TypeAlias, final
+
+from readroom.limits import BLOCK_BYTES, EXPANSION_MEMORY_BYTES
+
+Compression: TypeAlias = Literal["gzip", "zstd", "xz", "bzip2"]
+
+MAGIC_BYTES = 10
+"""Enough of a file to tell."""
+
+SUFFIXES: Mapping[Compression, tuple[str, ...]] = MappingProxyType(
+    {"gzip": (".gz",), "zstd": (".zst", ".zstd"), "xz": (".xz",), "bzip2": (".bz2",)}
+)
+"""What a compressed file is called beside its plain name; bytes decide, not names."""
+
+_BZIP2 = b"1AY&SY"
+_BZIP2_EMPTY = b"\x17\x72\x45\x38\x50\x90"
+_SKIPPABLE = b"\x2a\x4d\x18"
+"""Zstandard's frames without content begin so, after a byte from 50 to 5F; pzstd writes one first."""
+
+
+def by_magic(head: bytes) -> Compression | None:
+    """What a file with these first bytes is compressed with; None when it is not."""
+    if head.startswith(b"\x1f\x8b\x08"):
+        return "gzip"
+    if head.startswith(b"\x28\xb5\x2f\xfd") or (head[1:4] == _SKIPPABLE and head[0] & 0xF0 == 0x50):
+        return "zstd"
+    if head.startswith(b"\xfd7zXZ\0"):
+        return "xz"
+    level = head[3:4]
+    if head.startswith(b"BZh") and b"1" <= level <= b"9" and head[4:10] in (_BZIP2, _BZIP2_EMPTY):
+        return "bzip2"
+    return None
+
+
+def plain_name(path: str, compression: Compression) -> str:
+    """The name without the ending that says how it is compressed."""
+    for suffix in SUFFIXES[compression]:
+        if path.lower().endswith(suffix) and not path[: -len(suffix)].endswith("/"):
+            return path[: -len(suffix)] or path
+    return path
+
+
+class Broken(Exception):
+    """The data end or go wrong. `problem` continues "the data ..."."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+
+class _Decoder(Protocol):
+    """One compressed stream, as `bz2` and `lzma` have it."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def needs_input(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+@final
+class Expander:
+    """Gives the content of a compressed file. Used by one thread at a time."""
+
+    def __init__(self, compression: Compression) -> None:
+        self._compression: Compression = compression
+        self._new, self._failures = _codec(compression)
+        self._decoder: _Decoder | None = None
+        self._begun = False
+        self._held = b""
+
+    def expand(self, data: bytes) -> Iterator[bytes]:
+        """What the next bytes of the file stand for, in pieces of at most a block.
+
+        Raises:
+            Broken: They stand for nothing.
+        """
+        data = self._held + data
+        self._held = b""
+        while True:
+            if self._decoder is None:
+                data = data.lstrip(b"\0") if self._begun else data
+                if len(data) < MAGIC_BYTES:
+                    self._held = data
+                    return
+                self._begin(data)
+            decoder = self._decoder
+            assert decoder is not None
+            try:
+                piece = decoder.decompress(data, BLOCK_BYTES)
+            except self._failures as error:
+                raise Broken(f"cannot be expanded ({error})") from None
+            data = b""
+            if piece:
+                yield piece
+            if decoder.eof:
+                data, self._decoder = decoder.unused_data, None
+            elif decoder.needs_input:
+                return
+
+    def finish(self) -> Iterator[bytes]:
+        """The rest, when there is no more data.
+
+        Raises:
+            Broken: Data are missing.
+        """
+        left, self._held = self._held, b""
+        if self._decoder is None and left:
+            # Too short for the look at its first bytes; the decoder says whether it is anything.
+            self._begin(left)
+            assert self._decoder is not None
+            try:
+                piece = self._decoder.decompress(left, BLOCK_BYTES)
+            except self._failures as error:
+                raise Broken(f"cannot be expanded ({error})") from None
+            if piece:
+                yield piece
+        if self._decoder is not None and not self._decoder.eof:
+            raise Broken("end before their end: the file is cut off")
+
+    def _begin(self, data: bytes) -> None:
+        if by_magic(data) != self._compression:
+            raise Broken("go on with something else")
+        self._begun = True
+        self._decoder = self._new()
+
+
+class _Gzip:
+    """A gzip member with the manners of `bz2` and `lzma`."""
+
+    def __init__(self) -> None:
+        import zlib
+
+        self._stream = zlib.decompressobj(wbits=31)
+        self.needs_input = True
+
+    @property
+    def eof(self) -> bool:
+        return self._stream.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._stream.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        piece = self._stream.decompress(self._stream.unconsumed_tail + data, max_length)
+        self.needs_input = not self._stream.unconsumed_tail and len(piece) < max_length
+        return piece
+
+
+def _codec(compression: Compression) -> tuple[Callable[[], _Decoder], tuple[type[Exception], ...]]:
+    """What makes decoders, and the failures of the library, which is imported only now."""
+    if compression == "gzip":
+        import zlib
+
+        return _Gzip, (zlib.error,)
+    if compression == "bzip2":
+        import bz2
+
+        return bz2.BZ2Decompressor, (OSError, ValueError)
+    if compression == "xz":
+        import lzma
+
+        return (lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, EXPANSION_MEMORY_BYTES)), (lzma.LZMAError,)
+    zstd = _zstd()
+    most = {zstd.DecompressionParameter.window_log_max: EXPANSION_MEMORY_BYTES.bit_length() - 1}
+    return (lambda: zstd.ZstdDecompressor(options=most)), (zstd.ZstdError,)
+
+
+def _zstd() -> Any:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return zstd

@@ -1,0 +1,337 @@
+"""The content of compressed files, expanded once in a session.
+
+It lies in a temporary file without a name that only this process has: no other
+user and no later process finds it.  So every page is as near as in a plain file.
+How much is expanded is bounded, by bytes and by how many times its size a file may
+grow; one file is expanded at a time, so that decoders take their memory once.  An
+expansion that a deadline ends is kept and goes on with the next call.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import replace
+from types import TracebackType
+from typing import Self, TypeAlias, final
+
+from readroom.deadline import Deadline
+from readroom.errors import TimedOut
+from readroom.formats.compressed import Broken, Compression, Expander, plain_name
+from readroom.limits import (
+    BLOCK_BYTES,
+    EXPANDED_FILES,
+    EXPANDED_SESSION_BYTES,
+    EXPANSION_FREE_BYTES,
+    EXPANSION_RATIO,
+    EXPANSION_READ_BYTES,
+    HEAD_BYTES,
+)
+from readroom.model import Packed, Stat, Version, Warn
+from readroom.paths import WorkPath
+from readroom.session.spool import Spool
+from readroom.stores.base import Source
+from readroom.text.counting import Counter, Pass, Shrunk
+from readroom.text.encodings import Encoding
+from readroom.text.lines import LineIndex, index_of
+
+_TURN_S = 0.05
+"""How often a thread that waits for another expansion looks at its own deadline."""
+
+_Key: TypeAlias = tuple[Version, WorkPath]
+
+
+@final
+class Expansion:
+    """The content of one state of a compressed file, as far as it was expanded.
+
+    Attributes:
+        consumed: Bytes of the compressed file that were read.
+        done: Whether all of it was.
+        digits: The hash of the compressed file, empty before that.
+        stopped: Why not all of the content is there, as a warning; None when it is.
+    """
+
+    def __init__(self, compression: Compression, most: int) -> None:
+        """At most `most` bytes are expanded. Raises OSError."""
+        self.compression = compression
+        self.spool = Spool()
+        self.consumed = 0
+        self.done = False
+        self.stopped: Warn | None = None
+        self._most = most
+        self._expander = Expander(compression)
+        self._digest = hashlib.sha256()
+        self._indexes: dict[Encoding, LineIndex] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def digits(self) -> str:
+        """Of the raw bytes, 64 hex digits."""
+        return self._digest.hexdigest() if self.done else ""
+
+    def head(self) -> bytes:
+        """The first bytes of the content."""
+        return self.spool.read_at(0, HEAD_BYTES)
+
+    def advance(self, raw: Source, deadline: Deadline, until: int | None = None) -> None:
+        """Go on to the end, or until so many bytes are expanded.
+
+        Raises:
+            Shrunk: The file is shorter than it was when it was opened.
+            TimedOut, Cancelled: From the deadline; another call goes on.
+        """
+        while not self.done and (until is None or self.spool.size < until):
+            deadline.check()
+            self._step(raw)
+            deadline.report(self.consumed, raw.size, "bytes")
+
+    def index(self, encoding: Encoding, deadline: Deadline) -> LineIndex:
+        """The index of what was expanded so far. Raises TimedOut or Cancelled."""
+        with self._lock:
+            found = self._indexes.get(encoding)
+            if found is None or found.size != self.spool.size:
+                counting = Pass(Counter(encoding, BLOCK_BYTES), hashed=False)
+                counting.run(self.spool, deadline)
+                found = self._indexes[encoding] = index_of(counting)
+            return found
+
+    def _step(self, raw: Source) -> None:
+        expanding = self.stopped is None
+        size = min(EXPANSION_READ_BYTES if expanding else BLOCK_BYTES, raw.size - self.consumed)
+        data = raw.read_at(self.consumed, size)
+        if len(data) < size:
+            raise Shrunk
+        self._digest.update(data)
+        self.consumed += size
+        if expanding:
+            try:
+                for piece in self._expander.expand(data) if data else self._expander.finish():
+                    self._take(piece)
+            except Broken as broken:
+                self._break_off(broken.problem, size, raw.size)
+            except _Enough as enough:
+                self.stopped = Warn("expansion_limit", f"{enough}; what follows cannot be read here")
+        # Also what is not expanded is read to the end: the hash is that of the whole file.
+        self.done = not data
+
+    def _take(self, piece: bytes) -> None:
+        room = self._most - self.spool.size
+        try:
+            self.spool.append(memoryview(piece)[:room])
+        except OSError as error:
+            raise _Enough(f"{self._so_far()}: {error.strerror or type(error).__name__}") from None
+        if len(piece) > room:
+            raise _Enough(f"{self._so_far()}: the limit expanded_bytes")
+        if self.spool.size > max(EXPANSION_FREE_BYTES, EXPANSION_RATIO * self.consumed):
+            raise _Enough(f"{self._so_far()}: it is more than {EXPANSION_RATIO} times its compressed size")
+
+    def _so_far(self) -> str:
+        return f"only the first {self.spool.size:,} bytes of the content were expanded"
+
+    def _break_off(self, problem: str, size: int, whole: int) -> None:
+        where = f"in bytes {self.consumed - size + 1:,} to {self.consumed:,}" if size else "at the end"
+        told = f"the {self.compression} data {problem}, {where} of {whole:,} bytes"
+        rest = (
+            f"{self.spool.size:,} bytes of content before that can be read, the last line may be incomplete"
+        )
+        self.stopped = Warn("broken_data", f"{told}; {rest}" if self.spool.size else told)
+
+
+class _Enough(Exception):
+    """No more is expanded."""
+
+
+class NotText(Exception):
+    """The content is nothing that is wanted; `head` are its first bytes."""
+
+    def __init__(self, head: bytes) -> None:
+        super().__init__(len(head))
+        self.head = head
+
+
+@final
+class ExpandedSource:
+    """A compressed file, opened as its content.
+
+    Attributes:
+        raw: The file itself.
+        digits: The hash of the file itself; empty when not all was expanded in time.
+        out_of_time: The deadline's failure, when not all was.
+        stopped: Why not all of the content is there, as a warning.
+        consumed: Bytes of the file itself that were read.
+    """
+
+    def __init__(self, raw: Source, expansion: Expansion, out_of_time: TimedOut | None) -> None:
+        self.raw = raw
+        self.size = expansion.spool.size
+        self.real = WorkPath(plain_name(raw.real, expansion.compression))
+        self.digits = expansion.digits
+        self.stopped = expansion.stopped
+        self.consumed = expansion.consumed
+        self.out_of_time = out_of_time
+        self._expansion = expansion
+        self._fd = -1
+
+    @property
+    def packed(self) -> Packed:
+        """What is said of it beside its text."""
+        return Packed(self._expansion.compression, self.size)
+
+    @property
+    def stat(self) -> Stat:
+        """Of the file itself."""
+        return self.raw.stat
+
+    @property
+    def version(self) -> Version:
+        """Identity of the state that was opened."""
+        return replace(self.raw.version, size=self.size)
+
+    def current(self) -> Version:
+        """Identity of the state right now."""
+        now = self.raw.current()
+        return self.version if now == self.raw.version else now
+
+    def index(self, encoding: Encoding, deadline: Deadline) -> LineIndex:
+        """Of the content. Raises TimedOut or Cancelled."""
+        return self._expansion.index(encoding, deadline)
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes from `offset`; shorter only at the end."""
+        return self._expansion.spool.read_at(offset, min(size, self.size - offset))
+
+    def read_into(self, offset: int, buffer: memoryview) -> int:
+        """Fill `buffer` from `offset`; the number of bytes, smaller only at the end."""
+        return self._expansion.spool.read_into(offset, buffer[: max(0, self.size - offset)])
+
+    def fileno(self) -> int:
+        """A descriptor of the content."""
+        if self._fd < 0:
+            self._fd = self._expansion.spool.descriptor()
+        return self._fd
+
+    def close(self) -> None:
+        """Release the descriptor; the file itself is closed by whoever opened it."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+@final
+class Expansions:
+    """The expansions of a session, the least recently used leaving first. Safe to share between threads."""
+
+    def __init__(self, max_bytes: int = EXPANDED_SESSION_BYTES, max_files: int = EXPANDED_FILES) -> None:
+        self._max_bytes = max_bytes
+        self._max_files = max_files
+        self._kept: OrderedDict[_Key, Expansion] = OrderedDict()
+        self._lock = threading.Lock()
+        self._turn = threading.Lock()
+
+    def opened(
+        self,
+        raw: Source,
+        compression: Compression,
+        most: int,
+        wanted: Callable[[bytes, bool], bool],
+        deadline: Deadline,
+    ) -> ExpandedSource:
+        """A compressed file as its content, at most `most` bytes of it.
+
+        When the deadline passes, the content is what was expanded so far.
+
+        Args:
+            raw: The file.
+            compression: Of the file.
+            most: Bytes of content that are expanded at most.
+            wanted: Whether content with these first bytes, which may be all of it, is worth expanding.
+            deadline: Ends the work.
+
+        Raises:
+            NotText: It is not.
+            OSError: There is no place for it.
+            Shrunk: The file is shorter than it was when it was opened.
+            TimedOut, Cancelled: Before the turn came; the caller went away.
+        """
+        key = (raw.version, raw.real)
+        expansion = self._found(key)
+        if expansion is not None and expansion.done:
+            _require(expansion, wanted)
+            return ExpandedSource(raw, expansion, None)
+        while not self._turn.acquire(timeout=_TURN_S):
+            deadline.check()
+        try:
+            return self._expanded(key, raw, compression, most, wanted, deadline)
+        finally:
+            self._turn.release()
+
+    def close(self) -> None:
+        """Let go of all; what is still read stays until it is closed."""
+        with self._lock:
+            self._kept.clear()
+
+    def _found(self, key: _Key) -> Expansion | None:
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+            return found
+
+    def _expanded(
+        self,
+        key: _Key,
+        raw: Source,
+        compression: Compression,
+        most: int,
+        wanted: Callable[[bytes, bool], bool],
+        deadline: Deadline,
+    ) -> ExpandedSource:
+        expansion = self._found(key) or Expansion(compression, most)
+        out_of_time = None
+        try:
+            expansion.advance(raw, deadline, HEAD_BYTES)
+            _require(expansion, wanted)
+            self._keep(key, expansion)
+            expansion.advance(raw, deadline)
+        except TimedOut as error:
+            out_of_time = error
+        if raw.current() != raw.version:
+            self._drop(key)
+        self._trim()
+        return ExpandedSource(raw, expansion, out_of_time)
+
+    def _keep(self, key: _Key, expansion: Expansion) -> None:
+        with self._lock:
+            self._kept[key] = expansion
+            self._kept.move_to_end(key)
+
+    def _drop(self, key: _Key) -> None:
+        with self._lock:
+            self._kept.pop(key, None)
+
+    def _trim(self) -> None:
+        with self._lock:
+            while len(self._kept) > 1 and self._too_much():
+                self._kept.popitem(last=False)
+
+    def _too_much(self) -> bool:
+        size = sum(one.spool.size for one in self._kept.values())
+        return size > self._max_bytes or len(self._kept) > self._max_files
+
+
+def _require(expansion: Expansion, wanted: Callable[[bytes, bool], bool]) -> None:
+    head = expansion.head()
+    if not wanted(head, expansion.done and expansion.spool.size == len(head)):
+        raise NotText(head)
