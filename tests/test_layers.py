@@ -18,6 +18,7 @@ LAYERS = {
     "readroom.errors": 0,
     "readroom.limits": 0,
     "readroom.limits_outline": 0,
+    "readroom.limits_giant": 0,
     "readroom.limits_documents": 0,
     "readroom.notes": 0,
     "readroom.outlines": 0,

@@ -159,58 +159,8 @@ EXPANDED_BYTES = 2 * 1024 * 1024 * 1024
 """How much of a compressed file is expanded; it lies in a temporary file without a name while the session
 lasts. A log of 100 MB in gzip has about 1 GB."""
 
-EXPANDED_SESSION_BYTES = 4 * 1024 * 1024 * 1024
-"""All of those together in one session; the least recently used leave."""
-
-EXPANDED_FILES = 16
-"""Their number; each holds a descriptor."""
-
-EXPANSION_RATIO = 1100
-"""A file that grows more than that while it is expanded is nobody's log (those grow 5 to 100 times), from
-EXPANSION_FREE_BYTES on. gzip cannot reach it, the others can, with a megabyte for a terabyte."""
-
-EXPANSION_FREE_BYTES = 64 * 1024 * 1024
-"""Up to here the ratio is not looked at: a log of nothing but repetitions is quickly expanded."""
-
-EXPANSION_MEMORY_BYTES = 72 * 1024 * 1024
-"""What a decoder may remember. `xz -9` needs 65 MiB, `zstd --ultra -21` 64; `zstd --long` asks for 128."""
-
-EXPANSION_READ_BYTES = 4 * 1024
-"""Compressed bytes given to a decoder at once: where data are damaged, no more than these are lost."""
-
-READ_GRACE_S = 5.0
-"""Beyond it, for a page of what was counted when the time limit passed: a few blocks, slow disks included."""
-
-READ_END_BYTES = 4 * 1024 * 1024
-"""How much of the end of a file is looked at for its last lines while they cannot be numbered yet: 500 lines
-of 8 kB; decoded, it stays far below the 64 MB promised per call."""
-
 HTTP_PORT = 7323
 """Where `readroom serve` listens: READ on a telephone's keys, and no development server's usual port."""
-
-INDEX_CACHE_BYTES = 16 * 1024 * 1024
-"""Block indexes kept in memory by a session: about 240 files of 1 GB."""
-
-INDEX_KEPT_FROM_BYTES = 64 * 1024 * 1024
-"""From this size on an index is kept on disk, and continued when its file has grown. A pass over a smaller
-file takes 40 ms, which is not worth a file of ours, nor a reply without a hash."""
-
-INDEX_FILE_BYTES = 64 * 1024 * 1024
-"""Largest index that is kept on disk: that of a file of 1 TB."""
-
-INDEX_DISK_BYTES = 256 * 1024 * 1024
-"""Indexes kept on disk by all processes of a user: those of 4 TB of files. The oldest leave first."""
-
-INDEX_DISK_FILES = 4096
-"""Their number; a folder of so many names is listed in a few milliseconds."""
-
-INDEX_SPOTS = 32
-"""Blocks that are looked at, beside the first and the last, to tell whether a file was only appended to:
-8 MB, 1 ms in memory, a quarter of a second where each is a seek. Every call looks at others."""
-
-INDEX_SETTLED_MS = 100.0
-"""How long a file must have been left alone before its index is trusted later without looking at it: clocks
-of file systems tick every 1 to 10 ms, and a change within a tick leaves no trace."""
 
 SESSIONS = 1000
 """Conversations that a workspace remembers; the one unused for longest is forgotten. As HTTP_SESSIONS."""

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from readroom.config import Settings
 from readroom.errors import BadValue, Binary, BrokenData, Denied, TimedOut
 from readroom.formats.compressed import Compression
-from readroom.limits import EXPANSION_FREE_BYTES, HEAD_BYTES, Limits
+from readroom.limits import HEAD_BYTES, Limits
+from readroom.limits_giant import EXPANSION_FREE_BYTES
 from readroom.model import Reply
 from readroom.stores.base import Store
 from readroom.stores.local import LocalStore

@@ -11,7 +11,8 @@ from readroom.engine.read_window import Content
 from readroom.errors import Binary, BrokenData, Changed, StoreFailed
 from readroom.formats.compressed import MAGIC_BYTES, by_magic
 from readroom.formats.kinds import UNKNOWN, sniff
-from readroom.limits import BLOCK_BYTES, READ_GRACE_S, Limits
+from readroom.limits import BLOCK_BYTES, Limits
+from readroom.limits_giant import READ_GRACE_S
 from readroom.model import GrepRequest, Kind, ReadRequest, ReadResult
 from readroom.session.expansions import ExpandedSource, NotText
 from readroom.session.indexes import IndexCache, Unfinished

@@ -24,7 +24,8 @@ from readroom.engine.read_image import read_image
 from readroom.engine.read_window import Content, Windows
 from readroom.errors import BadEncoding, BadRange, Binary, Changed
 from readroom.formats.kinds import UNKNOWN, classify, sniff
-from readroom.limits import HEAD_BYTES, INDEX_SPOTS, READ_GRACE_S, SMALL_FILE_BYTES, Limits
+from readroom.limits import HEAD_BYTES, SMALL_FILE_BYTES, Limits
+from readroom.limits_giant import INDEX_SPOTS, READ_GRACE_S
 from readroom.model import Cap, Kind, ReadRequest, ReadResult, Warn
 from readroom.policy.guard import Guard
 from readroom.session.expansions import ExpandedSource

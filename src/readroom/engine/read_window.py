@@ -12,7 +12,8 @@ from typing import final
 
 from readroom.errors import BadRange, BadValue, TimedOut
 from readroom.formats.kinds import carries_header, default_lines, starts_at_end
-from readroom.limits import MAX_WARNINGS, READ_END_BYTES, Limits
+from readroom.limits import MAX_WARNINGS, Limits
+from readroom.limits_giant import READ_END_BYTES
 from readroom.model import Cap, Cut, Kind, Omission, ReadMode, ReadRequest, ReadResult, Warn
 from readroom.quoting import quote
 from readroom.session.indexes import Unfinished

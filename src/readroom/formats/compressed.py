@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeAlias, final
 
-from readroom.limits import BLOCK_BYTES, EXPANSION_MEMORY_BYTES
+from readroom.limits import BLOCK_BYTES
+from readroom.limits_giant import EXPANSION_MEMORY_BYTES
 
 Compression: TypeAlias = Literal["gzip", "zstd", "xz", "bzip2"]
 

@@ -21,14 +21,13 @@ from typing import Self, TypeAlias, final
 from readroom.deadline import Deadline
 from readroom.errors import TimedOut
 from readroom.formats.compressed import Broken, Compression, Expander, plain_name
-from readroom.limits import (
-    BLOCK_BYTES,
+from readroom.limits import BLOCK_BYTES, HEAD_BYTES
+from readroom.limits_giant import (
     EXPANDED_FILES,
     EXPANDED_SESSION_BYTES,
     EXPANSION_FREE_BYTES,
     EXPANSION_RATIO,
     EXPANSION_READ_BYTES,
-    HEAD_BYTES,
 )
 from readroom.model import Packed, Stat, Version, Warn
 from readroom.paths import WorkPath

@@ -37,7 +37,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
-from readroom.limits import (
+from readroom.limits_giant import (
     INDEX_DISK_BYTES,
     INDEX_DISK_FILES,
     INDEX_FILE_BYTES,

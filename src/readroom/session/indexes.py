@@ -23,7 +23,8 @@ from typing import TypeAlias, final
 
 from readroom.deadline import Deadline
 from readroom.errors import Cancelled, TimedOut
-from readroom.limits import BLOCK_BYTES, INDEX_CACHE_BYTES, INDEX_SPOTS
+from readroom.limits import BLOCK_BYTES
+from readroom.limits_giant import INDEX_CACHE_BYTES, INDEX_SPOTS
 from readroom.model import Version
 from readroom.session.expansions import Expansions
 from readroom.session.index_files import IndexFolder, IndexPolicy

@@ -72,7 +72,7 @@ class Session:
                 self._shown.popitem(last=False)
 
     def has_in_view(self, path: str, content_hash: str) -> bool:
-        """Whether that state of the file was shown since the last compaction; a beginning of its hash will do."""
+        """Whether that state of the file was shown since the last compaction; a start of its hash will do."""
         start = content_hash.removeprefix("sha256:").lower()
         with self._lock:
             return any(
