@@ -24,6 +24,7 @@ from benchmarks.measure import peak_mb
 PEERS = HOME / "peers"
 _NPM = ("@modelcontextprotocol/server-filesystem", "fast-filesystem-mcp", "mcp-ripgrep")
 _PYPI = ("mcp-text-editor", "mcp<2")  # it does not start with mcp 2
+_LIBRARIES = {"venv-deepagents": "deepagents", "venv-harness": "pydantic-ai-harness"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,9 @@ def install() -> None:
     subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", str(PEERS), *_NPM], check=True)
     subprocess.run([sys.executable, "-m", "venv", str(PEERS / "venv")], check=True)
     subprocess.run([str(PEERS / "venv" / "bin" / "pip"), "install", "-q", *_PYPI], check=True)
+    for folder, package in _LIBRARIES.items():  # each of its own: they agree on few versions
+        subprocess.run([sys.executable, "-m", "venv", str(PEERS / folder)], check=True)
+        subprocess.run([str(PEERS / folder / "bin" / "pip"), "install", "-q", package], check=True)
 
 
 @dataclass(frozen=True, slots=True)

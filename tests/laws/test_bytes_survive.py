@@ -1,17 +1,20 @@
 """Law 3: text that was read and edited keeps every byte outside the edited span.
 
-The table is the one that peers are measured by (`benchmarks/integrity`).
+The table that peers are measured by (`benchmarks/suites/integrity.py`) is among it.
 """
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.editors import Editor, readroom, readroom_named
+from benchmarks.suites import integrity
 from readroom.model import Reply
 from tests.laws.driving import STORES, Driver, StoreName, fact, stored
 from tests.text import files
@@ -132,6 +135,19 @@ def test_no_byte_outside_an_edit_changes(encoding: str, mark: bytes, ends: str, 
             for old, new in edits:
                 expected = by_hand(expected, old, new)
             assert contents(driver) == sheet.stored(expected), name
+
+
+@pytest.mark.parametrize("editor", [readroom, readroom_named])
+def test_the_table_that_peers_are_measured_by_has_no_damage(editor: Editor, tmp_path: Path) -> None:
+    sheets = integrity.table()
+    for sheet in sheets:
+        (tmp_path / sheet.job.path).write_bytes(sheet.data)
+    answers = editor(tmp_path, [sheet.job for sheet in sheets])
+    assert [
+        (sheet.form, sheet.edit)
+        for sheet, answer in zip(sheets, answers, strict=True)
+        if answer is not None or (tmp_path / sheet.job.path).read_bytes() != sheet.expected
+    ] == []
 
 
 def named(sheet: Sheet) -> dict[str, object]:
