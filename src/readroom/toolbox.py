@@ -210,7 +210,7 @@ class Workspace:
         try:
             return self._performed(guard, request, cap, deadline)
         except NotFound as error:
-            raise self._with_near_names(error, guard, request) from None
+            raise self._with_near_names(error, guard, request, deadline) from None
 
     def _found(self, request: Request) -> tuple[Guard, WorkPath]:
         """The guard of what a path means, and its normal form."""
@@ -275,7 +275,9 @@ class Workspace:
             raise NoFolder(self._store.name)
         raise CommandsOff("nobody has allowed it")
 
-    def _with_near_names(self, error: NotFound, guard: Guard, request: Request) -> NotFound:
+    def _with_near_names(
+        self, error: NotFound, guard: Guard, request: Request, deadline: Deadline
+    ) -> NotFound:
         """The same failure with names that would have worked, if it is about the path that was asked for."""
         if error.path != request.path:
             return error
@@ -284,11 +286,12 @@ class Workspace:
             return NotFound(request.path, [kept])
         match request:
             case ReadRequest() | EditRequest() | WriteRequest():
-                return NotFound(request.path, guard.near(request.path, frozenset((EntryKind.FILE,))))
+                near = guard.near(request.path, frozenset((EntryKind.FILE,)), deadline)
+                return NotFound(request.path, near)
             case ListRequest() | RunRequest():
-                near = guard.near(request.path, frozenset((EntryKind.FOLDER,)))
+                near = guard.near(request.path, frozenset((EntryKind.FOLDER,)), deadline)
             case GrepRequest():
-                near = guard.near(request.path, frozenset((EntryKind.FILE, EntryKind.FOLDER)))
+                near = guard.near(request.path, frozenset((EntryKind.FILE, EntryKind.FOLDER)), deadline)
             case _:
                 assert_never(request)
         if not near or isinstance(request, RunRequest):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from readroom.deadline import Deadline
 from readroom.errors import (
     BadConfig,
     BadPath,
@@ -318,28 +319,28 @@ class TestNearNames:
         ],
     )
     def test_names_like_a_missing_file_are_found(self, guard: Guard, missing: str, near: list[str]) -> None:
-        assert guard.near(missing, FILES)[: len(near) or 1] == near
+        assert guard.near(missing, FILES, Deadline())[: len(near) or 1] == near
 
     def test_names_like_a_missing_folder_are_found(self, guard: Guard) -> None:
-        assert guard.near("scr", FOLDERS) == ["src"]
-        assert guard.near("src/utils", FOLDERS) == ["src/util"]
+        assert guard.near("scr", FOLDERS, Deadline()) == ["src"]
+        assert guard.near("src/utils", FOLDERS, Deadline()) == ["src/util"]
 
     def test_denied_names_and_dead_links_are_never_suggested(self, guard: Guard) -> None:
-        assert guard.near(".env.exmaple", FILES) == [".env.example"]
+        assert guard.near(".env.exmaple", FILES, Deadline()) == [".env.example"]
         for missing in ("src/mian.py", "src/mian3.py", "src/.enw", "src/secre", "mian.py"):
-            found = guard.near(missing, FILES | FOLDERS)
+            found = guard.near(missing, FILES | FOLDERS, Deadline())
             assert not {".env", "src/.env", "src/secret", "src/mian2.py", "node_modules/mian.py"} & set(found)
             assert len(found) <= 3
 
     def test_every_suggestion_can_be_opened(self, guard: Guard) -> None:
         for missing in ("src/m.py", "x/main.py", "docs/main"):
-            for name in guard.near(missing, FILES):
+            for name in guard.near(missing, FILES, Deadline()):
                 guard.open(name).close()
 
     def test_an_allow_list_keeps_the_rest_to_itself(self) -> None:
         store = MemoryStore({"open/a.txt": "", "shut/a.txt": ""})
         guard = Guard(store, Rules([AllowList(["/open/"], "test")]))
-        assert guard.near("open/b.txt", FILES) == ["open/a.txt"]
+        assert guard.near("open/b.txt", FILES, Deadline()) == ["open/a.txt"]
 
 
 def test_closing_the_guard_closes_the_store(tmp_path: Path) -> None:

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Literal, TypeAlias, final
 
 from readroom import paths
+from readroom.deadline import Deadline
 from readroom.errors import (
     AbsentError,
     Denied,
@@ -29,7 +31,7 @@ from readroom.policy.defaults import denials
 from readroom.policy.hardlinks import HardLinks
 from readroom.policy.ignored import IgnoreTree
 from readroom.policy.ignorefile import IgnoreFile
-from readroom.policy.near import near_names
+from readroom.policy.near import Effort, near_names
 from readroom.policy.rules import Denials, Rules, Verdict
 from readroom.stores.base import Folder, Source, Store
 
@@ -162,10 +164,9 @@ class Guard:
         """What the rules say of a name, and which one says no."""
         return self.refresh().decide(path, folder=folder)
 
-    def near(self, path: str, kinds: frozenset[EntryKind]) -> list[WorkPath]:
+    def near(self, path: str, kinds: frozenset[EntryKind], deadline: Deadline) -> list[WorkPath]:
         """Names of some kinds like one that does not exist, best first, which can be opened."""
-        hidden = IgnoreTree(self)
-        found = near_names(require_normal(path), lambda folder: self._visible(folder, hidden), kinds)
+        found = near_names(require_normal(path), partial(self._visible, IgnoreTree(self)), kinds, deadline)
         return [name for name in found if self._opens(name)]
 
     def irrevocable(self) -> list[str]:
@@ -191,10 +192,16 @@ class Guard:
         """Release the store."""
         self.store.close()
 
-    def _visible(self, folder: WorkPath, hidden: IgnoreTree) -> Iterator[tuple[WorkPath, EntryKind]]:
+    def _visible(
+        self, hidden: IgnoreTree, folder: WorkPath, effort: Effort
+    ) -> Iterator[tuple[WorkPath, EntryKind]]:
+        if not effort.takes_folder(folder):
+            return
         try:
             with self.open_folder(folder) as opened:
                 for entry in opened.entries():
+                    if not effort.takes_name():
+                        return
                     name, is_folder = join(folder, entry.name), entry.kind is EntryKind.FOLDER
                     if self.allows(name, folder=is_folder) and not hidden.ignored(name, folder=is_folder):
                         yield name, entry.kind
