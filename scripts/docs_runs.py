@@ -29,6 +29,13 @@ SESSIONS: Mapping[str, Sequence[str]] = {
         "readroom explain .env.example",
         "readroom explain dist/orders.min.js",
     ],
+    "edit": [
+        "readroom read README.md",
+        "readroom edit README.md --expected-hash c2e54f2a551f --old receipts --new invoices",
+        "readroom edit README.md --expected-hash c2e54f2a551f --old orders --new parcels",
+        "readroom edit README.md --expected-hash 19e5b9c8f792 --old parcels --new letters",
+        "readroom write docs/new.md --expected-hash absent --content '# New'",
+    ],
     "call": ['readroom call read_file \'{"path": "README.md", "limit": 1}\''],
 }
 

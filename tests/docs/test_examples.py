@@ -47,6 +47,16 @@ def test_the_library_example_reads_the_whole_log(demo: str) -> None:
     assert "denied: " in printed
 
 
+def test_the_editing_example_edits_once_and_is_told_what_changed() -> None:
+    with demo_folder() as folder:
+        printed = run([sys.executable, str(ROOT / "docs_src/editing.py"), folder], folder)
+        text = Path(folder, "src/orders.py").read_text(encoding="utf-8")
+    assert '"basic": 6, "priority": 12' in text
+    assert "has changed" in printed
+    assert "The closest place is line 6" in printed
+    assert "Traceback" not in printed
+
+
 def test_the_demo_is_made_as_the_tutorial_says(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "docs_src/demo.py", str(tmp_path)], cwd=ROOT, check=True)
     assert (tmp_path / "logs/orders.log").read_text(encoding="utf-8").count("\n") == 12_000
