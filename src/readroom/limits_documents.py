@@ -94,3 +94,25 @@ DOCUMENT_KEPT = 2
 
 DOCUMENT_IDLE_S = 20.0
 """How long: a model reads a page and asks for the next one within it."""
+
+SHEET_CELLS = 250_000
+"""Cells of a part of a sheet, empty ones within included: each takes some 200 bytes on its way, of which
+libraries keep most at once. 2,000 rows of 125 columns; longer sheets are read in areas."""
+
+SHEET_NOTED = 5
+"""Merged ranges that are named in a note."""
+
+SHEET_BYTES = 1024 * 1024 * 1024
+"""The XML of one sheet, which goes by in pieces. A million rows of 20 columns have 900 MB."""
+
+ROW_BYTES = 2 * 1024 * 1024
+"""The XML of one row: 16,384 columns of 100 bytes each."""
+
+OLD_WORKBOOK_BYTES = 16 * 1024 * 1024
+"""A workbook of Excel before 2007, which a library reads whole."""
+
+SHARED_STRINGS = 2_000_000
+"""Texts of a workbook that cells can refer to; a sheet has at most a million rows."""
+
+STRING_BYTES = 1024 * 1024
+"""The XML of one text. A cell takes 32,767 characters; formatting may be around each of them."""

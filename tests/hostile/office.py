@@ -15,6 +15,8 @@ from pathlib import Path
 from readroom.formats.containers import OLE_MAGIC
 from tests.formats import packages
 
+SPREADSHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+OPEN_DOCUMENT = ("office", "table", "text")
 LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10 if n else "ha" * 50}">' for n in range(10))
 """Ten levels of ten: a hundred gigabytes."""
 
@@ -172,6 +174,116 @@ def old_doc() -> bytes:
     return ole("WordDocument")
 
 
+def workbook(rows: str, strings: str = "", sheet: bytes | None = None) -> bytes:
+    """A workbook of one sheet with this XML of rows, or with this whole part."""
+    main = f"<worksheet xmlns='{SPREADSHEET}'><sheetData>{rows}</sheetData></worksheet>".encode()
+    return packages.zipped(
+        {
+            "[Content_Types].xml": f'<Types xmlns="{packages.PACKAGE}content-types"/>',
+            "_rels/.rels": packages.relations(("r1", "officeDocument", "xl/workbook.xml")),
+            "xl/workbook.xml": f"<workbook xmlns='{SPREADSHEET}' {packages.NAMESPACES}>"
+            "<sheets><sheet name='s' sheetId='1' r:id='r1'/></sheets></workbook>",
+            "xl/_rels/workbook.xml.rels": packages.relations(
+                ("r1", "worksheet", "worksheets/sheet1.xml"), ("r2", "sharedStrings", "sharedStrings.xml")
+            ),
+            "xl/worksheets/sheet1.xml": main if sheet is None else sheet,
+            "xl/sharedStrings.xml": f"<sst>{strings}</sst>",
+        }
+    ).getvalue()
+
+
+def spreadsheet(rows: str, start: str = "") -> bytes:
+    """An OpenDocument spreadsheet of one sheet."""
+    names = " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in OPEN_DOCUMENT
+    )
+    content = (
+        f"{start}<office:document-content {names}><office:body><office:spreadsheet>"
+        f'<table:table table:name="s">{rows}</table:table></office:spreadsheet></office:body>'
+        "</office:document-content>"
+    )
+    manifest = '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>'
+    mimetype = "application/vnd.oasis.opendocument.spreadsheet"
+    return packages.zipped(
+        {"mimetype": mimetype, "META-INF/manifest.xml": manifest, "content.xml": content}
+    ).getvalue()
+
+
+def corners_xlsx() -> bytes:
+    """Two cells, 17 billion apart."""
+    rows = (
+        '<row r="1"><c r="A1" t="inlineStr"><is><t>first</t></is></c></row>'
+        '<row r="1048576"><c r="XFD1048576" t="inlineStr"><is><t>last</t></is></c></row>'
+    )
+    return workbook(rows)
+
+
+def million_rows_xlsx() -> bytes:
+    """All the rows that a sheet has, 70 MB of XML."""
+    text = '<c t="str"><v>x</v></c>'
+    return workbook("".join(f'<row r="{n}"><c><v>{n}</v></c>{text}</row>' for n in range(1, 1_048_577)))
+
+
+def cells_elsewhere_xlsx() -> bytes:
+    """A row whose cells say to be in other rows, which only the library looks at."""
+    return workbook('<row r="1"><c r="A1"><v>1</v></c><c r="XFD1048576"><v>2</v></c></row>')
+
+
+def long_row_xlsx() -> bytes:
+    """A row of 20 MB."""
+    return workbook('<row r="1">' + "<c><v>1</v></c>" * 1_300_000 + "</row>")
+
+
+def wide_row_xlsx() -> bytes:
+    """A cell in a column that no program has."""
+    return workbook('<row r="1"><c r="ZZZZ1"><v>1</v></c></row>')
+
+
+def backward_rows_xlsx() -> bytes:
+    """Rows that count down."""
+    return workbook("".join(f'<row r="{n}"><c r="A{n}"><v>{n}</v></c></row>' for n in range(50, 0, -1)))
+
+
+def far_string_xlsx() -> bytes:
+    """A cell that refers to the text number 999,999,999."""
+    return workbook('<row r="1"><c r="A1" t="s"><v>999999999</v></c></row>', strings="<si><t>x</t></si>")
+
+
+def laughs_xlsx() -> bytes:
+    """Entities in a sheet."""
+    return workbook("", sheet=f"<!DOCTYPE w [{LAUGHS}]><worksheet><sheetData/></worksheet>".encode())
+
+
+def unclosed_xlsx() -> bytes:
+    """A sheet that ends within a row."""
+    return workbook("", sheet=b'<worksheet><sheetData><row r="1"><c r="A1"><v>1</v></c>')
+
+
+def repeated_ods() -> bytes:
+    """A row of 16,384 cells, a million times: 17 billion cells in 500 bytes."""
+    cell = (
+        '<table:table-cell table:number-columns-repeated="16384" office:value-type="float" office:value="1"/>'
+    )
+    return spreadsheet(f'<table:table-row table:number-rows-repeated="1048576">{cell}</table:table-row>')
+
+
+def wide_ods() -> bytes:
+    """A cell that is repeated nine million times."""
+    value = 'office:value-type="float" office:value="1"'
+    cell = f'<table:table-cell table:number-columns-repeated="9999999" {value}/>'
+    return spreadsheet(f"<table:table-row>{cell}</table:table-row>")
+
+
+def laughs_ods() -> bytes:
+    """Entities in the one part of a spreadsheet."""
+    return spreadsheet("<table:table-row/>", start=f"<!DOCTYPE w [{LAUGHS}]>")
+
+
+def deep_ods() -> bytes:
+    """100,000 cells in each other."""
+    return spreadsheet("<table:table-row>" + "<table:table-cell>" * 100_000)
+
+
 def word_members(document: bytes) -> dict[str, str | bytes]:
     """The members of a package whose document is this part."""
     return {
@@ -204,10 +316,25 @@ FILES: Mapping[str, Callable[[], bytes]] = {
     "cut.docx": cut_docx,
     "encrypted.docx": encrypted_docx,
     "old.doc": old_doc,
+    "corners.xlsx": corners_xlsx,
+    "million-rows.xlsx": million_rows_xlsx,
+    "cells-elsewhere.xlsx": cells_elsewhere_xlsx,
+    "long-row.xlsx": long_row_xlsx,
+    "wide-row.xlsx": wide_row_xlsx,
+    "backward-rows.xlsx": backward_rows_xlsx,
+    "far-string.xlsx": far_string_xlsx,
+    "laughs.xlsx": laughs_xlsx,
+    "unclosed.xlsx": unclosed_xlsx,
+    "repeated.ods": repeated_ods,
+    "wide.ods": wide_ods,
+    "laughs.ods": laughs_ods,
+    "deep.ods": deep_ods,
 }
 """Every file by its name, whose suffix is the extractor that it is made for."""
 
-READABLE = frozenset({"circular-styles.docx", "lost-parts.docx"})
+READABLE = frozenset(
+    {"circular-styles.docx", "lost-parts.docx", "corners.xlsx", "million-rows.xlsx", "repeated.ods"}
+)
 """Those that can be read all the same."""
 
 

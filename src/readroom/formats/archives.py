@@ -127,11 +127,18 @@ def open_archive(file: BinaryIO) -> Archive:
 
 
 def too_large(name: str, size: int, most: int) -> Unreadable:
-    """The refusal of a member that would have to be held whole."""
+    """The refusal of a member."""
     return Unreadable(
         f"its part {name} is {size:,} bytes unpacked, and at most {most:,} are taken",
         "Ask for the document in smaller pieces, or for an export as text.",
     )
+
+
+def check_size(archive: Archive, name: str, most: int) -> None:
+    """Refuse a member that goes by in pieces when it is too much even for that. Raises Unreadable."""
+    info = archive.members.get(name)
+    if info is not None and info.file_size > most:
+        raise too_large(name, info.file_size, most)
 
 
 class _Careful(io.BufferedIOBase):

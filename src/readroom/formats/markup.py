@@ -45,9 +45,7 @@ def parse(data: bytes, name: str) -> Element:
     Raises:
         Unreadable: It is broken, has a document type or too many tags, or is in an unusual encoding.
     """
-    if _DOCTYPE.search(data):
-        raise Unreadable(f"its part {name} has a document type, which no document needs", ANOTHER_COPY)
-    check_encoding(data, name)
+    check_start(data, name)
     if (tags := data.count(b"<")) > XML_TAGS:
         raise Unreadable(
             f"its part {name} has {tags:,} tags, and at most {XML_TAGS:,} are taken",
@@ -61,12 +59,14 @@ def parse(data: bytes, name: str) -> Element:
         raise Unreadable(f"its part {name} is broken XML or nested too deeply", ANOTHER_COPY) from None
 
 
-def check_encoding(data: bytes, name: str) -> None:
-    """Refuse what is neither ASCII-like nor UTF-16 from its first byte on.
+def check_start(data: bytes, name: str) -> None:
+    """Refuse XML that starts with a document type, or is neither ASCII-like nor UTF-16.
 
     Raises:
         Unreadable: It is.
     """
+    if _DOCTYPE.search(data):
+        raise Unreadable(f"its part {name} has a document type, which no document needs", ANOTHER_COPY)
     if data.startswith(_WIDE):
         return
     start = data[:XML_DECLARATION_BYTES].removeprefix(b"\xef\xbb\xbf")

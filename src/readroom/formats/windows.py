@@ -1,0 +1,107 @@
+"""The rows of a sheet that an area asks for, as a part: bounded, with its header and what is not shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from readroom.formats import values
+from readroom.formats.documents import Area, Part
+from readroom.formats.values import Value
+from readroom.limits_documents import SHEET_CELLS, SHEET_NOTED
+
+FORMULA = "formula has no stored value: the file was written by a program that does not calculate."
+FORMULAS = "formulas have no stored values: the file was written by a program that does not calculate."
+ESCAPED = "Tabs and line ends inside cells are written as \\t and \\n."
+
+
+@dataclass(slots=True)
+class Room:
+    """How many rows of a sheet still go into a part: their number times the widest of them is bounded."""
+
+    first: int
+    width: int = 1
+    last: int = 0
+
+    def take(self, number: int, width: int) -> bool:
+        """Whether the row with this number still fits; the first one always does."""
+        wider = max(self.width, width)
+        if self.last and (number - self.first + 1) * wider > SHEET_CELLS:
+            return False
+        self.width, self.last = wider, number
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows that were read.
+
+    Attributes:
+        rows: From the first row of the area on, without gaps.
+        header: Row 1, when the area starts below it.
+        total: Rows of the sheet, up to the last that holds something.
+        end: The last row that was taken; below the area's end when there was no room.
+    """
+
+    rows: Sequence[Sequence[Value]]
+    header: Sequence[Value] | None
+    total: int
+    end: int
+    notes: Sequence[str] = field(default_factory=tuple)
+
+
+def part(number: int, title: str, table: Table, area: Area) -> Part:
+    """The part that shows `table`."""
+    columns = area.first_column, area.last_column
+    lines = [values.line(row, *columns) for row in table.rows]
+    notes = list(table.notes)
+    shown = table.rows if table.header is None else [*table.rows, table.header]
+    if any(values.broken(value) for row in shown for value in row[columns[0] - 1 : columns[1]]):
+        notes.append(ESCAPED)
+    wanted = table.total if area.last_row is None else min(area.last_row, table.total)
+    if table.end < wanted:
+        notes.append(f"Shown up to row {table.end:,}; ask for the rows from {table.end + 1} on.")
+    header = None if table.header is None else values.line(table.header, *columns)
+    return Part(
+        number, title, lines, header=header, first_row=area.first_row, total_rows=table.total, notes=notes
+    )
+
+
+def merged_note(ranges: Sequence[str]) -> list[str]:
+    """What is to be said of merged cells; nothing when there are none."""
+    if not ranges:
+        return []
+    named = ", ".join(ranges[:SHEET_NOTED])
+    more = f" and {len(ranges) - SHEET_NOTED:,} more" if len(ranges) > SHEET_NOTED else ""
+    return [f"Merged cells have their value in the first one only: {named}{more}."]
+
+
+def count_note(count: int, one: str, more: str) -> list[str]:
+    """A sentence about so many of something; nothing when there are none."""
+    return [f"{count:,} {one if count == 1 else more}"] if count else []
+
+
+def aligned(
+    rows: Iterable[Sequence[Value]], start: tuple[int, int] | None, first: int, last: int
+) -> list[Sequence[Value]]:
+    """Rows `first` to `last` of what a library read, whose first cell stands at `start`, from 0."""
+    above, left = start or (last, 0)
+    empty: Sequence[Value] = ()
+    margin: Sequence[Value] = [""] * left
+    found = [empty] * max(0, min(above + 1, last + 1) - first)
+    if start is not None:
+        found += [[*margin, *row] for row in islice(rows, max(0, first - above - 1), max(0, last - above))]
+    return found + [empty] * (last - first + 1 - len(found))
+
+
+def table(rows: Sequence[Sequence[Value]], area: Area, notes: Sequence[str]) -> Table:
+    """An area of a sheet that was read whole."""
+    room = Room(area.first_row)
+    end = len(rows) if area.last_row is None else area.last_row
+    for number, row in enumerate(rows[area.first_row - 1 : end], area.first_row):
+        if not room.take(number, len(row)):
+            end = room.last
+            break
+    header = (rows[0] if rows else ()) if area.first_row > 1 else None
+    return Table(rows[area.first_row - 1 : end], header, len(rows), end, notes)
