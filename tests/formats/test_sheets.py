@@ -11,6 +11,7 @@ from typing import Any
 import openpyxl
 import pytest
 import python_calamine
+import xlwt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -265,6 +266,23 @@ def test_open_document_sheets_are_what_calamine_reads(rows: list[list[int | None
     sheet = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data)).get_sheet_by_index(0)
     expected = [values.line(row, 1, None) for row in sheet.to_python(skip_empty_area=False)]
     assert _lines(io.BytesIO(data), Area(first)) == expected[first - 1 :]
+
+
+def test_workbooks_of_excel_before_2007_are_read() -> None:
+    book = xlwt.Workbook()
+    sheet = book.add_sheet("Old")
+    for row, column, value in ((1, 1, "x"), (2, 0, 1.5), (2, 2, True)):
+        sheet.write(row, column, value)
+    book.add_sheet("Secret").visibility = 1
+    file = io.BytesIO()
+    book.save(file)
+    opened = open_document(file)
+    assert list(opened.titles) == ["Old", "Secret"]
+    assert list(opened.part(1).lines) == ["", "\tx", "1.5\t\tTRUE"]
+    assert opened.part(1, Area(3, 3, 1, 1)) == Part(
+        1, "Old", ["1.5"], header="", first_row=3, total_rows=3, notes=[]
+    )
+    assert list(opened.part(2).notes) == ["This sheet is hidden."]
 
 
 def test_old_and_encrypted_workbooks_are_told_apart() -> None:

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from readroom.formats.containers import OLE_MAGIC
+from readroom.formats.olefiles import OLE_MAGIC
 from tests.formats import packages
 
 SPREADSHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import BinaryIO
 
-from readroom.formats.documents import Unreadable
+from readroom.formats.documents import Encrypted, Unreadable
 from readroom.limits_documents import (
     ARCHIVE_DIRECTORY_BYTES,
     ARCHIVE_MEMBER_BYTES,
@@ -187,7 +187,7 @@ def _check_places(infos: list[zipfile.ZipInfo], directory_start: int) -> None:
 
 def _check_member(info: zipfile.ZipInfo) -> None:
     if info.flag_bits & _ENCRYPTED:
-        raise Unreadable("it is encrypted", "Ask for a copy without a password.")
+        raise Encrypted("it is encrypted", "Ask for a copy without a password.")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise Unreadable("its archive is compressed in a way that documents do not use", ANOTHER_COPY)
     if info.file_size > ARCHIVE_RATIO_BYTES and info.file_size > ARCHIVE_RATIO * info.compress_size:

@@ -127,6 +127,9 @@ OPENERS: Mapping[str, str] = {
     "pptx": "readroom.formats.pptx",
     "xlsx": "readroom.formats.sheets",
     "ods": "readroom.formats.sheets",
+    "xls": "readroom.formats.sheets",
+    "doc": "readroom.formats.olefiles",
+    "ppt": "readroom.formats.olefiles",
     "html": "readroom.formats.html",
     "epub": "readroom.formats.epub",
 }

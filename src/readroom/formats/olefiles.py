@@ -9,9 +9,10 @@ from __future__ import annotations
 from enum import Enum
 from typing import BinaryIO
 
-from readroom.formats.containers import OLE_MAGIC
-from readroom.formats.documents import Unreadable
+from readroom.formats.documents import Document, Encrypted, Unreadable
 from readroom.limits_documents import OLE_SCAN_BYTES
+
+OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
 class Ole(Enum):
@@ -26,7 +27,6 @@ class Ole(Enum):
 
 
 REFUSALS = {
-    Ole.ENCRYPTED: ("it is encrypted", "Ask for a copy without a password."),
     Ole.WORD: (
         "it is in the binary format of Word before 2007",
         "Ask for it as DOCX or PDF, or look for a copy as text.",
@@ -60,7 +60,9 @@ def kind(file: BinaryIO) -> Ole | None:
 
 def refusal(held: Ole | None) -> Unreadable:
     """Why a file that holds this is not read, and what to do."""
-    return Unreadable(*REFUSALS.get(held, UNKNOWN)) if held is not None else Unreadable(*UNKNOWN)
+    if held is Ole.ENCRYPTED:
+        return Encrypted("it is encrypted", "Ask for a copy without a password.")
+    return Unreadable(*UNKNOWN if held is None else REFUSALS.get(held, SHEETS))
 
 
 def check_not_ole(file: BinaryIO) -> None:
@@ -70,8 +72,13 @@ def check_not_ole(file: BinaryIO) -> None:
         Unreadable: It is one.
     """
     if is_ole(file):
-        held = kind(file)
-        raise Unreadable(*SHEETS) if held in (Ole.SHEETS, Ole.OLD_SHEETS) else refusal(held)
+        raise refusal(kind(file))
+
+
+def open_document(file: BinaryIO) -> Document:
+    """Nothing: says what is in an old file, and what to ask for. Raises Unreadable."""
+    check_not_ole(file)
+    raise Unreadable("it is not what its name says", "Look at its first bytes with `encoding`.")
 
 
 def _entry(name: str) -> bytes:

@@ -27,13 +27,19 @@ _BY_MEMBER = (
 )
 
 _BY_NAME = {
-    "docx": "docx", "docm": "docx", "dotx": "docx", "xlsx": "xlsx", "xlsm": "xlsx", "pptx": "pptx",
-    "pptm": "pptx", "ppsx": "pptx", "ods": "ods", "epub": "epub",
-}  # fmt: skip
+    **dict.fromkeys(("docx", "docm", "dotx", "dotm"), "docx"),
+    **dict.fromkeys(("xlsx", "xlsm", "xltx", "xltm", "xlsb"), "xlsx"),
+    **dict.fromkeys(("pptx", "pptm", "ppsx", "ppsm", "potx", "potm"), "pptx"),
+    "ods": "ods",
+    "epub": "epub",
+}
+
+_OLD = {"xls": "xls", "xlt": "xls", "doc": "doc", "dot": "doc", "ppt": "ppt", "pps": "ppt"}
+"""Office before 2007: sheets are read, of the others it is said what to ask for."""
 
 _TEXTS = {"ipynb": "ipynb", "html": "html", "htm": "html", "xhtml": "html"}
 
-SEARCHED = frozenset({"pdf", "ipynb", *_BY_NAME})
+SEARCHED = frozenset({"pdf", "ipynb", "xls", *_BY_NAME})
 """Endings of the documents that a search of documents looks into; HTML is searched as the text it is."""
 
 
@@ -72,6 +78,8 @@ def recognise(path: str, head: bytes) -> Recognised | None:
         return None if b"\0" in head else Recognised(kind, is_text=True, only_asked=kind == "html")
     if ending in _BY_NAME and head.startswith(_OLE):
         return Recognised(_BY_NAME[ending], locked=True)
+    if ending in _OLD and head.startswith(_OLE):
+        return Recognised(_OLD[ending])
     if ending == "pdf" and _PDF in head[:_PDF_WITHIN]:
         return Recognised("pdf")
     return None

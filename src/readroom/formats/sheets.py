@@ -19,7 +19,7 @@ import python_calamine as calamine
 
 from readroom.formats import archives, markup, ods, olefiles, opc, sections, windows
 from readroom.formats.archives import ANOTHER_COPY
-from readroom.formats.documents import Area, Heading, Part, Unit, Unreadable
+from readroom.formats.documents import Area, Encrypted, Heading, Part, Unit, Unreadable
 from readroom.formats.olefiles import Ole
 from readroom.formats.opc import Package, R
 from readroom.formats.values import Value
@@ -210,7 +210,7 @@ def _old(file: BinaryIO) -> Workbook:
     def read(number: int, area: Area) -> Part:
         with _translated():
             sheet = book.get_sheet_by_index(number - 1)
-            whole = windows.aligned(sheet.to_python(), sheet.start, 1, sheet.total_height)
+            whole = windows.aligned(sheet.to_python(), sheet.start, 1, sheet.end[0] + 1 if sheet.end else 0)
         title, notes = book.sheet_names[number - 1], [HIDDEN] if hidden[number - 1] else []
         return windows.part(number, title, windows.table(whole, area, notes), area)
 
@@ -223,7 +223,7 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except calamine.PasswordError:
-        raise Unreadable("it is encrypted", "Ask for a copy without a password.") from None
+        raise Encrypted("it is encrypted", "Ask for a copy without a password.") from None
     except (calamine.CalamineError, ValueError, OverflowError):
         raise Unreadable("its tables are damaged", ANOTHER_COPY) from None
     except BaseException as error:
