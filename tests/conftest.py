@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 
 from hypothesis import HealthCheck, settings
 
@@ -14,3 +15,6 @@ settings.register_profile(
 settings.register_profile("ci", settings.get_profile("default"), max_examples=200, derandomize=True)
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=5000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
+
+# Servers that tests start record their calls; not in the ledger of whoever runs the tests.
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="readroom-tests-state-")

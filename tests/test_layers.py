@@ -19,6 +19,7 @@ LAYERS = {
     "readroom.limits": 0,
     "readroom.limits_outline": 0,
     "readroom.limits_giant": 0,
+    "readroom.limits_keeping": 0,
     "readroom.limits_documents": 0,
     "readroom.notes": 0,
     "readroom.outlines": 0,
@@ -45,11 +46,14 @@ LAYERS = {
     # 3 guard and session
     "readroom.policy": 3,
     "readroom.session": 3,
+    "readroom.ledger": 3,
     # 4 engine
     "readroom.engine": 4,
     # 5 toolbox
     "readroom.config": 5,
     "readroom.config_commands": 5,
+    "readroom.config_file": 5,
+    "readroom.config_keeping": 5,
     "readroom.config_index": 5,
     "readroom.toolbox": 5,
     # 6 faces

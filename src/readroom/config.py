@@ -27,6 +27,22 @@ Two files, both optional, both in this form; nothing else is a key:
     folder = "/var/cache/me/readroom"              # instead of one in the user's cache folder
     disk_bytes = 67108864                          # bound of what is kept
 
+    [ledger]
+    enabled = true                                 # record every call; default: servers do, commands do not
+    required = true                                # refuse calls that cannot be recorded; default: warn
+    file = "/var/lib/me/ledger.sqlite3"            # instead of one in the user's state folder
+    url = "postgresql://ledger@db.example/ledger"  # instead of a file, for several machines
+    synchronous = "full"                           # wait for the disk on every call; default "normal"
+    hide = ["command", "pattern"]                  # keep only length and hash of these arguments
+    keep_days = 365                                # older rows are removed; default: all are kept
+
+    [budget]                                       # in tokens; none is bounded by default
+    call = 8000                                    # one reply
+    session = 200000                               # one conversation
+    token = 1000000                                # all calls with one bearer token
+    workspace = 5000000                            # all calls
+    counter = "o200k"                              # exact for that vocabulary; default "estimate"
+
     [limits]
     reply_bytes = 16384                            # every field of `limits.Limits`
 
@@ -42,70 +58,31 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from readroom.config_commands import KEYS, read_commands, texts
-from readroom.config_index import INDEX_KEYS, lies_within, own_folder, read_index
+from readroom.config_file import NAME, Reader
+from readroom.config_file import Settings as Settings
+from readroom.config_index import lies_within, own_folder
+from readroom.config_keeping import (
+    ledger_denials,
+    own_ledger,
+)
 from readroom.errors import BadConfig, NotFound, ReadroomError
-from readroom.limits import CONFIG_FILE_BYTES, MIN_REPLY_BYTES, Limits
-from readroom.paths import WorkPath, parse
-from readroom.policy.commands import CommandPolicy
+from readroom.ledger.policy import LedgerPolicy
+from readroom.limits import CONFIG_FILE_BYTES
+from readroom.paths import parse
 from readroom.policy.defaults import VERSION_CONTROL_RULES, denials
-from readroom.policy.guard import Guard, HardLinkMode
-from readroom.policy.patterns import patterns
-from readroom.policy.places import ChangePolicy, Places
-from readroom.policy.rules import AllowList, Denials, Layer, Rule, Rules
-from readroom.policy.wildmatch import UnusablePattern
+from readroom.policy.guard import Guard
+from readroom.policy.places import Places
+from readroom.policy.rules import Rules
 from readroom.session.index_files import IndexPolicy
 from readroom.session.indexes import IndexCache
+from readroom.session.keeper import Keeper
 from readroom.stores.base import Store
 
 if TYPE_CHECKING:
     from readroom.engine.run_room import Room
-
-NAME = WorkPath("readroom.toml")
-
-_POLICY = ("deny", "allow", "hardlinks", "exceptions")
-_LIMITS = tuple(field.name for field in fields(Limits))
-_CHANGES = tuple(field.name for field in fields(ChangePolicy))
-_KEYS = {"policy": _POLICY, "changes": _CHANGES, "commands": KEYS, "index": INDEX_KEYS, "limits": _LIMITS}
-
-_LEAST: Mapping[str, float] = {"reply_bytes": MIN_REPLY_BYTES, "line_chars": 40, "run_kept_bytes": 4096}
-"""Least values that still let a reply say something; of the others, one line, match or entry."""
-
-_LEAST_SECONDS = 0.1
-"""Shorter limits end calls before they have begun."""
-
-
-_MOST = 2**40
-"""More than any reply, file or patience; a number of a thousand digits is somebody's joke."""
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """Policy and limits of one workspace.
-
-    Attributes:
-        layers: Rules by source; each can only restrict further.
-        limits: What engines obey.
-        hardlinks: What happens to files with several names.
-        files: The configuration files that had a say.
-        changes: What may be changed, and how.
-        commands: Whether programs can be run, and what they may do.
-        exceptions: Names that the operator takes out of the built-in denials.
-        index: Where indexes of large files are kept.
-    """
-
-    layers: tuple[Layer, ...] = ()
-    limits: Limits = field(default_factory=Limits)
-    hardlinks: HardLinkMode = "warn"
-    files: tuple[str, ...] = ()
-    changes: ChangePolicy = field(default_factory=ChangePolicy)
-    commands: CommandPolicy = field(default_factory=CommandPolicy)
-    exceptions: tuple[Rule, ...] = ()
-    index: IndexPolicy = field(default_factory=IndexPolicy)
 
 
 def open_store(root: str | os.PathLike[str] | Store) -> Store:
@@ -123,6 +100,7 @@ def load(
     *,
     allow_commands: bool = False,
     one_shot: bool = False,
+    serving: bool = False,
 ) -> Settings:
     """The settings of a workspace.
 
@@ -131,22 +109,28 @@ def load(
         explicit: The operator's file.
         allow_commands: The operator allows commands, whatever that file says.
         one_shot: The workspace is for one call.
+        serving: It is for clients of a server, whose calls are recorded unless that file says no.
 
     Raises:
         BadConfig: One of the files cannot be used; says which key and why.
     """
     index = IndexPolicy(folder=own_folder(os.environ, sys.platform))
-    settings = Settings(layers=(denials(),), index=index)
+    ledger = LedgerPolicy(file=own_ledger(os.environ, sys.platform))
+    settings = Settings(layers=(denials(),), index=index, ledger=ledger)
     if explicit is not None:
         where = os.fspath(explicit)
-        settings = _Reader(where, _from_disk(where), trusted=True).applied(settings)
+        settings = Reader(where, _from_disk(where), os.environ, trusted=True).applied(settings)
     commands = replace(
         settings.commands, enabled=settings.commands.enabled or allow_commands, one_shot=one_shot
     )
-    settings = replace(settings, commands=commands)
+    enabled = serving if settings.ledger.enabled is None else settings.ledger.enabled
+    settings = replace(settings, commands=commands, ledger=replace(settings.ledger, enabled=enabled))
+    hidden = ledger_denials(store, settings.ledger)
+    if hidden is not None:
+        settings = replace(settings, layers=(*settings.layers, hidden))
     own = _from_store(store)
     if own is not None:
-        settings = _Reader(NAME, own, trusted=False).applied(settings)
+        settings = Reader(NAME, own, os.environ, trusted=False).applied(settings)
     return settings
 
 
@@ -170,6 +154,11 @@ def indexes(store: Store, settings: Settings) -> IndexCache:
     if policy.folder is not None and any(lies_within(policy.folder, root) for root in store.roots):
         policy = replace(policy, keep=False)
     return IndexCache(policy)
+
+
+def keeper(store: Store, settings: Settings) -> Keeper:
+    """Who keeps conversations, budgets and the ledger. Raises LedgerFailed or MissingProgram."""
+    return Keeper(store.roots[0] if store.roots else store.name, settings.budgets, settings.ledger)
 
 
 def room(guarded: Guard, changeable: Places, settings: Settings) -> Room | None:
@@ -219,161 +208,3 @@ def _bounded(where: str, data: bytes) -> bytes:
         problem = f"it has more than {CONFIG_FILE_BYTES:,} bytes"
         raise BadConfig(where, "", problem, "Shorten it; long lists of patterns belong in .readroomignore.")
     return data
-
-
-class _Reader:
-    """One file: its keys checked one by one, then applied to settings."""
-
-    def __init__(self, where: str, data: bytes, *, trusted: bool) -> None:
-        self._where = where
-        self._trusted = trusted
-        self._sections = self._parsed(data)
-
-    def applied(self, settings: Settings) -> Settings:
-        """The settings with what the file says."""
-        policy, limits = self._sections.get("policy", {}), self._sections.get("limits", {})
-        layers, exceptions = settings.layers, settings.exceptions
-        if "exceptions" in policy:
-            exceptions = tuple(self._exceptions(policy))
-            layers = (denials(exceptions), *layers[1:])
-        if "deny" in policy:
-            layers = (*layers, self._denials(policy))
-        if "allow" in policy:
-            layers = (*layers, self._allow_list(policy))
-        return Settings(
-            layers,
-            self._limits(limits, settings.limits),
-            self._hardlinks(policy, settings.hardlinks),
-            (*settings.files, self._where),
-            self._changes(self._sections.get("changes", {}), settings.changes),
-            read_commands(
-                self._sections.get("commands", {}),
-                settings.commands,
-                os.environ,
-                self._bad,
-                untrusted="" if self._trusted else self._where,
-            ),
-            exceptions,
-            read_index(
-                self._sections.get("index", {}),
-                settings.index,
-                self._bad,
-                untrusted="" if self._trusted else self._where,
-            ),
-        )
-
-    def _parsed(self, data: bytes) -> Mapping[str, Mapping[str, object]]:
-        import tomllib  # 3 ms, and most folders have no such file
-
-        try:
-            document = tomllib.loads(data.decode("utf-8-sig"))
-        except ValueError as error:  # of bytes that are no text, of syntax, of numbers without end
-            raise self._bad("", f"it is not TOML: {error}", "Correct the syntax.") from None
-        except RecursionError:
-            raise self._bad("", "it is nested too deeply", "Use sections and keys only.") from None
-        for section, keys in document.items():
-            known = _KEYS.get(section)
-            if known is None:
-                raise self._unknown(section, section, tuple(_KEYS))
-            if not isinstance(keys, dict):
-                raise self._bad(section, "must be a section", f"Write [{section}] and its keys below.")
-            for key in keys:
-                if key not in known:
-                    raise self._unknown(f"{section}.{key}", key, known)
-        return document
-
-    def _denials(self, policy: Mapping[str, object]) -> Denials:
-        found = self._strings(policy, "deny")
-        for number, text in enumerate(found):
-            self._check_pattern(f"policy.deny[{number}]", text)
-        return Denials(Rule(text, self._where, "denied by configuration") for text in found)
-
-    def _allow_list(self, policy: Mapping[str, object]) -> AllowList:
-        found = self._strings(policy, "allow")
-        for number, text in enumerate(found):
-            self._check_pattern(f"policy.allow[{number}]", text, positive="deny takes names out again")
-        return AllowList(found, self._where)
-
-    def _exceptions(self, policy: Mapping[str, object]) -> list[Rule]:
-        if not self._trusted:
-            raise self._bad(
-                "policy.exceptions",
-                "a file inside the workspace cannot take back built-in denials",
-                "Put it into the file that readroom is started with (--config).",
-            )
-        found = self._strings(policy, "exceptions")
-        for number, text in enumerate(found):
-            self._check_pattern(
-                f"policy.exceptions[{number}]", text, positive="exceptions have no exceptions"
-            )
-        return [Rule(text, self._where, "an exception by configuration") for text in found]
-
-    def _check_pattern(self, key: str, text: str, positive: str | None = None) -> None:
-        found = patterns([text])
-        if found and found[0].negated and positive is not None:
-            raise self._bad(key, f"{text!r} is a negation", f"Leave out the '!': {positive}.")
-        try:
-            if not found:
-                raise UnusablePattern(text)
-            found[0].compiled()
-        except UnusablePattern:
-            advice = "Patterns have the syntax of .gitignore; a backslash makes a special character plain."
-            raise self._bad(key, f"{text!r} is no pattern that can match a name", advice) from None
-
-    def _strings(self, policy: Mapping[str, object], key: str) -> Sequence[str]:
-        return texts(f"policy.{key}", policy[key], self._bad)
-
-    def _hardlinks(self, policy: Mapping[str, object], before: HardLinkMode) -> HardLinkMode:
-        value = policy.get("hardlinks", before)
-        if value not in ("warn", "refuse"):
-            raise self._bad("policy.hardlinks", f"{value!r} is no such mode", 'Use "warn" or "refuse".')
-        if not self._trusted and before == "refuse":
-            return before
-        return value
-
-    def _changes(self, section: Mapping[str, object], before: ChangePolicy) -> ChangePolicy:
-        found = {}
-        for name, value in section.items():
-            key = f"changes.{name}"
-            if not isinstance(value, bool):
-                raise self._bad(key, "must be true or false", f"Write {name} = true.")
-            restricts = name == "read_only"
-            if not self._trusted and value is not restricts and value is not getattr(before, name):
-                raise self._bad(
-                    key,
-                    "a file inside the workspace can only forbid changes",
-                    "Put it into the file that readroom is started with (--config).",
-                )
-            found[name] = value
-        return replace(before, **found)
-
-    def _limits(self, section: Mapping[str, object], before: Limits) -> Limits:
-        values = {name: self._limit(name, value, getattr(before, name)) for name, value in section.items()}
-        # Each value has the type of the field it replaces.
-        return replace(before, **cast("dict[str, int]", values))
-
-    def _limit(self, name: str, value: object, before: int | float) -> int | float:
-        key = f"limits.{name}"
-        whole = isinstance(before, int)
-        if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
-            raise self._bad(key, f"must be a {'whole ' if whole else ''}number", f"Write {name} = {before}.")
-        least = _LEAST.get(name, 1 if whole else _LEAST_SECONDS)
-        if not least <= value <= _MOST:  # which a NaN is not either
-            raise self._bad(key, "is out of range", f"Use a value from {least} to {_MOST}.")
-        if not self._trusted and value > before:
-            raise self._bad(
-                key,
-                f"{value} is above {before}, and a file inside the workspace can only lower limits",
-                "Lower it, or put it into the file that readroom is started with (--config).",
-            )
-        return value if whole else float(value)
-
-    def _unknown(self, key: str, name: str, known: Sequence[str]) -> BadConfig:
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, known, n=1)
-        guess = f"Did you mean {near[0]!r}? " if near else ""
-        return self._bad(key, "there is no such key", f"{guess}The keys are: {', '.join(known)}.")
-
-    def _bad(self, key: str, problem: str, advice: str) -> BadConfig:
-        return BadConfig(self._where, key, problem, advice)

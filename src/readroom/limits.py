@@ -169,15 +169,6 @@ lasts. A log of 100 MB in gzip has about 1 GB."""
 HTTP_PORT = 7323
 """Where `readroom serve` listens: READ on a telephone's keys, and no development server's usual port."""
 
-SESSIONS = 1000
-"""Conversations that a workspace remembers; the one unused for longest is forgotten. As HTTP_SESSIONS."""
-
-SESSION_FILES = 4096
-"""States of files that a conversation is known to have seen: half a megabyte."""
-
-SHOWN_SPANS = 200
-"""Runs of lines that are noted of one reply; a full search reply has 100."""
-
 IMAGE_LONG_SIDE = 1568
 """Pixels. Larger images are shrunk by the model's provider anyway, after they were paid for."""
 

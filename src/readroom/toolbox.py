@@ -39,7 +39,8 @@ from readroom.model import (
 )
 from readroom.paths import OUTPUTS, WorkPath
 from readroom.policy.guard import Guard
-from readroom.session.keeper import Keeper
+from readroom.session.degrading import counted
+from readroom.session.keeper import Visit
 from readroom.session.outlines import OutlineCache
 from readroom.session.session import Session
 from readroom.session.texts import TextCache
@@ -79,7 +80,7 @@ class Workspace:
         self._room = config.room(self.guard, self.places, self.settings)
         self._indexes = config.indexes(self._store, self.settings)
         self._texts = TextCache()
-        self._keeper = Keeper()
+        self.keeper = config.keeper(self._store, self.settings)
         self._documents: DocumentRoom | None = None
         self._making = threading.Lock()
         self._outlines = OutlineCache()
@@ -140,8 +141,8 @@ class Workspace:
             ReadroomError: Any class of `readroom.errors`.
         """
         record = contract(contract_name)
-        cap = self._cap(record, reply_bytes)
-        return self._answer(record, tool, arguments, cap, deadline or Deadline(), caller)
+        with self.keeper.visit(caller, record, tool, arguments, self._cap(record, reply_bytes)) as visit:
+            return self._answer(visit, record, tool, arguments, deadline or Deadline())
 
     def call(
         self,
@@ -155,24 +156,24 @@ class Workspace:
     ) -> Reply:
         """Like `perform`, but a failure is a reply too, in the contract's words: for models."""
         record = contract(contract_name)
-        cap = self._cap(record, reply_bytes)
-        try:
-            return self._answer(record, tool, arguments, cap, deadline or Deadline(), caller)
-        except ReadroomError as error:
-            return record.render_error(error, cap)
-        except Exception as error:
-            _LOG.exception("call of %s failed", tool)
-            return record.render_error(Internal(type(error).__name__), cap)
+        with self.keeper.visit(caller, record, tool, arguments, self._cap(record, reply_bytes)) as visit:
+            try:
+                return self._answer(visit, record, tool, arguments, deadline or Deadline())
+            except ReadroomError as error:
+                return visit.refusal(error)
+            except Exception as error:
+                _LOG.exception("call of %s failed", tool)
+                return visit.refusal(Internal(type(error).__name__))
 
     def session(self, session_id: str = "") -> Session:
         """The conversation of that id, as callers name it; its `compacted` says that it was shortened."""
-        return self._keeper.session(session_id)
+        return self.keeper.session(session_id)
 
     def close(self) -> None:
         """Release the store, end what reads documents, remove kept outputs and what was expanded."""
         if self._room is not None:
             self._room.close()
-        self._keeper.close()
+        self.keeper.close()
         if self._documents is not None:
             self._documents.close()
         self._indexes.close()
@@ -193,14 +194,14 @@ class Workspace:
         return Cap(max(size, MIN_REPLY_BYTES), record.measure)
 
     def _answer(
-        self, record: Contract, tool: str, arguments: object, cap: Cap, deadline: Deadline, caller: Caller
+        self, visit: Visit, record: Contract, tool: str, arguments: object, deadline: Deadline
     ) -> Reply:
-        def work(request: Request, cap: Cap) -> tuple[Result, Reply]:
+        def work(request: Request, cap: Cap, content: bool) -> tuple[Result, Reply]:
             result = self._result(request, cap, deadline)
+            result = result if content else counted(result, request)
             return result, record.render(result, cap)
 
-        with self._keeper.visit(caller, record, tool, arguments, cap) as visit:
-            return visit.answer(record.parse(tool, arguments), work)
+        return visit.answer(record.parse(tool, arguments), work)
 
     def _result(self, request: Request, cap: Cap, deadline: Deadline) -> Result:
         guard, path = self._found(request)

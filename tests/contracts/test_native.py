@@ -199,7 +199,10 @@ def test_an_error_says_what_happened_what_to_do_and_the_call_that_works() -> Non
             "message": "There is no file or folder a.tx. Did you mean a.txt?",
             "facts": {"path": "a.tx", "near": ["a.txt"]},
             "next": {"tool": "read_file", "arguments": {"path": "a.txt"}},
-        }
+        },
+        "tokens": 20,
+        "counter": "estimate",
+        "budget": [],
     }
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
 from readroom.contracts.schema import parse, schema
 from readroom.errors import ReadroomError, UnknownTool
+from readroom.limits_keeping import IMAGE_PIXELS_PER_TOKEN
 from readroom.model import Call, Cap, Fact, Measure, Reply, Request, Result
 
 FACTS_KEY = "readroom/facts"
@@ -43,6 +44,17 @@ class Tool:
         return schema(self.arguments)
 
 
+def reply_tokens(reply: Reply, count: Callable[[str], int]) -> int:
+    """The tokens of a reply: its text, and its images by their size."""
+    pixels = sum(image.width * image.height for image in reply.images)
+    return count(reply.text) + -(-pixels // IMAGE_PIXELS_PER_TOKEN)
+
+
+def remarked(reply: Reply, words: str) -> Reply:
+    """The reply with one more bracketed line."""
+    return replace(reply, text=f"{reply.text}\n[{words}]")
+
+
 @dataclass(frozen=True, slots=True)
 class Contract:
     """A published interface as data.
@@ -50,6 +62,7 @@ class Contract:
     `reply_bytes` is the cap on a reply's text; `render` words a result under the
     cap that the engine selected for; `to_call` is the call for a request.
     `commands` are tools that run programs: offered only where policy allows that.
+    `remark` adds a sentence about the call itself to a reply, such as how much of a budget is left.
     """
 
     name: str
@@ -62,6 +75,7 @@ class Contract:
     render_error: Callable[[ReadroomError, Cap], Reply]
     to_call: Callable[[Request], Call]
     commands: tuple[Tool, ...] = ()
+    remark: Callable[[Reply, str], Reply] = remarked
 
     def offered(self, *, commands: bool) -> tuple[Tool, ...]:
         """The tools that are listed; with `commands`, those that run programs too."""

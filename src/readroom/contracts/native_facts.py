@@ -33,7 +33,9 @@ COMMON = {
     "omitted": "What is missing: [{what, from, to, line?, part?, reason, call}], counted from 1, inclusive.",
     "next": "The call that continues exactly where this reply ends, or null.",
     "warnings": "About the content: [{code, detail, line?, column?}].",
-    "tokens": "Estimated o200k tokens of the reply's text.",
+    "tokens": "Of the reply: its text in o200k tokens, its images by their size where they are charged.",
+    "counter": "What counted them: estimate, or o200k where the exact counter is configured.",
+    "budget": "What is left where budgets are set: [{scope, limit, used, left}], in tokens.",
 }
 
 FACTS: dict[str, dict[str, str]] = {
@@ -129,6 +131,7 @@ FACTS: dict[str, dict[str, str]] = {
     },
     "error": {
         "error": "{code, message, facts, next}: what happened and what to do; `next` is a call or null.",
+        **{name: COMMON[name] for name in ("tokens", "counter", "budget")},
     },
 }
 """Meaning of every fact by tool, for the reference."""

@@ -9,9 +9,11 @@ reply keep its ends.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from readroom.contracts import native_facts, native_outline
+from readroom.contracts.base import reply_tokens
 from readroom.contracts.native_calls import shown
 from readroom.contracts.native_entries import entry_line, usual_day
 from readroom.contracts.native_parts import heading_bytes, part_bytes
@@ -96,7 +98,7 @@ def render_error(error: ReadroomError, cap: Cap) -> Reply:
         text += f" Next: {shown(error.next)}"
     if error.detail:
         text += "\n" + _cut(error.detail.rstrip("\n"), max(0, cap.size - size_bytes(text) - 1))
-    return Reply(_fit(text, cap), partial(native_facts.of_error, error), is_error=True)
+    return replace(reply(_fit(text, cap), partial(native_facts.of_error, error)), is_error=True)
 
 
 def reply(text: str, facts: Callable[[], dict[str, Fact]], images: Sequence[Image] = ()) -> Reply:
@@ -105,9 +107,10 @@ def reply(text: str, facts: Callable[[], dict[str, Fact]], images: Sequence[Imag
     def build() -> dict[str, Fact]:
         from readroom.text.tokens import estimate  # 3 ms, and a person's terminal needs no facts
 
-        return {**facts(), "tokens": estimate(text)}
+        return {**facts(), "tokens": reply_tokens(found, estimate), "counter": "estimate", "budget": []}
 
-    return Reply(text, build, images)
+    found = Reply(text, build, images)
+    return found
 
 
 def _fit(text: str, cap: Cap) -> str:

@@ -25,6 +25,7 @@ them once; a contract words them for its callers.
     │   ├── Protected
     │   ├── SymbolicLink
     │   ├── CommandsOff
+    │   ├── BudgetSpent
     │   └── NotConfined
     ├── AbsentError                there is nothing at that name
     │   ├── NotFound
@@ -61,6 +62,7 @@ them once; a contract words them for its callers.
         ├── ReadOnlyPlace
         ├── NoSpace
         ├── NoFolder
+        ├── LedgerFailed
         └── NotStarted
 """
 
@@ -101,6 +103,7 @@ from readroom.errors.failed import (
     StoreFailed,
     TimedOut,
 )
+from readroom.errors.keeping import BudgetSpent, LedgerFailed
 from readroom.errors.refused import Denied, HardLinked, NotFound, OutsideRoot
 from readroom.errors.symbols import Ambiguous, NoOutline, UnknownSymbol
 from readroom.errors.usage import (
@@ -131,6 +134,7 @@ __all__ = [
     "Binary",
     "BrokenData",
     "BrokenPlace",
+    "BudgetSpent",
     "Cancelled",
     "Changed",
     "CommandsOff",
@@ -141,6 +145,7 @@ __all__ = [
     "FailedError",
     "HardLinked",
     "Internal",
+    "LedgerFailed",
     "ManyMatches",
     "MissingArgument",
     "MissingProgram",

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import final
 
-from readroom.limits import SESSION_FILES, SESSIONS
+from readroom.limits_keeping import SESSION_FILES, SESSIONS
 from readroom.model import ReadRequest, Request
 
 

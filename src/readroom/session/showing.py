@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from readroom.changes import EditResult, WriteResult
 from readroom.commands import RunResult
-from readroom.limits import SHOWN_SPANS
+from readroom.limits_keeping import SHOWN_SPANS
 from readroom.model import GrepResult, ReadResult, Result
 from readroom.session.session import Shown
 

@@ -40,7 +40,11 @@ class Where:
 
         store = config.open_store(self.root or ".")
         settings = config.load(
-            store, self.config, allow_commands=self.allow_commands, one_shot=not self.lasting
+            store,
+            self.config,
+            allow_commands=self.allow_commands,
+            one_shot=not self.lasting,
+            serving=self.lasting,
         )
         return Workspace(store, settings=settings)
 

@@ -1,0 +1,65 @@
+"""Whether and where a ledger is kept, as configuration says it; opened when first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from readroom.ledger.book import Book
+
+FILE = "ledger.sqlite3"
+"""Its name in the user's state folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerPolicy:
+    """How calls are recorded.
+
+    Attributes:
+        enabled: Whether they are; None leaves it to the face: servers do, commands and the library do not.
+        required: A call that cannot be recorded is refused; otherwise it is answered, with a warning.
+        file: The SQLite file, absolute; None when there is no telling where the user's state folder is.
+        url: A PostgreSQL database instead, as libpq takes it.
+        full_sync: Wait for the disk on every call, so that a power cut loses nothing.
+        hide: Arguments of which only length and hash are kept.
+        keep_days: Rows that are older are removed when a server starts; None keeps all.
+    """
+
+    enabled: bool | None = None
+    required: bool = False
+    file: str | None = None
+    url: str | None = field(default=None, repr=False)
+    full_sync: bool = False
+    hide: frozenset[str] = frozenset()
+    keep_days: float | None = None
+
+
+Opener = Callable[[], "Book"]
+"""Opens a ledger. Raises LedgerFailed."""
+
+
+def open_book(policy: LedgerPolicy, *, make: bool = True) -> Book:
+    """The ledger that a policy names.
+
+    Args:
+        policy: Where it is.
+        make: Make it when it is not there.
+
+    Raises:
+        LedgerFailed: It cannot be opened.
+        MissingProgram: It is PostgreSQL and the driver is not installed.
+    """
+    from readroom.errors import LedgerFailed
+    from readroom.ledger.book import Book
+
+    if policy.url is not None:
+        from readroom.ledger.postgres import PostgresBackend
+
+        return Book(PostgresBackend(policy.url))
+    if policy.file is None:
+        raise LedgerFailed("file", "there is no home folder", "Set [ledger] file in the configuration.")
+    from readroom.ledger.sqlite import SqliteBackend
+
+    return Book(SqliteBackend(policy.file, full_sync=policy.full_sync, make=make))

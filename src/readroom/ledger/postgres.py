@@ -1,0 +1,122 @@
+"""A ledger in PostgreSQL, for several machines that write one.
+
+Writers take turns by an advisory lock, held to the end of a transaction.  When a
+connection is lost, the work is done again on a new one; an event whose commit was
+done but not acknowledged is found by its id and not recorded twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, final
+
+from readroom.errors import LedgerFailed, MissingProgram
+from readroom.ledger.backend import Execute
+from readroom.limits_keeping import LEDGER_RETRY_S, LEDGER_WAIT_S
+
+if TYPE_CHECKING:
+    import psycopg
+
+T = TypeVar("T")
+
+_LOCK = 0x72656164726F6F6D
+"""The advisory lock: "readroom". Whoever writes a ledger of this database holds it."""
+
+
+@final
+class PostgresBackend:
+    """One database, one connection per process. Safe to share between threads."""
+
+    def __init__(self, url: str) -> None:
+        """Take a database; it is connected to when it is first used.
+
+        Args:
+            url: As libpq takes it; what is not in it comes from libpq's own variables and files.
+
+        Raises:
+            MissingProgram: psycopg is not installed.
+        """
+        try:
+            import psycopg
+        except ImportError:
+            raise MissingProgram("psycopg", "pip install 'readroom[postgres]'") from None
+        self._driver = psycopg
+        self._url = url
+        self._lock = threading.Lock()
+        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._pid = os.getpid()
+        self.name = _shown(url)
+
+    def run(self, work: Callable[[Execute], T], *, write: bool) -> T:
+        """Perform `work` in one transaction; again after the loss of a connection. Raises LedgerFailed."""
+        until = time.monotonic() + LEDGER_WAIT_S
+        with self._lock:
+            while True:
+                try:
+                    return self._once(work, write)
+                except (self._driver.OperationalError, self._driver.InterfaceError) as error:
+                    self._drop()
+                    if time.monotonic() >= until:
+                        raise LedgerFailed(self.name, _problem(error)) from None
+                    time.sleep(LEDGER_RETRY_S)
+                except self._driver.Error as error:
+                    self._drop()
+                    raise LedgerFailed(self.name, _problem(error)) from None
+
+    def migrate(self, statements: Sequence[str]) -> Sequence[str]:
+        """Statements as PostgreSQL writes them."""
+        return [statement.replace("{big}", "BIGINT") for statement in statements]
+
+    def close(self) -> None:
+        """Release the connection."""
+        with self._lock:
+            self._drop()
+
+    def _once(self, work: Callable[[Execute], T], write: bool) -> T:
+        if self._pid != os.getpid():
+            # A connection must not cross a fork; closing it here would end that of the parent.
+            self._pid, self._connection = os.getpid(), None
+        if self._connection is None:
+            self._connection = self._driver.connect(
+                self._url, connect_timeout=int(LEDGER_WAIT_S), application_name="readroom"
+            )
+        with self._connection.transaction(), self._connection.cursor() as cursor:
+
+            def execute(sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+                cursor.execute(sql.replace("?", "%s").encode(), values)
+                return cursor.fetchall() if cursor.description else []
+
+            if write:
+                execute(f"SET LOCAL lock_timeout = {int(LEDGER_WAIT_S * 1000)}")
+                execute("SELECT pg_advisory_xact_lock(?)", (_LOCK,))
+            else:
+                execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            return work(execute)
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with contextlib.suppress(self._driver.Error, OSError):
+                connection.close()
+
+
+def _problem(error: Exception) -> str:
+    """What the server or the driver said, on one line; libpq never puts a password into it."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _shown(url: str) -> str:
+    """Where it is, without user, password and options."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        if parts.scheme in ("postgresql", "postgres"):
+            return f"{parts.scheme}://{parts.hostname or 'localhost'}{parts.path}"
+    except ValueError:
+        pass
+    return "PostgreSQL"

@@ -1,0 +1,122 @@
+"""One event of the ledger, one row, and the hash that chains it to the row before.
+
+    hash = sha256(JSON array [FORMAT, number, previous, every field in the order of FIELDS])
+
+The JSON is compact and ASCII, so that the same row has the same bytes everywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from readroom.session.session import Shown
+
+FORMAT: Final = 1
+"""Of the hashed bytes; a row of another format would be told by its first element."""
+
+START: Final = "0" * 64
+"""What the first row follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What one call was and what became of it.
+
+    Attributes:
+        id: Random, unique: an event that is sent twice is recorded once.
+        time_us: When it ended, microseconds since 1970, UTC.
+        workspace: The root, or the name of the store.
+        agent, session, token, face: Who called, see `Caller`.
+        epoch: Compactions of the conversation so far.
+        contract, tool: As called.
+        path: What the call is about, normalized where it could be.
+        arguments: JSON object; content is never in it.
+        decision: allowed, refused, or none where it did not come so far.
+        rule: The rule that refused.
+        outcome: ok, begun, or the code of the failure.
+        kind: Of the file that was read.
+        shown: JSON array of [path, hash or null, first line, last line].
+        tokens: Of the reply.
+        counter: What counted them.
+        duration_us: From the call to the reply.
+    """
+
+    id: str
+    time_us: int
+    workspace: str
+    agent: str
+    session: str
+    token: str
+    face: str
+    epoch: int
+    contract: str
+    tool: str
+    path: str | None
+    arguments: str
+    decision: str
+    rule: str | None
+    outcome: str
+    kind: str | None
+    shown: str
+    tokens: int
+    counter: str
+    duration_us: int
+
+    @property
+    def spans(self) -> Sequence[Shown]:
+        """What was shown."""
+        return [Shown(*one) for one in json.loads(self.shown)]
+
+
+FIELDS: Final = tuple(field.name for field in fields(Event))
+COLUMNS: Final = ("number", *FIELDS, "previous", "hash")
+"""Of the table, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An event at its place in the chain."""
+
+    number: int
+    event: Event
+    previous: str
+    hash: str
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the hash is that of what stands in the row."""
+        return self.hash == digest(self.number, self.previous, self.event)
+
+    def values(self) -> tuple[Any, ...]:
+        """As the columns of the table."""
+        return (self.number, *_values(self.event), self.previous, self.hash)
+
+
+def encoded_spans(spans: Sequence[Shown]) -> str:
+    """Spans as the column `shown` holds them."""
+    told = [[one.path, one.content_hash, one.first, one.last] for one in spans]
+    return json.dumps(told, separators=(",", ":"))
+
+
+def row(number: int, previous: str, event: Event) -> Row:
+    """The row that follows another."""
+    return Row(number, event, previous, digest(number, previous, event))
+
+
+def from_values(values: Sequence[Any]) -> Row:
+    """A row of the table."""
+    return Row(values[0], Event(*values[1:-2]), values[-2], values[-1])
+
+
+def digest(number: int, previous: str, event: Event) -> str:
+    """The hash of a row, 64 hex digits."""
+    told = json.dumps([FORMAT, number, previous, *_values(event)], separators=(",", ":"))
+    return hashlib.sha256(told.encode("ascii")).hexdigest()
+
+
+def _values(event: Event) -> tuple[Any, ...]:
+    return tuple(getattr(event, name) for name in FIELDS)

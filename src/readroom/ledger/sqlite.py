@@ -1,0 +1,128 @@
+"""A ledger in one SQLite file, for any number of processes of one user on one machine.
+
+Write-ahead log, so that readers and the writer do not wait for each other.  What
+is committed survives the death of the process at any moment.  It survives a power
+cut too with synchronous=FULL, at some milliseconds a call; with NORMAL, the
+default, the last calls before the cut may be gone, and what is left is whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import stat
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, final
+
+from readroom.errors import LedgerFailed
+from readroom.ledger.backend import Execute
+from readroom.limits_keeping import LEDGER_WAIT_S
+
+T = TypeVar("T")
+
+
+@final
+class SqliteBackend:
+    """One file, one connection per process. Safe to share between threads."""
+
+    def __init__(self, path: str, *, full_sync: bool = False, make: bool = True) -> None:
+        """Open the file.
+
+        Args:
+            path: Absolute.
+            full_sync: Wait for the disk on every call.
+            make: Make it, private to this user, when it is not there.
+
+        Raises:
+            LedgerFailed: It cannot be opened, or belongs to somebody else.
+        """
+        self._path = path
+        self._full_sync = full_sync
+        self._lock = threading.Lock()
+        self._pid = os.getpid()
+        self._file = _own_file(path, make=make)
+        self._connection = self._opened()
+
+    @property
+    def name(self) -> str:
+        """Its path."""
+        return self._path
+
+    def run(self, work: Callable[[Execute], T], *, write: bool) -> T:
+        """Perform `work` in one transaction. Raises LedgerFailed."""
+        with self._lock:
+            self._check()
+            try:
+                self._connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+                try:
+                    found = work(self._execute)
+                    self._connection.execute("COMMIT")
+                    return found
+                except BaseException:
+                    with contextlib.suppress(sqlite3.Error):
+                        self._connection.execute("ROLLBACK")
+                    raise
+            except sqlite3.Error as error:
+                raise LedgerFailed(self._path, str(error)) from None
+
+    def migrate(self, statements: Sequence[str]) -> Sequence[str]:
+        """Statements as SQLite writes them."""
+        return [statement.replace("{big}", "INTEGER") for statement in statements]
+
+    def close(self) -> None:
+        """Release the file."""
+        with self._lock, contextlib.suppress(sqlite3.Error):
+            if self._pid == os.getpid():
+                self._connection.close()
+
+    def _execute(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        return self._connection.execute(sql, values).fetchall()
+
+    def _check(self) -> None:
+        """A connection must not cross a fork, and rows must not go into a file that nobody finds any more."""
+        if self._pid != os.getpid():
+            self._pid = os.getpid()
+            self._connection = self._opened()
+        try:
+            found = os.stat(self._path)
+        except OSError as error:
+            raise LedgerFailed(self._path, error.strerror or type(error).__name__) from None
+        if (found.st_dev, found.st_ino) != self._file:
+            raise LedgerFailed(self._path, "another file has taken its place", "Start readroom again.")
+
+    def _opened(self) -> sqlite3.Connection:
+        try:
+            connection = sqlite3.connect(
+                self._path, timeout=LEDGER_WAIT_S, isolation_level=None, check_same_thread=False
+            )
+            connection.execute("PRAGMA journal_mode = WAL").fetchall()
+            connection.execute(f"PRAGMA synchronous = {'FULL' if self._full_sync else 'NORMAL'}")
+        except sqlite3.Error as error:
+            raise LedgerFailed(self._path, str(error)) from None
+        return connection
+
+
+def _own_file(path: str, *, make: bool) -> tuple[int, int]:
+    """Device and inode of the file, which nobody else may read; SQLite's other files get its mode."""
+    try:
+        if make:
+            os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | (os.O_CREAT if make else 0)
+        fd = os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        raise LedgerFailed(path, "there is no such file", "Name the right one with --file.") from None
+    except OSError as error:
+        raise LedgerFailed(path, error.strerror or type(error).__name__) from None
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            raise LedgerFailed(path, "it is no regular file")
+        if found.st_uid != os.geteuid():
+            raise LedgerFailed(path, "it belongs to another user")
+        if stat.S_IMODE(found.st_mode) & 0o077:
+            os.fchmod(fd, 0o600)
+        return found.st_dev, found.st_ino
+    finally:
+        os.close(fd)

@@ -1,0 +1,106 @@
+"""Whether a ledger is what was written: every row, in order, from the first to the head.
+
+Found are rows that were changed, removed, added or moved, and rows missing at
+the end.  Not found is what somebody writes who can write the whole database and
+makes a new chain of his own, unless a head noted elsewhere is compared (`noted`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from readroom.ledger.book import Book, Head
+from readroom.limits_keeping import LEDGER_PROBLEMS
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What was found.
+
+    Attributes:
+        rows: That were looked at.
+        start: The last pruned row.
+        head: The last row, as the ledger says.
+        problems: Sentences, each naming its row; none when the chain verifies.
+    """
+
+    rows: int
+    start: Head
+    head: Head
+    problems: tuple[str, ...]
+
+
+def verify(book: Book, noted: Head | None = None) -> Verdict:
+    """Look at every row.
+
+    Args:
+        book: The ledger.
+        noted: A head that an earlier verification printed: the row of that number must still have that hash.
+
+    Raises:
+        LedgerFailed: It cannot be read.
+    """
+    # The head first: rows that come meanwhile are behind it.
+    start, head = book.start(), book.head()
+    checker = _Checker(start, head, noted)
+    problems: list[str] = []
+    for problem in checker.problems(book):
+        problems.append(problem)
+        if len(problems) >= LEDGER_PROBLEMS:
+            problems.append("and perhaps more; the first ones are named")
+            break
+    return Verdict(checker.rows, start, head, tuple(problems))
+
+
+class _Checker:
+    """Goes through the rows once."""
+
+    def __init__(self, start: Head, head: Head, noted: Head | None) -> None:
+        self._start = start
+        self._head = head
+        self._noted = noted
+        self.rows = 0
+
+    def problems(self, book: Book) -> Iterator[str]:
+        number, previous = self._start.number, self._start.hash
+        seen_noted = self._noted is None or self._noted.number <= self._start.number
+        if self._noted is not None and self._noted.number == self._start.number:
+            seen_noted = self._noted.hash == self._start.hash
+        confirmed = self._start.number == 0
+        for row in book.rows():
+            if row.number > self._head.number:
+                if row.number > book.head().number:
+                    yield f"row {row.number} stands behind the last one that was written"
+                break
+            self.rows += 1
+            if row.number <= number:
+                yield f"row {row.number} stands where row {number + 1} should"
+                continue
+            if row.number > number + 1:
+                yield f"{_rows(number + 1, row.number - 1)} missing"
+            elif row.previous != previous:
+                yield f"row {row.number} does not follow row {number}: one of them was replaced"
+            if not row.is_whole:
+                yield f"row {row.number} was changed"
+            if row.event.tool == PRUNE and f'"hash":"{self._start.hash}"' in row.event.arguments:
+                confirmed = True
+            if self._noted is not None and row.number == self._noted.number:
+                seen_noted = row.hash == self._noted.hash
+            number, previous = row.number, row.hash
+        if number < self._head.number:
+            yield f"{_rows(number + 1, self._head.number)} missing at the end"
+        elif previous != self._head.hash:
+            yield f"row {number} is not the one that was written last"
+        if not confirmed:
+            yield f"rows up to {self._start.number} were removed, and no row says so"
+        if not seen_noted and self._noted is not None:
+            yield f"row {self._noted.number} is not the one whose hash was noted: the chain was made anew"
+
+
+PRUNE = "ledger_prune"
+"""The tool of a row that says that older ones were removed."""
+
+
+def _rows(first: int, last: int) -> str:
+    return f"row {first} is" if first == last else f"rows {first} to {last} are"

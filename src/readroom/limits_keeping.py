@@ -1,0 +1,52 @@
+"""Limits of conversations, budgets and the ledger; beside `limits`, with the same rules."""
+
+from __future__ import annotations
+
+SESSIONS = 1000
+"""Conversations that a workspace remembers; the one unused for longest is forgotten. As HTTP_SESSIONS."""
+
+SESSION_FILES = 4096
+"""States of files that a conversation is known to have seen: half a megabyte."""
+
+SHOWN_SPANS = 200
+"""Runs of lines that are noted of one reply; a full search reply has 100."""
+
+BUDGET_BYTES_PER_TOKEN = 3
+"""How a reply's size is chosen from the tokens that are left; numbered code has 2.6 to 3.4. What turns out to
+be more is made again, smaller."""
+
+BUDGET_NOTE_TOKENS = 40
+"""Kept free for the line that says how much is left."""
+
+BUDGET_NOTE_BYTES = 200
+"""The same in a reply's size."""
+
+BUDGET_ACCOUNTS = 10_000
+"""Conversations and tokens whose use is remembered, each for itself; the one unused for longest leaves."""
+
+IMAGE_PIXELS_PER_TOKEN = 750
+"""What an image costs: Anthropic's published formula; others charge by tiles, about the same."""
+
+LEDGER_WAIT_S = 10.0
+"""Longest wait for other writers of a ledger, and for a lost database. A row takes 0.1 ms."""
+
+LEDGER_RETRY_S = 0.1
+"""Between two attempts to reach a lost database."""
+
+LEDGER_PAGE_ROWS = 1000
+"""Rows that are read from a ledger at once: half a megabyte."""
+
+LEDGER_PROBLEMS = 20
+"""Problems that a verification names; a broken ledger can have one in every row."""
+
+LEDGER_TEXT_CHARS = 4096
+"""Kept of one text among a call's arguments: any path, and all but the longest commands and patterns."""
+
+LEDGER_ARGUMENTS = 64
+"""Arguments of a call, or items of a list, that a ledger keeps; a call with 500 edits has more."""
+
+LEDGER_DEPTH = 4
+"""How deep arguments are looked into; those of tools are two deep."""
+
+LEDGER_NAME_CHARS = 200
+"""Kept of what a client calls itself, its conversation or a tool."""

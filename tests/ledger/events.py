@@ -1,0 +1,44 @@
+"""Events and ledgers for the tests."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from pathlib import Path
+
+from readroom.ledger.book import Book
+from readroom.ledger.rows import Event
+from readroom.ledger.sqlite import SqliteBackend
+
+PLAIN = Event(
+    id="",
+    time_us=1_780_000_000_000_000,
+    workspace="/w",
+    agent="tester",
+    session="s",
+    token="",
+    face="library",
+    epoch=0,
+    contract="native",
+    tool="read_file",
+    path="a.txt",
+    arguments='{"path":"a.txt"}',
+    decision="allowed",
+    rule=None,
+    outcome="ok",
+    kind="text",
+    shown='[["a.txt","sha256:aa",1,2]]',
+    tokens=10,
+    counter="estimate",
+    duration_us=100,
+)
+
+
+def event(**fields: object) -> Event:
+    """An event with a new id."""
+    return replace(PLAIN, **{"id": uuid.uuid4().hex, **fields})  # type: ignore[arg-type]  # by name
+
+
+def book(folder: Path) -> Book:
+    """The ledger in a folder."""
+    return Book(SqliteBackend(str(folder / "ledger.sqlite3")))

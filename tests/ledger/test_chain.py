@@ -1,0 +1,135 @@
+"""The chain: whatever is changed in a ledger's rows is found, and it is said where."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from readroom.ledger.book import Book, Head
+from readroom.ledger.rows import COLUMNS
+from readroom.ledger.verify import verify
+
+from .events import book, event
+
+ROWS = 6
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Book:
+    found = book(tmp_path)
+    for number in range(ROWS):
+        found.append(event(path=f"f{number}", tokens=number))
+    return found
+
+
+def tamper(folder: Path, *statements: str) -> None:
+    with sqlite3.connect(folder / "ledger.sqlite3") as connection:
+        for statement in statements:
+            connection.execute(statement)
+    connection.close()
+
+
+def test_what_was_written_verifies(whole: Book) -> None:
+    verdict = verify(whole)
+    assert verdict.problems == ()
+    assert (verdict.rows, verdict.head.number) == (ROWS, ROWS)
+
+
+def test_an_empty_ledger_verifies(tmp_path: Path) -> None:
+    assert verify(book(tmp_path)).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("statements", "problem"),
+    [
+        (["UPDATE calls SET tokens = 99 WHERE number = 3"], "row 3 was changed"),
+        (["DELETE FROM calls WHERE number = 3"], "row 3 is missing"),
+        (["DELETE FROM calls WHERE number IN (3, 4)"], "rows 3 to 4 are missing"),
+        (["DELETE FROM calls WHERE number > 4"], "rows 5 to 6 are missing at the end"),
+        (["DELETE FROM calls"], "rows 1 to 6 are missing at the end"),
+        (
+            [
+                "UPDATE calls SET number = 99 WHERE number = 2",
+                "UPDATE calls SET number = 2 WHERE number = 3",
+                "UPDATE calls SET number = 3 WHERE number = 99",
+            ],
+            "row 2 was changed",
+        ),
+        (["UPDATE head SET number = 4, hash = 'x'"], "row 5 stands behind the last one that was written"),
+        (["UPDATE head SET hash = 'x'"], "row 6 is not the one that was written last"),
+        (
+            ["INSERT INTO checkpoints VALUES (2, 'x', 0, 2)", "DELETE FROM calls WHERE number < 3"],
+            "rows up to 2 were removed, and no row says so",
+        ),
+    ],
+)
+def test_tampering_is_found_and_the_row_is_named(
+    whole: Book, tmp_path: Path, statements: list[str], problem: str
+) -> None:
+    whole.close()
+    tamper(tmp_path, *statements)
+    assert problem in verify(book(tmp_path)).problems
+
+
+_FIELDS = [name for name in COLUMNS if name not in ("number",)]
+
+
+@settings(max_examples=60)
+@given(
+    number=st.integers(1, ROWS),
+    column=st.sampled_from(_FIELDS),
+    value=st.integers(0, 2**62) | st.text(st.characters(codec="ascii", exclude_characters="\0"), max_size=9),
+)
+def test_any_single_change_is_found(number: int, column: str, value: object) -> None:
+    with TemporaryDirectory() as folder:
+        found = book(Path(folder))
+        for at in range(ROWS):
+            found.append(event(path=f"f{at}", id=f"id{at}"))
+        with sqlite3.connect(Path(folder) / "ledger.sqlite3") as connection:
+            before = connection.execute(f"SELECT {column} FROM calls WHERE number = {number}").fetchone()
+            try:
+                connection.execute(f"UPDATE calls SET {column} = ? WHERE number = ?", (value, number))
+            except sqlite3.IntegrityError:
+                return
+            after = connection.execute(f"SELECT {column} FROM calls WHERE number = {number}").fetchone()
+        connection.close()
+        problems = verify(found).problems
+        assert bool(problems) == (before != after)
+        assert all(str(number) in problem or str(number + 1) in problem for problem in problems)
+        found.close()
+
+
+def test_a_chain_made_anew_is_found_by_a_noted_head(whole: Book, tmp_path: Path) -> None:
+    noted = whole.head()
+    other = tmp_path / "other"
+    other.mkdir()
+    anew = book(other)
+    for _ in range(ROWS + 2):
+        anew.append(event())
+    assert verify(anew).problems == ()
+    assert verify(whole, noted).problems == ()
+    assert "the chain was made anew" in verify(anew, noted).problems[0]
+    assert verify(whole, Head(ROWS + 5, "x")).problems != ()
+
+
+def test_an_event_that_is_sent_twice_is_recorded_once(tmp_path: Path) -> None:
+    found, one = book(tmp_path), event()
+    assert found.append(one) == found.append(one)
+    assert found.count() == 1
+
+
+def test_pruning_keeps_the_chain_and_is_recorded(whole: Book) -> None:
+    whole.append(event(time_us=1_790_000_000_000_000))
+    done = event(contract="", tool="ledger_prune", path=None, time_us=1_790_000_000_000_001)
+    assert whole.prune(1_785_000_000_000_000, done) == ROWS
+    verdict = verify(whole)
+    assert verdict.problems == ()
+    assert (verdict.start.number, verdict.rows) == (ROWS, 2)
+    assert whole.prune(1_785_000_000_000_000, event(tool="ledger_prune")) == 0
+    whole.append(event())
+    assert verify(whole).problems == ()

@@ -1,0 +1,194 @@
+"""Budgets: never overdrawn, degraded by steps, and always said."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from readroom import config
+from readroom.caller import Caller
+from readroom.errors import BadConfig, BudgetSpent
+from readroom.session.budgets import BudgetPolicy, Level, Treasury
+from readroom.stores.memory import MemoryStore
+from readroom.toolbox import Workspace
+
+TEXT = "".join(f"line {number} of a file with words in it\n" for number in range(1, 2001))
+
+
+def opened(**budgets: Any) -> Workspace:
+    store = MemoryStore({"a.txt": TEXT, "b.txt": "short\n"})
+    return Workspace(store, settings=replace(config.load(store), budgets=BudgetPolicy(**budgets)))
+
+
+def call(workspace: Workspace, tool: str, session: str = "", token: str = "", **arguments: object) -> Any:
+    reply = workspace.call(tool, arguments, caller=Caller(session=session, token=token))
+    return reply, reply.facts
+
+
+def test_each_reply_carries_its_tokens_and_what_is_left() -> None:
+    workspace = opened(session=100_000)
+    _, first = call(workspace, "read_file", path="b.txt")
+    _, second = call(workspace, "read_file", path="nothing")
+    (left,) = first["budget"]
+    assert left == {
+        "scope": "session",
+        "limit": 100_000,
+        "used": first["tokens"],
+        "left": 100_000 - first["tokens"],
+    }
+    assert second["budget"][0]["used"] == first["tokens"] + second["tokens"]
+
+
+def test_without_a_budget_nothing_is_said() -> None:
+    reply, facts = call(opened(), "read_file", path="b.txt")
+    assert facts["budget"] == []
+    assert "udget" not in reply.text
+
+
+def test_one_reply_stays_within_the_budget_of_a_call() -> None:
+    workspace = opened(call=1500)
+    seen, arguments = [], {"path": "a.txt"}
+    for _ in range(100):
+        _, facts = call(workspace, "read_file", **arguments)
+        assert facts["tokens"] <= 1500
+        seen.append((facts["lines_shown"]["start"], facts["lines_shown"]["end"]))
+        if facts["next"] is None:
+            break
+        arguments = facts["next"]["arguments"]
+    assert [last + 1 for _, last in seen[:-1]] == [first for first, _ in seen[1:]]
+    assert seen[-1][1] == 2000
+
+
+def test_it_goes_from_content_by_counts_to_a_refusal_and_changes_stay_possible_to_the_last() -> None:
+    workspace = opened(session=100_000)
+    texts, last = [], None
+    for _ in range(400):
+        reply, facts = call(workspace, "read_file", path="a.txt", limit=30)
+        if reply.is_error:
+            last = facts["error"]
+            break
+        texts.append(reply.text)
+        used = facts["budget"][0]["used"]
+        assert used <= 100_000
+    assert last is not None
+    assert last["code"] == "budget_spent"
+    assert last["facts"]["changes_left"]
+    assert "edit_file and write_file still work" in last["message"]
+    warned = [text.rsplit("Budget: ")[1][:2] for text in texts if "Budget: " in text]
+    assert warned == ["50", "80", "95"]
+    assert "no lines of 2000" in texts[-1]
+    assert "instead of content" in texts[-1]
+    reply, facts = call(workspace, "write_file", path="c", content="x", expected_hash="absent")
+    assert not reply.is_error
+    reply, _ = call(workspace, "read_file", path="a.txt", session="another")
+    assert not reply.is_error
+
+
+def test_searches_become_counts() -> None:
+    workspace = opened(workspace=30_000)
+    outputs = []
+    for _ in range(300):
+        reply, facts = call(workspace, "grep_files", pattern="line", limit=60)
+        if reply.is_error:
+            break
+        outputs.append(facts["output"])
+    assert outputs[0] == "content"
+    assert outputs[-1] == "count"
+
+
+def test_a_refusal_that_a_budget_is_spent_costs_nothing() -> None:
+    workspace = opened(session=900)
+    for _ in range(50):
+        reply, facts = call(workspace, "read_file", path="a.txt")
+    assert reply.is_error
+    assert facts["budget"][0]["used"] <= 900
+    with pytest.raises(BudgetSpent):
+        workspace.perform("read_file", {"path": "a.txt"})
+
+
+def test_a_token_pays_for_all_its_conversations() -> None:
+    workspace = opened(token=9_000)
+    replies = [call(workspace, "read_file", path="a.txt", session=str(at), token="t")[0] for at in range(9)]
+    assert replies[-1].is_error
+    assert not call(workspace, "read_file", path="a.txt", token="u")[0].is_error
+
+
+@settings(max_examples=15)
+@given(
+    limit=st.integers(1000, 60_000),
+    calls=st.lists(st.sampled_from(["read", "grep", "list", "absent"]), min_size=8, max_size=24),
+)
+def test_calls_at_once_never_overdraw(limit: int, calls: list[str]) -> None:
+    workspace = opened(workspace=limit, session=limit)
+    arguments: dict[str, tuple[str, dict[str, object]]] = {
+        "read": ("read_file", {"path": "a.txt"}),
+        "grep": ("grep_files", {"pattern": "line"}),
+        "list": ("list_directory", {}),
+        "absent": ("read_file", {"path": "nothing"}),
+    }
+
+    def one(kind: str) -> int:
+        facts: Any = workspace.call(*arguments[kind]).facts
+        return 0 if "error" in facts and facts["error"]["code"] == "budget_spent" else facts["tokens"]
+
+    with ThreadPoolExecutor(8) as pool:
+        total = sum(pool.map(one, calls))
+    assert workspace.keeper.treasury is not None
+    for use in workspace.keeper.treasury.used(Caller()):
+        assert use.used == total
+        assert use.used <= limit
+
+
+@given(st.lists(st.tuples(st.integers(0, 9000), st.integers(0, 9000)), max_size=20))
+def test_what_is_reserved_is_never_more_than_there_is(wishes: list[tuple[int, int]]) -> None:
+    treasury = Treasury(BudgetPolicy(session=20_000, workspace=15_000))
+    held = [(treasury.reserve(Caller(), wanted), cost) for wanted, cost in wishes]
+    assert sum(one.amount for one, _ in held) <= 15_000
+    for one, cost in held:
+        one.settle(min(cost, one.amount))
+    assert all(use.used <= 15_000 for use in treasury.used(Caller()))
+    assert treasury.reserve(Caller(), 10**9).amount == 15_000 - treasury.used(Caller())[1].used
+
+
+def test_levels_follow_what_is_left() -> None:
+    treasury = Treasury(BudgetPolicy(workspace=100_000))
+    levels = []
+    for left in (100_000, 3_000, 2_000, 1_000, 100, 99):
+        account = treasury.reserve(Caller(), 0)
+        used = treasury.used(Caller())[0].used
+        account.settle(100_000 - left - used)
+        levels.append(treasury.reserve(Caller(), 0).level)
+    assert levels == [
+        Level.CONTENT,
+        Level.CONTENT,
+        Level.OUTLINE,
+        Level.COUNTS,
+        Level.CHANGES,
+        Level.SPENT,
+    ]
+
+
+def test_the_exact_counter_is_exact_and_says_so() -> None:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from bpe_openai import get_encoding
+
+        exact = get_encoding("o200k_base")
+    reply, facts = call(opened(counter="o200k", session=50_000), "read_file", path="a.txt")
+    assert facts["tokens"] == len(exact.encode(reply.text))
+    assert facts["counter"] == "o200k"
+
+
+def test_a_folder_can_lower_budgets_and_has_no_say_about_the_ledger() -> None:
+    settings_ = config.load(MemoryStore({"readroom.toml": "[budget]\nsession = 5000\n"}))
+    assert settings_.budgets.session == 5000
+    for text in ("[ledger]\nenabled = false\n", '[budget]\ncounter = "o200k"\n', "[budget]\ncall = 3\n"):
+        with pytest.raises(BadConfig):
+            config.load(MemoryStore({"readroom.toml": text}))
