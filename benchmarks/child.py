@@ -14,8 +14,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.measure import peak_mb
-from readroom import Workspace
+from readroom import Workspace, config
 from readroom.model import Fact
+from readroom.session.index_files import IndexPolicy
 
 _LATER = 31
 """Later calls whose median is taken."""
@@ -32,6 +33,26 @@ def pages(file: str, line: str) -> dict[str, float]:
             for number in range(1, _LATER + 1)
         ]
         return _measure(workspace, "read_file", first, later)
+
+
+def giant(file: str, kept: str, line: str, append: str) -> dict[str, float]:
+    """A page at `line` of a giant log with indexes kept on disk, other pages; its end when appended to."""
+    path, start = Path(file), int(line)
+    settings = config.Settings(index=IndexPolicy(folder=kept, settled_ms=0.0))
+    with Workspace(path.parent, settings=settings) as workspace:
+        first: dict[str, Fact] = {"path": path.name, "offset": start, "limit": 500}
+        later: list[dict[str, Fact]] = [
+            {"path": path.name, "offset": max(1, start - start // (_LATER + 1) * number), "limit": 500}
+            for number in range(1, _LATER + 1)
+        ]
+        found = _measure(workspace, "read_file", first, later)
+        if append == "append":
+            with open(path, "ab") as log:
+                log.write(b"one more line of a log\n" * 50_000)
+            end: dict[str, Fact] = {"path": path.name, "offset": -500}
+            found["appended_s"] = _timed(lambda: workspace.perform("read_file", end))
+            found["peak_mb"] = peak_mb()
+    return found
 
 
 def columns(file: str) -> dict[str, float]:
@@ -80,6 +101,7 @@ def _timed(run: Callable[[], object]) -> float:
 CASES: dict[str, Callable[..., dict[str, float]]] = {
     "pages": pages,
     "columns": columns,
+    "giant": giant,
     "search": search,
     "listing": listing,
 }

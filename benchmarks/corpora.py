@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -47,6 +48,20 @@ def _log(path: Path, lines: int) -> None:
                 f"bytes={i % 9973}\n"
                 for i in range(start, start + 100_000)
             )
+
+
+def giant_log(gigabytes: int) -> Path:
+    """A log of so many GB: the big one, again and again. Not kept: whoever asks removes it."""
+    part = big_log() / "big.log"
+    path = HOME / f"giant-{gigabytes}" / "giant.log"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    size = gigabytes * 1024**3
+    with open(part, "rb") as source, open(path, "wb") as file:
+        while file.tell() < size:
+            source.seek(0)
+            shutil.copyfileobj(source, file, 16 * 1024 * 1024)
+        file.truncate(size)
+    return path
 
 
 def one_line() -> Path:

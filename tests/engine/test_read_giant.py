@@ -16,6 +16,7 @@ from readroom.deadline import Deadline
 from readroom.errors import Changed, NotFound, TimedOut
 from readroom.limits import BLOCK_BYTES, Limits
 from readroom.model import Reply
+from readroom.session.index_files import IndexPolicy
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.toolbox import Workspace
@@ -187,10 +188,15 @@ def test_the_last_lines_of_a_sparse_file_of_four_gigabytes_are_numbered(tmp_path
         file.write(rows(1, 1000))
         file.seek(size)
         file.write(b"\n" + rows(1001, 1003))
-    with Workspace(tmp_path) as workspace:
-        reply = workspace.read("a.log", offset=1002, limit=2)
-    assert shown(reply) == {1002: "line 0001001 of a log", 1003: "line 0001002 of a log"}
-    assert fact(reply, "total_lines") == 1004
+    policy = IndexPolicy(folder=str(tmp_path.parent / f"{tmp_path.name}-kept"), settled_ms=-1e9)
+    asked: dict[str, Any] = {"path": "a.log", "offset": 1002, "limit": 2}
+    for steps in (size // (4 * BLOCK_BYTES) + 1, 0):
+        watched = Watched()
+        with Workspace(tmp_path, settings=Settings(index=policy)) as workspace:
+            reply = workspace.perform("read_file", asked, deadline=watched.deadline)
+        assert shown(reply) == {1002: "line 0001001 of a log", 1003: "line 0001002 of a log"}
+        assert fact(reply, "total_lines") == 1004
+        assert len(watched.steps) == steps
 
 
 # --- real writers ----------------------------------------------------------------------------
