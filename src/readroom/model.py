@@ -165,6 +165,7 @@ class GrepRequest:
     limit: int | None = None
     cursor: str | None = None
     timeout_s: float | None = None
+    documents: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +249,8 @@ class GrepLine:
 
     `text` is the preview; `column` is its first character's column in the line
     and `chars` the length of the whole line, so that a cut preview says so; None
-    when the end of the line is too far away to be looked for.
+    when the end of the line is too far away to be looked for.  `part` is the part of
+    a document that the number counts in.
     """
 
     number: int
@@ -256,6 +258,7 @@ class GrepLine:
     is_match: bool
     column: int = 1
     chars: int | None = 0
+    part: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -236,7 +236,8 @@ class Workspace:
             case GrepRequest():
                 from readroom.engine.grep import grep
 
-                return grep(guard, self._indexes, self.limits, cap, request, deadline)
+                room = self._document_room
+                return grep(guard, self._indexes, self.limits, cap, request, deadline, documents=room)
             case ListRequest():
                 from readroom.engine.listing import list_folder
 

@@ -76,6 +76,7 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True):
     multiline: Annotated[bool, Meta(description="Let matches span lines")] = False
     fixed: Annotated[bool, Meta(description="Literal text")] = False
     include: Annotated[list[Include], Meta(description="Search these too")] | None = None
+    documents: Annotated[bool, Meta(description="Search text of PDF, Office, notebooks too")] = False
     sort: GrepSort | None = None
     limit: Positive | None = None
     cursor: Annotated[str, Meta(description="From an earlier reply")] | None = None
@@ -119,7 +120,7 @@ def _to_read(given: ReadArguments) -> ReadRequest:
 
 def _to_grep(given: GrepArguments) -> GrepRequest:
     around = given.context or 0
-    return GrepRequest(
+    request = GrepRequest(
         pattern=given.pattern,
         path=given.path,
         glob=_globs(given.glob),
@@ -135,7 +136,17 @@ def _to_grep(given: GrepArguments) -> GrepRequest:
         limit=given.limit,
         cursor=given.cursor,
         timeout_s=given.timeout_s,
+        documents=given.documents,
     )
+    if given.documents and given.sort not in (None, "path"):
+        raise BadValue(
+            "sort",
+            given.sort,
+            "cannot be combined with documents, which are searched in path order",
+            "Leave it out.",
+            next_request=replace(request, sort=None),
+        )
+    return request
 
 
 def _to_list(given: ListArguments) -> ListRequest:

@@ -67,7 +67,8 @@ FACTS: dict[str, dict[str, str]] = {
         "pattern": "As asked.",
         "path": "As asked, relative to the workspace root.",
         "output": "content, files or count.",
-        "files": "[{path, matches, lines: [{line, text, match, column, chars}]}] as shown.",
+        "files": "[{path, matches, lines: [{line, part, text, match, column, chars}]}] as shown; "
+        "part is the page, slide, sheet, cell or section of a document, or null.",
         "shown": "Matches (content) or files (files, count) in this reply.",
         "complete": "Whether everything was searched and shown.",
         "reason": "Why not: limit, reply_cap or timeout.",
@@ -304,6 +305,7 @@ def _grep_file(file: GrepFile) -> dict[str, Fact]:
         "lines": [
             {
                 "line": line.number,
+                "part": line.part,
                 "text": line.text,
                 "match": line.is_match,
                 "column": line.column,

@@ -29,6 +29,7 @@ from readroom.model import (
     ListEntry,
     ListResult,
     Omission,
+    ReadRequest,
     ReadResult,
     Reply,
     Warn,
@@ -317,6 +318,7 @@ def _grep_text(result: GrepResult, cap: Cap) -> str:
         )
         rows.extend(map(_found_line, file.lines))
     parts = _coverage(result) + warning_parts(result.warnings)
+    parts += _in_documents(result)
     if cuts := [item for item in result.omitted if item.what == "columns"]:
         parts.append(f"Long lines are shown around their match (…); for the rest: {_call(cuts[0])}")
     if result.next is not None:
@@ -342,6 +344,16 @@ def _coverage(result: GrepResult) -> list[str]:
     return [f"Time limit: {searched}{total} searched."]
 
 
+def _in_documents(result: GrepResult) -> list[str]:
+    """How a place in a document is read."""
+    for file in result.files:
+        for line in file.lines:
+            if line.part is not None:
+                call = shown(ReadRequest(file.path, pages=str(line.part), offset=line.number))
+                return [f"p{line.part}:{line.number} is part {line.part}, line {line.number}: {call}"]
+    return []
+
+
 def _file_line(file: GrepFile) -> str:
     return quote(file.path)
 
@@ -350,7 +362,8 @@ def _found_line(line: GrepLine) -> str:
     before = "…" if line.column > 1 else ""
     after = "…" if line.chars is None or line.column - 1 + len(line.text) < line.chars else ""
     mark = "" if line.is_match else "-"
-    return f"{line.number}{mark}\t{before}{line.text}{after}"
+    where = "" if line.part is None else f"p{line.part}:"
+    return f"{where}{line.number}{mark}\t{before}{line.text}{after}"
 
 
 # --- list_directory ----------------------------------------------------------------------------

@@ -48,10 +48,11 @@ class Order(TypedDict):
 
 
 class Ask(TypedDict):
-    """Which part is wanted; `area` is first row, last row, first column, last column."""
+    """Which part is wanted, with its pictures or not; `area` is its first and last row, and columns."""
 
     number: int
     area: list[int | None] | None
+    text_only: bool
 
 
 class _File(io.RawIOBase):
@@ -156,13 +157,17 @@ def _opened(open_document: Any, file: BinaryIO, order: Order) -> tuple[Document,
 
 
 def _extracted(document: Document, ask: Ask, order: Order) -> tuple[Document, dict[str, Any], list[bytes]]:
-    from readroom.formats.documents import Area
+    from readroom.formats.documents import Area, Skimmed
 
     given = ask["area"]
     area = None
     if given is not None:
         area = Area(given[0] or 1, given[1], given[2] or 1, given[3])
-    part: Part = document.part(ask["number"], area)
+    part: Part
+    if ask["text_only"] and isinstance(document, Skimmed):
+        part = document.text_part(ask["number"])
+    else:
+        part = document.part(ask["number"], area)
     lines = _lines(part.lines)
     kept = _fitting(lines, order["part_chars"])
     pictures, notes = [], list(part.notes)

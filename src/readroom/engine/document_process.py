@@ -83,15 +83,16 @@ class Extractor:
             self.close()
             raise
 
-    def part(self, number: int, area: Area | None, deadline: Deadline) -> Part:
-        """One part of it.
+    def part(self, number: int, area: Area | None, deadline: Deadline, *, text_only: bool = False) -> Part:
+        """One part of it; `text_only` leaves out pictures that take time.
 
         Raises:
             Unreadable: It cannot be extracted.
             TimedOut, Cancelled: From the deadline.
         """
         cells = None if area is None else [area.first_row, area.last_row, area.first_column, area.last_column]
-        self._tell(json.dumps({"number": number, "area": cells}).encode() + b"\n")
+        ask = document_child.Ask(number=number, area=cells, text_only=text_only)
+        self._tell(json.dumps(ask).encode() + b"\n")
         found, blob = self._answer(Extracted, deadline)
         return self._checked(found, number, blob)
 

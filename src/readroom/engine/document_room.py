@@ -12,7 +12,7 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self, final
+from typing import Self, TypeAlias, final
 
 from readroom.deadline import Deadline
 from readroom.engine.document_process import Extractor
@@ -29,6 +29,9 @@ from readroom.limits_documents import (
 from readroom.model import Version
 from readroom.stores.base import Source
 from readroom.text.lines import Shrunk
+
+_PartKey: TypeAlias = tuple[str, str, int, Area | None, bool]
+"""Hash and format of the document, part, area, and whether pictures were left out."""
 
 _PART_BYTES = 500
 """Of a kept part beside its text, and of each of its lines 60."""
@@ -56,7 +59,7 @@ class DocumentRoom:
         self._turns = threading.BoundedSemaphore(DOCUMENT_PROCESSES)
         self._idle: OrderedDict[tuple[Version, str], _Idle] = OrderedDict()
         self._hashes: OrderedDict[Version, str] = OrderedDict()
-        self._parts: OrderedDict[tuple[str, str, int, Area | None], tuple[Part, int]] = OrderedDict()
+        self._parts: OrderedDict[_PartKey, tuple[Part, int]] = OrderedDict()
         self._opened: OrderedDict[tuple[str, str], Opened] = OrderedDict()
         self._bytes = 0
         self._closed = False
@@ -140,7 +143,7 @@ class DocumentRoom:
         with self._lock:
             return self._opened.get((digits, form))
 
-    def _part(self, key: tuple[str, str, int, Area | None]) -> Part | None:
+    def _part(self, key: _PartKey) -> Part | None:
         with self._lock:
             found = self._parts.get(key)
             if found is None:
@@ -148,7 +151,7 @@ class DocumentRoom:
             self._parts.move_to_end(key)
             return found[0]
 
-    def _keep(self, key: tuple[str, str, int, Area | None], part: Part, opened: Opened) -> None:
+    def _keep(self, key: _PartKey, part: Part, opened: Opened) -> None:
         size = _size(part)
         if size > DOCUMENT_CACHE_BYTES // 4:
             return
@@ -207,14 +210,16 @@ class Reading:
             self._opened = self._room._known(self.digits, self._form)
         return self._opened or self._running()[1]
 
-    def part(self, number: int, area: Area | None = None) -> Part:
-        """One part of it. Raises Unreadable, TimedOut or Cancelled."""
-        key = (self.digits, self._form, number, area)
-        found = self._room._part(key)
-        if found is None:
-            extractor, opened = self._running()
-            found = extractor.part(number, area, self._deadline)
-            self._room._keep(key, found, opened)
+    def part(self, number: int, area: Area | None = None, *, text_only: bool = False) -> Part:
+        """One part of it, for a search without its pictures. Raises Unreadable, TimedOut or Cancelled."""
+        keys = [(self.digits, self._form, number, area, skim) for skim in {False, text_only}]
+        for key in keys:
+            found = self._room._part(key)
+            if found is not None:
+                return found
+        extractor, opened = self._running()
+        found = extractor.part(number, area, self._deadline, text_only=text_only)
+        self._room._keep((self.digits, self._form, number, area, text_only), found, opened)
         return found
 
     def __enter__(self) -> Self:

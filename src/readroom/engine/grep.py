@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
-from typing import TypeVar, final, get_args
+from typing import TYPE_CHECKING, TypeVar, final, get_args
 
 from readroom.deadline import Deadline
 from readroom.engine import grep_ripgrep
@@ -23,6 +23,7 @@ from readroom.engine.grep_cursor import read_cursor, sort_of, write_cursor
 from readroom.engine.grep_finders import PLAIN, WIDE, Finding, Rounds
 from readroom.engine.grep_order import Ranked, by_age, by_relevance, relevance
 from readroom.engine.grep_page import Last, Page
+from readroom.engine.grep_pattern import pattern_of, require_usable
 from readroom.engine.grep_scope import Scope, join_below
 from readroom.engine.grep_search import Opened, Searcher
 from readroom.engine.grep_warnings import warnings_of
@@ -30,8 +31,6 @@ from readroom.engine.packed import searchable
 from readroom.errors import (
     AbsentError,
     BadPath,
-    BadPattern,
-    MissingProgram,
     NoPermission,
     NotAFile,
     NotAFolder,
@@ -39,7 +38,7 @@ from readroom.errors import (
     StoreFailed,
     TimedOut,
 )
-from readroom.limits import GREP_MAX_TIMEOUT_S, GREP_PATTERN_BYTES, Limits
+from readroom.limits import GREP_MAX_TIMEOUT_S, Limits
 from readroom.model import Cap, EntryKind, GrepRequest, GrepResult, Include, Omission, Warn
 from readroom.paths import ROOT, WorkPath
 from readroom.policy.guard import Guard
@@ -62,6 +61,10 @@ _GONE = (RefusedError, AbsentError, NotAFile, NotAFolder, BadPath)
 
 _T = TypeVar("_T")
 
+if TYPE_CHECKING:
+    from readroom.engine.document_room import DocumentRoom
+    from readroom.engine.grep_documents import DocumentSearch
+
 
 def grep(
     guard: Guard,
@@ -72,11 +75,9 @@ def grep(
     deadline: Deadline,
     *,
     confined: bool = True,
+    documents: Callable[[], DocumentRoom] | None = None,
 ) -> GrepResult:
-    """The page of matches that `request` asks for.
-
-    `confined` False runs rg without the kernel's confinement, as on systems that
-    have none; what is shown does not depend on it.
+    """The page of matches that `request` asks for; with `confined` False rg is not confined by the kernel.
 
     Raises:
         BadPattern: The pattern, a glob or the type cannot be used.
@@ -86,55 +87,20 @@ def grep(
         Cancelled: The caller went away.
     """
     seconds = min(request.timeout_s or limits.grep_timeout_s, GREP_MAX_TIMEOUT_S)
-    _require_usable(request)
+    require_usable(request)
     # Not within the time of the search: whether a pattern is valid does not depend on it.
-    pattern = _pattern(request, deadline, local=guard.folder is not None)
-    search = _Search(guard, limits, cap, request, pattern, deadline.within(seconds), seconds, confined)
+    pattern = pattern_of(request, deadline, local=guard.folder is not None and not request.documents)
+    within = deadline.within(seconds)
+    search = _Search(guard, limits, cap, request, pattern, within, seconds, confined)
+    if request.documents and documents is not None:
+        from readroom.engine.grep_documents import DocumentSearch  # it starts processes
+
+        search.documents = DocumentSearch(documents(), request, pattern, limits, within)
     _, found = guard.stat(request.path)
     if found.kind is not EntryKind.FOLDER:
         return search.file(indexes)
     with guard.open_folder(request.path) as top:
         return search.folder(top)
-
-
-def _require_usable(request: GrepRequest) -> None:
-    for argument, values in (("pattern", [request.pattern]), ("glob", request.glob)):
-        for value in values:
-            problem = _problem(value)
-            if problem:
-                raise BadPattern(argument, value[:GREP_PATTERN_BYTES], problem, "Send it as plain text.")
-
-
-def _problem(value: str) -> str | None:
-    if "\0" in value:
-        return "it holds a NUL character; \\x00 with include binary finds one"
-    try:
-        size = len(value.encode())
-    except UnicodeEncodeError:
-        return "it holds half of a surrogate pair"
-    return f"it is longer than {GREP_PATTERN_BYTES:,} bytes" if size > GREP_PATTERN_BYTES else None
-
-
-def _pattern(request: GrepRequest, deadline: Deadline, *, local: bool) -> Pattern:
-    """The pattern, which one of the two engines takes.
-
-    Raises:
-        BadPattern: None does, or only the one that this store does not have.
-    """
-    found = Pattern(
-        request.pattern, fixed=request.fixed, ignore_case=request.ignore_case, multiline=request.multiline
-    )
-    if found.problem is not None:
-        try:
-            grep_ripgrep.require_valid(request, deadline)
-        except MissingProgram:
-            if local:
-                raise
-        if not local:
-            advice = "Write it with plain sets and repetitions, or set fixed for literal text."
-            problem = f"RE2, which searches workspaces that are not on disk, {found.problem}"
-            raise BadPattern("pattern", request.pattern, problem, advice, at=found.problem_at)
-    return found
 
 
 @final
@@ -167,6 +133,7 @@ class _Search:
         self._examined = 0
         self._saw_wide = False
         self._top = ROOT
+        self.documents: DocumentSearch | None = None
 
     # --- one file -----------------------------------------------------------------------------
 
@@ -197,6 +164,10 @@ class _Search:
             if self._cursor.line is None:
                 return True
             after = self._cursor.line
+        if self.documents is not None and self.documents.takes(file.source):
+            if not self.documents.show(file.source, self._page, path, relative, after):
+                self._unreadable.append(relative)
+            return self._page.full is None
         if self._request.output == "count":
             matches = self._searcher.count(file)
             return not matches or self._page.add_file(path, relative, matches)
@@ -216,6 +187,8 @@ class _Search:
         scope = Scope(self._guard, self._request, top.real, globs)
         with ExitStack() as held:
             rounds = self._finding.rounds(top, scope, held)
+            if self.documents is not None:
+                rounds = self.documents.beside(rounds, scope)
             if sort_of(self._request) != "path":
                 return self._in_rank_order(rounds)
             if self._cursor is None:
@@ -308,6 +281,8 @@ class _Search:
 
         def shown(source: Source) -> bool:
             file = Opened(source)
+            if self.documents is not None and self.documents.takes(source):
+                return wide is True or self._show(file, path, relative)
             self._saw_wide = self._saw_wide or file.wide_unmarked
             return wide not in (None, file.wide_unmarked) or self._show(file, path, relative)
 
@@ -344,7 +319,7 @@ class _Search:
             next=following,
             warnings=[
                 *self._beside,
-                *warnings_of(self._request.path, self._unreadable, self._searcher),
+                *warnings_of(self._request, self._unreadable, self._searcher, page.files),
             ],
         )
 

@@ -48,6 +48,8 @@ def sort_of(request: GrepRequest) -> GrepSort:
     """The order of a search, with the default filled in: a text of several words comes best first."""
     if request.sort is not None:
         return request.sort
+    if request.documents:
+        return "path"  # to rank them, all would have to be extracted
     return "relevance" if request.fixed and len(request.pattern.split()) > 1 else "path"
 
 
@@ -83,5 +85,6 @@ def _fingerprint(request: GrepRequest) -> str:
     order = (
         *(request.pattern, request.path, request.glob, request.type, request.output),
         *(request.ignore_case, request.multiline, request.fixed, sorted(request.include), sort_of(request)),
+        request.documents,
     )
     return blake2s(repr(order).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]

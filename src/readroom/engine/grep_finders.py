@@ -35,8 +35,13 @@ WIDE: tuple[int, ...] = (1,)
 class Finder(Protocol):
     """What gives candidates; see `grep_ripgrep.Tree`."""
 
-    unreadable: list[str]
-    stopped_at: str | None
+    @property
+    def unreadable(self) -> list[str]:
+        """Files and folders, relative, that could not be read."""
+
+    @property
+    def stopped_at(self) -> str | None:
+        """When the deadline passed: the first file that may not be fully searched."""
 
     def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
         """Candidates in path order; from a cursor on, its own file included."""

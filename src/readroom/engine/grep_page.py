@@ -8,11 +8,13 @@ together are shown once.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias, final
 
 from readroom.engine.grep_search import Searched
 from readroom.engine.grep_text import Text, context_line, preview, starts_after, starts_before
+from readroom.formats.recognise import reads_as_cells
 from readroom.limits import MAX_OMITTED, PREVIEW_CHARS, Limits
 from readroom.model import Cap, GrepFile, GrepLine, GrepRequest, Omission, ReadRequest
 from readroom.paths import WorkPath
@@ -37,6 +39,20 @@ class Last(NamedTuple):
     rank: tuple[int, ...]
     path: str
     line: int | None
+
+
+_PART_PLACES = 1 << 32
+"""Lines of a part, in a place that names both."""
+
+
+def place_in(part: int, line: int) -> int:
+    """A place in a document as one number, which a cursor can name like a line."""
+    return part * _PART_PLACES + line
+
+
+def part_of(place: int) -> int:
+    """The part that a place of `place_in` lies in."""
+    return place // _PART_PLACES
 
 
 @final
@@ -93,6 +109,43 @@ class Page:
                 self.last = Last(self.rank, relative, None)
         return self.full is None
 
+    def add_document(
+        self, path: WorkPath, relative: str, parts: Iterable[tuple[int, Searched]], after: int
+    ) -> bool:
+        """Take the matching lines of a document, part by part, behind a place of `place_in`.
+
+        What was taken stays when `parts` raises.
+        """
+        heading = self._measure.found_in(GrepFile(path))
+        lines: list[GrepLine] = []
+        matches = 0
+        try:
+            for number, found in parts:
+                part = _FilePart(path, found.text, self._request, 0 if matches else heading, number)
+                self._add_part(part, found, relative, after)
+                matches += part.matches
+                lines += part.in_order()
+                if self.full is not None:
+                    break
+                self.last = Last(self.rank, relative, place_in(number + 1, 0))
+        finally:
+            if matches:
+                self.files.append(GrepFile(path, matches, lines))
+                self._note_cuts(path, lines)
+        if self.full is None:
+            self.last = Last(self.rank, relative, None)
+        return self.full is None
+
+    def _add_part(self, part: _FilePart, found: Searched, relative: str, after: int) -> None:
+        for hit in found.hits:
+            if place_in(part.number or 0, hit.number) <= after:
+                continue
+            if self.shown and self.shown >= self._limit:
+                self.full = "limit"
+                return
+            if not self._take_hit(part, hit, relative):
+                return
+
     def _take_hit(self, part: _FilePart, hit: Hit, relative: str) -> bool:
         room = PREVIEW_CHARS
         lines = part.around(hit, room)
@@ -110,7 +163,8 @@ class Page:
                 break
         part.add(lines)
         self.shown += 1
-        self.last = Last(self.rank, relative, hit.number)
+        place = hit.number if part.number is None else place_in(part.number, hit.number)
+        self.last = Last(self.rank, relative, place)
         return True
 
     def _cost(self, part: _FilePart, lines: Sequence[GrepLine]) -> int:
@@ -140,7 +194,11 @@ class Page:
             for first, end in parts:
                 if len(self.omitted) < MAX_OMITTED:
                     one = 1 if first == 1 else None  # a column means one line anyway
-                    rest = ReadRequest(path, offset=line.number, limit=one, column=first)
+                    pages = None if line.part is None else str(line.part)
+                    plain = "utf-8" if pages is None and reads_as_cells(path) else None
+                    rest = ReadRequest(
+                        path, offset=line.number, limit=one, column=first, pages=pages, encoding=plain
+                    )
                     self.omitted.append(Omission("columns", first, end, "preview", line.number, rest))
 
 
@@ -148,8 +206,12 @@ class Page:
 class _FilePart:
     """The lines of one file that are shown."""
 
-    def __init__(self, path: WorkPath, text: Text, request: GrepRequest, heading: int) -> None:
+    def __init__(
+        self, path: WorkPath, text: Text, request: GrepRequest, heading: int, number: int | None = None
+    ) -> None:
+        """`number` is that of the part of a document whose lines these are."""
         self._text = text
+        self.number = number
         self._before = request.before
         self._after = request.after
         self.heading = heading
@@ -158,6 +220,10 @@ class _FilePart:
 
     def around(self, hit: Hit, room: int, *, alone: bool = False) -> list[GrepLine]:
         """The match and those lines around it that are not shown yet."""
+        found = self._around(hit, room, alone)
+        return found if self.number is None else [replace(line, part=self.number) for line in found]
+
+    def _around(self, hit: Hit, room: int, alone: bool) -> list[GrepLine]:
         text, number = self._text, hit.number
         match = preview(text, hit, room)
         if alone:

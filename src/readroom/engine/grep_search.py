@@ -18,6 +18,7 @@ from typing import final
 from readroom.deadline import Deadline
 from readroom.engine.grep_descriptor import count_of_source, lines_of_bytes, lines_of_source
 from readroom.engine.grep_text import FileText, HeldText, Text
+from readroom.formats.recognise import PDF_MARK
 from readroom.limits import BLOCK_BYTES, GREP_LINE_BYTES, GREP_WIDE_BYTES, HEAD_BYTES, SMALL_FILE_BYTES
 from readroom.model import GrepRequest
 from readroom.search.pattern import BINARY_HEAD, Hit, Pattern, held, is_binary
@@ -119,7 +120,9 @@ class Searcher:
         return not file.foreign and not ends_matter
 
     def _is_binary(self, text: bytes) -> bool:
-        found = "binary" not in self._request.include and is_binary(text)
+        # A PDF of letters alone is no text that anybody reads either.
+        binary = is_binary(text) or text.startswith(PDF_MARK)
+        found = "binary" not in self._request.include and binary
         self.binary = self.binary or found
         return found
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from readroom.engine.grep_scope import join_below
 from readroom.engine.grep_search import Searcher
 from readroom.engine.listing_cursor import path_key
-from readroom.model import Warn
+from readroom.formats.recognise import reads_as_cells
+from readroom.model import GrepFile, GrepRequest, Warn
 from readroom.paths import WorkPath
 from readroom.quoting import quote
 
@@ -15,12 +16,19 @@ _NAMED = 3
 """Files that a warning names; more are counted."""
 
 
-def warnings_of(path: str, unreadable: Sequence[str], searcher: Searcher) -> list[Warn]:
-    """The warnings of a search below `path`; `unreadable` are relative to it."""
+def warnings_of(
+    request: GrepRequest, unreadable: Sequence[str], searcher: Searcher, files: Sequence[GrepFile]
+) -> list[Warn]:
+    """The warnings of a search that shows `files`; `unreadable` are relative to its path."""
     found = []
     if unreadable:
-        whole = [join_below(WorkPath(path), name) for name in sorted(unreadable, key=path_key)]
+        top = WorkPath(request.path)
+        whole = [top if name == "." else join_below(top, name) for name in sorted(unreadable, key=path_key)]
         found.append(Warn("unreadable", f"{_names(whole)} cannot be read"))
+    cells = next((file.path for file in files if reads_as_cells(file.path)), None)
+    if cells is not None and not request.documents and request.output == "content":
+        how = "read them with encoding utf-8, or search with documents"
+        found.append(Warn("notebook", f"lines of {quote(cells)} are those of its JSON: {how}"))
     if searcher.too_wide:
         names = _names(searcher.too_wide)
         found.append(Warn("too_large", f"{names}: too large to be searched in UTF-16; read_file reads them"))

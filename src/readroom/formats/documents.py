@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Protocol, runtime_checkable
 
 
 class Unit(StrEnum):
@@ -94,6 +94,14 @@ class Document(Protocol):
 
     def part(self, number: int, area: Area | None = None) -> Part:
         """The part with this number. Only sheets take an area."""
+
+
+@runtime_checkable
+class Skimmed(Protocol):
+    """A document whose pictures take time: a search, which needs none, asks it for the text alone."""
+
+    def text_part(self, number: int) -> Part:
+        """The part with this number, without its pictures."""
 
 
 class Unreadable(Exception):

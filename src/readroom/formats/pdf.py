@@ -52,14 +52,21 @@ class Pdf:
 
     def part(self, number: int, area: Area | None = None) -> Part:
         """The page with this number."""
-        try:
-            page = self._document[number - 1]
-        except pypdfium2.PdfiumError:
-            raise Unreadable("its description is damaged", "Other pages can be read.") from None
+        page = self._page(number)
         lines = _lines(page)
         if lines or not _shows_anything(page):
             return Part(number, "", lines)
         return Part(number, "", (), [Picture(_rendered(page), "image/png")])
+
+    def text_part(self, number: int) -> Part:
+        """The page with this number, without rendering it."""
+        return Part(number, "", _lines(self._page(number)))
+
+    def _page(self, number: int) -> pypdfium2.PdfPage:
+        try:
+            return self._document[number - 1]
+        except pypdfium2.PdfiumError:
+            raise Unreadable("its description is damaged", "Other pages can be read.") from None
 
 
 def open_document(file: BinaryIO) -> Document:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_PDF, _PDF_WITHIN = b"%PDF-", 1024
+PDF_MARK = b"%PDF-"
+_PDF_WITHIN = 1024
 """Readers of PDF look for its mark in the first 1,024 bytes: mail gateways put lines before it."""
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -60,6 +61,11 @@ class Recognised:
     locked: bool = False
 
 
+def reads_as_cells(path: str) -> bool:
+    """Whether a file's name says that it is a notebook, whose lines as plain text are others."""
+    return suffix(path) == "ipynb"
+
+
 def suffix(path: str) -> str:
     """What follows the last full stop of a name, in lower case; empty without one."""
     name, dot, found = path.rpartition("/")[2].rpartition(".")
@@ -68,7 +74,7 @@ def suffix(path: str) -> str:
 
 def recognise(path: str, head: bytes) -> Recognised | None:
     """The kind of document that a file is, by its name and first bytes; None for none."""
-    if head.startswith(_PDF):
+    if head.startswith(PDF_MARK):
         return Recognised("pdf")
     if head.startswith(_ZIP):
         return _archive(path, head)
@@ -80,7 +86,7 @@ def recognise(path: str, head: bytes) -> Recognised | None:
         return Recognised(_BY_NAME[ending], locked=True)
     if ending in _OLD and head.startswith(_OLE):
         return Recognised(_OLD[ending])
-    if ending == "pdf" and _PDF in head[:_PDF_WITHIN]:
+    if ending == "pdf" and PDF_MARK in head[:_PDF_WITHIN]:
         return Recognised("pdf")
     return None
 

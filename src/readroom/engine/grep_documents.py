@@ -1,0 +1,155 @@
+"""Search the text of documents: page by page, as reads show it, until the page of the reply is full.
+
+Documents are found by their names, beside the files that rg finds; what one is, its
+bytes say once it was opened through the guard.  Each part that is done moves the
+cursor, so that a document of ten thousand pages is searched in several calls.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from itertools import groupby
+from typing import final
+
+from readroom.deadline import Deadline
+from readroom.engine.document_room import DocumentRoom, Reading
+from readroom.engine.grep_cursor import Cursor
+from readroom.engine.grep_finders import Rounds
+from readroom.engine.grep_page import Page, part_of
+from readroom.engine.grep_ripgrep import Tree
+from readroom.engine.grep_scope import Scope
+from readroom.engine.grep_search import Searched
+from readroom.engine.grep_text import HeldText
+from readroom.engine.listing_cursor import path_key
+from readroom.errors import TimedOut
+from readroom.formats.documents import Area, Unit, Unreadable
+from readroom.formats.recognise import SEARCHED, recognise, suffix
+from readroom.limits import HEAD_BYTES, Limits
+from readroom.limits_documents import DOCUMENT_ROWS
+from readroom.model import GrepRequest
+from readroom.paths import WorkPath
+from readroom.search.pattern import Hit, Pattern
+from readroom.stores.base import Source
+
+
+@final
+class DocumentSearch:
+    """Searches documents for one call."""
+
+    def __init__(
+        self, room: DocumentRoom, request: GrepRequest, pattern: Pattern, limits: Limits, deadline: Deadline
+    ) -> None:
+        self._room = room
+        self._request = request
+        self._pattern = pattern
+        self._limits = limits
+        self._deadline = deadline
+
+    def takes(self, source: Source) -> bool:
+        """Whether a file is a document; HTML is searched as the text it is."""
+        return _form(source) is not None
+
+    def show(self, source: Source, page: Page, path: WorkPath, relative: str, after: int) -> bool:
+        """Put what a document holds on the page, from a place on; False when it cannot be read.
+
+        Raises:
+            TimedOut, Cancelled: The search is over.
+        """
+        within = self._deadline.within(self._limits.document_timeout_s)
+        try:
+            with self._room.open(source, _form(source) or "", within, eager=False) as reading:
+                self._show(reading, page, path, relative, after)
+        except Unreadable:
+            return False
+        except TimedOut:
+            if self._deadline.expired:
+                raise
+            return False  # this one takes too long
+        return True
+
+    def _show(self, reading: Reading, page: Page, path: WorkPath, relative: str, after: int) -> None:
+        parts = self._parts(reading, max(1, part_of(after)))
+        if self._request.output == "content":
+            page.add_document(path, relative, parts, after)
+            return
+        if self._request.output == "files":
+            matches = int(any(next(found.hits, None) is not None for _, found in parts))
+        else:
+            matches = sum(sum(1 for _ in found.hits) for _, found in parts)
+        if matches:
+            page.add_file(path, relative, matches)
+
+    def _parts(self, reading: Reading, first: int) -> Iterator[tuple[int, Searched]]:
+        opened = reading.opened
+        for number in range(first, opened.total + 1):
+            self._deadline.check()
+            self._deadline.report(number, opened.total, f"{opened.unit}s")
+            if opened.unit is Unit.SHEET:
+                yield from self._rows(reading, number)
+            else:
+                part = reading.part(number, text_only=True)
+                yield number, self._searched(part.lines, 0)
+
+    def _rows(self, reading: Reading, number: int) -> Iterator[tuple[int, Searched]]:
+        """A sheet, some rows at a time."""
+        start, total = 1, 1
+        while start <= total:
+            self._deadline.check()
+            part = reading.part(number, Area(start, start + DOCUMENT_ROWS - 1))
+            total = part.total_rows or 0
+            yield number, self._searched(part.lines, part.first_row - 1)
+            start += DOCUMENT_ROWS
+
+    def _searched(self, lines: Sequence[str], before: int) -> Searched:
+        text = "\n".join(lines).encode("utf-8", "replace")
+        hits = self._pattern.hits(text, self._deadline.check)
+        return Searched(
+            HeldText(text), (Hit(hit.number + before, hit.start, hit.column, hit.length) for hit in hits)
+        )
+
+    def beside(self, rounds: Rounds, scope: Scope) -> Rounds:
+        """The rounds of a search with the documents of the same scope in the first."""
+        if rounds.tree is None:
+            return rounds  # all files are looked into anyway
+        return replace(rounds, plain=Beside(rounds.tree, scope, self._deadline))
+
+
+def _form(source: Source) -> str | None:
+    found = recognise(source.real, source.read_at(0, HEAD_BYTES))
+    return None if found is None or found.only_asked else found.format
+
+
+@final
+class Beside:
+    """Candidates of a search: those of rg and all documents, in path order. Attributes as of `Tree`."""
+
+    def __init__(self, tree: Tree, scope: Scope, deadline: Deadline) -> None:
+        self._tree = tree
+        self._scope = scope
+        self._deadline = deadline
+
+    @property
+    def unreadable(self) -> list[str]:
+        """Files and folders that rg could not read."""
+        return self._tree.unreadable
+
+    @property
+    def stopped_at(self) -> str | None:
+        """Where the deadline found it."""
+        return self._tree.stopped_at
+
+    def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
+        """Candidates in path order; from a cursor on, its own file included."""
+        with closing(self._tree.files(after, at_once=at_once)) as found:
+            merged = heapq.merge(found, self._documents(after), key=path_key)
+            for path, _ in groupby(merged):
+                yield path
+
+    def _documents(self, after: Cursor | None) -> Iterator[str]:
+        least = b"" if after is None else after.place.key
+        for path in self._tree.listing(self._deadline):
+            if suffix(path) in SEARCHED and path_key(path) >= least and self._scope.takes(path):
+                yield path
