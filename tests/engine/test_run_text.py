@@ -98,6 +98,12 @@ def test_a_message_behind_progress_is_found(outputs: Outputs) -> None:
     assert shown(outputs, data).holds("error[E0308]: mismatched types")
 
 
+def test_a_failure_that_was_redrawn_is_shown_as_it_was_last(outputs: Outputs) -> None:
+    drawn = b"".join(b"\x1b[1A\x1b[Kerror: try %d of 9 failed\n" % number for number in range(1, 10))
+    found = shown(outputs, noise("log") + drawn + noise("log"))
+    assert [text for text in found.texts if text.startswith("error")] == ["error: try 9 of 9 failed"]
+
+
 def test_what_is_said_once_stands_before_what_is_said_always(outputs: Outputs) -> None:
     once = b"deploy.sh: line 3: kubectll: command not found\n"
     found = shown(outputs, noise("retries") + once + noise("retries"), output="silent")

@@ -144,18 +144,16 @@ class KeptText:
     def _clues(self, pattern: str, deadline: Deadline) -> Iterator[tuple[int, Clue]]:
         lines = lines_with(self._source, pattern, deadline)
         for shape in shapes(filter(_telling, lines), RUN_CLUE_SHAPES):
-            told = self._told(shape.numbers[0])
+            seen = [number for number in shape.numbers if self._is_seen(number)]
+            told = clues.clue(self._window(seen[0])[seen[0]][:RUN_CLUE_CHARS]) if seen else None
             if told is None:
                 continue
             if shape.count > _OFTEN:
                 told = replace(told, weight=told.weight - _WORN)
-            yield from ((number, told) for number in shape.numbers if self._drawn(number))
+            yield from ((number, told) for number in seen)
 
-    def _told(self, number: int) -> Clue | None:
-        text = self._window(number).get(number) if number <= self.total else None
-        return None if text is None else clues.clue(text[:RUN_CLUE_CHARS])
-
-    def _drawn(self, number: int) -> bool:
+    def _is_seen(self, number: int) -> bool:
+        """Whether a line was not drawn over later."""
         return number <= self.total and number in self._window(number)
 
     def _window(self, number: int) -> dict[int, str]:
