@@ -145,13 +145,53 @@ CHANGES = (
     shell("times", "touch -d 2001-01-01 {outside}/secret.txt .env .git/config"),
     python("times by descriptor", "os.utime(os.open('.git/config', os.O_RDONLY), (1, 1))"),
     python("times by older calls", "libc.utimes(b'{outside}/secret.txt', None); libc.utime(b'.git/config', None)"),
+    python(
+        "modes while a link is turned to and fro",
+        "import threading\n"
+        "def turn():\n"
+        " for n in range(900): os.symlink(('b.txt', '{outside}/secret.txt')[n % 2], 'open/t'); os.replace('open/t', 'open/l')\n"
+        "t = threading.Thread(target=turn); t.start()\n"
+        "while t.is_alive():\n"
+        " libc.chmod(b'open/l', 0o600); libc.chmod(b'open/l', 0o640)",
+        real=False,  # it is won now and then only
+    ),
+    python(
+        "modes while the name is rewritten in memory",
+        "import threading\n"
+        "one, two = b'open/b.txt' + bytes(50), b'{outside}/secret.txt' + bytes(9)\n"
+        "name = ctypes.create_string_buffer(one, 200)\n"
+        "def turn():\n"
+        " for n in range(30000): name.value = (one, two)[n % 2].strip(bytes(1))\n"
+        "t = threading.Thread(target=turn); t.start()\n"
+        "while t.is_alive():\n"
+        " libc.chmod(name, 0o600); libc.chmod(name, 0o640)",
+        real=False,  # it is won now and then only
+    ),
+    python(
+        "modes from another folder and another root",
+        "fd = os.open('{outside}', os.O_PATH); os.chmod('secret.txt', 0o600, dir_fd=fd)\n"
+        "libc.syscall(452, fd, b'', 0o700, 0x1000)\n"
+        "libc.unshare(0x10000000); libc.chroot(b'{outside}'); libc.chmod(b'/secret.txt', 0o600)",
+    ),
+    python(
+        "calls that make no sense",
+        "for number in (90, 91, 92, 93, 94, 132, 235, 260, 261, 268, 280, 452, 52, 53, 54, 55, 88):\n"
+        " for args in ((77, 0, 0, 0, 0), (-1, -1, -1, -1, -1), (-100, 1, 2, 3, 4), (8, -8, 1 << 62, 0, 0x1000), (-100, id(number), 0, -1, 0x1100)):\n"
+        "  libc.syscall(number, *(ctypes.c_long(a) for a in args))",
+        real=False,
+    ),
+    shell("modes of devices", "chmod 666 /dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty", real=False),
+    python("modes of what its input is", "os.fchmod(0, 0o666)", real=False),
     shell("owners", "chown 12345 {outside}/secret.txt .git/config; chgrp 12345 .env", real=False),
     python("attributes", "os.setxattr('{outside}/secret.txt', 'user.x', b'y'); os.setxattr('.git/config', 'user.x', b'y')"),
     python("attributes by descriptor", "os.setxattr(os.open('.git/config', os.O_RDONLY), 'user.x', b'y')"),
     python("attributes by the newest call", "v = ctypes.create_string_buffer(b'y'); a = (ctypes.c_uint64 * 2)(ctypes.addressof(v), 1)\n"
            "libc.syscall(463, -100, b'{outside}/secret.txt', 0, b'user.x', a, 16)"),
-    python("flags of a file", "fcntl.ioctl(os.open('.git/config', os.O_RDONLY), 0x40086602, (0x80).to_bytes(8, 'little')); "
-           "print(WIN)"),
+    python(
+        "flags of a file",
+        "fd = os.open('.git/config', os.O_RDONLY); b = bytearray(8); fcntl.ioctl(fd, 0x80086601, b)\n"
+        "fcntl.ioctl(fd, 0x40086602, (int.from_bytes(b, 'little') | 0x80).to_bytes(8, 'little')); print(WIN)",
+    ),
     shell("settings of the system", "for f in /proc/sysrq-trigger /proc/sys/kernel/core_pattern /proc/sys/vm/drop_caches /sys/power/state; do (exec 3>>$f) && "
           + ECHO + "; done; true", real=False),
 )  # fmt: skip

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import pytest
 
+from readroom.commands import Confinement
 from readroom.policy.commands import PATH
 from tests.sandbox.attacks import ATTACKS, Attack
 from tests.sandbox.cells import (
@@ -100,8 +101,18 @@ def escapes(prison: Prison, attack: Attack, confinement: str) -> list[str]:
 
 
 @in_each_confinement
+def test_an_honest_command_works(prison: Prison, confinement: Confinement) -> None:
+    """Where nothing runs no attack escapes."""
+    found, [warder] = prison
+    command = "echo new > open/new && cat src/a.txt open/new && chmod 600 open/new && [ -r /dev/null ]"
+    [reply] = warder.run(found.root, [command], {"confinement": confinement})["replies"]
+    assert reply["facts"]["exit_code"] == 0, reply["text"]
+    assert "1\thello\n2\tnew\n" in reply["text"]
+
+
+@in_each_confinement
 @_attacks(ATTACKS)
-def test_no_attack_escapes(prison: Prison, attack: Attack, confinement: str) -> None:
+def test_no_attack_escapes(prison: Prison, attack: Attack, confinement: Confinement) -> None:
     assert escapes(prison, attack, confinement) == []
 
 

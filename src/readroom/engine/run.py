@@ -26,7 +26,7 @@ from readroom.errors import BadValue, Cancelled, NoFolder
 from readroom.limits import RUN_COMMAND_BYTES, RUN_MAX_TIMEOUT_S, Limits
 from readroom.model import Cap
 from readroom.notes import Warn
-from readroom.policy.bubblewrap import Shutters
+from readroom.policy.bubblewrap import Shutters, make_devices
 from readroom.policy.commands import PATH, CommandPolicy
 from readroom.policy.guard import Guard
 from readroom.policy.sandbox import Private, Sandbox, Start
@@ -177,7 +177,9 @@ class _Run:
             os.close(os.open(file, os.O_CREAT | os.O_CLOEXEC, 0o000))
         folder = private.inside("shutters/folder", 0o000)
         temporary = self._runner.outputs.temporary(self._name)
-        return Private(private.inside("home"), temporary, Shutters(file, folder))
+        devices = private.inside("devices")
+        shutters = Shutters(file, folder, devices if make_devices(devices) else "")
+        return Private(private.inside("home"), temporary, shutters)
 
 
 # --- the result ----------------------------------------------------------------------------------

@@ -24,6 +24,9 @@ from readroom.policy.sandbox import Start
 
 _SHELL = "/bin/sh"
 
+_INPUT_FROM_INSIDE = f'exec {_SHELL} -c "$1" </dev/null'
+"""The device as it is inside; one that was opened outside could be given another mode by user 0."""
+
 _PIPE_BYTES = 64 * 1024
 _PATIENCE_S = 0.25
 """Longest wait for output before the clock is looked at again."""
@@ -220,9 +223,9 @@ class Command:
 
     def _arguments(self, command: str, start: Start) -> tuple[list[str], list[int]]:
         """The words of the shell, with what confines it, and the descriptors that this needs."""
-        shell = [_SHELL, "-c", command]
         if start.program is None:
-            return shell, []
+            return [_SHELL, "-c", command], []
+        shell = [_SHELL, "-c", _INPUT_FROM_INSIDE, _SHELL, command]
         keep = [self._file("\0".join(start.options))]
         words = [start.program, "--args", str(keep[0])]
         if start.filter:

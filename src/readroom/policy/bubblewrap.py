@@ -12,8 +12,9 @@ import functools
 import glob
 import os
 import shutil
+import stat
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from readroom.errors import NotConfined
@@ -24,6 +25,16 @@ from readroom.policy.reach import Access, Child, Reach, Split
 
 _WHERE = "/usr/local/bin:/usr/bin:/bin:/run/wrappers/bin:/run/current-system/sw/bin"
 
+_DEVICES = {
+    "null": (1, 3),
+    "zero": (1, 5),
+    "full": (1, 7),
+    "random": (1, 8),
+    "urandom": (1, 9),
+    "tty": (5, 0),
+}
+"""Major and minor numbers, the same on every Linux."""
+
 _PROBE_S = 10
 """Patience with a first run that does nothing."""
 
@@ -32,10 +43,14 @@ _NAMESPACES = ("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgr
 
 @dataclass(frozen=True, slots=True)
 class Shutters:
-    """An empty file and an empty folder that nobody may open, to lie on what is hidden."""
+    """An empty file and an empty folder that nobody may open, to lie on what is hidden.
+
+    `devices` is a folder with devices to lie on those of the system; empty where they may stay.
+    """
 
     file: str
     folder: str
+    devices: str = ""
 
 
 @functools.cache
@@ -111,6 +126,7 @@ def arguments(
     """
     found = [*_NAMESPACES, *(() if network else ("--unshare-net",)), "--hostname", "readroom"]
     found += [*system(), "--proc", "/proc", *_closed_settings(), "--dev", "/dev"]
+    found += _devices(shutters.devices)
     for source, target, writable in binds:
         found += ["--bind-try" if writable else "--ro-bind-try", source, target]
     found += ["--bind" if change else "--ro-bind", root, root]
@@ -127,6 +143,30 @@ def arguments(
 def _closed_settings() -> tuple[str, ...]:
     """User 0 owns the settings of the kernel (/proc/sys), which need no capability to be changed."""
     return ("--remount-ro", "/proc") if os.geteuid() == 0 else ()
+
+
+def make_devices(folder: str) -> bool:
+    """Make devices of a command's own, of which it may change the modes: user 0 owns those of the system.
+
+    Whether that was to be done, and could be.
+    """
+    if os.geteuid() != 0:
+        return False
+    try:
+        for name, (major, minor) in _DEVICES.items():
+            path = os.path.join(folder, name)
+            if not os.path.exists(path):
+                os.mknod(path, 0o600 | stat.S_IFCHR, os.makedev(major, minor))
+            os.chmod(path, 0o666)
+        os.close(os.open(os.path.join(folder, "null"), os.O_RDONLY))
+    except OSError:
+        return False  # a container without the right for it, or a file system without devices
+    return True
+
+
+def _devices(folder: str) -> Iterator[str]:
+    for name in _DEVICES if folder else ():
+        yield from ("--dev-bind", os.path.join(folder, name), f"/dev/{name}")
 
 
 def _workspace(root: str, reach: Reach, shutters: Shutters, *, change: bool) -> list[str]:
