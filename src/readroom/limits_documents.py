@@ -116,3 +116,15 @@ SHARED_STRINGS = 2_000_000
 
 STRING_BYTES = 1024 * 1024
 """The XML of one text. A cell takes 32,767 characters; formatting may be around each of them."""
+
+SLIDES = 3_000
+"""Slides of a presentation; the title of each is read when it is opened, in 2 ms."""
+
+SPINE_ITEMS = 5_000
+"""Files of a book in its reading order; a dictionary has some hundreds."""
+
+HTML_BYTES = 12 * 1024 * 1024
+"""A page that is read as one; 30 MB/s are read. The longest standards on one page have 12 MB."""
+
+META_BYTES = 2048
+"""Where a page says its encoding. The standard has 1,024; some put long comments before."""

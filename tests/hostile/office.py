@@ -284,6 +284,89 @@ def deep_ods() -> bytes:
     return spreadsheet("<table:table-row>" + "<table:table-cell>" * 100_000)
 
 
+def slides(tree: str, parts: Mapping[str, str] | None = None, count: int = 1) -> bytes:
+    """A presentation whose slides, all of them one part, have this tree of shapes."""
+    names = packages.NAMESPACES
+    return packages.zipped(
+        {
+            "[Content_Types].xml": f'<Types xmlns="{packages.PACKAGE}content-types"/>',
+            "_rels/.rels": packages.relations(("r1", "officeDocument", "ppt/presentation.xml")),
+            "ppt/presentation.xml": f"<p:presentation {names}><p:sldIdLst>"
+            + '<p:sldId r:id="s1"/>' * count
+            + "</p:sldIdLst></p:presentation>",
+            "ppt/_rels/presentation.xml.rels": packages.relations(("s1", "slide", "slides/slide1.xml")),
+            "ppt/slides/slide1.xml": f"<p:sld {names}><p:cSld><p:spTree>{tree}</p:spTree></p:cSld></p:sld>",
+        }
+        | dict(parts or {})
+    ).getvalue()
+
+
+def book(chapters: Mapping[str, str], nav: str = "", extra: Mapping[str, str] | None = None) -> bytes:
+    """A book of these chapters, in their order; `nav` is the list of its table of contents."""
+    items = "".join(
+        f'<item id="{name}" href="{name}" media-type="application/xhtml+xml"/>' for name in chapters
+    )
+    spine = "".join(f'<itemref idref="{name}"/>' for name in chapters)
+    return packages.zipped(
+        {
+            "mimetype": "application/epub+zip",
+            "META-INF/container.xml": '<container><rootfile full-path="b/c.opf"/></container>',
+            "b/c.opf": "<package xmlns:dc='http://purl.org/dc/elements/1.1/'><metadata>"
+            "<dc:title>A  Book</dc:title>"
+            "<dc:creator>Ann</dc:creator><dc:creator>Ben</dc:creator></metadata><manifest>"
+            f'<item id="nav" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>{items}'
+            f"</manifest><spine>{spine}</spine></package>",
+            "b/nav.xhtml": f"<html><body><nav epub:type='toc'>{nav}</nav></body></html>",
+            **{f"b/{name}": text for name, text in chapters.items()},
+        }
+        | dict(extra or {})
+    ).getvalue()
+
+
+def deep_pptx() -> bytes:
+    """Groups in groups."""
+    return slides("<p:grpSp>" * 100_000 + "</p:grpSp>" * 100_000)
+
+
+def many_slides_pptx() -> bytes:
+    """One slide, a hundred thousand times."""
+    return slides("", count=100_000)
+
+
+def laughs_pptx() -> bytes:
+    """Entities in the list of slides."""
+    return slides("", {"ppt/presentation.xml": f"<!DOCTYPE w [{LAUGHS}]><w>&l9;</w>"})
+
+
+def deep_html() -> bytes:
+    """200,000 elements, lists and tables in each other."""
+    return b"<div>" * 100_000 + b"<ul><li>x" * 50_000 + b"<table><tr><td>y" * 50_000
+
+
+def unclosed_html() -> bytes:
+    """A megabyte of starts of comments, tags and characters."""
+    return b"<!--" * 50_000 + b"-->" + b"<a " * 100_000 + b"&#" * 100_000 + b"<![CDATA[" * 50_000
+
+
+def outside_epub() -> bytes:
+    """Chapters that are files of the machine, or are not there."""
+    return book({"../../../etc/passwd": "", "file:///etc/passwd": "", "gone.xhtml": ""}).replace(
+        b"gone.xhtml", b"here.xhtml", 1
+    )
+
+
+def laughs_epub() -> bytes:
+    """Entities in the list of what a book holds."""
+    return book({"a.xhtml": ""}, extra={"b/c.opf": f"<!DOCTYPE w [{LAUGHS}]><w>&l9;</w>"})
+
+
+def long_spine_epub() -> bytes:
+    """One chapter, a hundred thousand times."""
+    spine = '<itemref idref="a"/>' * 100_000
+    package = f'<package><manifest><item id="a" href="a.xhtml"/></manifest><spine>{spine}</spine></package>'
+    return book({"a.xhtml": "x"}, extra={"b/c.opf": package})
+
+
 def word_members(document: bytes) -> dict[str, str | bytes]:
     """The members of a package whose document is this part."""
     return {
@@ -329,12 +412,21 @@ FILES: Mapping[str, Callable[[], bytes]] = {
     "wide.ods": wide_ods,
     "laughs.ods": laughs_ods,
     "deep.ods": deep_ods,
+    "deep.pptx": deep_pptx,
+    "many-slides.pptx": many_slides_pptx,
+    "laughs.pptx": laughs_pptx,
+    "deep.html": deep_html,
+    "unclosed.html": unclosed_html,
+    "outside.epub": outside_epub,
+    "laughs.epub": laughs_epub,
+    "long-spine.epub": long_spine_epub,
 }
 """Every file by its name, whose suffix is the extractor that it is made for."""
 
 READABLE = frozenset(
-    {"circular-styles.docx", "lost-parts.docx", "corners.xlsx", "million-rows.xlsx", "repeated.ods"}
-)
+    ("circular-styles.docx", "lost-parts.docx", "corners.xlsx", "million-rows.xlsx", "repeated.ods",
+     "deep.html", "unclosed.html")
+)  # fmt: skip
 """Those that can be read all the same."""
 
 

@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 from readroom.formats import docx_lists, opc, sections
 from readroom.formats.archives import ANOTHER_COPY
-from readroom.formats.documents import Heading, Part, Unreadable
+from readroom.formats.documents import Part, Unreadable
 from readroom.formats.docx_lists import W
 from readroom.formats.docx_text import Block, Story
 from readroom.formats.markup import Element
@@ -94,15 +94,14 @@ class _Reader:
 
 
 def _sections(blocks: Sequence[Block], marginal: list[str], notes: Mapping[str, Sequence[str]]) -> Sections:
-    top = sections.top_level(block.level for block in blocks if block.level)
-    groups: list[list[Block]] = [[]]
-    headings: list[Heading] = []
-    for block in blocks:
-        if top and 0 < block.level <= top and groups[-1]:
-            groups.append([])
-        groups[-1].append(block)
-        if block.level:
-            headings.append(sections.entry(block.level, block.lines[0], len(groups)))
+    spans = sections.spans([block.level for block in blocks])
+    groups = [blocks[span.start : span.stop] for span in spans]
+    headings = [
+        sections.entry(block.level, block.lines[0], number)
+        for number, group in enumerate(groups, 1)
+        for block in group
+        if block.level
+    ]
     parts = [_part(number, group, notes) for number, group in enumerate(groups, 1)]
     if marginal:
         first = parts[0]

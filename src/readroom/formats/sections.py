@@ -8,8 +8,9 @@ such heading is a part of its own, unless it is only that.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from readroom.formats.documents import Area, Heading, Part, Unit, Unreadable
 from readroom.limits_documents import CONTENTS_HEADINGS, HEADING_CHARS
@@ -46,10 +47,12 @@ def checked(number: int, count: int, unit: Unit, area: Area | None) -> int:
     return number
 
 
-def top_level(levels: Iterable[int]) -> int:
-    """The level at which sections begin, of the levels of all headings; 0 when there is nothing to part."""
-    counts = Counter(levels)
-    return min((level for level, count in counts.items() if count > 1), default=0)
+def spans(levels: Sequence[int]) -> list[range]:
+    """The sections of a text, by the level of the heading that each block is, 0 for other blocks."""
+    counts = Counter(level for level in levels if level)
+    top = min((level for level, count in counts.items() if count > 1), default=0)
+    starts = [0, *(at for at, level in enumerate(levels) if at and 0 < level <= top)]
+    return [range(start, end) for start, end in pairwise([*starts, len(levels)])]
 
 
 def entry(level: int, line: str, part: int) -> Heading:

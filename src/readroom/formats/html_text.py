@@ -1,0 +1,263 @@
+"""The text of HTML as blocks, written down while the parser of lxml goes over it.
+
+No tree is made, so that neither depth nor size of a page can exhaust a memory.
+Scripts, styles and what a page hides by attribute are counted, not shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from lxml import etree
+
+from readroom.formats import links
+from readroom.formats.docx_text import CELL, WITHIN_CELL
+
+HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_BLOCK_NAMES = """
+    address article aside blockquote body caption center dd details dialog dir div dl dt fieldset
+    figcaption figure footer form header hgroup hr legend li main menu nav ol optgroup option p pre section
+    summary table tbody textarea tfoot thead title tr ul
+"""
+BLOCKS = frozenset(_BLOCK_NAMES.split()) | frozenset(HEADINGS)
+"""Elements that begin and end a line."""
+
+SILENT = frozenset(("script", "style"))
+"""Elements that are counted as scripts and styles."""
+
+UNSHOWN = frozenset(
+    ("template", "noscript", "svg", "canvas", "iframe", "object", "audio", "video", "datalist")
+)
+"""Elements whose text is not what a page shows, or only where something fails."""
+
+_HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_SPACES = re.compile(r"[ \t\n\r\f]+")
+
+MAX_INDENT = 10
+"""Lists in lists that are indented; deeper ones stand as deep as the tenth."""
+
+MAX_TABLES = 6
+"""Tables in tables; the cells of deeper ones are lines, or every level would copy all text below it."""
+
+FEED_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A line or, of preformatted text, several; `level` of a heading from 1, 0 for all else."""
+
+    level: int
+    lines: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Table:
+    """A table that is being written: the blocks around it wait for its rows."""
+
+    outer: list[Block]
+    cells: list[list[Block]]
+
+
+class Page:
+    """A target of lxml's parser that holds what a page says."""
+
+    def __init__(self) -> None:
+        self.title = ""
+        self.dropped: Counter[str] = Counter()
+        self._blocks: list[Block] = []
+        self._words: list[str] = []
+        self._open: list[str] = []
+        self._silent = 0
+        self._pre = 0
+        self._lists: list[int] = []
+        self._label = ""
+        self._link: tuple[int, str] | None = None
+        self._tables: list[_Table] = []
+        self._unnested = 0
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """An element begins."""
+        if self._silent or self._is_silent(tag, attributes):
+            self._silent += 1
+            return
+        if tag in BLOCKS:
+            self._flush()
+        if tag == "br":
+            self._words.append("\n" if self._pre else "\v")
+        elif tag == "img" and attributes.get("alt", "").strip():
+            self._words.append(links.picture(attributes["alt"]))
+        elif tag == "pre":
+            self._pre += 1
+        elif tag in ("ul", "ol", "menu", "dir"):
+            start = attributes.get("start", "")
+            number = int(start) if start.isascii() and start.isdecimal() and len(start) < 7 else 1
+            self._lists.append(number if tag == "ol" else 0)
+        elif tag == "li":
+            self._item()
+        elif tag == "a" and self._link is None:
+            self._link = len(self._words), attributes.get("href", "")
+        elif tag in ("table", "tr", "td", "th"):
+            self._table(tag)
+
+    def end(self, tag: str) -> None:
+        """An element ends; the parser ends all that it began."""
+        if self._silent:
+            self._silent -= 1
+            return
+        if tag == "a" and self._link is not None:
+            at, target = self._link
+            self._words[at:] = [links.shown("".join(self._words[at:]), target)]
+            self._link = None
+        if tag == "title" and not self.title:
+            self.title = " ".join("".join(self._words).split())
+            self._words = []
+        if tag in HEADINGS:
+            self._heading(HEADINGS[tag])
+        if tag in BLOCKS:
+            self._flush()
+        if tag == "pre" and self._pre:
+            self._pre -= 1
+        elif tag in ("ul", "ol", "menu", "dir") and self._lists:
+            self._lists.pop()
+        elif tag in ("table", "tr", "td", "th"):
+            self._table_end(tag)
+
+    def data(self, text: str) -> None:
+        """Text between tags."""
+        if not self._silent:
+            self._words.append(text if self._pre else _SPACES.sub(" ", text))
+
+    def comment(self, text: str) -> None:
+        """A comment, which a page does not show."""
+        self.dropped["comment"] += 1
+
+    def close(self) -> Sequence[Block]:
+        """The blocks of the page."""
+        self._flush()
+        while self._tables:
+            self._table_end("table")
+        return self._blocks
+
+    def _is_silent(self, tag: str, attributes: Mapping[str, str]) -> bool:
+        if tag in SILENT:
+            self.dropped["script or style"] += 1
+        elif "hidden" in attributes or _HIDDEN_STYLE.search(attributes.get("style", "")):
+            self.dropped["hidden element"] += 1
+        elif tag not in UNSHOWN:
+            return False
+        return True
+
+    def _item(self) -> None:
+        number = self._lists[-1] if self._lists else 0
+        self._label = f"{number}. " if number else "- "
+        if number:
+            self._lists[-1] += 1
+
+    def _heading(self, level: int) -> None:
+        words = " ".join("".join(self._words).split())
+        self._words, self._link = [], None
+        if words:
+            self._blocks.append(Block(level, (f"{'#' * level} {self._label}{words}",)))
+            self._label = ""
+
+    def _flush(self) -> None:
+        """End the line."""
+        if not self._words:
+            return
+        text = "".join(self._words)
+        self._words, self._link = [], None
+        if self._pre:
+            lines = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n").split("\n")
+        else:
+            lines = [" ".join(_SPACES.sub(" ", line).split(" ")).strip() for line in text.split("\v")]
+            lines = [line for line in lines if line]
+        if not "".join(lines).strip():
+            return
+        indent = "  " * min(max(0, len(self._lists) - 1), MAX_INDENT)
+        inner = indent + ("  " if self._lists else "")
+        first = f"{indent}{self._label}{lines[0]}" if self._label else f"{inner}{lines[0]}"
+        self._blocks.append(Block(0, (first, *(f"{inner}{line}" for line in lines[1:]))))
+        self._label = ""
+
+    def _table(self, tag: str) -> None:
+        if tag == "table":
+            if len(self._tables) >= MAX_TABLES:
+                self._unnested += 1
+                return
+            self._tables.append(_Table(self._blocks, []))
+            self._blocks = []
+        elif self._unnested or not self._tables:
+            self._flush()
+        elif tag == "tr":
+            self._row()
+        else:
+            self._flush()
+            self._tables[-1].cells.append(self._blocks)
+            self._blocks = []
+
+    def _table_end(self, tag: str) -> None:
+        self._flush()
+        if tag == "table" and self._unnested:
+            self._unnested -= 1
+        elif tag in ("tr", "table") and self._tables and not self._unnested:
+            self._row()
+            if tag == "table":
+                table = self._tables.pop()
+                table.outer.extend(self._blocks)
+                self._blocks = table.outer
+
+    def _row(self) -> None:
+        """Write the cells that wait: `cells[0]` is what stood before the first of them."""
+        table = self._tables[-1]
+        if not table.cells:
+            return
+        before, *cells = [*table.cells, self._blocks]
+        table.cells = []
+        self._blocks = before
+        if len(cells) == 1:
+            self._blocks += cells[0]  # a frame
+            return
+        texts = (WITHIN_CELL.join(line.strip() for block in cell for line in block.lines) for cell in cells)
+        line = CELL.join(texts).rstrip()
+        if line.strip(" |"):
+            self._blocks.append(Block(0, (line,)))
+
+
+def read(text: str) -> tuple[Page, Sequence[Block]]:
+    """What a page says, and its blocks."""
+    page = Page()
+    parser = etree.HTMLParser(target=page, encoding="utf-8", huge_tree=True)
+    data = text.replace("\0", "").encode("utf-8", "replace")
+    blocks: Sequence[Block] = ()
+    try:
+        for at in range(0, len(data), FEED_BYTES):
+            parser.feed(data[at : at + FEED_BYTES])
+        blocks = parser.close()
+    except etree.XMLSyntaxError:
+        blocks = page.close()  # there is no element in it
+    return page, blocks
+
+
+def notes(dropped: Counter[str]) -> list[str]:
+    """What is not shown of a page, as a sentence; nothing when all is."""
+    named = [f"{count:,} {_plural(kind, count)}" for kind, count in sorted(dropped.items()) if count]
+    return [f"Not shown: {', '.join(named)}."] if named else []
+
+
+def _plural(kind: str, count: int) -> str:
+    if count == 1:
+        return kind
+    return "scripts or styles" if kind == "script or style" else f"{kind}s"
+
+
+def lines(blocks: Sequence[Block]) -> Iterator[str]:
+    """The lines of blocks, an empty one before each heading but the first."""
+    started = False
+    for block in blocks:
+        if block.level and started:
+            yield ""
+        started = True
+        yield from block.lines

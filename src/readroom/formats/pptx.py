@@ -1,0 +1,218 @@
+"""Presentations (.pptx, .pptm, .ppsx, .potx and their like): one part per slide, with its notes.
+
+The title comes first, then every shape in the order of the slide, which is the one
+that is read out.  A slide is read when it is asked for.  The XML is walked here
+instead of with python-pptx, which loads and parses a whole package with its films
+and opens no shows and templates; the tests compare with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from readroom.formats import links, opc, sections
+from readroom.formats.archives import ANOTHER_COPY
+from readroom.formats.documents import Area, Heading, Part, Unit, Unreadable
+from readroom.formats.docx_text import CELL, WITHIN_CELL
+from readroom.formats.markup import Element, local
+from readroom.formats.opc import Package, R, Relation
+from readroom.limits_documents import SLIDES
+
+A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+
+TITLES = frozenset(("title", "ctrTitle"))
+LISTED = frozenset(("", "body", "obj", "subTitle"))
+"""Placeholders whose paragraphs are the items of a list unless they say otherwise."""
+
+NOT_SHOWN = frozenset(("sldNum", "sldImg"))
+HIDDEN = "This slide is hidden."
+COMMENTED = "Its comments are not shown."
+MAX_DEPTH = 8
+"""Levels of a list that are indented; programs have nine."""
+
+
+def open_document(file: BinaryIO) -> Slides:
+    """The presentation in `file`. Raises Unreadable."""
+    package = opc.open_package(file)
+    related = package.relations(package.main)
+    listed = package.root(package.main).iter(f"{P}sldId")
+    members = [_target(related.get(entry.get(f"{R}id", ""))) for entry in listed]
+    if len(members) > SLIDES:
+        raise Unreadable(
+            f"it has {len(members):,} slides, and at most {SLIDES:,} are taken",
+            "Ask for the presentation in smaller pieces, or as text.",
+        )
+    return Slides(package, members)
+
+
+@dataclass(frozen=True, slots=True)
+class Slides:
+    """An opened presentation, and the members that its slides are; empty for what is missing."""
+
+    package: Package
+    members: Sequence[str]
+    unit: Unit = Unit.SLIDE
+    _titles: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def titles(self) -> Sequence[str]:
+        """The title of each slide; empty where it has none or cannot be read."""
+        for member in self.members:
+            if member not in self._titles:
+                self._titles[member] = self._title(member)
+        return [self._titles[member] for member in self.members]
+
+    @property
+    def contents(self) -> Sequence[Heading]:
+        """The slides that have a title."""
+        titles = enumerate(self.titles, 1)
+        return sections.bounded([sections.entry(1, title, number) for number, title in titles if title])
+
+    def part(self, number: int, area: Area | None = None) -> Part:
+        """The slide with this number. Raises Unreadable."""
+        member = self.members[sections.checked(number, len(self.members), self.unit, area) - 1]
+        try:
+            return self._part(number, member)
+        except RecursionError:
+            raise Unreadable("its shapes are nested too deeply", ANOTHER_COPY) from None
+
+    def _part(self, number: int, member: str) -> Part:
+        root = self.package.root(member)
+        slide = _Slide(self.package.relations(member))
+        shapes = list(slide.shapes(root))
+        title = next((shape for shape in shapes if shape.is_title and shape.lines), None)
+        words = "" if title is None else " ".join(" ".join(title.lines).split())
+        lines = [f"# {words}"] if title else []
+        lines += [line for shape in shapes if shape is not title for line in shape.lines]
+        spoken = [line for part in self.package.related(member, "notesSlide") for line in self._notes(part)]
+        if spoken:
+            lines += ["", "Notes:", *spoken]
+        notes = [HIDDEN] if root.get("show") in ("0", "false") else []
+        notes += [COMMENTED] if self.package.related(member, "comments") else []
+        return Part(number, words, lines, notes=notes)
+
+    def _notes(self, member: str) -> Iterator[str]:
+        for shape in _Slide(self.package.relations(member)).shapes(self.package.root(member)):
+            if shape.kind == "body":
+                yield from (line.removeprefix("- ") for line in shape.lines)
+
+    def _title(self, member: str) -> str:
+        try:
+            shapes = _Slide({}).shapes(self.package.root(member))
+            title = next((shape for shape in shapes if shape.is_title and shape.lines), None)
+        except (Unreadable, RecursionError):
+            return ""  # said when the slide itself is asked for
+        return "" if title is None else " ".join(" ".join(title.lines).split())
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """The text of a shape; `kind` is what its placeholder is for, None for a shape that is none."""
+
+    kind: str | None
+    lines: Sequence[str]
+
+    @property
+    def is_title(self) -> bool:
+        return self.kind in TITLES
+
+
+class _Slide:
+    """Reads the shapes of a slide or of its notes."""
+
+    def __init__(self, relations: Mapping[str, Relation]) -> None:
+        self._relations = relations
+
+    def shapes(self, root: Element) -> Iterator[_Shape]:
+        tree = root.find(f"{P}cSld/{P}spTree")
+        if tree is not None:
+            yield from self._within(tree)
+
+    def _within(self, parent: Element) -> Iterator[_Shape]:
+        for element in parent:
+            name = local(element)
+            if name == "sp":
+                yield self._shape(element)
+            elif name == "grpSp":
+                yield from self._within(element)
+            elif name == "AlternateContent":
+                yield from self._within(element[0] if len(element) else element)
+            elif name == "graphicFrame":
+                yield _Shape(None, list(self._frame(element)))
+            elif name == "pic":
+                about = element.find(f"{P}nvPicPr/{P}cNvPr")
+                yield _Shape(None, [links.picture("" if about is None else about.get("descr", ""))])
+
+    def _shape(self, shape: Element) -> _Shape:
+        placeholder = shape.find(f"{P}nvSpPr/{P}nvPr/{P}ph")
+        kind = None if placeholder is None else placeholder.get("type", "")
+        body = shape.find(f"{P}txBody")
+        if body is None or kind in NOT_SHOWN:
+            return _Shape(kind, ())
+        return _Shape(kind, list(self._lines(body, kind in LISTED)))
+
+    def _frame(self, frame: Element) -> Iterator[str]:
+        table = next(frame.iter(f"{A}tbl"), None)
+        if table is not None:
+            for row in table.findall(f"{A}tr"):
+                line = CELL.join(self._cell(cell) for cell in row.findall(f"{A}tc")).rstrip()
+                if line.strip(" |"):
+                    yield line
+            return
+        kinds = {local(element) for element in frame.iter()}
+        if "chart" in kinds or "relIds" in kinds:
+            yield "[chart]" if "chart" in kinds else "[diagram]"
+
+    def _cell(self, cell: Element) -> str:
+        body = cell.find(f"{A}txBody")
+        lines = [] if body is None else self._lines(body, listed=False)
+        return WITHIN_CELL.join(line.strip() for line in lines)
+
+    def _lines(self, body: Element, listed: bool) -> Iterator[str]:
+        for paragraph in body.findall(f"{A}p"):
+            text = "".join(self._inline(paragraph)).rstrip()
+            if not text.strip():
+                continue
+            properties = paragraph.find(f"{A}pPr")
+            level = _level(properties)
+            label = "- " if _is_item(properties, listed or level > 0) else ""
+            first, *others = text.split("\n")
+            yield f"{'  ' * level}{label}{first}"
+            yield from (f"{'  ' * level}{'  ' if label else ''}{line}" for line in others)
+
+    def _inline(self, paragraph: Element) -> Iterator[str]:
+        for element in paragraph:
+            name = local(element)
+            if name == "br":
+                yield "\n"
+            elif name in ("r", "fld"):
+                found = element.find(f"{A}t")
+                words = "" if found is None else " ".join((found.text or "").replace("\r", "\n").split("\n"))
+                link = element.find(f"{A}rPr/{A}hlinkClick")
+                relation = None if link is None else self._relations.get(link.get(f"{R}id", ""))
+                target = relation.target if relation is not None and relation.external else ""
+                yield links.shown(words.replace("\v", "\n"), target)
+            elif name == "AlternateContent" or name == "m":
+                yield "".join(at.text or "" for at in element.iter() if local(at) == "t")
+
+
+def _target(relation: Relation | None) -> str:
+    return relation.target if relation is not None and not relation.external else "a slide"
+
+
+def _level(properties: Element | None) -> int:
+    said = "" if properties is None else properties.get("lvl", "")
+    return min(int(said), MAX_DEPTH) if said.isascii() and said.isdecimal() and len(said) < 3 else 0
+
+
+def _is_item(properties: Element | None, usual: bool) -> bool:
+    if properties is None:
+        return usual
+    if properties.find(f"{A}buNone") is not None:
+        return False
+    return usual or any(
+        properties.find(f"{A}{name}") is not None for name in ("buChar", "buAutoNum", "buBlip")
+    )
