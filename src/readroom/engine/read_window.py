@@ -323,7 +323,7 @@ class Windows:
             told = f"{part.counted:,} of {part.size:,} bytes are counted, the next call goes on there"
             found += (Warn("unfinished", f"the time limit passed; {told}"),)
         elif not content.digits:
-            told = "it has grown since it was hashed; lines were counted on after spot checks"
+            told = "it was counted in parts, as it grew or as time ran out, after spot checks"
             found += (Warn("hash_unknown", f"{told}; known_hash has all of it read and hashed"),)
         return found
 
