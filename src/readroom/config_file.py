@@ -19,7 +19,7 @@ from readroom.config_keeping import (
 )
 from readroom.errors import BadConfig
 from readroom.ledger.policy import LedgerPolicy
-from readroom.limits import MIN_REPLY_BYTES, Limits
+from readroom.limits import MAX_REPLY_BYTES, MIN_REPLY_BYTES, Limits
 from readroom.paths import WorkPath
 from readroom.policy.commands import CommandPolicy
 from readroom.policy.defaults import denials
@@ -48,6 +48,8 @@ _KEYS = {
 
 _LEAST: Mapping[str, float] = {"reply_bytes": MIN_REPLY_BYTES, "line_chars": 40, "run_kept_bytes": 4096}
 """Least values that still let a reply say something; of the others, one line, match or entry."""
+
+_MOST_OF: Mapping[str, float] = {"reply_bytes": MAX_REPLY_BYTES}
 
 _LEAST_SECONDS = 0.1
 """Shorter limits end calls before they have begun."""
@@ -236,8 +238,9 @@ class Reader:
         if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
             raise self._bad(key, f"must be a {'whole ' if whole else ''}number", f"Write {name} = {before}.")
         least = _LEAST.get(name, 1 if whole else _LEAST_SECONDS)
-        if not least <= value <= _MOST:  # which a NaN is not either
-            raise self._bad(key, "is out of range", f"Use a value from {least} to {_MOST}.")
+        most = _MOST_OF.get(name, _MOST) if self._trusted else _MOST  # others may only lower them
+        if not least <= value <= most:  # which a NaN is not either
+            raise self._bad(key, "is out of range", f"Use a value from {least} to {most}.")
         if not self._trusted and value > before:
             raise self._bad(
                 key,

@@ -28,6 +28,9 @@ LINE_CHARS = 2000
 REPLY_BYTES = 32 * 1024
 """A reply's text. coder: 32 KiB; opencode and everruns 50 KiB; mux 16 KiB; about 8,000 tokens of code."""
 
+MAX_REPLY_BYTES = 1024 * 1024
+"""Largest cap that an operator may set: a quarter of a million tokens, more than most models hold."""
+
 MIN_REPLY_BYTES = 2 * 1024
 """Smallest cap that still holds a header, one cut line and the closing line with the next call."""
 

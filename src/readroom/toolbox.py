@@ -24,8 +24,17 @@ from readroom.contracts.base import Contract, Tool
 from readroom.contracts.registry import contract
 from readroom.deadline import Deadline
 from readroom.engine.read import read
-from readroom.errors import BadValue, CommandsOff, Internal, NoFolder, NotFound, Protected, ReadroomError
-from readroom.limits import MIN_REPLY_BYTES
+from readroom.errors import (
+    BadValue,
+    Closed,
+    CommandsOff,
+    Internal,
+    NoFolder,
+    NotFound,
+    Protected,
+    ReadroomError,
+)
+from readroom.limits import MIN_REPLY_BYTES, REPLY_BYTES
 from readroom.model import (
     Cap,
     EntryKind,
@@ -77,6 +86,7 @@ class Workspace:
         self.guard = config.guard(self._store, self.settings)
         self.limits = self.settings.limits
         self.places = config.places(self.guard, self.settings)
+        self._closed = False
         self._room = config.room(self.guard, self.places, self.settings)
         self._indexes = config.indexes(self._store, self.settings)
         self._texts = TextCache()
@@ -171,6 +181,7 @@ class Workspace:
 
     def close(self) -> None:
         """Release the store, end what reads documents, remove kept outputs and what was expanded."""
+        self._closed = True
         if self._room is not None:
             self._room.close()
         self.keeper.close()
@@ -188,7 +199,9 @@ class Workspace:
         self.close()
 
     def _cap(self, record: Contract, reply_bytes: int | None) -> Cap:
-        size = min(record.reply_bytes, self.limits.reply_bytes)
+        # A contract without a cap of its own has that of the workspace, which an operator may have raised.
+        own = record.reply_bytes != REPLY_BYTES
+        size = min(record.reply_bytes, self.limits.reply_bytes) if own else self.limits.reply_bytes
         if reply_bytes is not None:
             size = min(size, reply_bytes)
         return Cap(max(size, MIN_REPLY_BYTES), record.measure)
@@ -204,6 +217,8 @@ class Workspace:
         return visit.answer(record.parse(tool, arguments), work)
 
     def _result(self, request: Request, cap: Cap, deadline: Deadline) -> Result:
+        if self._closed:
+            raise Closed
         guard, path = self._found(request)
         # A path is normalized once, so that every reply and hint shows one spelling.
         if path != request.path:

@@ -53,11 +53,11 @@ def test_a_bad_pattern_says_what_is_wrong_and_where(pattern: str, at: int, probl
 
 @pytest.mark.parametrize(
     ("pattern", "word"),
-    [("a(?=b)", "Lookaround"), ("(?<!a)b", "Lookaround"), (r"(a)\1", "Backreferences")],
+    [("a(?=b)", "lookaround"), ("(?<!a)b", "lookaround"), (r"(a)\1", "backreferences")],
 )
 def test_what_no_linear_engine_has_is_named(pattern: str, word: str) -> None:
     error = refused(GrepRequest(pattern))
-    assert error.advice.startswith(word)
+    assert f"{word} is not supported" in str(error) or f"{word} are not supported" in str(error)
     assert error.next is None
 
 

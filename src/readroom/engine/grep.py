@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar, final, get_args
+from typing import TYPE_CHECKING, TypeVar, final
 
 from readroom.deadline import Deadline
 from readroom.engine import grep_ripgrep
@@ -26,7 +26,7 @@ from readroom.engine.grep_page import Last, Page
 from readroom.engine.grep_pattern import pattern_of, require_usable
 from readroom.engine.grep_scope import Scope, join_below
 from readroom.engine.grep_search import Opened, Searcher
-from readroom.engine.grep_warnings import warnings_of
+from readroom.engine.grep_warnings import hidden_in, left_out, warnings_of
 from readroom.engine.packed import searchable
 from readroom.errors import (
     AbsentError,
@@ -39,7 +39,7 @@ from readroom.errors import (
     TimedOut,
 )
 from readroom.limits import GREP_MAX_TIMEOUT_S, Limits
-from readroom.model import Cap, EntryKind, GrepRequest, GrepResult, Include, Omission, Warn
+from readroom.model import Cap, EntryKind, GrepRequest, GrepResult, Omission, Warn
 from readroom.paths import ROOT, WorkPath
 from readroom.policy.guard import Guard
 from readroom.search.pattern import Pattern, words
@@ -52,6 +52,9 @@ _REPORT_EVERY = 64
 
 _PATIENCE = 3
 """How much more time is suggested when none of the tree could be searched in time."""
+
+_LEAST_S = 1.0
+"""The shortest time that is suggested: a search that is cut off sooner has hardly begun."""
 
 _ITSELF = "."
 """What a searched file is called in a cursor."""
@@ -320,6 +323,7 @@ class _Search:
             warnings=[
                 *self._beside,
                 *warnings_of(self._request, self._unreadable, self._searcher, page.files),
+                *hidden_in(page.files),
             ],
         )
 
@@ -333,10 +337,10 @@ class _Search:
             at = last
         rank = PLAIN if at is None else at.rank
         if at is None or self._began_at(at):
-            more = min(self._seconds * _PATIENCE, GREP_MAX_TIMEOUT_S)
+            more = min(max(self._seconds * _PATIENCE, _LEAST_S), GREP_MAX_TIMEOUT_S)
             following = replace(self._request, timeout_s=more)
         else:
-            following = replace(self._request, cursor=write_cursor(self._request, *at))
+            following = replace(self._patient(), cursor=write_cursor(self._request, *at))
         searched, total = (None, None) if coverage is None or at is None else coverage.at(at.path)
         if not self._local and self._cursor is None and rank == PLAIN:
             searched = self._examined
@@ -353,18 +357,18 @@ class _Search:
         begun = self._cursor
         return begun is not None and (begun.place.rank, begun.path, begun.line) == place
 
+    def _patient(self) -> GrepRequest:
+        """The same request, with time to do something."""
+        asked = self._request.timeout_s
+        return self._request if asked is None else replace(self._request, timeout_s=max(asked, _LEAST_S))
+
     def _unsorted(self) -> GrepResult:
         """The deadline passed before all candidates were known: the best of those that are."""
-        following = replace(self._request, sort="path", cursor=None)
+        following = replace(self._patient(), sort="path", cursor=None)
         return replace(self._result(), complete=False, reason="timeout", next=following)
 
     def _with_hint(self, result: GrepResult) -> GrepResult:
         """Nothing at all was found: say where nobody looked, or else the caller takes it for proof."""
         if result.shown or self._cursor is not None:
             return result
-        kinds = [kind for kind in get_args(Include) if kind not in self._request.include]
-        if not kinds:
-            return result
-        detail = f"{', '.join(kinds)} files were not searched; include searches them"
-        detail += "; compressed files are searched when `path` is one"
-        return replace(result, warnings=[*result.warnings, Warn("left_out", detail)])
+        return replace(result, warnings=[*result.warnings, *left_out(self._request)])

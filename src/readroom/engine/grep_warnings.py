@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import get_args
 
 from readroom.engine.grep_scope import join_below
 from readroom.engine.grep_search import Searcher
 from readroom.engine.listing_cursor import path_key
 from readroom.formats.recognise import reads_as_cells
-from readroom.model import GrepFile, GrepRequest, Warn
+from readroom.limits import MAX_WARNINGS
+from readroom.model import GrepFile, GrepRequest, Include, Warn
 from readroom.paths import WorkPath
 from readroom.quoting import quote
+from readroom.text import hidden
 
 _NAMED = 3
 """Files that a warning names; more are counted."""
@@ -39,6 +42,30 @@ def warnings_of(
         )
         found.append(Warn("searched_as_bytes", detail))
     return found
+
+
+def hidden_in(files: Sequence[GrepFile]) -> list[Warn]:
+    """What is hidden in the lines that are shown, in the words of `text.hidden`, with the file it is in."""
+    shown = [(file, line) for file in files for line in file.lines]
+    if not hidden.scan([line.text for _, line in shown], 1, limit=1):
+        return []
+    found = [
+        Warn(warn.code, f"{quote(file.path)}: {warn.detail}", warn.line, warn.column)
+        for file, line in shown
+        for warn in hidden.scan([line.text], line.number, limit=MAX_WARNINGS, first_column=line.column)
+    ]
+    rest = len(found) - MAX_WARNINGS
+    more = f"{rest} more about hidden characters in the lines shown"
+    return [*found[:MAX_WARNINGS], Warn(hidden.MORE, more)] if rest > 0 else found
+
+
+def left_out(request: GrepRequest) -> list[Warn]:
+    """Kinds of files that a search that found nothing did not look into."""
+    kinds = [kind for kind in get_args(Include) if kind not in request.include]
+    if not kinds:
+        return []
+    detail = f"{', '.join(kinds)} files were not searched; include searches them"
+    return [Warn("left_out", f"{detail}; compressed files are searched when `path` is one")]
 
 
 def _names(paths: Sequence[str]) -> str:

@@ -45,6 +45,7 @@ them once; a contract words them for its callers.
         ├── Changed
         ├── TimedOut
         ├── Cancelled
+        ├── Closed
         ├── MissingProgram
         ├── StoreFailed
         ├── Internal
@@ -95,6 +96,7 @@ from readroom.errors.failed import (
     BrokenData,
     Cancelled,
     Changed,
+    Closed,
     Internal,
     MissingProgram,
     NoPermission,
@@ -137,6 +139,7 @@ __all__ = [
     "BudgetSpent",
     "Cancelled",
     "Changed",
+    "Closed",
     "CommandsOff",
     "ConflictError",
     "Denied",

@@ -7,6 +7,15 @@ from readroom.model import ListRequest, ReadRequest, Request
 from readroom.quoting import quote
 
 
+class Closed(FailedError):
+    """The workspace was closed before the call."""
+
+    code = "closed"
+
+    def __init__(self) -> None:
+        super().__init__("the workspace was closed", "Open it again: `Workspace(root)`.")
+
+
 class NotAFile(FailedError, IsADirectoryError):
     """The path names a folder, a device, a pipe or a socket."""
 

@@ -140,18 +140,35 @@ def type_table(listing: str) -> dict[str, list[str]]:
     return found
 
 
-def unknown_type(request: GrepRequest, table: Mapping[str, object]) -> BadPattern:
+def unknown_type(request: GrepRequest, table: Mapping[str, Sequence[str]]) -> BadPattern:
     """The refusal of a type that is not in the table."""
-    from rapidfuzz import process
+    wanted = (request.type or "")[:_TYPE_CHARS]
+    near = _near_types(wanted.lower().lstrip("*."), table)
+    names = f"Near names: {', '.join(near)}. Or use" if near else "Use"
+    advice = f"{names} a glob like *.ext."
+    again = replace(request, type=near[0], cursor=None) if near else None
+    return BadPattern("type", wanted, f"there is no file type {wanted!r}", advice, next_request=again)
 
-    wanted = request.type or ""
-    near = [name for name, _, _ in process.extract(wanted, list(table), limit=NEAR_NAMES)]
-    return BadPattern(
-        "type",
-        wanted,
-        f"there is no file type {wanted!r}",
-        f"Near names: {', '.join(near)}. Or use a glob like *.ext.",
-    )
+
+_TYPE_CHARS = 60
+"""Shown of a type; the longest has 16."""
+
+_TYPE_SCORE = 70
+"""Least likeness, of 100: "pyton" has 91, unrelated names of four letters up to 60."""
+
+_KNOWN_AS = {"javascript": "js", "golang": "go", "bash": "sh", "shell": "sh", "c#": "csharp", "c++": "cpp"}
+_KNOWN_AS |= {"text": "txt", "plaintext": "txt"}
+"""Names of languages that rg knows by a shorter one."""
+
+
+def _near_types(wanted: str, table: Mapping[str, Sequence[str]]) -> list[str]:
+    """Types that may have been meant, best first: by another name, by the ends of file names, by spelling."""
+    from rapidfuzz import fuzz, process
+
+    known = [_KNOWN_AS[wanted]] if _KNOWN_AS.get(wanted) in table else []
+    by_end = [name for name, globs in table.items() if f"*.{wanted}" in globs]
+    like = process.extract(wanted, list(table), scorer=fuzz.ratio, score_cutoff=_TYPE_SCORE, limit=NEAR_NAMES)
+    return list(dict.fromkeys([*known, *by_end, *(name for name, _, _ in like)]))[:NEAR_NAMES]
 
 
 def unreadable(messages: bytes) -> list[str]:
@@ -185,20 +202,27 @@ def refusal(messages: bytes, request: GrepRequest) -> ReadroomError | None:
     return None
 
 
-_ADVICE = {
-    "look-around": "Lookaround is not supported, so that every search takes linear time; search for what is "
-    "there, and use context to see what is around it.",
-    "backreferences": "Backreferences are not supported, so that every search takes linear time; write the "
-    "text out.",
+_UNSUPPORTED = {
+    "look-around": (
+        "lookaround is not supported, so that every search takes linear time",
+        "Search for what is there, and use context to see what is around it.",
+    ),
+    "backreferences": (
+        "backreferences are not supported, so that every search takes linear time",
+        "Write the text out.",
+    ),
 }
 
 
 def _parse_error(text: str, request: GrepRequest) -> BadPattern:
-    problem = re.search(r"^error: (.*)$", text, re.MULTILINE)
-    said = problem[1] if problem else "it is not a valid regular expression"
-    for word, advice in _ADVICE.items():
+    error = re.search(r"^error: (.*)$", text, re.MULTILINE)
+    said = error[1] if error else "it is not a valid regular expression"
+    for word, (problem, advice) in _UNSUPPORTED.items():
         if word in said:
-            return _bad(request, said.partition(",")[0], advice, at=_position(text, request.pattern))
+            return _bad(request, problem, advice, at=_position(text, request.pattern))
+    at = _position(text, request.pattern)
+    if (len(request.pattern) - len(request.pattern.rstrip("\\"))) % 2:
+        said, at = "it ends with a backslash, and nothing is behind it", len(request.pattern) - 1
     # Literal text that holds a line end is only looked for across lines.
     spans = request.multiline or any(end in request.pattern for end in "\r\n")
     return BadPattern(
@@ -206,7 +230,7 @@ def _parse_error(text: str, request: GrepRequest) -> BadPattern:
         request.pattern,
         said,
         "To find this text as it is, set fixed.",
-        at=_position(text, request.pattern),
+        at=at,
         next_request=replace(request, fixed=True, multiline=spans, cursor=None),
     )
 

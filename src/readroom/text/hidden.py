@@ -36,13 +36,19 @@ CODES: Mapping[str, tuple[str, str]] = MappingProxyType(
             "\ud800-\udfff",
             "bytes that are no character in the file's encoding, shown as U+FFFD",
         ),
-        "control_character": ("\0-\x08\x0b\x0e-\x1f\x7f-\x9f", "a control other than tab, CR and form feed"),
+        "line_break": (
+            "\x0b\f\r\x85\u2028\u2029",
+            "ends a line for other programs, and for whoever looks at this reply, though no line ends there",
+        ),
+        "control_character": ("\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f", "a control other than tab and line ends"),
     }
 )
 """By code: the characters, as in a regex class, and what they do.
 
 U+00AD, the soft hyphen, is zero-width wherever no line is broken at it.  The
 common variation selectors U+FE00-FE0F are not reported: every other emoji has one.
+A form feed at the beginning or end of a line is not either: it parts pages of
+older sources and stands on lines of its own.
 """
 
 MORE = "more_warnings"
@@ -54,6 +60,8 @@ NAMES: Mapping[int, str] = MappingProxyType(
         7: "BELL",
         8: "BACKSPACE",
         0x0B: "LINE TABULATION",
+        0x0C: "FORM FEED",
+        0x0D: "CARRIAGE RETURN",
         0x1B: "ESCAPE",
         0x7F: "DELETE",
         0x85: "NEXT LINE",
@@ -64,7 +72,7 @@ NAMES: Mapping[int, str] = MappingProxyType(
 # One class is several times faster than a group for each code.
 _HIDDEN = re.compile("[" + "".join(chars for chars, _ in CODES.values()) + "]")
 _CLASSES = {code: re.compile(f"[{chars}]") for code, (chars, _) in CODES.items()}
-_CONTROLS = bytes([*range(9), 0x0B, *range(0x0E, 0x20), 0x7F])
+_CONTROLS = bytes([*range(9), *range(0x0B, 0x20), 0x7F])
 _ASCII = bytes(range(0x80))
 
 
@@ -101,6 +109,8 @@ def _warnings(lines: Sequence[str], first_line: int, first_column: int) -> Itera
             continue
         hits: dict[str, list[int]] = {}
         for hit in _HIDDEN.finditer(line):
+            if hit.group() == "\f" and hit.start() in (0, len(line) - 1):
+                continue
             hits.setdefault(_code(hit.group()), []).append(hit.start())
         shift = first_column if at == 0 else 1
         for code, places in hits.items():

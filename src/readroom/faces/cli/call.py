@@ -75,7 +75,7 @@ call = click.Command(
         click.Option(
             ["--max-chars"],
             type=click.IntRange(min=1),
-            help="Cap on the text, as an MCP client would set it.",
+            help="Cap on the text, as an MCP client would set it; no more than the limit reply_bytes.",
         ),
         commands_option(),
         *parameters(),

@@ -112,7 +112,8 @@ def _options() -> list[click.Parameter]:
         click.Option(
             ["--max-chars"],
             type=click.IntRange(min=1),
-            help="Cap on a reply's text, instead of what the client is known to pass on.",
+            help="Cap on a reply's text, instead of what the client is known to pass on; "
+            "no more than the limit reply_bytes.",
         ),
         commands_option(),
         *parameters(),
