@@ -15,6 +15,7 @@ from readroom.model import Reply
 from readroom.stores.memory import MemoryStore
 from readroom.toolbox import Workspace
 from tests.engine.documents import assembled, code, displayed, markdown, notebook, pdf, png, printed
+from tests.hostile import office
 from tests.laws.driving import fact
 
 PDF = pdf(
@@ -35,7 +36,7 @@ FILES = {
     "empty.pdf": assembled({1: b"<</Type/Catalog/Pages 2 0 R>>", 2: b"<</Type/Pages/Count 0/Kids[]>>"}),
     "broken.ipynb": b'{"cells": [',
     "odd.ipynb": b'[{"cells": 1}]',
-    "locked.docx": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600),
+    "locked.docx": office.encrypted_docx(),
     "plain.txt": b"text\n",
 }
 

@@ -57,13 +57,10 @@ def read_document(
         TimedOut, Cancelled: From the deadline.
     """
     within = deadline.within(limits.document_timeout_s)
-    with room.open(source, found.format, within, eager=known is None and not found.locked) as reading:
+    with room.open(source, found.format, within, eager=known is None) as reading:
         base = ReadResult(request.path, Kind.DOCUMENT, source.size, hashes.full(reading.digits))
         if known is not None and reading.digits.startswith(known):
             return replace(base, not_modified=True)
-        if found.locked:
-            problem = "it is encrypted, or of an older format under a newer name"
-            raise EncryptedDocument(request.path, found.format, problem, _LOCKED_ADVICE)
         return _Shown(reading, found, limits, cap, request, base).result()
 
 

@@ -41,7 +41,7 @@ class Notebook:
 
     def __init__(self, cells: Sequence[Mapping[str, Any]]) -> None:
         self._cells = cells
-        self.titles = [_kind(cell) for cell in cells]
+        self.titles = [""] * len(cells)
         self.contents = _contents(cells)
 
     def part(self, number: int, area: Area | None = None) -> Part:

@@ -66,7 +66,9 @@ class Pdf:
         try:
             return self._document[number - 1]
         except pypdfium2.PdfiumError:
-            raise Unreadable("its description is damaged", "Other pages can be read.") from None
+            raise Unreadable(
+                "its description is damaged", "Read other pages, or ask for another copy."
+            ) from None
 
 
 def open_document(file: BinaryIO) -> Document:

@@ -52,13 +52,11 @@ class Recognised:
         format: As in `documents.OPENERS`.
         is_text: It can be read as plain text, too.
         only_asked: It is read as a document only when parts of it are asked for.
-        locked: It is of a format that is used for encrypted documents only, or an old one.
     """
 
     format: str
     is_text: bool = False
     only_asked: bool = False
-    locked: bool = False
 
 
 def reads_as_cells(path: str) -> bool:
@@ -83,7 +81,7 @@ def recognise(path: str, head: bytes) -> Recognised | None:
         kind = _TEXTS[ending]
         return None if b"\0" in head else Recognised(kind, is_text=True, only_asked=kind == "html")
     if ending in _BY_NAME and head.startswith(_OLE):
-        return Recognised(_BY_NAME[ending], locked=True)
+        return Recognised(_BY_NAME[ending])  # encrypted, or of an older format: its reader tells
     if ending in _OLD and head.startswith(_OLE):
         return Recognised(_OLD[ending])
     if ending == "pdf" and PDF_MARK in head[:_PDF_WITHIN]:

@@ -1,0 +1,53 @@
+"""One workspace that is asked for every hostile document in turn, and says how it went.
+
+python -m tests.hostile.served FOLDER   one JSON line for each document, and one for all
+
+A process of its own, so that what it and its children take can be told.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+
+from readroom.model import Reply
+from readroom.toolbox import Workspace
+
+UNIT = 1024 if sys.platform == "linux" else 1
+"""Of `ru_maxrss`, in bytes."""
+
+
+def main(folder: str) -> None:
+    """Read all of them, and a plain file at the end."""
+    with Workspace(folder) as space:
+        for name in sorted(os.listdir(folder)):
+            before = _cpu_s()
+            arguments = {"path": name, "pages": "1-"} if name.endswith("html") else {"path": name}
+            reply = space.call("read_file", arguments)
+            space.call("read_file", {"path": "plain.txt"})
+            _say(name=name, cpu_s=_cpu_s() - before, **_outcome(reply))
+        plain = space.call("read_file", {"path": "plain.txt"})
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * UNIT
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT
+    _say(name="", plain=plain.text, children_bytes=children, own_bytes=own)
+
+
+def _outcome(reply: Reply) -> dict[str, object]:
+    error = reply.facts.get("error")
+    code = error["code"] if isinstance(error, dict) else None
+    return {"code": code, "text": reply.text[:4000], "bytes": len(reply.text.encode())}
+
+
+def _cpu_s() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def _say(**what: object) -> None:
+    print(json.dumps(what), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,95 @@
+"""Issue 4: none of the hostile documents takes more than 256 MB or 10 s, and none ends the server.
+
+Times are processor times of the server and of what it started: the machine may be busy.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from readroom.limits import REPLY_BYTES
+from tests.hostile.documents import FILES
+
+MOST_BYTES = 256 * 1024 * 1024
+MOST_S = 10.0
+
+REPO = Path(__file__).parents[2]
+
+READABLE = {
+    "broken_table.pdf": "words survive",
+    "looping_table.pdf": "words",
+    "ten_thousand_pages.pdf": "of 10000",
+    "huge_page.pdf": "image 1",
+    "outline_loop.pdf": "a (page 1)",
+    "many_cells.ipynb": "of 300000",
+    "wrong_types.ipynb": "cells 1-4 of 4",
+    "surrogates.ipynb": "words",
+    "image_bomb.ipynb": "An image is not shown",
+    "nested.docx": "words",
+    "outside_target.docx": "words",
+}
+"""What is sound in part, or only large, and something that is shown of it."""
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """How each read went, by name; by "" what all of them took."""
+    folder = tmp_path_factory.mktemp("hostile")
+    _run("tests.hostile.documents", folder)
+    (folder / "plain.txt").write_text("still here\n", encoding="utf-8")
+    lines = _run("tests.hostile.served", folder).splitlines()
+    return {found["name"]: found for found in map(json.loads, lines)}
+
+
+def _run(module: str, folder: Path) -> str:
+    command = [sys.executable, "-m", module, str(folder)]
+    done = subprocess.run(command, cwd=REPO, capture_output=True, timeout=280, check=False)
+    assert done.returncode == 0, done.stderr.decode()[-2000:]
+    return done.stdout.decode()
+
+
+def test_there_are_at_least_25() -> None:
+    assert len(FILES) >= 25
+
+
+def test_every_one_is_answered_and_the_server_goes_on(outcomes: dict[str, dict[str, Any]]) -> None:
+    assert set(FILES) <= set(outcomes)
+    assert "1\tstill here" in outcomes[""]["plain"]
+
+
+def test_none_takes_more_memory_than_it_may(outcomes: dict[str, dict[str, Any]]) -> None:
+    assert max(outcomes[""]["children_bytes"], outcomes[""]["own_bytes"]) < MOST_BYTES
+
+
+def test_none_takes_more_time_than_it_may(outcomes: dict[str, dict[str, Any]]) -> None:
+    assert {
+        name: found["cpu_s"] for name, found in outcomes.items() if name and found["cpu_s"] > MOST_S
+    } == {}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_it_is_a_typed_refusal_or_a_partial_read(outcomes: dict[str, dict[str, Any]], name: str) -> None:
+    found = outcomes[name]
+    assert found["code"] in (None, "bad_document", "encrypted"), found["text"]
+    assert "Traceback" not in found["text"]
+    assert "root:" not in found["text"]
+    assert found["bytes"] <= REPLY_BYTES
+    if found["code"] is None:
+        assert found["text"].startswith(name)
+
+
+@pytest.mark.parametrize(("name", "text"), READABLE.items())
+def test_what_can_be_read_is_read(outcomes: dict[str, dict[str, Any]], name: str, text: str) -> None:
+    assert outcomes[name]["code"] is None, outcomes[name]["text"]
+    assert text in outcomes[name]["text"]
+
+
+def test_an_encrypted_one_says_so(outcomes: dict[str, dict[str, Any]]) -> None:
+    for name in ("encrypted.pdf", "office-encrypted.docx"):
+        assert (outcomes[name]["code"], "encrypted" in outcomes[name]["text"]) == ("encrypted", True)
