@@ -563,3 +563,25 @@ def test_a_cancelled_edit_changes_nothing(room: Room) -> None:
         )
     assert room.data("a") == b"one"
     assert room.names() == ["a"]
+
+
+NOTEBOOK = """{
+ "cells": [
+  {"cell_type": "code", "execution_count": null, "metadata": {}, "outputs": [],
+   "source": ["x = 1\\n", "y = 2"]}
+ ],
+ "metadata": {}, "nbformat": 4, "nbformat_minor": 5
+}
+"""
+
+
+def test_what_a_notebook_shows_is_not_what_it_holds_and_the_next_call_shows_that(room: Room) -> None:
+    """A read shows its cells; an edit matches the JSON, and sends the caller there."""
+    known = room.file("n.ipynb", NOTEBOOK)
+    error = refused(NoMatch, room, "n.ipynb", lambda: room.edit("n.ipynb", known, Edit("x = 1\ny = 2", "z")))
+    assert error.next is not None
+    call = to_call(error.next)
+    shown = room.workspace.call(call.tool, call.arguments).text
+    assert '"source": ["x = 1\\n", "y = 2"]' in shown
+    room.edit("n.ipynb", known, Edit('"x = 1\\n"', '"x = 3\\n"'))
+    assert room.data("n.ipynb").decode() == NOTEBOOK.replace("x = 1", "x = 3")

@@ -32,6 +32,7 @@ from readroom.errors import (
 )
 from readroom.formats.compressed import by_magic
 from readroom.formats.kinds import UNKNOWN, classify, sniff
+from readroom.formats.recognise import reads_as_cells
 from readroom.limits import (
     CHANGE_TEXT_BYTES,
     CLOSEST_BYTES,
@@ -270,7 +271,7 @@ class _Editing:
         if not whole:
             hint += f" (Only the first {text.count(chr(10))} lines were compared.)"
         if found.first is None or found.last is None:
-            following = ReadRequest(self._path, encoding=self._request.encoding)
+            following = ReadRequest(self._path, encoding=self._read_in)
         else:
             following = self._around(found.first, found.last)
         return NoMatch(
@@ -307,7 +308,12 @@ class _Editing:
     def _around(self, first: int, last: int) -> ReadRequest:
         start = max(1, first - DIFF_CONTEXT)
         limit = min(last - start + 1 + DIFF_CONTEXT, first - start + _AROUND)
-        return ReadRequest(self._path, offset=start, limit=limit, encoding=self._request.encoding)
+        return ReadRequest(self._path, offset=start, limit=limit, encoding=self._read_in)
+
+    @property
+    def _read_in(self) -> str | None:
+        """The encoding that a read names to show what is matched: without one a notebook shows cells."""
+        return self._encoding.name if reads_as_cells(self._path) else self._request.encoding
 
     def _described(self, found: Scan, digits: str, diff: Diff) -> EditResult:
         splices = found.splices

@@ -58,7 +58,7 @@ class Binary(FailedError):
     def __init__(self, path: str, media_type: str, size_bytes: int, advice: str) -> None:
         self.path, self.media_type, self.size_bytes = path, media_type, size_bytes
         super().__init__(
-            f"{quote(path)} is binary ({media_type}, {size_bytes:,} bytes) and is not shown as text",
+            f"{quote(path)} is binary ({media_type}, {size_bytes:,} bytes), not text",
             advice,
             facts={"path": quote(path), "media_type": media_type, "size_bytes": size_bytes},
         )
