@@ -168,6 +168,13 @@ def test_notes_and_comments_stand_at_the_end_of_their_section() -> None:
     ]  # fmt: skip
 
 
+def test_a_note_is_shown_once_and_what_items_repeat_is_bounded() -> None:
+    opened = open_document(io.BytesIO(office.FILES["repeating.docx"]()))
+    lines = text_of(opened)
+    assert sum(map(len, lines)) < 1_400_000
+    assert [line for line in opened.part(4).lines if line.startswith("[^1]:")] == ["[^1]: (see above)"]
+
+
 def test_a_mark_without_its_note_says_so() -> None:
     body = '<w:p><w:r><w:t>said</w:t><w:footnoteReference w:id="2"/></w:r></w:p>'
     assert text_of(open_document(word(body))) == ["said[^2]", "[^2]: (missing)"]

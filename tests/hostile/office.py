@@ -129,6 +129,21 @@ def circular_styles_docx() -> bytes:
     return packages.word(body, parts).getvalue()
 
 
+def repeating_docx() -> bytes:
+    """What every paragraph repeats, each time a megabyte: a label, an indent, a note."""
+    level = f'<w:lvl w:ilvl="0"><w:numFmt w:val="decimal"/><w:lvlText w:val="{"x" * 1_000_000}"/></w:lvl>'
+    parts = {
+        "numbering": f'<w:numbering {packages.NAMESPACES}><w:abstractNum w:abstractNumId="1">{level}'
+        '</w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="1"/></w:num></w:numbering>',
+        "footnotes": f'<w:footnotes {packages.NAMESPACES}><w:footnote w:id="1">'
+        f"{packages.paragraph('y' * 1_000_000)}</w:footnote></w:footnotes>",
+    }
+    item = '<w:outlineLvl w:val="0"/><w:numPr><w:ilvl w:val="{}"/><w:numId w:val="1"/></w:numPr>'
+    note = '<w:p><w:r><w:footnoteReference w:id="1"/><w:t>n</w:t></w:r></w:p>'
+    body = packages.paragraph("a", item.format(0)) + packages.paragraph("b", item.format(999_999)) + note
+    return packages.word(body * 2_000, parts).getvalue()
+
+
 def lost_parts_docx() -> bytes:
     """Relations to parts that do not exist, lie outside, or are the part itself."""
     links = "".join(
@@ -274,6 +289,13 @@ def wide_ods() -> bytes:
     return spreadsheet(f"<table:table-row>{cell}</table:table-row>")
 
 
+def endless_ods() -> bytes:
+    """A cell below a billion empty rows."""
+    empty = '<table:table-row table:number-rows-repeated="9999999"><table:table-cell/></table:table-row>'
+    cell = '<table:table-cell office:value-type="float" office:value="1"/>'
+    return spreadsheet(empty * 100 + f"<table:table-row>{cell}</table:table-row>")
+
+
 def laughs_ods() -> bytes:
     """Entities in the one part of a spreadsheet."""
     return spreadsheet("<table:table-row/>", start=f"<!DOCTYPE w [{LAUGHS}]>")
@@ -393,6 +415,7 @@ FILES: Mapping[str, Callable[[], bytes]] = {
     "deep.docx": deep_docx,
     "nested-tables.docx": nested_tables_docx,
     "circular-styles.docx": circular_styles_docx,
+    "repeating.docx": repeating_docx,
     "lost-parts.docx": lost_parts_docx,
     "no-main-part.docx": no_main_part_docx,
     "many-members.docx": many_members_docx,
@@ -410,6 +433,7 @@ FILES: Mapping[str, Callable[[], bytes]] = {
     "unclosed.xlsx": unclosed_xlsx,
     "repeated.ods": repeated_ods,
     "wide.ods": wide_ods,
+    "endless.ods": endless_ods,
     "laughs.ods": laughs_ods,
     "deep.ods": deep_ods,
     "deep.pptx": deep_pptx,
@@ -424,8 +448,8 @@ FILES: Mapping[str, Callable[[], bytes]] = {
 """Every file by its name, whose suffix is the extractor that it is made for."""
 
 READABLE = frozenset(
-    ("circular-styles.docx", "lost-parts.docx", "corners.xlsx", "million-rows.xlsx", "repeated.ods",
-     "deep.html", "unclosed.html")
+    ("circular-styles.docx", "repeating.docx", "lost-parts.docx", "corners.xlsx", "million-rows.xlsx",
+     "repeated.ods", "deep.html", "unclosed.html")
 )  # fmt: skip
 """Those that can be read all the same."""
 

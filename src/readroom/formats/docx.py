@@ -102,14 +102,16 @@ def _sections(blocks: Sequence[Block], marginal: list[str], notes: Mapping[str, 
         for block in group
         if block.level
     ]
-    parts = [_part(number, group, notes) for number, group in enumerate(groups, 1)]
+    left = dict(notes)
+    parts = [_part(number, group, left) for number, group in enumerate(groups, 1)]
     if marginal:
         first = parts[0]
         parts[0] = Part(1, first.title, [*marginal, *first.lines], notes=first.notes)
     return Sections(parts, sections.bounded(headings))
 
 
-def _part(number: int, blocks: Sequence[Block], notes: Mapping[str, Sequence[str]]) -> Part:
+def _part(number: int, blocks: Sequence[Block], notes: dict[str, Sequence[str]]) -> Part:
+    """A section; the notes it refers to are taken out of `notes`, since each is shown once."""
     lines: list[str] = []
     dropped: Counter[str] = Counter()
     table = False
@@ -121,6 +123,7 @@ def _part(number: int, blocks: Sequence[Block], notes: Mapping[str, Sequence[str
         table = block.table
     for mark in dict.fromkeys(mark for block in blocks for mark in block.marks):
         first, *others = notes.get(mark) or ["(missing)"]
+        notes[mark] = ["(see above)"]
         lines += [f"[^{mark}]: {first}", *(f"  {line}" for line in others)]
     title = blocks[0].lines[0].lstrip("#").strip() if blocks and blocks[0].level else ""
     return Part(number, title, lines, notes=[_note(kind, count) for kind, count in sorted(dropped.items())])

@@ -19,6 +19,9 @@ VAL = f"{W}val"
 MAX_BASED_ON = 20
 """Styles based on styles; Word takes ten. A circle ends here."""
 
+MAX_LABEL = 40
+"""Characters of the pattern of a label, which every item of a list repeats."""
+
 BODY_TEXT = 9
 """The outline level of what is no heading; 0 to 8 are headings of level 1 to 9."""
 
@@ -119,7 +122,7 @@ class Lists:
             return ""
         if here.form == "bullet":
             return BULLET
-        return _PLACE.sub(lambda place: _number(known, counts, int(place[1]) - 1), here.text)
+        return _PLACE.sub(lambda place: _number(known, counts, int(place[1]) - 1), here.text[:MAX_LABEL])
 
 
 def lists(root: Element | None) -> Lists:

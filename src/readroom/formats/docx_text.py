@@ -24,6 +24,9 @@ WITHIN_CELL = " / "
 """Between the lines of one cell."""
 
 _WP_NAMES = ("descr", "title")
+MAX_DEPTH = 8
+"""Deepest level of a list; programs have nine, from 0. What says to be deeper would be all indent."""
+
 _LINE_END = re.compile(r"\r\n|[\r\n]")
 """In text a line end is a space; the ends of lines are elements."""
 
@@ -95,7 +98,8 @@ class Story:
         properties = paragraph.find(f"{W}pPr")
         level = self._styles.heading(properties)
         listed, depth = self._styles.listed(properties)
-        label = self._lists.label(listed, min(depth, 8)) if listed else ""
+        depth = min(depth, MAX_DEPTH)
+        label = self._lists.label(listed, depth) if listed else ""
         outer, self._boxes = self._boxes, []
         text = "".join(self._inline(paragraph))
         boxes, self._boxes = self._boxes, outer

@@ -22,7 +22,7 @@ from readroom.formats.documents import Area, Part, Unreadable
 from readroom.formats.markup import Element
 from readroom.formats.values import Value
 from readroom.formats.windows import Room, Table
-from readroom.formats.xlsx_rows import MAX_COLUMNS
+from readroom.formats.xlsx_rows import MAX_COLUMNS, MAX_ROWS
 from readroom.limits_documents import SHEET_BYTES
 
 CONTENT = "content.xml"
@@ -107,6 +107,8 @@ class _Rows:
         cells, filled = _cells(element)
         if not filled:
             return
+        if self._at > MAX_ROWS:
+            raise Unreadable(f"it has filled rows after row {MAX_ROWS:,}", ANOTHER_COPY)
         self._total = self._at
         if first == 1 < self._area.first_row:
             self._header = cells
