@@ -44,7 +44,11 @@ def test_continuing_an_index_gives_what_counting_anew_gives(
     work = continued(index, HeldBytes(whole))
     work.run(HeldBytes(whole), Deadline())
     anew = build_index(HeldBytes(whole), encoding, Deadline(), block_bytes)
-    assert facts(index_of(work)) == facts(anew)
+    found = index_of(work)
+    assert facts(found) == facts(anew)
+    blocks = [whole[at : at + block_bytes] for at in range(0, len(whole), block_bytes)]
+    assert [len(found.ascii_blocks), len(found.checks)] == [len(blocks)] * 2
+    assert all(block.isascii() for block, mark in zip(blocks, found.ascii_blocks, strict=True) if mark)
     assert still_there(index, HeldBytes(whole), 3)
 
 
