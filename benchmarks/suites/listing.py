@@ -10,7 +10,7 @@ from benchmarks import corpora, peers
 from benchmarks.measure import Record, in_child, met, seconds, take_turns
 from readroom import Workspace
 
-_ROUNDS = 3
+_ROUNDS = 7
 _MEMORY_MB = 64.0
 
 

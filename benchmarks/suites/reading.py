@@ -15,7 +15,7 @@ from readroom.deadline import Deadline
 from readroom.text.encodings import UTF8
 from readroom.text.lines import count_lines
 
-_ROUNDS = 3
+_ROUNDS = 5
 _DEEP = 9_000_001
 _LATER_MS = 2.0
 _COLUMN_MS = 5.0

@@ -6,7 +6,7 @@ from benchmarks import corpora
 from benchmarks.measure import Record, command, in_child, met, seconds, take_turns
 from readroom.search.ripgrep import program
 
-_ROUNDS = 3
+_ROUNDS = 7
 _MEMORY_MB = 64.0
 
 

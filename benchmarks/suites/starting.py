@@ -9,8 +9,9 @@ from pathlib import Path
 from benchmarks import corpora, peers
 from benchmarks.measure import Record, command, met, seconds, take_turns
 
-_ROUNDS = 7
-_CALLS = 100
+_ROUNDS = 15
+_CALLS = 200
+_SERVER_ROUNDS = 3
 
 
 def run(record: Record) -> None:
@@ -65,7 +66,7 @@ def _servers(record: Record) -> None:
     ready: dict[str, list[float]] = {}
     calls: dict[str, list[float]] = {}
     memory: dict[str, float] = {}
-    for _ in range(2):
+    for _ in range(_SERVER_ROUNDS):
         for server, tool, arguments in cases:
             served = peers.ask(server, tool, arguments, _CALLS)
             ready.setdefault(server.name, []).append(served.ready_s)
