@@ -31,7 +31,7 @@ def degraded(request: Request, level: Level) -> Request:
         return request
     match request:
         case ReadRequest():
-            return outlined(request) if level is Level.OUTLINE else request
+            return outlined(request) if level is Level.OUTLINE else replace(request, view="text", symbol=None)
         case GrepRequest() if request.output == "content":
             return replace(request, output="count", cursor=None)
         case ListRequest():
@@ -43,12 +43,16 @@ def degraded(request: Request, level: Level) -> Request:
 
 def outlined(request: ReadRequest) -> ReadRequest:
     """The request for the outline of the same file."""
-    return request
+    if request.pages is not None or request.view == "outline":
+        return request
+    return ReadRequest(request.path, known_hash=request.known_hash, encoding=request.encoding, view="outline")
 
 
 def shows_content(request: Request, level: Level) -> bool:
     """Whether a read at that level still shows lines."""
-    return level is Level.CONTENT or not isinstance(request, ReadRequest)
+    if not isinstance(request, ReadRequest) or level is Level.CONTENT:
+        return True
+    return level is Level.OUTLINE and request.view == "outline"
 
 
 def counted(result: Result, request: Request) -> Result:

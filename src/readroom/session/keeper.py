@@ -15,7 +15,7 @@ from typing import Self, TypeAlias, final
 
 from readroom.caller import Caller
 from readroom.contracts.base import Contract, reply_tokens
-from readroom.errors import BudgetSpent, Denied, Internal, ReadroomError, RefusedError, UsageError
+from readroom.errors import BudgetSpent, Denied, Internal, NoOutline, ReadroomError, RefusedError, UsageError
 from readroom.ledger.policy import LedgerPolicy
 from readroom.limits import MIN_REPLY_BYTES
 from readroom.limits_keeping import BUDGET_BYTES_PER_TOKEN, BUDGET_NOTE_BYTES, BUDGET_NOTE_TOKENS
@@ -197,7 +197,13 @@ class Visit:
         while True:
             cap = Cap(max(size, MIN_REPLY_BYTES), self._cap.measure)
             asked = degraded(request, level)
-            result, reply = work(asked, cap, shows_content(asked, level))
+            try:
+                result, reply = work(asked, cap, shows_content(asked, level))
+            except NoOutline:
+                if asked == request:
+                    raise
+                level = Level.COUNTS
+                continue
             tokens = self._cost(reply)
             if changes(request) or tokens + BUDGET_NOTE_TOKENS <= held.amount or self._affords(tokens):
                 return result, reply, tokens, level

@@ -23,6 +23,7 @@ def _call(
     arguments: str,
     contract_name: str,
     max_chars: int | None,
+    session: str,
     allow_commands: bool,
     root: str | None,
     config: str | None,
@@ -36,7 +37,7 @@ def _call(
     except ReadroomError as error:
         return finish(failure(error, contract_name if contract_name in NAMES else NATIVE), as_json=True)
     where = Where(root, config, allow_commands)
-    reply = answer(where, tool, given, contract_name=contract_name, reply_bytes=max_chars)
+    reply = answer(where, tool, given, contract_name=contract_name, reply_bytes=max_chars, session=session)
     return finish(reply, as_json=True)
 
 
@@ -77,6 +78,7 @@ call = click.Command(
             type=click.IntRange(min=1),
             help="Cap on the text, as an MCP client would set it; no more than the limit reply_bytes.",
         ),
+        click.Option(["--session"], default="", help="The conversation that the call belongs to."),
         commands_option(),
         *parameters(),
     ],

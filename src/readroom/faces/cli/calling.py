@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import click
 
+from readroom.caller import Caller
 from readroom.contracts.base import Contract
 from readroom.contracts.registry import contract
 from readroom.deadline import Deadline
@@ -86,6 +87,7 @@ def answer(
     *,
     contract_name: str = NATIVE,
     reply_bytes: int | None = None,
+    session: str = "",
 ) -> Reply:
     """The reply to a call; whatever fails on the way is a reply, too."""
     try:
@@ -101,6 +103,7 @@ def answer(
                     contract_name=contract_name,
                     deadline=Deadline(progress=progress),
                     reply_bytes=reply_bytes,
+                    caller=Caller(session=session, face="cli"),
                 )
         except ReadroomError as error:
             return failure(error, contract_name)

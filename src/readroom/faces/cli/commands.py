@@ -27,6 +27,7 @@ COMMANDS = {
     "run": ("running:run", "Run a command, confined to the folder."),
     "explain": ("explain:explain", "Say which rule decides about a path."),
     "call": ("call:call", "Make one tool call and print its result as JSON."),
+    "ledger": ("ledger:ledger", "Show the record of calls, and check that it is whole."),
     "mcp": ("servers:mcp", "Serve a folder to an MCP client over stdio."),
     "serve": ("servers:serve", "Serve a folder to MCP clients over HTTP."),
 }

@@ -14,14 +14,18 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeAlias
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR
 
+from readroom.caller import ANONYMOUS
+from readroom.caller import Caller as Who
 from readroom.contracts.base import tool_result
 from readroom.deadline import Deadline
 from readroom.limits import MCP_PROGRESS_S, MCP_WORKERS
+from readroom.session.session import Session
 from readroom.toolbox import Workspace
 
 _LOG = logging.getLogger("readroom")
@@ -75,6 +79,7 @@ class Calls:
         reply_bytes: int,
         caller: Caller | None = None,
         send_progress: SendProgress | None = None,
+        who: Who = ANONYMOUS,
     ) -> dict[str, Any]:
         """The MCP tool result of one call; cancelling the task ends the work.
 
@@ -84,14 +89,17 @@ class Calls:
             reply_bytes: Cap on the text.
             caller: Whose leaving ends the work, beside the end of this task.
             send_progress: Told now and then how far the work is; never after this returns.
+            who: Whose conversation it is, and who stands in the ledger.
         """
         if send_progress is None:
-            return await self._answer(tool, arguments, reply_bytes, caller or self._everyone, Deadline())
+            work = partial(self._work, tool, arguments, reply_bytes, who)
+            return await self._answer(work, caller or self._everyone, Deadline())
         progress = _Progress(send_progress)
         pump = asyncio.create_task(progress.pump())
         try:
             deadline = Deadline(progress=progress.report)
-            return await self._answer(tool, arguments, reply_bytes, caller or self._everyone, deadline)
+            work = partial(self._work, tool, arguments, reply_bytes, who)
+            return await self._answer(work, caller or self._everyone, deadline)
         finally:
             pump.cancel()
 
@@ -105,22 +113,26 @@ class Calls:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     async def _answer(
-        self, tool: str, arguments: Mapping[str, Any], reply_bytes: int, caller: Caller, deadline: Deadline
+        self, work: Callable[[Deadline], dict[str, Any]], caller: Caller, deadline: Deadline
     ) -> dict[str, Any]:
         loop = asyncio.get_running_loop()
         waiting = {caller, self._everyone}
         for one in waiting:
             one.wait_for(deadline)
         try:
-            return await loop.run_in_executor(self._pool, self._work, tool, arguments, reply_bytes, deadline)
+            return await loop.run_in_executor(self._pool, work, deadline)
         finally:
             # Harmless after an answer; when this task was cancelled, it ends the thread.
             deadline.cancel()
             for one in waiting:
                 one.done(deadline)
 
+    def session(self, session_id: str) -> Session:
+        """The conversation of that id."""
+        return self._workspace.session(session_id)
+
     def _work(
-        self, tool: str, arguments: Mapping[str, Any], reply_bytes: int, deadline: Deadline
+        self, tool: str, arguments: Mapping[str, Any], reply_bytes: int, who: Who, deadline: Deadline
     ) -> dict[str, Any]:
         try:
             reply = self._workspace.call(
@@ -129,6 +141,7 @@ class Calls:
                 contract_name=self._contract_name,
                 deadline=deadline,
                 reply_bytes=reply_bytes,
+                caller=who,
             )
             # Here too: facts are built when first asked for, and images are encoded.
             return tool_result(reply)

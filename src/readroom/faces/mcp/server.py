@@ -18,6 +18,7 @@ from mcp.server.lowlevel import Server
 
 from readroom.contracts.base import Tool
 from readroom.contracts.registry import contract
+from readroom.faces.mcp import who
 from readroom.faces.mcp.calls import Caller, Calls
 from readroom.faces.mcp.clients import CLAUDE_CODE, reply_bytes
 from readroom.limits import MCP_LIST_FRESH_MS
@@ -54,6 +55,7 @@ def build(calls: Calls, *, contract_name: str, reply_chars: int | None) -> McpSe
     )
     # Not `on_call_tool`: a result is passed on as it is, instead of through a model and back.
     server.add_request_handler("tools/call", types.CallToolRequestParams, _call_tool(calls, reply_chars))
+    server.add_notification_handler(who.COMPACTED, types.NotificationParams, _compacted(calls))
     # The only one is OpenTelemetry's: 20 us a message, for a package that is not installed.
     server.middleware.clear()
     return server
@@ -101,17 +103,39 @@ def _call_tool(
 ) -> Callable[[Context, types.CallToolRequestParams], Awaitable[dict[str, Any]]]:
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         wants_progress = context.meta is not None and "progress_token" in context.meta
+        meta = context.meta
+        caller = who.caller(meta, _client_name(context), _session_header(context))
+        epoch = who.epoch(meta)
+        if epoch is not None:
+            calls.session(caller.session).reached(epoch)
         result = await calls.run(
             params.name,
             params.arguments or {},
             reply_bytes=reply_bytes(_client_name(context), reply_chars),
             caller=_caller(context),
             send_progress=context.session.report_progress if wants_progress else None,
+            who=caller,
         )
         # Demanded by 2026-07-28; the SDK takes it out for older protocols.
         return {**result, "resultType": "complete"}
 
     return call_tool
+
+
+def _compacted(calls: Calls) -> Callable[[Context, types.NotificationParams], Awaitable[None]]:
+    async def compacted(context: Context, params: types.NotificationParams) -> None:
+        meta = context.params.get("_meta") if context.params else None
+        known = meta if isinstance(meta, dict) else None
+        caller = who.caller(known, _client_name(context), _session_header(context))
+        calls.session(caller.session).compacted()
+
+    return compacted
+
+
+def _session_header(context: Context) -> str | None:
+    """The protocol's session, which HTTP before 2026-07-28 has."""
+    headers = getattr(context.request, "headers", None)
+    return None if headers is None else headers.get("mcp-session-id")
 
 
 def _client_name(context: Context) -> str | None:

@@ -1,0 +1,153 @@
+"""A ledger in PostgreSQL: several writers, one chain, and connections that are cut."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from readroom.errors import LedgerFailed
+from readroom.ledger.book import Book
+from readroom.ledger.postgres import PostgresBackend
+from readroom.ledger.reading import Filter
+from readroom.ledger.verify import verify
+
+from .events import event
+from .postgres import Server, programs, running
+
+BIN = programs()
+
+pytestmark = [
+    pytest.mark.skipif(BIN is None and "CI" not in os.environ, reason="PostgreSQL is not installed"),
+    pytest.mark.xdist_group("postgres"),
+]
+
+WRITER = """
+import sys
+from readroom.ledger.book import Book
+from readroom.ledger.postgres import PostgresBackend
+from tests.ledger.events import event
+book = Book(PostgresBackend(sys.argv[1]))
+for at in range(int(sys.argv[2])):
+    print(book.append(event(agent=sys.argv[3])).number, flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    assert BIN is not None, "PostgreSQL is required here: see .ci/run"
+    # Not pytest's folder: the server's user cannot reach what lies below root's.
+    with tempfile.TemporaryDirectory(prefix="readroom-pg-") as folder, running(BIN, Path(folder)) as found:
+        yield found
+
+
+@pytest.fixture
+def url(server: Server) -> str:
+    """A server whose database is empty."""
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        for table in ("calls", "head", "checkpoints", "ledger_schema"):
+            connection.execute(f"DROP TABLE IF EXISTS {table}".encode())
+    return server.url
+
+
+@pytest.fixture
+def book(url: str) -> Iterator[Book]:
+    with closing(Book(PostgresBackend(url))) as found:
+        yield found
+
+
+def writers(url: str, count: int, rows: int) -> list[subprocess.Popen[str]]:
+    root = Path(__file__).parents[2]
+    return [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, url, str(rows), str(at)],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=root,
+        )
+        for at in range(count)
+    ]
+
+
+def acknowledged(processes: list[subprocess.Popen[str]]) -> set[int]:
+    found: set[int] = set()
+    for one in processes:
+        out, _ = one.communicate(timeout=100)
+        assert one.returncode == 0
+        numbers = {int(line) for line in out.split()}
+        assert not found & numbers
+        found |= numbers
+    return found
+
+
+def test_eight_processes_write_one_ledger(url: str, book: Book) -> None:
+    found = acknowledged(writers(url, 8, 12))
+    verdict = verify(book)
+    assert verdict.problems == ()
+    assert found == set(range(1, 97))
+    assert verdict.rows == 96
+    assert book.count(Filter(agent="3", path="a.txt").conditions()) == 12
+
+
+def test_nothing_acknowledged_is_lost_when_connections_are_cut(url: str, book: Book) -> None:
+    processes = writers(url, 3, 60)
+    done = threading.Event()
+
+    def cut() -> None:
+        while not done.wait(0.02):
+            with psycopg.connect(url, autocommit=True) as connection:
+                connection.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "WHERE application_name = 'readroom'"
+                )
+
+    cutter = threading.Thread(target=cut)
+    cutter.start()
+    try:
+        found = acknowledged(processes)
+    finally:
+        done.set()
+        cutter.join()
+    assert verify(book).problems == ()
+    assert found == set(range(1, 181)), "each event once, also those whose acknowledgement was cut off"
+    assert book.count() == 180
+
+
+def test_a_server_that_comes_back_is_used_again(server: Server, url: str, book: Book) -> None:
+    book.append(event())
+    processes = writers(url, 2, 40)
+    for one in processes:
+        assert one.stdout is not None
+        assert int(one.stdout.readline()) > 1
+    server.stop()
+    server.start()
+    book.append(event())
+    for one in processes:
+        one.communicate(timeout=100)
+        assert one.returncode == 0
+    assert verify(book).problems == ()
+    assert book.count() == 82
+
+
+def test_tampering_is_found(url: str, book: Book) -> None:
+    for _ in range(4):
+        book.append(event())
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("UPDATE calls SET tokens = 0 WHERE number = 2")
+        connection.execute("DELETE FROM calls WHERE number = 4")
+    assert verify(book).problems == ("row 2 was changed", "row 4 is missing at the end")
+
+
+def test_a_password_is_never_shown() -> None:
+    backend = PostgresBackend("postgresql://me:secret@127.0.0.1:1/x?connect_timeout=1")
+    with pytest.raises(LedgerFailed) as caught:
+        Book(backend)
+    assert "secret" not in str(caught.value) + str(caught.value.facts) + backend.name
