@@ -75,11 +75,11 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True):
     ignore_case: bool = False
     multiline: Annotated[bool, Meta(description="Let matches span lines")] = False
     fixed: Annotated[bool, Meta(description="Literal text")] = False
-    include: Annotated[list[Include], Meta(description="Search these too")] | None = None
+    include: list[Include] | None = None
     documents: Annotated[bool, Meta(description="Search text of PDF, Office, notebooks too")] = False
     sort: GrepSort | None = None
     limit: Positive | None = None
-    cursor: Annotated[str, Meta(description="From an earlier reply")] | None = None
+    cursor: str | None = None
     timeout_s: Annotated[float, Meta(gt=0, le=limits.GREP_MAX_TIMEOUT_S)] | None = None
 
 
@@ -92,7 +92,7 @@ class ListArguments(msgspec.Struct, frozen=True, kw_only=True):
     include: list[ListInclude] | None = None
     sort: ListSort = "name"
     limit: Positive | None = None
-    cursor: Annotated[str, Meta(description="From an earlier reply")] | None = None
+    cursor: str | None = None
 
 
 def _to_read(given: ReadArguments) -> ReadRequest:
@@ -194,10 +194,7 @@ GREP_FILES = Tool(
 LIST_DIRECTORY = Tool(
     name=LIST,
     title="List a folder",
-    description=(
-        "List names: `bytes<TAB>name`, with a date where it is not the header's; folders end in /. "
-        "Names that ignore files hide are only counted."
-    ),
+    description=("List names: `bytes<TAB>name`, with a date where it is not the header's; folders end in /."),
     arguments=ListArguments,
     to_request=_to_list,
     reports_progress=True,

@@ -33,8 +33,8 @@ _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 class RunArguments(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of run_command."""
 
-    command: Annotated[str, Meta(description="For sh -c")]
-    output: Annotated[Verbosity, Meta(description="How much is shown; all is kept")] = "concise"
+    command: str
+    output: Annotated[Verbosity, Meta(description="How much to show")] = "concise"
     timeout_s: Annotated[float, Meta(gt=0, le=RUN_MAX_TIMEOUT_S)] | None = None
     cwd: str = "."
 
@@ -46,10 +46,7 @@ def _to_run(given: RunArguments) -> RunRequest:
 RUN_COMMAND = Tool(
     name=RUN,
     title="Run a command",
-    description=(
-        "Run a shell command in the workspace, without input; what it starts ends with it. Shows the lines "
-        "that matter, errors first; read_file and grep_files show all of its output."
-    ),
+    description="Run a shell command; what it starts ends with it. Shows errors first and keeps all output.",
     arguments=RunArguments,
     to_request=_to_run,
     read_only=False,
