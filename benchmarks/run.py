@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.measure import ROOT, Record
 
-SUITES = ("reading", "giant", "searching", "listing", "starting", "tokens", "integrity")
+SUITES = ("reading", "giant", "documents", "searching", "listing", "starting", "tokens", "integrity")
 
 
 def main() -> None:

@@ -22,6 +22,8 @@ from readroom.model import Reply
 from readroom.stores.base import Store
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
+from tests.engine.documents import code, markdown, notebook, pdf, printed
+from tests.hostile import office
 from tests.laws.driving import STORES, Driver, StoreName, fact, hints
 
 FILES: dict[str, bytes] = {
@@ -38,6 +40,16 @@ FILES: dict[str, bytes] = {
     "data/latin.txt": "na\xefve caf\xe9 needle\nd\xe9j\xe0 vu\n".encode("latin-1"),
     "logs/app.log": b"".join(b"event %d needle\n" % number for number in range(1500)),
     "logs/app.min.js": b"var a=1;needle();" * 300 + b"\n" + b"b;" * 3000,
+    "docs/book.pdf": pdf([[f"page {page} needle {line}" for line in range(30)] for page in range(30)]),
+    "docs/scan.pdf": pdf([["needle"], [], ["x"]]),
+    "docs/cells.ipynb": notebook(
+        *(code("needle " * 900 + "\nshort", printed("out needle\n" * 99)) for _ in range(9)),
+        markdown("# needle"),
+    ),
+    "docs/broken.pdf": b"%PDF-1.7\nneedle",
+    "docs/locked.docx": office.encrypted_docx(),
+    "docs/sheet.xlsx": office.million_rows_xlsx(),
+    "docs/page.html": b"<h1>needle</h1>" + b"<p>words" * 90,
     "empty": b"",
     "mixed": b"a\nb\r\nneedle\rc\n\x0c\n",
     "hidden.py": "if a\u202e and\u200b needle:\n".encode() * 30,
@@ -79,6 +91,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
 
 
 _known = st.sampled_from([*FILES, *LINKS, "src", "data", ".", "logs", "src/deep", "pipe"])
+_documents = st.sampled_from([name for name in FILES if name.startswith("docs/")])
 _hostile = st.sampled_from(
     [
         "", "..", "../x", "/", "/etc/passwd", "nul\0", "\n", "~", "~root", "src/main.py/x",
@@ -106,8 +119,14 @@ def _some(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]
 _globs = st.one_of(_texts, st.sampled_from(["*.py", "**/*.txt", "!*.md", "[", "{a,b", "src/**", "\\"]))
 _glob = st.one_of(_globs, st.lists(_globs, max_size=3))
 
+_pages = st.one_of(
+    _texts,
+    st.sampled_from(["1", "2-3,1", "cell 2", "contents", "5-", "99", "1!A2:C9", "#1", "-", "0", "1!B"]),
+)
+
 _read = _some(
-    path=paths,
+    path=st.one_of(paths, _documents),
+    pages=st.one_of(st.none(), _pages),
     offset=_numbers,
     limit=_numbers,
     column=_numbers,
@@ -161,6 +180,7 @@ _grep = _some(
     multiline=st.booleans(),
     fixed=st.booleans(),
     include=st.lists(st.sampled_from(["ignored", "hidden", "binary"]), max_size=3),
+    documents=st.booleans(),
     sort=st.sampled_from(["path", "relevance", "mtime"]),
     limit=_numbers,
     cursor=_texts,

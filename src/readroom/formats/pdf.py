@@ -12,9 +12,6 @@ from collections.abc import Sequence
 from typing import BinaryIO, final
 
 import pypdfium2
-
-# Rendering needs it; later it could not be imported any more.
-from PIL import PngImagePlugin as PngImagePlugin
 from pypdfium2 import raw
 
 from readroom.formats.documents import (
@@ -102,7 +99,7 @@ def _shows_anything(page: pypdfium2.PdfPage) -> bool:
 
 
 def _rendered(page: pypdfium2.PdfPage) -> bytes:
-    """The page as a PNG whose long side is what models see."""
+    """The page as a PNG whose long side is what models see; only this imports Pillow."""
     longest = max(*page.get_size(), 1)
     bitmap = page.render(scale=IMAGE_LONG_SIDE / longest)
     encoded = io.BytesIO()
