@@ -89,6 +89,19 @@ def test_it_goes_from_content_by_counts_to_a_refusal_and_changes_stay_possible_t
     assert not reply.is_error
 
 
+def test_code_becomes_its_outline_before_it_becomes_counts() -> None:
+    code = "".join(f"def name_{at}(x):\n    return x + {at}\n\n\n" for at in range(40))
+    store = MemoryStore({"a.py": code})
+    loaded = replace(config.load(store), budgets=BudgetPolicy(session=200_000))
+    workspace = Workspace(store, settings=loaded)
+    texts = []
+    while not (reply := workspace.call("read_file", {"path": "a.py"})).is_error:
+        texts.append(reply.text)
+    first = next(at for at, text in enumerate(texts) if "return x" not in text)
+    assert "def name_1(x)" in texts[first]
+    assert "def name_1(x)" not in texts[-1]
+
+
 def test_searches_become_counts() -> None:
     workspace = opened(workspace=30_000)
     outputs = []

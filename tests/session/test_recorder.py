@@ -158,6 +158,15 @@ def test_a_ledger_inside_the_workspace_cannot_be_read(
         assert workspace.grep("SQLite", include=["hidden", "binary", "ignored"]).facts["shown"] == 0
 
 
+def test_rows_older_than_the_configuration_keeps_are_removed_at_the_start(
+    root: Path, policy: LedgerPolicy
+) -> None:
+    for _ in range(2):
+        with opened(root, replace(policy, keep_days=1e-9)) as workspace:
+            call(workspace, "read_file", {"path": "a.txt"})
+    assert [found.tool for found in events(policy)] == ["ledger_prune", "read_file"]
+
+
 # --- a ledger that cannot be written ------------------------------------------------------------
 
 

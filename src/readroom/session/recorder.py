@@ -19,6 +19,7 @@ from readroom.caller import Caller
 from readroom.errors import ReadroomError
 from readroom.ledger.arguments import of_anything, of_request
 from readroom.ledger.policy import LedgerPolicy, open_book
+from readroom.ledger.pruning import prune
 from readroom.ledger.rows import Event, encoded_spans
 from readroom.limits_keeping import LEDGER_NAME_CHARS, LEDGER_TEXT_CHARS
 from readroom.model import Request
@@ -86,7 +87,10 @@ class Recorder:
         """The ledger. Raises LedgerFailed or MissingProgram."""
         with self._lock:
             if self._book is None:
-                self._book = open_book(self._policy)
+                book = open_book(self._policy)
+                if self._policy.keep_days is not None:
+                    prune(book, self._policy.keep_days)
+                self._book = book
             return self._book
 
     def write(self, entry: Entry) -> ReadroomError | None:

@@ -6,8 +6,7 @@ import os
 import re
 import sys
 import time
-import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
@@ -21,9 +20,9 @@ from readroom.faces.cli.exits import ExitCode
 from readroom.ledger.book import Book, Head
 from readroom.ledger.export import FORMATS, write_csv, write_jsonl, write_parquet
 from readroom.ledger.policy import LedgerPolicy, open_book
+from readroom.ledger.pruning import prune
 from readroom.ledger.reading import GROUPS, Filter, most_read, shown_twice, totals
-from readroom.ledger.rows import Event
-from readroom.ledger.verify import PRUNE, verify
+from readroom.ledger.verify import verify
 
 ACTIONS = ("list", "totals", "files", "refused", "twice", "verify", "export", "prune")
 
@@ -130,32 +129,6 @@ def _pruned(book: Book, older_than: float | None) -> ExitCode:
     removed = prune(book, older_than)
     terminal.write(f"{removed:,} rows removed; the chain goes on from the last of them.\n".encode())
     return ExitCode.OK
-
-
-def prune(book: Book, days: float) -> int:
-    """Remove rows older than that; how many."""
-    now = time.time_ns() // 1000
-    texts: Mapping[str, str] = dict.fromkeys(
-        ("workspace", "agent", "session", "token", "contract", "arguments"), ""
-    )
-    event = Event(
-        id=uuid.uuid4().hex,
-        time_us=now,
-        **texts,
-        face="cli",
-        epoch=0,
-        tool=PRUNE,
-        path=None,
-        decision="allowed",
-        rule=None,
-        outcome="ok",
-        kind=None,
-        shown="[]",
-        tokens=0,
-        counter="",
-        duration_us=0,
-    )
-    return book.prune(now - int(days * 86_400_000_000), event)
 
 
 @contextmanager
