@@ -12,6 +12,7 @@ from readroom.limits import MIN_REPLY_BYTES
 from readroom.model import Reply
 from readroom.stores.memory import MemoryStore
 from tests.engine.documents import code, notebook, pdf, printed
+from tests.hostile import office
 from tests.laws.driving import Driver, fact
 
 Lines: TypeAlias = dict[int, str]
@@ -110,5 +111,31 @@ def check(data: bytes, name: str, size: int, wanted: list[tuple[int, Lines]]) ->
     driver = Driver(MemoryStore({name: data}), reply_bytes=size)
     try:
         assert everything(driver, name) == wanted
+    finally:
+        driver.workspace.close()
+
+
+@settings(max_examples=8)
+@given(rows=st.integers(1, 3000), size=_sizes, wide=st.booleans())
+def test_following_a_sheet_shows_every_row_once(rows: int, size: int, wide: bool) -> None:
+    cells = "".join(
+        f'<row r="{row}"><c r="A{row}"><v>{row}</v></c>'
+        + (
+            f'<c r="B{row}" t="inlineStr"><is><t>{"w" * (row % 3000)}</t></is></c>'
+            if wide and row > 1
+            else ""
+        )
+        + "</row>"
+        for row in range(1, (rows if not wide else min(rows, 60)) + 1)
+    )
+    count = rows if not wide else min(rows, 60)
+    wanted = {row: f"{row}" + (f"\t{'w' * row}" if wide and row > 1 else "") for row in range(1, count + 1)}
+    driver = Driver(MemoryStore({"d.xlsx": office.workbook(cells)}), reply_bytes=size)
+    try:
+        found: Lines = {}
+        for part, lines in everything(driver, "d.xlsx"):
+            assert part == 1
+            found.update(lines)
+        assert {row: text.rstrip() for row, text in found.items()} == wanted
     finally:
         driver.workspace.close()
