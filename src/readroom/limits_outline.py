@@ -27,5 +27,8 @@ OUTLINE_NAME_CHARS = 120
 OUTLINE_SHARE = 8
 """The outline of what a cut reply does not show takes at most this part of what the reply shows."""
 
+OUTLINE_ASIDE_BYTES = 200
+"""Where less than this is left for it, no outline is put beside a window: it would name two definitions."""
+
 OUTLINE_CACHE_BYTES = 8 * 1024 * 1024
 """Outlines kept in memory by a session, by an estimate: those of some 1,000 source files."""

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from readroom.contracts.native_outline import ASIDE
 from readroom.model import Reply
 from readroom.stores.memory import MemoryStore
 from tests.laws.driving import Driver, fact, rows, shown
@@ -269,3 +270,52 @@ def test_each_definition_read_by_its_name_is_its_span(text: str, cap: int) -> No
     for item in items:
         found = caller.lines("a.py", symbol=item["name"], offset=item["start"])
         assert list(found) == list(range(item["start"], item["end"] + 1))
+
+
+def _beside(reply: Reply) -> list[str]:
+    found = rows(reply)
+    return found[found.index(ASIDE) + 1 :]
+
+
+def test_a_cut_reply_has_the_outline_of_what_it_does_not_show() -> None:
+    body = "".join(
+        f"class C{n}:\n" + "    def f(self):\n        return 'xxxxxxxxxxxxxxx'\n" * 20 for n in range(20)
+    )
+    caller = Driver(MemoryStore({"a.py": body.encode()}), reply_bytes=16_000)
+    reply = caller.call("read_file", path="a.py")
+    first = fact(reply, "lines_shown")["end"] + 1
+    beside = fact(reply, "outline")["items"]
+    listed = fact(caller.call("read_file", path="a.py", view="outline", offset=first), "outline")["items"]
+    assert [item for item in listed if item["depth"] == 0] == [one for one in beside if one["depth"] == 0]
+    half_shown = next(item for item in listed if item["line"] >= first)
+    assert half_shown in beside, "members of the class that is cut are as near as what follows it"
+
+
+def test_small_windows_have_no_outline() -> None:
+    assert fact(driver().call("read_file", path="a.py", limit=10), "outline") is None
+
+
+@settings(max_examples=25)
+@given(text=modules(), cap=st.sampled_from([4096, 8192]), offset=st.integers(1, 60))
+def test_a_cut_reply_and_its_outline_name_every_definition_once(text: str, cap: int, offset: int) -> None:
+    """Law: a signature is in the shown lines, or in the outline beside them, or counted as left out."""
+    text += "\n" + "x = 'a long line that fills the rest of the reply, whatever stands before it'\n" * 200
+    caller = Driver(MemoryStore({"a.py": text.encode()}), reply_bytes=cap)
+    reply = caller.call("read_file", path="a.py", offset=min(offset, text.count("\n")))
+    whole = [
+        item
+        for page in caller.pages("read_file", path="a.py", view="outline")
+        for item in fact(page, "outline")["items"]
+    ]
+    span, beside = fact(reply, "lines_shown"), fact(reply, "outline")
+    if beside is None:
+        return
+    missing = [item for item in whole if not span["start"] <= item["line"] <= span["end"]]
+    assert [item for item in missing if item in beside["items"]] == beside["items"]
+    assert len(missing) - len(beside["items"]) == beside["left_out"]
+    left = [item for item in fact(reply, "omitted") if item["what"] == "definitions"]
+    assert bool(left) == bool(beside["left_out"])
+    for item in left:
+        shown_there = fact(caller.follow(item["call"]), "outline")["items"]
+        first_left = next(one for one in missing if one not in beside["items"])
+        assert first_left in shown_there

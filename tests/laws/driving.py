@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal, TypeAlias
 
 from readroom.config import Settings
+from readroom.contracts.native_outline import ASIDE
 from readroom.limits import MIN_REPLY_BYTES, Limits
 from readroom.model import Reply
 from readroom.stores.base import Store
@@ -138,6 +139,12 @@ def rows(reply: Reply) -> list[str]:
     return reply.text.split("\n")[1:-1]
 
 
+def lines_of(reply: Reply) -> list[str]:
+    """Without the outline of what a cut reply does not show."""
+    found = rows(reply)
+    return found[: found.index(ASIDE)] if fact(reply, "outline") is not None and ASIDE in found else found
+
+
 def header_row(reply: Reply) -> str | None:
     """Line 1 of a table as shown above a later window."""
     return rows(reply)[0] if fact(reply, "header_line") else None
@@ -151,7 +158,7 @@ def shown(reply: Reply) -> dict[int, str]:
         if item["what"] == "columns"
     }
     found = {}
-    for row in rows(reply)[1 if fact(reply, "header_line") else 0 :]:
+    for row in lines_of(reply)[1 if fact(reply, "header_line") else 0 :]:
         number, tab, text = row.partition("\t")
         assert tab
         mark = left.get(int(number), "")

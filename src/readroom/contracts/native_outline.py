@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from readroom.contracts.native_calls import shown as call
 from readroom.errors import BadValue
 from readroom.limits_outline import SYMBOL_CHARS
 from readroom.model import Fact, ReadRequest, ReadResult
@@ -58,14 +59,21 @@ def checked(request: ReadRequest) -> ReadRequest:
     return request
 
 
+ASIDE = "[outline of the lines not shown:]"
+"""Between the lines of a cut reply and the outline of the others."""
+
+
 def row_line(row: Row) -> str:
     """One row of an outline."""
     return f"{'  ' * row.depth}{row.item.start}-{row.item.end} {row.item.signature}"
 
 
-def outline_lines(shown: Shown | None) -> str:
+def outline_lines(result: ReadResult) -> str:
     """The rows, each behind a line feed; empty without an outline."""
-    return "" if shown is None else "".join(f"\n{row_line(row)}" for row in shown.rows)
+    if result.outline is None:
+        return ""
+    listed = "".join(f"\n{row_line(row)}" for row in result.outline.rows)
+    return f"\n{ASIDE}{listed}" if result.lines else listed
 
 
 def outline_span(result: ReadResult, shown: Shown) -> str:
@@ -83,6 +91,9 @@ def outline_parts(result: ReadResult) -> list[str]:
         return parts
     if shown.partial is not None:
         parts.append(f"Some definitions may be missing: {shown.partial}.")
+    if result.lines and shown.left_out:
+        more = next(item.request for item in result.omitted if item.what == "definitions")
+        parts.append(f"{shown.left_out} more definitions: {call(more)}" if more is not None else "")
     if result.next is not None and result.next.view == "outline":
         left = f"{shown.left_out} definition{'' if shown.left_out == 1 else 's'}"
         parts.append(f"{left} below not shown ({result.omitted[-1].reason}).")

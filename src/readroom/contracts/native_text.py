@@ -169,7 +169,7 @@ def _read_text(result: ReadResult, cap: Cap) -> str:
         if (image.width, image.height) != (image.original_width, image.original_height):
             size += f", shown at {image.width}x{image.height}"
         return _fit(f"{header}\n[image {image.media_type}, {size}]", cap)
-    body = _numbered(result) + native_outline.outline_lines(result.outline)
+    body = _numbered(result) + native_outline.outline_lines(result)
     parts = [*_omissions(result), *native_outline.outline_parts(result), *warning_parts(result.warnings)]
     if result.next is not None:
         parts.append(f"Next: {shown(result.next)}")

@@ -19,6 +19,7 @@ from readroom.deadline import Deadline
 from readroom.engine.decoding import asked_for
 from readroom.engine.document_asked import asked_document
 from readroom.engine.outline import Outliner
+from readroom.engine.outline_aside import with_outline
 from readroom.engine.packed import described, is_as_it_was, packed_content, unpacked
 from readroom.engine.read_image import read_image
 from readroom.engine.read_window import Content, Windows
@@ -160,7 +161,7 @@ class _Reading:
                 return self._windows.base(content, not_modified=True)
             if self._request.symbol is not None or self._request.view == "outline":
                 return self._outliner.result(content)
-            return self._windows.window(content)
+            return with_outline(self._outliner, content, self._windows.window(content))
         except Undecodable as problem:
             raise self._unfit(encoding, problem) from None
 

@@ -60,6 +60,9 @@ INTERPRETERS = _by_name(
 )
 """Language by the program after `#!`, without its version."""
 
+DATA = frozenset({"json", "toml", "yaml"})
+"""Languages whose outline is shown only when it is asked for: a window of data says itself what follows."""
+
 _SHEBANG = re.compile(r"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+)*)?(?:\S*/)?([A-Za-z+-]+)")
 _CPP_HEADER = re.compile(
     r"^\s*(?:class\s+\w|namespace\b|template\s*<|using\s+\w|public:|private:|protected:)", re.MULTILINE

@@ -90,7 +90,8 @@ class Walk:
         for node in nodes:
             kind = node.type
             if kind in grammar.comments or kind in grammar.attached:
-                lead = _Lead.after(lead, _rows(node), row_before, attached=kind in grammar.attached)
+                if outer is None or found:
+                    lead = _Lead.after(lead, _rows(node), row_before, attached=kind in grammar.attached)
                 continue
             rule = grammar.rules.get(kind)
             item = None

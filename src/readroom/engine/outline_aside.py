@@ -1,0 +1,116 @@
+"""The outline of what a cut reply does not show, beside what it shows.
+
+It may take a small part of the reply only.  Where not all fits, the outermost
+definitions that are not shown come first, and members of a definition that is
+half shown count as such; what is left out is said with the call that shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from readroom.engine.outline import Outliner, hidden_in, language, outline_of, plain
+from readroom.engine.read_window import Content, Windows
+from readroom.errors import TimedOut
+from readroom.limits_outline import OUTLINE_ASIDE_BYTES, OUTLINE_ASIDE_S, OUTLINE_SHARE
+from readroom.model import Cap, Omission, ReadResult
+from readroom.outline.languages import DATA
+from readroom.outlines import Row, Shown, rows
+from readroom.paths import quote
+from readroom.text.select import byte_size
+
+_SENTENCES = 200
+"""Bytes of what is said about the outline, beside a path."""
+
+
+def with_outline(asked: Outliner, content: Content, result: ReadResult) -> ReadResult:
+    """A window of source code that does not reach the end, with the outline of the rest."""
+    shown = sum(map(byte_size, result.lines))
+    budget = shown // OUTLINE_SHARE
+    if budget < OUTLINE_ASIDE_BYTES or not _is_cut(asked, result):
+        return result
+    name = language(asked.source, content)
+    if name is None or name in DATA:
+        return result
+    try:
+        within = asked.deadline.within(OUTLINE_ASIDE_S)
+        outline = outline_of(asked.source, content, name, asked.outlines, within)
+    except TimedOut:
+        return result
+    listed, cap = list(rows(outline.items)), asked.cap
+    chosen = _chosen(listed, result, budget, cap)
+    said = _SENTENCES + len(quote(asked.request.path).encode("utf-8", "replace"))
+    needed = _cost(listed, chosen, cap) + said
+    numbers = len(result.lines) * cap.measure.numbered(result.end)
+    if needed > cap.size - cap.measure.frame(asked.request.path) - shown - numbers:
+        # The lines make room, and signatures on those that go are shown in the outline instead.
+        smaller = replace(cap, size=cap.size - needed)
+        result = Windows(asked.source, asked.limits, smaller, asked.request).window(content)
+        chosen = _chosen(listed, result, needed - said, cap)
+    missing = [at for at, row in enumerate(listed) if _is_missing(row, result)]
+    if not chosen:
+        return result
+    return _added(asked, result, listed, chosen, missing, Shown(name, (), len(listed), 0, outline.partial))
+
+
+def _is_cut(asked: Outliner, result: ReadResult) -> bool:
+    return bool(result.lines) and result.next is not None and result.start > 0 and asked.request.column == 1
+
+
+def _is_missing(row: Row, result: ReadResult) -> bool:
+    return not result.start <= row.item.line <= result.end
+
+
+def _cost(listed: Sequence[Row], chosen: Sequence[int], cap: Cap) -> int:
+    return sum(cap.measure.outlined(listed[at]) for at in chosen)
+
+
+def _chosen(listed: Sequence[Row], result: ReadResult, budget: int, cap: Cap) -> list[int]:
+    """Which rows are shown: all levels that fit whole, or as much of the outermost as fits."""
+    levels: dict[int, int] = {}
+    above: list[Row] = []
+    for at, row in enumerate(listed):
+        while above and above[-1].depth >= row.depth:
+            above.pop()
+        if _is_missing(row, result):
+            levels[at] = sum(_is_missing(one, result) for one in above)
+        above.append(row)
+    for level in sorted(set(levels.values()), reverse=True):
+        found = [at for at in levels if levels[at] <= level]
+        if _cost(listed, found, cap) <= budget:
+            return found
+    found, used = [], 0
+    # What follows is wanted rather than what precedes.
+    for at in sorted(levels, key=lambda at: (listed[at].item.line < result.start, at)):
+        used += cap.measure.outlined(listed[at]) if not levels[at] else 0
+        if used > budget:
+            break
+        if not levels[at]:
+            found.append(at)
+    return sorted(found)
+
+
+def _added(
+    asked: Outliner,
+    result: ReadResult,
+    listed: Sequence[Row],
+    chosen: Sequence[int],
+    missing: Sequence[int],
+    shown: Shown,
+) -> ReadResult:
+    part = [listed[at] for at in chosen]
+    left = sorted(set(missing) - set(chosen))
+    omitted = list(result.omitted)
+    if left:
+        first, last = listed[left[0]].item, listed[left[-1]].item
+        whole = replace(plain(asked.request), view="outline", offset=first.start)
+        omitted.append(
+            Omission("definitions", first.start, max(first.start, last.start), "reply_cap", request=whole)
+        )
+    return replace(
+        result,
+        outline=replace(shown, rows=part, left_out=len(left)),
+        omitted=omitted,
+        warnings=(*result.warnings, *hidden_in(part)),
+    )
