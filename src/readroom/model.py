@@ -166,6 +166,7 @@ class GrepRequest:
     cursor: str | None = None
     timeout_s: float | None = None
     documents: bool = False
+    symbols: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +251,7 @@ class GrepLine:
     `text` is the preview; `column` is its first character's column in the line
     and `chars` the length of the whole line, so that a cut preview says so; None
     when the end of the line is too far away to be looked for.  `part` is the part of
-    a document that the number counts in.
+    a document that the number counts in, `symbol` the definition that a match stands in.
     """
 
     number: int
@@ -259,6 +260,7 @@ class GrepLine:
     column: int = 1
     chars: int | None = 0
     part: int | None = None
+    symbol: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

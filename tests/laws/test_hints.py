@@ -178,6 +178,7 @@ _grep = _some(
     before=st.integers(0, 60),
     ignore_case=st.booleans(),
     multiline=st.booleans(),
+    symbols=st.booleans(),
     fixed=st.booleans(),
     include=st.lists(st.sampled_from(["ignored", "hidden", "binary"]), max_size=3),
     documents=st.booleans(),

@@ -55,9 +55,7 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
     ) = None
     symbol: Annotated[str, Meta(description="Definition: Class.method")] | None = None
     view: ReadView = "text"
-    known_hash: (
-        Annotated[str, Meta(description="Hash from an earlier reply: if unchanged, only says so")] | None
-    ) = None
+    known_hash: Annotated[str, Meta(description="Earlier hash: if unchanged, only says so")] | None = None
     encoding: Annotated[str, Meta(description="Overrides detection")] | None = None
 
 
@@ -78,6 +76,7 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True):
     include: list[Include] | None = None
     documents: Annotated[bool, Meta(description="Search text of PDF, Office, notebooks too")] = False
     sort: GrepSort | None = None
+    symbols: bool = False
     limit: Positive | None = None
     cursor: str | None = None
     timeout_s: Annotated[float, Meta(gt=0, le=limits.GREP_MAX_TIMEOUT_S)] | None = None
@@ -137,6 +136,7 @@ def _to_grep(given: GrepArguments) -> GrepRequest:
         cursor=given.cursor,
         timeout_s=given.timeout_s,
         documents=given.documents,
+        symbols=given.symbols,
     )
     if given.documents and given.sort not in (None, "path"):
         raise BadValue(
@@ -174,7 +174,7 @@ READ_FILE = Tool(
         "Read text (numbered lines), an image, or a document (PDF, Office, EPUB, notebook; lines "
         "are numbered in each page). Shows at most "
         f"{default_lines(Kind.TEXT)} lines (logs: the last {default_lines(Kind.LOG)}; "
-        f"CSV: {default_lines(Kind.CSV)}); the last line of the reply says what is left out "
+        f"CSV: {default_lines(Kind.CSV)}); the last line says what is left out "
         "and the call that shows it."
     ),
     arguments=ReadArguments,

@@ -65,7 +65,7 @@ def _grep(request: GrepRequest) -> dict[str, Fact]:
         found["before"], found["after"] = request.before, request.after
     for name in (
         "type", "output", "ignore_case", "multiline", "fixed", "sort", "limit", "cursor", "timeout_s",
-        "documents",
+        "documents", "symbols",
     ):  # fmt: skip
         value = getattr(request, name)
         if value != getattr(_GREP_PLAIN, name):

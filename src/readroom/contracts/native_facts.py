@@ -67,7 +67,7 @@ FACTS: dict[str, dict[str, str]] = {
         "pattern": "As asked.",
         "path": "As asked, relative to the workspace root.",
         "output": "content, files or count.",
-        "files": "[{path, matches, lines: [{line, part, text, match, column, chars}]}] as shown; "
+        "files": "[{path, matches, lines: [{line, part, text, match, column, chars, symbol?}]}] as shown; "
         "part is the page, slide, sheet, cell or section of a document, or null.",
         "shown": "Matches (content) or files (files, count) in this reply.",
         "complete": "Whether everything was searched and shown.",
@@ -310,6 +310,7 @@ def _grep_file(file: GrepFile) -> dict[str, Fact]:
                 "match": line.is_match,
                 "column": line.column,
                 "chars": line.chars,
+                **({} if line.symbol is None else {"symbol": line.symbol}),
             }
             for line in file.lines
         ],

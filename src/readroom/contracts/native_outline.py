@@ -6,12 +6,13 @@ they hold.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from readroom.contracts.native_calls import shown as call
 from readroom.errors import BadValue
 from readroom.limits_outline import SYMBOL_CHARS
-from readroom.model import Fact, ReadRequest, ReadResult
+from readroom.model import Fact, GrepLine, ReadRequest, ReadResult
 from readroom.outlines import Row, Shown
 
 _NAME_CHARS = 100
@@ -74,6 +75,26 @@ def outline_lines(result: ReadResult) -> str:
         return ""
     listed = "".join(f"\n{row_line(row)}" for row in result.outline.rows)
     return f"\n{ASIDE}{listed}" if result.lines else listed
+
+
+_OUTSIDE = "outside:"
+
+
+def with_symbols(lines: Sequence[GrepLine], worded: Callable[[GrepLine], str]) -> Iterator[str]:
+    """Found lines, and above matches the definition that they stand in, once for each run of them."""
+    within = None
+    for line in lines:
+        if line.is_match and line.symbol != within:
+            within = line.symbol
+            yield _OUTSIDE if within is None else f"in {within}:"
+        yield worded(line)
+
+
+def symbol_bytes(line: GrepLine) -> int:
+    """What the definition of a match costs at most, with the end of it; its neighbours may share both."""
+    if line.symbol is None:
+        return 0
+    return len(f"in {line.symbol}:\n{_OUTSIDE}\n".encode("utf-8", "replace"))
 
 
 def outline_span(result: ReadResult, shown: Shown) -> str:

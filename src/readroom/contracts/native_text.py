@@ -70,7 +70,7 @@ class _NativeMeasure:
         return len(_file_line(file).encode()) + 1
 
     def found(self, line: GrepLine) -> int:
-        return len(_found_line(line).encode()) + 1
+        return len(_found_line(line).encode()) + 1 + native_outline.symbol_bytes(line)
 
     def listed(self, entry: ListEntry) -> int:
         return len(entry_line(entry).encode()) + 1
@@ -316,7 +316,7 @@ def _grep_text(result: GrepResult, cap: Cap) -> str:
         rows.append(
             _file_line(file) if result.request.output != "count" else f"{file.matches}\t{quote(file.path)}"
         )
-        rows.extend(map(_found_line, file.lines))
+        rows.extend(native_outline.with_symbols(file.lines, _found_line))
     parts = _coverage(result) + warning_parts(result.warnings)
     parts += _in_documents(result)
     if cuts := [item for item in result.omitted if item.what == "columns"]:

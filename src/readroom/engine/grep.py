@@ -26,6 +26,7 @@ from readroom.engine.grep_page import Last, Page
 from readroom.engine.grep_pattern import pattern_of, require_usable
 from readroom.engine.grep_scope import Scope, join_below
 from readroom.engine.grep_search import Opened, Searcher
+from readroom.engine.grep_symbols import Symbols
 from readroom.engine.grep_warnings import hidden_in, left_out, warnings_of
 from readroom.engine.packed import searchable
 from readroom.errors import (
@@ -129,7 +130,8 @@ class _Search:
         self._finding = Finding(guard, request, pattern, deadline, confined=confined)
         self._local = guard.folder is not None
         self._cursor = read_cursor(request)
-        self._page = Page(request, limits, cap)
+        self._symbols = Symbols(deadline) if request.symbols else None
+        self._page = Page(request, limits, cap, self._symbols)
         self._searcher = Searcher(request, pattern, deadline, local=self._local)
         self._unreadable: list[str] = []
         self._beside: list[Warn] = []
@@ -322,7 +324,7 @@ class _Search:
             next=following,
             warnings=[
                 *self._beside,
-                *warnings_of(self._request, self._unreadable, self._searcher, page.files),
+                *warnings_of(self._request, self._unreadable, self._searcher, page.files, self._symbols),
                 *hidden_in(page.files),
             ],
         )

@@ -8,11 +8,12 @@ together are shown once.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias, final
 
 from readroom.engine.grep_search import Searched
+from readroom.engine.grep_symbols import Symbols
 from readroom.engine.grep_text import Text, context_line, preview, starts_after, starts_before
 from readroom.formats.recognise import reads_as_cells
 from readroom.limits import MAX_OMITTED, PREVIEW_CHARS, Limits
@@ -67,8 +68,11 @@ class Page:
         rank: Of the file that is being added, for `last`.
     """
 
-    def __init__(self, request: GrepRequest, limits: Limits, cap: Cap) -> None:
+    def __init__(
+        self, request: GrepRequest, limits: Limits, cap: Cap, symbols: Symbols | None = None
+    ) -> None:
         self._request = request
+        self._symbols = symbols
         self._measure = cap.measure
         self._limit = request.limit or limits.grep_limit
         again = json.dumps([request.pattern, request.glob, request.type], ensure_ascii=False)
@@ -92,7 +96,9 @@ class Page:
 
     def add_lines(self, path: WorkPath, relative: str, found: Searched, after: int) -> bool:
         """Take the matching lines of a file behind line `after`; False when the page became full."""
-        part = _FilePart(path, found.text, self._request, self._measure.found_in(GrepFile(path)))
+        symbols = None if self._symbols is None else self._symbols.of(path, found.text)
+        heading = self._measure.found_in(GrepFile(path))
+        part = _FilePart(path, found.text, self._request, heading, symbols=symbols)
         for hit in found.hits:
             if hit.number <= after:
                 continue
@@ -207,13 +213,20 @@ class _FilePart:
     """The lines of one file that are shown."""
 
     def __init__(
-        self, path: WorkPath, text: Text, request: GrepRequest, heading: int, number: int | None = None
+        self,
+        path: WorkPath,
+        text: Text,
+        request: GrepRequest,
+        heading: int,
+        number: int | None = None,
+        symbols: Callable[[int], str | None] | None = None,
     ) -> None:
         """`number` is that of the part of a document whose lines these are."""
         self._text = text
         self.number = number
         self._before = request.before
         self._after = request.after
+        self._symbols = symbols
         self.heading = heading
         self.lines: dict[int, GrepLine] = {}
         self.matches = 0
@@ -226,6 +239,8 @@ class _FilePart:
     def _around(self, hit: Hit, room: int, alone: bool) -> list[GrepLine]:
         text, number = self._text, hit.number
         match = preview(text, hit, room)
+        if self._symbols is not None:
+            match = replace(match, symbol=self._symbols(number))
         if alone:
             return [match]
         found = []

@@ -7,6 +7,7 @@ from typing import get_args
 
 from readroom.engine.grep_scope import join_below
 from readroom.engine.grep_search import Searcher
+from readroom.engine.grep_symbols import Symbols
 from readroom.engine.listing_cursor import path_key
 from readroom.formats.recognise import reads_as_cells
 from readroom.limits import MAX_WARNINGS
@@ -20,7 +21,11 @@ _NAMED = 3
 
 
 def warnings_of(
-    request: GrepRequest, unreadable: Sequence[str], searcher: Searcher, files: Sequence[GrepFile]
+    request: GrepRequest,
+    unreadable: Sequence[str],
+    searcher: Searcher,
+    files: Sequence[GrepFile],
+    symbols: Symbols | None,
 ) -> list[Warn]:
     """The warnings of a search that shows `files`; `unreadable` are relative to its path."""
     found = []
@@ -41,6 +46,8 @@ def warnings_of(
             "so only what is ASCII was found; read_file reads them"
         )
         found.append(Warn("searched_as_bytes", detail))
+    if symbols is not None and symbols.gave_up:
+        found.append(Warn("no_symbols", "time did not suffice for the symbols of all files"))
     return found
 
 
