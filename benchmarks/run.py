@@ -9,7 +9,17 @@ from pathlib import Path
 
 from benchmarks.measure import ROOT, Record
 
-SUITES = ("reading", "giant", "documents", "searching", "listing", "starting", "tokens", "integrity")
+SUITES = (
+    "reading",
+    "giant",
+    "documents",
+    "searching",
+    "listing",
+    "starting",
+    "tokens",
+    "integrity",
+    "outlining",
+)
 
 
 def main() -> None:

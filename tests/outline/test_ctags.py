@@ -46,9 +46,9 @@ ODD = {
     "sample.sh": {"inner"},
     "sample.lua": {"inner"},
     "sample.c": {"__anon"},
-    "sample.cpp": {"__anon", "operator"},  # with a blank before ==
+    "sample.cpp": {"__anon", "operator", "shapes"},  # with a blank before ==
     "Sample.java": {"value"},  # an element of an annotation
-    "sample.js": {"inner", "Store", "exports"},  # also where its prototype is added to
+    "sample.js": {"inner", "named", "Store", "exports"},  # also where its prototype is added to
 }
 """What ctags lists and an outline does not: functions inside functions, types without a name."""
 

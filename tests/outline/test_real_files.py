@@ -33,10 +33,8 @@ def _files(place: str) -> list[Path]:
     return random.sample(known, min(MOST, len(known)))
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", [place for place in PLACES if Path(place).is_dir()])
 def test_outlines_of_real_files_hold(place: str) -> None:
-    if not Path(place).is_dir():
-        pytest.skip(f"this machine has no {place}")
     for path in _files(place):
         text = text_of(path)
         try:

@@ -53,7 +53,7 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
     pages: (
         Annotated[str, Meta(description='Of a document: 3-5,9; "Sheet2!A1:F200"; cell 7; contents')] | None
     ) = None
-    symbol: Annotated[str, Meta(description="Definition: Class.method")] | None = None
+    symbol: Annotated[str, Meta(description="Like Class.method")] | None = None
     view: ReadView = "text"
     known_hash: Annotated[str, Meta(description="Earlier hash: if unchanged, only says so")] | None = None
     encoding: Annotated[str, Meta(description="Overrides detection")] | None = None
@@ -63,15 +63,15 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of grep_files."""
 
     pattern: Annotated[str, Meta(description="Regular expression, no lookaround or backreferences")]
-    path: Annotated[str, Meta(description="File or folder")] = "."
+    path: str = "."
     glob: Annotated[Globs, Meta(description="Like *.py, src/** or !test_*")] | None = None
-    type: Annotated[str, Meta(description="File type as in rg: py, js, ...")] | None = None
+    type: Annotated[str, Meta(description="As in rg: py, js")] | None = None
     output: GrepOutput = "content"
     context: Annotated[int, Meta(ge=0, le=limits.GREP_MAX_CONTEXT)] | None = None
     before: Annotated[int, Meta(ge=0, le=limits.GREP_MAX_CONTEXT)] | None = None
     after: Annotated[int, Meta(ge=0, le=limits.GREP_MAX_CONTEXT)] | None = None
     ignore_case: bool = False
-    multiline: Annotated[bool, Meta(description="Let matches span lines")] = False
+    multiline: bool = False
     fixed: Annotated[bool, Meta(description="Literal text")] = False
     include: list[Include] | None = None
     documents: Annotated[bool, Meta(description="Search text of PDF, Office, notebooks too")] = False

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 from readroom.deadline import Deadline
 from readroom.outline.grammar import Grammar, load
 from readroom.outlines import Outline
@@ -54,8 +52,7 @@ def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline) -> O
         return deadline.cancelled or deadline.expired
 
     try:
-        with warnings.catch_warnings():
-            tree = parser.parse(feed, progress_callback=stop)
+        tree = parser.parse(feed, progress_callback=stop)
     except ValueError:
         # "Parsing failed": it was stopped.
         deadline.check()

@@ -29,19 +29,22 @@ _TYPE_ARGUMENTS = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 _SPACE = re.compile(r"\s+")
 
 
-def text_of(node: Node | None) -> str:
+def text_of(source: bytes, node: Node | None) -> str:
     """The beginning of its text on one line; empty without a node."""
-    if node is None or node.text is None:
+    if node is None:
         return ""
-    return _SPACE.sub(" ", node.text[:_MOST_NAME].decode("utf-8", "replace")).strip()
+    # Not `node.text`, which collects the text anew when a function has fed it to the parser.
+    start = node.start_byte
+    text = source[start : min(node.end_byte, start + _MOST_NAME)].decode("utf-8", "replace")
+    return text if text.isidentifier() else _SPACE.sub(" ", text).strip()
 
 
-def name_in(node: Node, rule_name: str) -> Named:
+def name_in(source: bytes, node: Node, rule_name: str) -> Named:
     """Owner and name of what `node` defines, by the name of a field or of a namer."""
     namer = NAMERS.get(rule_name)
     if namer is not None:
-        return namer(node)
-    name = text_of(node.child_by_field_name(rule_name)).strip("'\"")
+        return namer(source, node)
+    name = text_of(source, node.child_by_field_name(rule_name)).strip("'\"")
     return ((), name) if name else None
 
 
@@ -58,8 +61,8 @@ def without_arguments(name: str) -> str:
     return name.strip()
 
 
-def _field(node: Node, name: str) -> str:
-    return text_of(node.child_by_field_name(name))
+def _field(source: bytes, node: Node, name: str) -> str:
+    return text_of(source, node.child_by_field_name(name))
 
 
 # --- JavaScript --------------------------------------------------------------------------------
@@ -77,12 +80,12 @@ def _js_function(node: Node) -> Node | None:
     return None
 
 
-def _js_assigned(node: Node) -> Named:
-    return None if _js_function(node) is None else name_in(node, "name")
+def _js_assigned(source: bytes, node: Node) -> Named:
+    return None if _js_function(node) is None else name_in(source, node, "name")
 
 
-def _js_assignment(node: Node) -> Named:
-    left = _field(node, "left")
+def _js_assignment(source: bytes, node: Node) -> Named:
+    left = _field(source, node, "left")
     if _js_function(node) is None or not re.fullmatch(r"[\w$.#]+", left) or left == "module.exports":
         return None
     for start in ("module.exports.", "exports.", "window.", "globalThis.", "this."):
@@ -90,15 +93,15 @@ def _js_assignment(node: Node) -> Named:
     return _split(left.replace(".prototype.", "."))
 
 
-def _js_field(node: Node) -> Named:
+def _js_field(source: bytes, node: Node) -> Named:
     if _js_function(node) is None:
         return None
-    return name_in(node, "property") or name_in(node, "name")
+    return name_in(source, node, "property") or name_in(source, node, "name")
 
 
-def _js_pair(node: Node) -> Named:
+def _js_pair(source: bytes, node: Node) -> Named:
     value = node.child_by_field_name("value")
-    return name_in(node, "key") if value is not None and value.type in _JS_FUNCTIONS else None
+    return name_in(source, node, "key") if value is not None and value.type in _JS_FUNCTIONS else None
 
 
 def _js_body(node: Node) -> Node | None:
@@ -128,12 +131,12 @@ def _declarator(node: Node) -> Node | None:
     return None
 
 
-def _c_declared(node: Node) -> Named:
-    name = without_arguments(text_of(_declarator(node)))
+def _c_declared(source: bytes, node: Node) -> Named:
+    name = without_arguments(text_of(source, _declarator(node)))
     return _split(name, "::") if name else None
 
 
-def _c_prototype(node: Node) -> Named:
+def _c_prototype(source: bytes, node: Node) -> Named:
     """A declared function; a declared pointer to one is a variable."""
     found = node.child_by_field_name("declarator")
     for _ in range(_MOST_DECLARATORS):
@@ -142,61 +145,61 @@ def _c_prototype(node: Node) -> Named:
         if found.type == "function_declarator":
             inner = found.child_by_field_name("declarator")
             plain = inner is not None and inner.type != "parenthesized_declarator"
-            return _c_declared(node) if plain else None
+            return _c_declared(source, node) if plain else None
         found = _inside(found)
     return None
 
 
-def _c_typedef(node: Node) -> Named:
-    name = text_of(_declarator(node))
+def _c_typedef(source: bytes, node: Node) -> Named:
+    name = text_of(source, _declarator(node))
     return ((), name) if re.fullmatch(r"\w+", name) else None
 
 
-def _cpp_scoped(node: Node) -> Named:
-    name = without_arguments(_field(node, "name"))
+def _cpp_scoped(source: bytes, node: Node) -> Named:
+    name = without_arguments(_field(source, node, "name"))
     return _split(name, "::") if name else None
 
 
-def _cpp_namespace(node: Node) -> Named:
-    name = _field(node, "name")
+def _cpp_namespace(source: bytes, node: Node) -> Named:
+    name = _field(source, node, "name")
     return _split(name, "::") if name else ((), "(anonymous)")
 
 
 # --- others ------------------------------------------------------------------------------------
 
 
-def _go_method(node: Node) -> Named:
-    receiver = without_arguments(_field(node, "receiver")).strip("() ")
+def _go_method(source: bytes, node: Node) -> Named:
+    receiver = without_arguments(_field(source, node, "receiver")).strip("() ")
     owner = receiver.rpartition(" ")[2].lstrip("*")
-    name = _field(node, "name")
+    name = _field(source, node, "name")
     return ((owner,) if owner else (), name) if name else None
 
 
-def _rust_impl(node: Node) -> Named:
-    name = without_arguments(_field(node, "type")).rpartition("::")[2].lstrip("&").strip()
+def _rust_impl(source: bytes, node: Node) -> Named:
+    name = without_arguments(_field(source, node, "type")).rpartition("::")[2].lstrip("&").strip()
     return ((), name) if name else None
 
 
-def _kotlin_function(node: Node) -> Named:
+def _kotlin_function(source: bytes, node: Node) -> Named:
     """An extension function belongs to the type before its name."""
     name = node.child_by_field_name("name")
     if name is None:
         return None
     before = [one for one in node.named_children if one.end_byte <= name.start_byte]
     has_owner = bool(before) and before[-1].type in ("user_type", "nullable_type")
-    owner = without_arguments(text_of(before[-1])).rstrip("?") if has_owner else ""
-    return ((owner,) if owner else (), text_of(name))
+    owner = without_arguments(text_of(source, before[-1])).rstrip("?") if has_owner else ""
+    return ((owner,) if owner else (), text_of(source, name))
 
 
-def _swift_class(node: Node) -> Named:
-    name = without_arguments(_field(node, "name"))
+def _swift_class(source: bytes, node: Node) -> Named:
+    name = without_arguments(_field(source, node, "name"))
     return _split(name) if name else None
 
 
 _FIRST_WORDS = frozenset({"init", "deinit", "subscript"})
 
 
-def _first_word(node: Node) -> Named:
+def _first_word(source: bytes, node: Node) -> Named:
     return next((((), one.type) for one in node.children if one.type in _FIRST_WORDS), None)
 
 
@@ -218,13 +221,13 @@ def _lua_body(node: Node) -> Node | None:
     return None if parameters is None else parameters.next_sibling
 
 
-def _lua_assigned(node: Node) -> Named:
+def _lua_assigned(source: bytes, node: Node) -> Named:
     if _lua_function(node) is None or not node.named_children:
         return None
-    return _split(text_of(node.named_children[0]).replace(":", "."))
+    return _split(text_of(source, node.named_children[0]).replace(":", "."))
 
 
-NAMERS: Mapping[str, Callable[[Node], Named]] = MappingProxyType(
+NAMERS: Mapping[str, Callable[[bytes, Node], Named]] = MappingProxyType(
     {
         "js_assigned": _js_assigned,
         "js_assignment": _js_assignment,
@@ -235,21 +238,23 @@ NAMERS: Mapping[str, Callable[[Node], Named]] = MappingProxyType(
         "c_typedef": _c_typedef,
         "cpp_scoped": _cpp_scoped,
         "cpp_namespace": _cpp_namespace,
-        "dotted": lambda node: _split(_field(node, "name")),
+        "dotted": lambda source, node: _split(_field(source, node, "name")),
         "go_method": _go_method,
         "rust_impl": _rust_impl,
-        "cs_destructor": lambda node: ((), f"~{_field(node, 'name')}"),
-        "cs_operator": lambda node: ((), f"operator {_field(node, 'operator')}".strip()),
-        "cs_indexer": lambda node: ((), "this"),
-        "ruby_scoped": lambda node: _split(_field(node, "name"), "::"),
+        "cs_destructor": lambda source, node: ((), f"~{_field(source, node, 'name')}"),
+        "cs_operator": lambda source, node: ((), f"operator {_field(source, node, 'operator')}".strip()),
+        "cs_indexer": lambda source, node: ((), "this"),
+        "ruby_scoped": lambda source, node: _split(_field(source, node, "name"), "::"),
         "kotlin_function": _kotlin_function,
-        "kotlin_companion": lambda node: ((), _field(node, "name") or "Companion"),
-        "kotlin_constructor": lambda node: ((), "constructor"),
+        "kotlin_companion": lambda source, node: ((), _field(source, node, "name") or "Companion"),
+        "kotlin_constructor": lambda source, node: ((), "constructor"),
         "swift_class": _swift_class,
         "first_word": _first_word,
-        "lua_name": lambda node: _split(_field(node, "name").replace(":", ".")),
+        "lua_name": lambda source, node: _split(_field(source, node, "name").replace(":", ".")),
         "lua_assigned": _lua_assigned,
-        "lua_field": lambda node: None if _lua_function(node) is None else name_in(node, "name"),
+        "lua_field": lambda source, node: (
+            None if _lua_function(node) is None else name_in(source, node, "name")
+        ),
     }
 )
 """By the names that the tables use."""

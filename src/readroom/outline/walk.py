@@ -127,7 +127,7 @@ class Walk:
         body = self._body(node, rule)
         if body is None and rule.needs_body:
             return None
-        named = name_in(node, rule.name)
+        named = name_in(self._source, node, rule.name)
         if named is None:
             return None
         owner, name = named[0], named[1][:OUTLINE_NAME_CHARS]

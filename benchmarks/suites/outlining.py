@@ -1,0 +1,90 @@
+"""Outlines: their speed beside parsing alone, and how small they are."""
+
+from __future__ import annotations
+
+import random
+import sysconfig
+from functools import partial
+from pathlib import Path
+
+from bpe_openai import get_encoding
+
+from benchmarks.measure import Record, met, take_turns
+from readroom.contracts.native_outline import row_line
+from readroom.deadline import Deadline
+from readroom.outline.build import build
+from readroom.outline.grammar import load
+from readroom.outline.languages import language_of
+from readroom.outline.tables import GRAMMARS
+from readroom.outlines import rows
+
+_PLACES = (
+    ("Python library", sysconfig.get_path("stdlib"), "*.py"),
+    ("C headers", "/usr/include", "*.h"),
+    ("npm", "/usr/lib/node_modules", "*.js"),
+)
+_BYTES = 2_000_000
+_ROUNDS = 5
+_SMALLEST, _LARGEST = 2_000, 200_000
+
+
+def run(record: Record) -> None:
+    """Whole files of what is installed. An outline holds its parse, fed in pieces; parsing alone is not."""
+    encode = get_encoding("o200k_base").encode
+    table = []
+    for title, place, glob in _PLACES:
+        texts = _texts(Path(place), glob)
+        if not texts:
+            continue
+        size = sum(len(text.encode()) for _, text in texts)
+        found = take_turns({"parse": partial(_parse, texts), "outline": partial(_outline, texts)}, _ROUNDS)
+        parse = record.add("outlining", title, "parse alone", found["parse"], "s")
+        ours = record.add("outlining", title, "outline", found["outline"], "s")
+        shown = "\n".join(_outline(texts))
+        share = record.add("outlining", f"{title} share", "readroom", [len(shown.encode()) / size], "ratio")
+        raw = sum(len(encode(text)) for _, text in texts)
+        cost = sum(len(encode("\n".join(_outline([one])))) for one in texts)
+        tokens = record.add("outlining", f"{title} tokens", "readroom", [cost / raw], "ratio")
+        table.append(
+            [
+                title,
+                f"{size / 1e6:.1f}",
+                f"{size / parse / 1e6:.1f}",
+                f"{size / ours / 1e6:.1f}",
+                met(ours / parse, 1.3),
+                met(share, 0.12),
+                f"{tokens:.3f}",
+            ]
+        )
+    head = ["files", "MB", "parse, MB/s", "outline, MB/s", "ratio", "share of bytes", "share of tokens"]
+    record.table(head, table)
+
+
+def _texts(place: Path, glob: str) -> list[tuple[str, str]]:
+    """Files in a fixed random order, up to a number of bytes."""
+    paths = [path for path in sorted(place.rglob(glob)) if path.is_file() and not path.name.count(".min.")]
+    random.Random(1).shuffle(paths)
+    found, left = [], _BYTES
+    for path in paths:
+        size = path.stat().st_size
+        if not _SMALLEST < size < _LARGEST or left <= 0:
+            continue
+        text = path.read_bytes().decode("utf-8", "replace")
+        language = language_of(path.name, text)
+        assert language is not None
+        found.append((language, text))
+        left -= size
+    return found
+
+
+def _parse(texts: list[tuple[str, str]]) -> None:
+    from tree_sitter import Parser
+
+    for language, text in texts:
+        Parser(load(GRAMMARS[language])).parse(text.encode())
+
+
+def _outline(texts: list[tuple[str, str]]) -> list[str]:
+    return [
+        row_line(row) for language, text in texts for row in rows(build(text, language, Deadline(60)).items)
+    ]
