@@ -51,7 +51,7 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, description="Lines")] | None = None
     column: Annotated[int, Meta(ge=1, description="First character of line `offset`")] = 1
     pages: (
-        Annotated[str, Meta(description='Of a document: 3-5,9; "Sheet2!A1:F200"; cell 7; contents')] | None
+        Annotated[str, Meta(description='Of documents: 3-5,9; "Sheet2!A1:F200"; cell 7; contents')] | None
     ) = None
     symbol: Annotated[str, Meta(description="Like Class.method")] | None = None
     view: ReadView = "text"
@@ -74,7 +74,7 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True):
     multiline: bool = False
     fixed: Annotated[bool, Meta(description="Literal text")] = False
     include: list[Include] | None = None
-    documents: Annotated[bool, Meta(description="Search text of PDF, Office, notebooks too")] = False
+    documents: Annotated[bool, Meta(description="Text of PDF, Office, notebooks too")] = False
     sort: GrepSort | None = None
     symbols: bool = False
     limit: Positive | None = None
@@ -171,8 +171,8 @@ READ_FILE = Tool(
     name=READ,
     title="Read a file",
     description=(
-        "Read text (numbered lines), an image, or a document (PDF, Office, EPUB, notebook; lines "
-        "are numbered in each page). Shows at most "
+        "Read text (numbered lines), an image, or a document (PDF, Office, EPUB, notebook). "
+        "Shows at most "
         f"{default_lines(Kind.TEXT)} lines (logs: the last {default_lines(Kind.LOG)}; "
         f"CSV: {default_lines(Kind.CSV)}); the last line says what is left out "
         "and the call that shows it."
