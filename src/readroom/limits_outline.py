@@ -6,11 +6,19 @@ OUTLINE_BYTES = 1024 * 1024
 """Largest text that is outlined: 0.1 s and some 80 MB for a moment. 6 MB of minified JavaScript took 2.8 s
 and 470 MB."""
 
-OUTLINE_TIMEOUT_S = 10.0
+OUTLINE_TIMEOUT_S = 5.0
 """Time for one outline that was asked for. A sound text of OUTLINE_BYTES needs 0.3 s, hostile ones any."""
 
 OUTLINE_ASIDE_S = 1.0
 """Time for an outline that nobody asked for: of what a cut reply does not show."""
+
+OUTLINE_MEMORY_KIB = 256 * 1024
+"""How much the process may grow while one text is parsed, in KiB: some 80 MB is usual, hostile texts take
+gigabytes."""
+
+OUTLINE_BRACKETS = 500
+"""Nested brackets in a text that is parsed. 100,000 times `A<` overflow the stack of a parser of Java; sound
+programs have 30."""
 
 OUTLINE_DEPTH = 64
 """Nesting of definitions that is followed."""

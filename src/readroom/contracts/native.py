@@ -56,7 +56,7 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
     symbol: Annotated[str, Meta(description="Like Class.method")] | None = None
     view: ReadView = "text"
     known_hash: Annotated[str, Meta(description="Earlier hash: if unchanged, only says so")] | None = None
-    encoding: Annotated[str, Meta(description="Overrides detection")] | None = None
+    encoding: str | None = None
 
 
 class GrepArguments(msgspec.Struct, frozen=True, kw_only=True):

@@ -42,7 +42,7 @@ class Symbols:
         return around
 
     def _listed(self, path: str, text: Text) -> Sequence[Row]:
-        from readroom.outline.build import build, can_outline
+        from readroom.outline.build import Unparsable, build, can_outline
 
         if text.size > OUTLINE_BYTES or self.gave_up:
             return ()
@@ -54,4 +54,6 @@ class Symbols:
             return list(rows(build(data, language, self._deadline).items))
         except TimedOut:
             self.gave_up = True
+            return ()
+        except Unparsable:
             return ()

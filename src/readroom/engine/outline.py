@@ -42,19 +42,23 @@ def language(source: Source, content: Content) -> str | None:
 
 
 def outline_of(
-    source: Source, content: Content, name: str, outlines: OutlineCache, deadline: Deadline
+    request: ReadRequest, content: Content, name: str, outlines: OutlineCache, deadline: Deadline
 ) -> Outline:
     """The outline of a text in a language that `language` found.
 
     Raises:
         TimedOut, Cancelled: From the deadline.
+        NoOutline: No parser is given this text.
     """
-    from readroom.outline.build import build
+    from readroom.outline.build import Unparsable, build
 
     found = outlines.get(name, content.encoding.name, content.digits)
     if found is None:
         assert isinstance(content.text, WholeText)
-        found = build(content.text.whole, name, deadline)
+        try:
+            found = build(content.text.whole, name, deadline)
+        except Unparsable as problem:
+            raise NoOutline(request.path, str(problem), plain(request)) from None
         outlines.put(found, content.encoding.name, content.digits)
     return found
 
@@ -83,7 +87,7 @@ class Outliner:
         if name is None:
             raise NoOutline(self.request.path, self._why(content), plain(self.request))
         within = self.deadline.within(OUTLINE_TIMEOUT_S)
-        outline = outline_of(self.source, content, name, self.outlines, within)
+        outline = outline_of(self.request, content, name, self.outlines, within)
         if self.request.symbol is None:
             return self._page(content, outline, list(rows(outline.items)), None)
         row = self._resolved(outline)

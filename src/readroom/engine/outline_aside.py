@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from readroom.engine.outline import Outliner, hidden_in, language, outline_of, plain
 from readroom.engine.read_window import Content, Windows
-from readroom.errors import TimedOut
+from readroom.errors import NoOutline, TimedOut
 from readroom.limits_outline import OUTLINE_ASIDE_BYTES, OUTLINE_ASIDE_S, OUTLINE_SHARE
 from readroom.model import Cap, Omission, ReadResult
 from readroom.outline.languages import DATA
@@ -35,8 +35,8 @@ def with_outline(asked: Outliner, content: Content, result: ReadResult) -> ReadR
         return result
     try:
         within = asked.deadline.within(OUTLINE_ASIDE_S)
-        outline = outline_of(asked.source, content, name, asked.outlines, within)
-    except TimedOut:
+        outline = outline_of(asked.request, content, name, asked.outlines, within)
+    except (TimedOut, NoOutline):
         return result
     listed, cap = list(rows(outline.items)), asked.cap
     chosen = _chosen(listed, result, budget, cap)

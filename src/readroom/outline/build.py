@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from resource import RUSAGE_SELF, getrusage
+
 from readroom.deadline import Deadline
+from readroom.limits_outline import OUTLINE_BRACKETS, OUTLINE_MEMORY_KIB
 from readroom.outline.grammar import Grammar, load
 from readroom.outlines import Outline
 from readroom.text.encodings import visible
 
 _CHUNK_BYTES = 64 * 1024
 """Handed to the parser at once; it asks on, and can be stopped, only when it is fed by a function."""
+
+
+class Unparsable(Exception):
+    """A text that a parser cannot take safely; says why."""
 
 
 def can_outline(language: str | None) -> bool:
@@ -24,6 +32,7 @@ def build(text: str, language: str, deadline: Deadline) -> Outline:
 
     Raises:
         TimedOut, Cancelled: From the deadline; nothing is known then.
+        Unparsable: No parser is given this text.
     """
     from readroom.outline.markup import MARKUP
 
@@ -43,20 +52,25 @@ def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline) -> O
 
     source = text.encode()
     deadline.check()
+    _require_shallow(text)
     parser = Parser(load(grammar))
 
-    def feed(offset: int, point: object) -> bytes:
-        return source[offset : offset + _CHUNK_BYTES]
+    most = getrusage(RUSAGE_SELF).ru_maxrss + OUTLINE_MEMORY_KIB
 
     def stop(*state: object) -> bool:
-        return deadline.cancelled or deadline.expired
+        return deadline.cancelled or deadline.expired or getrusage(RUSAGE_SELF).ru_maxrss > most
+
+    def feed(offset: int, point: object) -> bytes:
+        # Some scanners look through all of the rest for one token, and nobody asks whether to stop.
+        return b"" if stop() else source[offset : offset + _CHUNK_BYTES]
 
     try:
         tree = parser.parse(feed, progress_callback=stop)
     except ValueError:
-        # "Parsing failed": it was stopped.
+        tree = None
+    if tree is None or stop():
         deadline.check()
-        raise
+        raise Unparsable("it takes too much memory to parse")
     walk = Walk(source, grammar, deadline)
     items = walk.items(tree.root_node)
     partial = None
@@ -65,3 +79,28 @@ def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline) -> O
     elif tree.root_node.has_error:
         partial = "it has syntax errors"
     return Outline(language, items, partial)
+
+
+_BRACKETS = re.compile(r"[()\[\]{}<>;]")
+_OPENING = {"(": ")", "[": "]", "{": "}", "<": ">"}
+
+
+def _require_shallow(text: str) -> None:
+    """Refuse what is nested so deeply that a parser written in C overflows its stack."""
+    if max(text.count(opening) for opening in _OPENING) <= OUTLINE_BRACKETS:
+        return
+    depth = angles = 0
+    for found in _BRACKETS.finditer(text):
+        mark = found[0]
+        if mark == "<":
+            angles += 1
+        elif mark == ">":
+            angles = max(0, angles - 1)
+        elif mark in _OPENING:
+            depth += 1
+        elif mark != ";":
+            depth = max(0, depth - 1)
+        if mark in ";{}":
+            angles = 0  # these were comparisons
+        if depth + angles > OUTLINE_BRACKETS:
+            raise Unparsable("it is nested too deeply")
