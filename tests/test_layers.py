@@ -54,6 +54,7 @@ LAYERS = {
     "readroom.config_commands": 5,
     "readroom.config_file": 5,
     "readroom.config_keeping": 5,
+    "readroom.config_serve": 5,
     "readroom.config_index": 5,
     "readroom.toolbox": 5,
     # 6 faces
@@ -142,10 +143,12 @@ def test_faces_never_import_each_other() -> None:
 
 STARTERS: set[tuple[str, str]] = {
     ("readroom.faces.cli.servers", "readroom.faces.mcp.stdio"),
-    ("readroom.faces.cli.servers", "readroom.faces.mcp.http"),
+    ("readroom.faces.cli.servers", "readroom.faces.http.serve"),
+    ("readroom.faces.http.app", "readroom.faces.mcp.server"),
+    ("readroom.faces.http.serve", "readroom.faces.mcp.logs"),
     ("readroom.faces.cli.servers", "readroom.faces.mcp.hello"),
 }
-"""Where one face starts another as a program would; nothing else may cross."""
+"""Where one face starts another as a program would, and where HTTP carries MCP; nothing else may cross."""
 
 
 def _face(name: str) -> str | None:

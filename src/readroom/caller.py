@@ -28,3 +28,8 @@ class Caller:
 
 ANONYMOUS = Caller()
 """Whoever uses the library and does not say who they are."""
+
+
+def conversation(token: str, session: str) -> str:
+    """The conversation that a client means: a name for one does not reach into those of another token."""
+    return f"{token}:{session}" if token and session else session

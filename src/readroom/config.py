@@ -65,8 +65,9 @@ from readroom.config_file import NAME, Reader
 from readroom.config_file import Settings as Settings
 from readroom.config_index import lies_within, own_folder
 from readroom.config_keeping import (
-    ledger_denials,
     own_ledger,
+    own_tokens,
+    state_denials,
 )
 from readroom.errors import BadConfig, NotFound, ReadroomError
 from readroom.ledger.policy import LedgerPolicy
@@ -125,13 +126,30 @@ def load(
     )
     enabled = serving if settings.ledger.enabled is None else settings.ledger.enabled
     settings = replace(settings, commands=commands, ledger=replace(settings.ledger, enabled=enabled))
-    hidden = ledger_denials(store, settings.ledger)
+    hidden = state_denials(store, settings.ledger, own_tokens(os.environ, sys.platform))
     if hidden is not None:
         settings = replace(settings, layers=(*settings.layers, hidden))
     own = _from_store(store)
     if own is not None:
         settings = Reader(NAME, own, os.environ, trusted=False).applied(settings)
     return settings
+
+
+def token_file() -> str:
+    """The file of tokens. Raises BadConfig when there is no telling where this user's files are."""
+    found = own_tokens(os.environ, sys.platform)
+    if found is None:
+        raise BadConfig("HOME", "", "it is not set to a folder", "Set HOME or XDG_STATE_HOME.")
+    return found
+
+
+def restricted(settings: Settings, path: str) -> Settings:
+    """The settings with what a file takes away; like the file in a root it can only restrict.
+
+    Raises:
+        BadConfig: The file cannot be used.
+    """
+    return Reader(path, _from_disk(path), os.environ, trusted=False).applied(settings)
 
 
 def guard(store: Store, settings: Settings) -> Guard:

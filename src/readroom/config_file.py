@@ -36,6 +36,9 @@ NAME = WorkPath("readroom.toml")
 _POLICY = ("deny", "allow", "hardlinks", "exceptions")
 _LIMITS = tuple(field.name for field in fields(Limits))
 _CHANGES = tuple(field.name for field in fields(ChangePolicy))
+_SERVING = ("serve", "workspaces")
+"""Sections of the operator's file that `config_serve` reads."""
+
 _KEYS = {
     "policy": _POLICY,
     "changes": _CHANGES,
@@ -152,6 +155,8 @@ class Reader:
         except RecursionError:
             raise self._bad("", "it is nested too deeply", "Use sections and keys only.") from None
         for section, keys in document.items():
+            if self._trusted and section in _SERVING:
+                continue
             known = _KEYS.get(section)
             if known is None:
                 raise self._unknown(section, section, tuple(_KEYS))

@@ -42,18 +42,33 @@ def own_ledger(environ: Mapping[str, str], platform: str) -> str | None:
     return os.path.join(os.path.normpath(home), state, "readroom", FILE)
 
 
-def ledger_denials(store: Store, policy: LedgerPolicy) -> Denials | None:
-    """A layer that hides a ledger that lies inside a workspace; None when it lies elsewhere."""
-    if policy.file is None:
-        return None
-    folder, name = os.path.split(os.path.realpath(policy.file))
+def own_tokens(environ: Mapping[str, str], platform: str) -> str | None:
+    """The file of tokens in the user's state folder; None when there is no telling where that is."""
+    ledger = own_ledger(environ, platform)
+    return None if ledger is None else os.path.join(os.path.dirname(ledger), "tokens.db")
+
+
+def state_denials(store: Store, ledger: LedgerPolicy, tokens: str | None) -> Denials | None:
+    """A layer that hides a ledger and tokens that lie inside a workspace; None when they lie elsewhere."""
     rules = []
+    for path, reason in (
+        (ledger.file, "the ledger is not for those whom it is about"),
+        (tokens, "tokens are not for those whom they let in"),
+    ):
+        if path is not None:
+            rules += [Rule(pattern, "built-in", reason) for pattern in _inside(store, path)]
+    return Denials(rules) if rules else None
+
+
+def _inside(store: Store, path: str) -> list[str]:
+    """A pattern for a file, and those beside it whose names begin like its, in each root that it is in."""
+    folder, name = os.path.split(os.path.realpath(path))
+    found = []
     for root in store.roots:
         if lies_within(folder, root):
             inside = os.path.relpath(os.path.join(folder, name), os.path.realpath(root))
-            pattern = "/" + re.sub(r"([\\*?\[\]! #])", r"\\\1", inside) + "*"
-            rules.append(Rule(pattern, "built-in", "the ledger is not for those whom it is about"))
-    return Denials(rules) if rules else None
+            found.append("/" + re.sub(r"([\\*?\[\]! #])", r"\\\1", inside) + "*")
+    return found
 
 
 def read_ledger(

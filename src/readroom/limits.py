@@ -338,6 +338,40 @@ HTTP_CONNECTIONS = 256
 """Connections at once; above, clients are told to try again. An editor holds one or two per window."""
 
 
+SERVE_QUEUE = 128
+"""Calls that wait for a worker of a server; one more is told to try again. At 20 ms a call, the last waits
+0.3 s; with long searches, a queue without end would only hold calls that nobody waits for any more."""
+
+SERVE_BODY_S = 30.0
+"""Time for the whole of a request's body to come: 1 MB/s for the largest. nginx: 60 s between two pieces."""
+
+SERVE_HEADER_S = 10.0
+"""Time for a request's first line and headers. Apache: 20 s and on; a client sends them in one packet."""
+
+SERVE_CALL_S = 300.0
+"""Longest time for one call over HTTP, whatever its tool allows; proxies give up after 60 to 300 s."""
+
+SERVE_EXIT_S = 10.0
+"""How long a server that is told to end lets running calls finish before it cancels them. Kubernetes kills
+after 30 s."""
+
+SERVE_RATE = 6_000
+"""Requests a minute of one token: ten times what a busy agent sends."""
+
+SERVE_ADDRESS_RATE = 60_000
+"""Requests a minute of one address, with or without tokens: more than a server of two cores can answer."""
+
+SERVE_FAILED_RATE = 60
+"""Requests a minute of one address without a token that works, where tokens are needed: guessing is hopeless,
+and this keeps it from filling the log."""
+
+SERVE_PATH_BYTES = 1024
+"""Longest address of a request; ours have two short names."""
+
+SERVE_POLICIES = 64
+"""Workspaces open at once because tokens restrict them further; the least recently used is closed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits of one workspace; configuration may lower or raise them, engines only obey."""

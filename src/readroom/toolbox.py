@@ -31,6 +31,7 @@ from readroom.errors import (
     Internal,
     NoFolder,
     NotFound,
+    NotGranted,
     Protected,
     ReadroomError,
 )
@@ -163,11 +164,17 @@ class Workspace:
         deadline: Deadline | None = None,
         reply_bytes: int | None = None,
         caller: Caller = ANONYMOUS,
+        granted: frozenset[str] | None = None,
     ) -> Reply:
-        """Like `perform`, but a failure is a reply too, in the contract's words: for models."""
+        """Like `perform`, but a failure is a reply too, in the contract's words: for models.
+
+        `granted` are the tools that the caller may use; None is all of them.
+        """
         record = contract(contract_name)
         with self.keeper.visit(caller, record, tool, arguments, self._cap(record, reply_bytes)) as visit:
             try:
+                if granted is not None and record.tool(tool).name not in granted:
+                    raise NotGranted(tool, [one.name for one in record.tools if one.name in granted])
                 return self._answer(visit, record, tool, arguments, deadline or Deadline())
             except ReadroomError as error:
                 return visit.refusal(error)
@@ -178,6 +185,13 @@ class Workspace:
     def session(self, session_id: str = "") -> Session:
         """The conversation of that id, as callers name it; its `compacted` says that it was shortened."""
         return self.keeper.session(session_id)
+
+    def refuse(
+        self, error: ReadroomError, contract_name: str = "native", *, reply_bytes: int | None = None
+    ) -> Reply:
+        """A failure that a face met before the call began, in the contract's words."""
+        record = contract(contract_name)
+        return record.render_error(error, self._cap(record, reply_bytes))
 
     def close(self) -> None:
         """Release the store, end what reads documents, remove kept outputs and what was expanded."""

@@ -17,7 +17,11 @@ them once; a contract words them for its callers.
     │   ├── BadCursor
     │   ├── Ambiguous
     │   ├── BadPath
-    │   └── BadConfig
+    │   ├── BadConfig
+    │   ├── BadRequest
+    │   ├── WrongMethod
+    │   ├── BodyTooLarge
+    │   └── WrongMediaType
     ├── RefusedError               policy says no
     │   ├── Denied
     │   ├── OutsideRoot
@@ -26,11 +30,19 @@ them once; a contract words them for its callers.
     │   ├── SymbolicLink
     │   ├── CommandsOff
     │   ├── BudgetSpent
-    │   └── NotConfined
+    │   ├── NotConfined
+    │   ├── NotThisHost
+    │   ├── WrongOrigin
+    │   ├── Unauthorized
+    │   ├── NotGranted
+    │   └── TooManyRequests
     ├── AbsentError                there is nothing at that name
     │   ├── NotFound
     │   ├── UnknownSymbol
-    │   └── OutputGone
+    │   ├── OutputGone
+    │   ├── NoSuchRoute
+    │   ├── NoSuchWorkspace
+    │   └── NoSuchToken
     └── FailedError                it is there and allowed, and cannot be served
         ├── NotAFile
         ├── NotAFolder
@@ -64,7 +76,11 @@ them once; a contract words them for its callers.
         ├── NoSpace
         ├── NoFolder
         ├── LedgerFailed
-        └── NotStarted
+        ├── NotStarted
+        ├── SlowRequest
+        ├── Busy
+        ├── Closing
+        └── BadTokenStore
 """
 
 from __future__ import annotations
@@ -107,6 +123,24 @@ from readroom.errors.failed import (
 )
 from readroom.errors.keeping import BudgetSpent, LedgerFailed
 from readroom.errors.refused import Denied, HardLinked, NotFound, OutsideRoot
+from readroom.errors.serving import (
+    BadRequest,
+    BadTokenStore,
+    BodyTooLarge,
+    Busy,
+    Closing,
+    NoSuchRoute,
+    NoSuchToken,
+    NoSuchWorkspace,
+    NotGranted,
+    NotThisHost,
+    SlowRequest,
+    TooManyRequests,
+    Unauthorized,
+    WrongMediaType,
+    WrongMethod,
+    WrongOrigin,
+)
 from readroom.errors.symbols import Ambiguous, NoOutline, UnknownSymbol
 from readroom.errors.usage import (
     BadConfig,
@@ -132,14 +166,19 @@ __all__ = [
     "BadPath",
     "BadPattern",
     "BadRange",
+    "BadRequest",
+    "BadTokenStore",
     "BadValue",
     "Binary",
+    "BodyTooLarge",
     "BrokenData",
     "BrokenPlace",
     "BudgetSpent",
+    "Busy",
     "Cancelled",
     "Changed",
     "Closed",
+    "Closing",
     "CommandsOff",
     "ConflictError",
     "Denied",
@@ -157,11 +196,16 @@ __all__ = [
     "NoOutline",
     "NoPermission",
     "NoSpace",
+    "NoSuchRoute",
+    "NoSuchToken",
+    "NoSuchWorkspace",
     "NotAFile",
     "NotAFolder",
     "NotConfined",
     "NotFound",
+    "NotGranted",
     "NotStarted",
+    "NotThisHost",
     "OutputGone",
     "OutsideRoot",
     "Overlap",
@@ -170,16 +214,22 @@ __all__ = [
     "ReadOnlyPlace",
     "ReadroomError",
     "RefusedError",
+    "SlowRequest",
     "Stale",
     "StoreFailed",
     "SymbolicLink",
     "TimedOut",
     "TooLarge",
+    "TooManyRequests",
+    "Unauthorized",
     "Unencodable",
     "UnknownArgument",
     "UnknownSymbol",
     "UnknownTool",
     "UsageError",
     "Vanished",
+    "WrongMediaType",
+    "WrongMethod",
+    "WrongOrigin",
     "WrongType",
 ]

@@ -29,12 +29,14 @@ END_S = 60
 _HTTP = """
 import sys
 from readroom import Workspace
-from readroom.faces.mcp.http import serve_http
+from readroom.config_serve import Serving
+from readroom.faces.http.serve import Where, serve_http
+from readroom.session.tokens import Tokens
 
 with Workspace(sys.argv[1]) as workspace:
     serve_http(
-        workspace, host="127.0.0.1", port=0, contract_name="native", reply_chars=None,
-        on_ready=lambda url: print(url, flush=True),
+        {"default": workspace}, Where(), Serving(), Tokens("/nonexistent/tokens.db"), contract_name="native",
+        reply_chars=None, on_ready=lambda url: print(url, flush=True),
     )
 """
 

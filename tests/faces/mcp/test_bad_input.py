@@ -223,7 +223,7 @@ def test_stray_output_and_children_do_not_touch_the_protocol(folder: Path) -> No
 _FAILING = """
 import sys
 from readroom import Workspace
-from readroom.faces.mcp import calls
+from readroom.faces import calls
 from readroom.faces.mcp.stdio import serve_stdio
 
 def tool_result(reply):

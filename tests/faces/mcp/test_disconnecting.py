@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from readroom.deadline import Deadline
-from readroom.faces.mcp.calls import Caller
+from readroom.faces.calls import Waiter
 from readroom.limits import MCP_WORKERS
 from tests.faces.mcp.serving import (
     END_S,
@@ -246,7 +246,7 @@ def test_a_signal_ends_the_http_server_cleanly(folder: Path, era: str, number: s
 
 
 def test_work_for_a_caller_who_has_left_is_cancelled_at_once() -> None:
-    caller, before, after = Caller(), Deadline(), Deadline()
+    caller, before, after = Waiter(), Deadline(), Deadline()
     caller.wait_for(before)
     caller.leave()
     caller.wait_for(after)
@@ -255,7 +255,7 @@ def test_work_for_a_caller_who_has_left_is_cancelled_at_once() -> None:
 
 
 def test_finished_work_is_forgotten() -> None:
-    caller, work = Caller(), Deadline()
+    caller, work = Waiter(), Deadline()
     caller.wait_for(work)
     caller.done(work)
     caller.leave()

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from readroom.config_serve import Serving
 from readroom.errors import BadValue
-from readroom.faces.mcp.http import serve_http
+from readroom.faces.http.serve import Where, serve_http
+from readroom.session.tokens import Tokens
 from readroom.toolbox import Workspace
 from tests.faces.mcp.serving import (
     END_S,
@@ -57,10 +59,10 @@ def test_the_url_is_on_loopback_and_names_the_port(url: str) -> None:
 def test_a_person_who_opens_the_port_is_told_what_it_is(url: str) -> None:
     status, text = _exchange(url, "GET", "/")
     assert status == 200
-    assert text == f"readroom is an MCP server. Point an MCP client at {url}\n"
+    assert text.startswith(f"readroom is an MCP server. Point an MCP client at {url}\n")
 
 
-@pytest.mark.parametrize("path", ["/mcp/../etc/passwd", "/a.txt", "/mcp/a.txt", "/docs", "/openapi.json"])
+@pytest.mark.parametrize("path", ["/mcp/../etc/passwd", "/a.txt", "/mcp/a.txt"])
 def test_nothing_else_is_served(url: str, path: str) -> None:
     assert _exchange(url, "GET", path)[0] == 404
 
@@ -156,9 +158,10 @@ def _serve(folder: Path, host: str, port: int, contract_name: str = "native") ->
 
     with Workspace(folder) as workspace:
         serve_http(
-            workspace,
-            host=host,
-            port=port,
+            {"default": workspace},
+            Where(host, port),
+            Serving(),
+            Tokens("/nonexistent/tokens.db"),
             contract_name=contract_name,
             reply_chars=None,
             on_ready=never,
@@ -167,7 +170,7 @@ def _serve(folder: Path, host: str, port: int, contract_name: str = "native") ->
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.1", "example.com", "", "127.0.0.1.evil"])
 def test_other_machines_are_kept_out(folder: Path, host: str) -> None:
-    with pytest.raises(BadValue, match="loopback") as caught:
+    with pytest.raises(BadValue, match=r"open to other machines|no address") as caught:
         _serve(folder, host, 0)
     assert "127.0.0.1" in caught.value.advice
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +17,9 @@ from readroom.faces.cli import terminal
 from readroom.faces.cli.calling import NATIVE, Where, commands_option, parameters
 from readroom.faces.cli.exits import ExitCode
 from readroom.limits import HTTP_PORT
+
+if TYPE_CHECKING:
+    from readroom.config_serve import Place
 
 _HOST = "127.0.0.1"
 """Loopback: whoever reaches the port may read the folder."""
@@ -43,16 +50,39 @@ def _serve(
     allow_commands: bool,
     host: str,
     port: int,
+    socket: str | None,
+    allow_host: tuple[str, ...],
+    require_token: bool,
+    access_log: bool,
 ) -> ExitCode:
-    """Serve a folder to MCP clients on this machine over streamable HTTP.
+    """Serve folders over HTTP: MCP at /mcp, tools at /v1, a description at /docs.
 
-    Prints the URL and what to paste into a client's configuration.
+    Prints the URL and what to paste into a client's configuration.  Without DIR,
+    the workspaces of the configuration file are served, if it has any.
     """
+    from readroom import config_serve
+    from readroom.config import token_file
+    from readroom.faces.http.serve import Where as Address
+    from readroom.faces.http.serve import serve_http
     from readroom.faces.mcp.hello import startup_text
-    from readroom.faces.mcp.http import serve_http
+    from readroom.session.tokens import Tokens
 
-    with Where(_root(folder, root), config, allow_commands, lasting=True).open() as workspace:
-        served = workspace.guard.folder or "."
+    given = config_serve.load(config)
+    serving = replace(
+        given,
+        hosts=(*given.hosts, *(name.lower() for name in allow_host)),
+        auth="required" if require_token else given.auth,
+        access_log=access_log or given.access_log,
+    )
+    named = _root(folder, root)
+    with ExitStack() as opened:
+        workspaces = {
+            name: opened.enter_context(where.open())
+            for name, where in _places(serving.workspaces, named, config, allow_commands).items()
+        }
+        tokens = opened.enter_context(closing(Tokens(token_file())))
+        first = next(iter(workspaces.values()))
+        served = first.guard.folder or "."
         command = [
             *_program(),
             "mcp",
@@ -62,17 +92,34 @@ def _serve(
         ]
 
         def ready(url: str) -> None:
-            terminal.write(startup_text(url=url, root=served, command=command).encode())
+            needed = serving.auth == "required" or tokens.any_valid()
+            text = startup_text(url=url, root=served, command=command, tokens=needed, names=list(workspaces))
+            terminal.write(text.encode())
 
         serve_http(
-            workspace,
-            host=host,
-            port=port,
+            workspaces,
+            Address(host, port, socket),
+            replace(serving, default=None if named is not None else serving.default),
+            tokens,
             contract_name=contract_name,
             reply_chars=max_chars,
             on_ready=ready,
         )
     return ExitCode.OK
+
+
+def _places(
+    listed: Mapping[str, Place], named: str | None, config: str | None, allow_commands: bool
+) -> dict[str, Where]:
+    """What is served under which name; the default one first."""
+    from readroom.config_serve import DEFAULT
+
+    found = {
+        name: Where(place.root, place.config, allow_commands, lasting=True) for name, place in listed.items()
+    }
+    if named is None and found:
+        return found
+    return {DEFAULT: Where(named, config, allow_commands, lasting=True), **found}
 
 
 def _program() -> list[str]:
@@ -134,6 +181,15 @@ serve = click.Command(
             show_default=True,
             help="Port to listen on; 0 takes a free one.",
         ),
+        click.Option(["--socket"], metavar="PATH", help="Listen on a Unix socket instead, for this user."),
+        click.Option(
+            ["--allow-host"],
+            multiple=True,
+            metavar="NAME",
+            help="A name of this machine that clients use, beside localhost.",
+        ),
+        click.Option(["--require-token"], is_flag=True, help="Ask for a token even before one is made."),
+        click.Option(["--access-log"], is_flag=True, help="A line of JSON per request on standard error."),
     ],
     callback=_serve,
     help=_serve.__doc__,

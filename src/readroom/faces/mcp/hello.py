@@ -16,15 +16,34 @@ from readroom.quoting import quote
 SERVER_NAME = "readroom"
 """What clients call the server."""
 
+TOKEN_VARIABLE = "READROOM_TOKEN"
+AUTHORIZATION = f"Authorization: Bearer ${{{TOKEN_VARIABLE}}}"
+"""The header, with the token in a variable: configuration files are shared."""
 
-def startup_text(*, url: str, root: str, command: Sequence[str]) -> str:
+
+def startup_text(
+    *, url: str, root: str, command: Sequence[str], tokens: bool = False, names: Sequence[str] = ()
+) -> str:
     """The text that is printed when the server is ready.
 
     Args:
         url: Of the protocol, as clients need it.
         root: The served folder.
         command: Program and arguments, absolute, that serve the same over standard input and output.
+        tokens: Clients need one.
+        names: The workspaces that are served, the default one first.
     """
+    if tokens:
+        who = f"Clients need a token: the header {AUTHORIZATION}, made by `readroom token create NAME`."
+    else:
+        who = (
+            "Whoever has an account on this machine can use the URL, until a token is made "
+            "(`readroom token create NAME`). Over stdio a client has readroom to itself."
+        )
+    if len(names) > 1:
+        base = url.rpartition("/")[0]
+        who = "\n".join([f"  {name:10} {base}/w/{name}/mcp" for name in names] + ["", who])
+    header = f' --header "{AUTHORIZATION}"' if tokens else ""
     stdio = " ".join(map(shell_word, command))
     return f"""\
 readroom serves {quote(root)} to MCP clients until you press Ctrl-C.
@@ -32,19 +51,19 @@ readroom serves {quote(root)} to MCP clients until you press Ctrl-C.
   URL    {url}
   stdio  {stdio}
 
-Whoever has an account on this machine can use the URL. Over stdio a client has readroom to itself.
+{who}
 
 Claude Code, in the project's folder:
 
-{_indented(f"claude mcp add --transport http {SERVER_NAME} {url}")}
+{_indented(f"claude mcp add --transport http {SERVER_NAME} {url}{header}")}
 
 Clients with a JSON file (.mcp.json of Claude Code, .cursor/mcp.json of Cursor, ...):
 
-{_indented(json_config(url))}
+{_indented(json_config(url, tokens=tokens))}
 
 Codex, in ~/.codex/config.toml:
 
-{_indented(toml_config(url))}
+{_indented(toml_config(url, tokens=tokens))}
 
 A client that starts readroom itself needs no running server:
 
@@ -53,14 +72,19 @@ A client that starts readroom itself needs no running server:
 """
 
 
-def json_config(url: str) -> str:
+def json_config(url: str, *, tokens: bool = False) -> str:
     """The `mcpServers` object that most clients read."""
-    return json.dumps({"mcpServers": {SERVER_NAME: {"type": "http", "url": url}}}, indent=2)
+    server: dict[str, object] = {"type": "http", "url": url}
+    if tokens:
+        name, _, value = AUTHORIZATION.partition(": ")
+        server["headers"] = {name: value}
+    return json.dumps({"mcpServers": {SERVER_NAME: server}}, indent=2)
 
 
-def toml_config(url: str) -> str:
-    """The table that Codex reads."""
-    return f"[mcp_servers.{SERVER_NAME}]\nurl = {json.dumps(url)}"
+def toml_config(url: str, *, tokens: bool = False) -> str:
+    """The table that Codex reads; the token comes from a variable, as it has it."""
+    token = f'\nbearer_token_env_var = "{TOKEN_VARIABLE}"' if tokens else ""
+    return f"[mcp_servers.{SERVER_NAME}]\nurl = {json.dumps(url)}{token}"
 
 
 def shell_word(word: str) -> str:

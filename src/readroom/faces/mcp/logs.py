@@ -30,8 +30,17 @@ class Formatter(logging.Formatter):
         return "".join(traceback.format_tb(trace)) + name
 
 
-def to_stderr() -> None:
-    """Log warnings and errors of this process to standard error, unless somebody set up logging before."""
+def to_stderr(access: logging.Logger | None = None) -> None:
+    """Log warnings and errors of this process to standard error, unless somebody set up logging before.
+
+    `access` is a logger whose lines are JSON already: they are written as they are.
+    """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Formatter())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    if access is not None and not access.handlers:
+        lines = logging.StreamHandler(sys.stderr)
+        lines.setFormatter(logging.Formatter("%(message)s"))
+        access.addHandler(lines)
+        access.setLevel(logging.INFO)
+        access.propagate = False

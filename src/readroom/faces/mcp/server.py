@@ -7,7 +7,8 @@ sends it; 2026-07-28 adds its own `resultType` and `serverInfo`.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, TypeAlias
 
@@ -15,27 +16,34 @@ import mcp_types as types
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR
 
+from readroom.caller import conversation
 from readroom.contracts.base import Tool
 from readroom.contracts.registry import contract
+from readroom.faces.calls import Access, Calls, Failed, Waiter
 from readroom.faces.mcp import who
-from readroom.faces.mcp.calls import Caller, Calls
 from readroom.faces.mcp.clients import CLAUDE_CODE, reply_bytes
 from readroom.limits import MCP_LIST_FRESH_MS
 
 McpServer: TypeAlias = "Server[dict[str, Any]]"
 Context: TypeAlias = "ServerRequestContext[dict[str, Any], Any]"
 
-CALLER = "readroom.caller"
-"""Where the HTTP face keeps the `Caller` of a request in its ASGI scope."""
+AccessOf: TypeAlias = Callable[[Context], "tuple[Access, Waiter | None]"]
+"""What the sender of a request may use, and whose leaving ends the work for it."""
 
 
-def build(calls: Calls, *, contract_name: str, reply_chars: int | None) -> McpServer:
+def build(
+    calls: Calls, access_of: AccessOf, *, contract_name: str, reply_chars: int | None, shared: bool = True
+) -> McpServer:
     """A server for the tools of one contract.
 
     Args:
         calls: Where the calls run.
-        contract_name: Whose tools are served; the same that `calls` has.
+        access_of: What a request may use.
+        contract_name: Whose tools are served.
+        shared: Every client sees the same tools.
         reply_chars: `--max-chars`, None for what each client is known to pass on.
 
     Raises:
@@ -47,29 +55,30 @@ def build(calls: Calls, *, contract_name: str, reply_chars: int | None) -> McpSe
         version=version("readroom"),
         title=record.title,
         instructions=record.instructions,
-        # The tools of a process never change.
-        cache_hints={"tools/list": CacheHint(MCP_LIST_FRESH_MS, "public")},
+        # The tools of a process never change; those of a token are nobody else's.
+        cache_hints={"tools/list": CacheHint(MCP_LIST_FRESH_MS, "public" if shared else "private")},
         # No argument of ours travels in an HTTP header; without this the SDK lists the tools on every call.
         get_tool_input_schema=lambda name: None,
-        on_list_tools=_list_tools(calls.tools, reply_chars),
+        on_list_tools=_list_tools(access_of, reply_chars),
     )
     # Not `on_call_tool`: a result is passed on as it is, instead of through a model and back.
-    server.add_request_handler("tools/call", types.CallToolRequestParams, _call_tool(calls, reply_chars))
-    server.add_notification_handler(who.COMPACTED, types.NotificationParams, _compacted(calls))
+    server.add_request_handler(
+        "tools/call", types.CallToolRequestParams, _call_tool(calls, access_of, reply_chars)
+    )
+    server.add_notification_handler(who.COMPACTED, types.NotificationParams, _compacted(access_of))
     # The only one is OpenTelemetry's: 20 us a message, for a package that is not installed.
     server.middleware.clear()
     return server
 
 
 def _list_tools(
-    tools: Sequence[Tool], reply_chars: int | None
+    access_of: AccessOf, reply_chars: int | None
 ) -> Callable[[Context, types.PaginatedRequestParams | None], Awaitable[types.ListToolsResult]]:
-    listed = types.ListToolsResult(tools=[_listed(tool, reply_chars) for tool in tools])
-
     async def list_tools(
         context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return listed
+        access, _ = access_of(context)
+        return types.ListToolsResult(tools=[_listed(tool, reply_chars) for tool in access.tools])
 
     return list_tools
 
@@ -99,35 +108,55 @@ def _listed(tool: Tool, reply_chars: int | None) -> types.Tool:
 
 
 def _call_tool(
-    calls: Calls, reply_chars: int | None
+    calls: Calls, access_of: AccessOf, reply_chars: int | None
 ) -> Callable[[Context, types.CallToolRequestParams], Awaitable[dict[str, Any]]]:
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         wants_progress = context.meta is not None and "progress_token" in context.meta
-        meta = context.meta
-        caller = who.caller(meta, _client_name(context), _session_header(context))
-        epoch = who.epoch(meta)
+        access, waiter = _conversing(access_of, context, context.meta)
+        epoch = who.epoch(context.meta)
         if epoch is not None:
-            calls.session(caller.session).reached(epoch)
-        result = await calls.run(
-            params.name,
-            params.arguments or {},
-            reply_bytes=reply_bytes(_client_name(context), reply_chars),
-            caller=_caller(context),
-            send_progress=context.session.report_progress if wants_progress else None,
-            who=caller,
-        )
+            access.workspace.session(access.caller.session).reached(epoch)
+        try:
+            result = await calls.run(
+                access,
+                params.name,
+                params.arguments or {},
+                reply_bytes=reply_bytes(_client_name(context), reply_chars),
+                waiter=waiter,
+                send_progress=context.session.report_progress if wants_progress else None,
+            )
+        except Failed:
+            # What the SDK makes of other exceptions has their message in it.
+            raise MCPError(
+                code=INTERNAL_ERROR, message="readroom failed inside; see the server's log"
+            ) from None
         # Demanded by 2026-07-28; the SDK takes it out for older protocols.
         return {**result, "resultType": "complete"}
 
     return call_tool
 
 
-def _compacted(calls: Calls) -> Callable[[Context, types.NotificationParams], Awaitable[None]]:
+def _conversing(
+    access_of: AccessOf, context: Context, meta: Mapping[str, Any] | None
+) -> tuple[Access, Waiter | None]:
+    """What a request may use, in the name of the client and for its conversation."""
+    access, waiter = access_of(context)
+    named = who.caller(meta, _client_name(context), _session_header(context))
+    token = access.caller.token
+    named = replace(
+        named,
+        agent=named.agent or access.caller.agent,
+        session=conversation(token, named.session),
+        token=token,
+    )
+    return replace(access, caller=named), waiter
+
+
+def _compacted(access_of: AccessOf) -> Callable[[Context, types.NotificationParams], Awaitable[None]]:
     async def compacted(context: Context, params: types.NotificationParams) -> None:
         meta = context.params.get("_meta") if context.params else None
-        known = meta if isinstance(meta, dict) else None
-        caller = who.caller(known, _client_name(context), _session_header(context))
-        calls.session(caller.session).compacted()
+        access, _ = _conversing(access_of, context, meta if isinstance(meta, dict) else None)
+        access.workspace.session(access.caller.session).compacted()
 
     return compacted
 
@@ -142,9 +171,3 @@ def _client_name(context: Context) -> str | None:
     """From the handshake, or from the request itself in 2026-07-28, which may leave it out."""
     client = context.session.client_params
     return None if client is None else client.client_info.name
-
-
-def _caller(context: Context) -> Caller | None:
-    """Who sent an HTTP request; over stdio it is the one client, whose end ends the server."""
-    caller = None if context.request is None else context.request.scope.get(CALLER)
-    return caller if isinstance(caller, Caller) else None

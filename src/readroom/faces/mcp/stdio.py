@@ -21,8 +21,9 @@ import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 
+from readroom.caller import Caller
+from readroom.faces.calls import Access, Calls
 from readroom.faces.mcp import logs, wire
-from readroom.faces.mcp.calls import Calls
 from readroom.faces.mcp.pipes import Reader, Writer
 from readroom.faces.mcp.server import build
 from readroom.limits import MCP_EXIT_S
@@ -51,8 +52,11 @@ def serve_stdio(workspace: Workspace, *, contract_name: str, reply_chars: int | 
 async def _serve(
     workspace: Workspace, contract_name: str, reply_chars: int | None, incoming: int, outgoing: int
 ) -> None:
-    calls = Calls(workspace, contract_name)
-    server = build(calls, contract_name=contract_name, reply_chars=reply_chars)
+    calls = Calls()
+    access = Access(workspace, contract_name, caller=Caller(face="mcp"))
+    server = build(
+        calls, lambda context: (access, None), contract_name=contract_name, reply_chars=reply_chars
+    )
     with anyio.CancelScope() as scope:
         _on_signals(scope.cancel)
         sending, receiving = anyio.create_memory_object_stream[SessionMessage | Exception](math.inf)

@@ -1,5 +1,7 @@
 """Tool calls in worker threads: bounded in number, reporting progress, ended when nobody waits for them.
 
+Shared by the servers, whatever protocol they speak.
+
 The core is synchronous, the protocol is not.  A call runs in a thread of a pool;
 its deadline is the only thing the two sides share.  A cancelled task leaves the
 thread at once and cancels the deadline, so that the thread ends at its next check
@@ -11,21 +13,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR
-
-from readroom.caller import ANONYMOUS
-from readroom.caller import Caller as Who
-from readroom.contracts.base import tool_result
+from readroom.caller import ANONYMOUS, Caller
+from readroom.contracts.base import Tool, tool_result
 from readroom.deadline import Deadline
-from readroom.limits import MCP_PROGRESS_S, MCP_WORKERS
-from readroom.session.session import Session
+from readroom.errors import Busy
+from readroom.limits import MCP_PROGRESS_S, MCP_WORKERS, SERVE_QUEUE
+from readroom.model import Fact
 from readroom.toolbox import Workspace
 
 _LOG = logging.getLogger("readroom")
@@ -34,7 +34,36 @@ SendProgress: TypeAlias = Callable[[float, float | None, str], Awaitable[None]]
 """Receives (progress, total or None, message)."""
 
 
-class Caller:
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a client may use, and in whose name.
+
+    Attributes:
+        workspace: Where.
+        contract_name: Whose tools.
+        granted: The tools it may call; None for all that the workspace offers.
+        caller: Who calls.
+        seconds: Longest time for one call; None for the limits of its tool.
+    """
+
+    workspace: Workspace
+    contract_name: str
+    granted: frozenset[str] | None = None
+    caller: Caller = ANONYMOUS
+    seconds: float | None = None
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """What is listed for this client."""
+        offered = self.workspace.tools(self.contract_name)
+        return tuple(tool for tool in offered if self.granted is None or tool.name in self.granted)
+
+
+class Failed(Exception):
+    """A reply could not be made; the log has the reason, and nobody else gets it."""
+
+
+class Waiter:
     """Somebody who waits for answers. When they leave, the work for them ends.
 
     Used from the event loop only.
@@ -62,46 +91,54 @@ class Caller:
 
 
 class Calls:
-    """The calls of one server. `workers` run at once, more wait in the order they came."""
+    """The calls of one server. `workers` run at once, `queue` more wait in the order they came."""
 
-    def __init__(self, workspace: Workspace, contract_name: str, *, workers: int = MCP_WORKERS) -> None:
-        self._workspace = workspace
-        self._contract_name = contract_name
-        self.tools = workspace.tools(contract_name)
-        self._everyone = Caller()
+    def __init__(self, *, workers: int = MCP_WORKERS, queue: int = SERVE_QUEUE) -> None:
+        self._everyone = Waiter()
+        self._most = workers + queue
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="readroom-call")
+        self.open = 0
+        """Calls that run or wait."""
 
     async def run(
         self,
+        access: Access,
         tool: str,
-        arguments: Mapping[str, Any],
+        arguments: object,
         *,
-        reply_bytes: int,
-        caller: Caller | None = None,
+        reply_bytes: int | None = None,
+        waiter: Waiter | None = None,
         send_progress: SendProgress | None = None,
-        who: Who = ANONYMOUS,
-    ) -> dict[str, Any]:
-        """The MCP tool result of one call; cancelling the task ends the work.
+    ) -> dict[str, Fact]:
+        """The tool result of one call; cancelling the task ends the work.
 
         Args:
+            access: What the client may use.
             tool: Name in the contract.
             arguments: As the client sent them.
             reply_bytes: Cap on the text.
-            caller: Whose leaving ends the work, beside the end of this task.
+            waiter: Whose leaving ends the work, beside the end of this task.
             send_progress: Told now and then how far the work is; never after this returns.
-            who: Whose conversation it is, and who stands in the ledger.
+
+        Raises:
+            Failed: The reply could not be made.
         """
-        if send_progress is None:
-            work = partial(self._work, tool, arguments, reply_bytes, who)
-            return await self._answer(work, caller or self._everyone, Deadline())
-        progress = _Progress(send_progress)
-        pump = asyncio.create_task(progress.pump())
+        if self.open >= self._most:
+            return tool_result(access.workspace.refuse(Busy(), access.contract_name, reply_bytes=reply_bytes))
+        self.open += 1
         try:
-            deadline = Deadline(progress=progress.report)
-            work = partial(self._work, tool, arguments, reply_bytes, who)
-            return await self._answer(work, caller or self._everyone, deadline)
+            if send_progress is None:
+                deadline = Deadline(access.seconds)
+                return await self._answer(access, tool, arguments, reply_bytes, waiter, deadline)
+            progress = _Progress(send_progress)
+            pump = asyncio.create_task(progress.pump())
+            try:
+                deadline = Deadline(access.seconds, progress=progress.report)
+                return await self._answer(access, tool, arguments, reply_bytes, waiter, deadline)
+            finally:
+                pump.cancel()
         finally:
-            pump.cancel()
+            self.open -= 1
 
     def stop(self) -> None:
         """End all work; those who wait are told that it was cancelled."""
@@ -113,44 +150,46 @@ class Calls:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     async def _answer(
-        self, work: Callable[[Deadline], dict[str, Any]], caller: Caller, deadline: Deadline
-    ) -> dict[str, Any]:
+        self,
+        access: Access,
+        tool: str,
+        arguments: object,
+        reply_bytes: int | None,
+        waiter: Waiter | None,
+        deadline: Deadline,
+    ) -> dict[str, Fact]:
         loop = asyncio.get_running_loop()
-        waiting = {caller, self._everyone}
+        waiting = {waiter or self._everyone, self._everyone}
         for one in waiting:
             one.wait_for(deadline)
+        work = partial(_work, access, tool, arguments, reply_bytes, deadline)
         try:
-            return await loop.run_in_executor(self._pool, work, deadline)
+            return await loop.run_in_executor(self._pool, work)
         finally:
             # Harmless after an answer; when this task was cancelled, it ends the thread.
             deadline.cancel()
             for one in waiting:
                 one.done(deadline)
 
-    def session(self, session_id: str) -> Session:
-        """The conversation of that id."""
-        return self._workspace.session(session_id)
 
-    def _work(
-        self, tool: str, arguments: Mapping[str, Any], reply_bytes: int, who: Who, deadline: Deadline
-    ) -> dict[str, Any]:
-        try:
-            reply = self._workspace.call(
-                tool,
-                arguments,
-                contract_name=self._contract_name,
-                deadline=deadline,
-                reply_bytes=reply_bytes,
-                caller=who,
-            )
-            # Here too: facts are built when first asked for, and images are encoded.
-            return tool_result(reply)
-        except Exception:
-            # What the SDK makes of other exceptions has their message in it.
-            _LOG.exception("the reply to a call could not be made")
-            raise MCPError(
-                code=INTERNAL_ERROR, message="readroom failed inside; see the server's log"
-            ) from None
+def _work(
+    access: Access, tool: str, arguments: object, reply_bytes: int | None, deadline: Deadline
+) -> dict[str, Fact]:
+    try:
+        reply = access.workspace.call(
+            tool,
+            arguments,
+            contract_name=access.contract_name,
+            deadline=deadline,
+            reply_bytes=reply_bytes,
+            caller=access.caller,
+            granted=access.granted,
+        )
+        # Here too: facts are built when first asked for, and images are encoded.
+        return tool_result(reply)
+    except Exception:
+        _LOG.exception("the reply to a call could not be made")
+        raise Failed from None
 
 
 class _Progress:

@@ -1,0 +1,208 @@
+"""The failures of serving: who may call, how much at once, and what a request has to look like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from readroom.errors.base import AbsentError, FailedError, RefusedError, UsageError, _brief
+
+
+class BadRequest(UsageError):
+    """A request that is not what the route takes: its address, its type or its body."""
+
+    code = "bad_request"
+
+    def __init__(self, problem: str, advice: str) -> None:
+        super().__init__(f"The request cannot be used: {problem}", advice, facts={"problem": problem})
+
+
+class WrongMethod(UsageError):
+    """A route that does not take the method."""
+
+    code = "wrong_method"
+
+    def __init__(self, method: str, allowed: Sequence[str]) -> None:
+        self.allowed = tuple(allowed)
+        super().__init__(
+            f"This address does not take {_brief(method)}",
+            f"Use {' or '.join(allowed)}.",
+            facts={"method": _brief(method), "allowed": list(allowed)},
+        )
+
+
+class BodyTooLarge(UsageError):
+    """A request body above the server's limit."""
+
+    code = "body_too_large"
+
+    def __init__(self, most: int) -> None:
+        super().__init__(
+            f"The request body is larger than {most:,} bytes",
+            "Send less at once: edit_file changes a part of a file.",
+            facts={"most_bytes": most},
+        )
+
+
+class WrongMediaType(UsageError):
+    """A body that is not JSON."""
+
+    code = "wrong_media_type"
+
+    def __init__(self, given: str) -> None:
+        super().__init__(
+            f"The body has the type {_brief(given) or 'of nothing'!r}",
+            "Send JSON, with the header Content-Type: application/json.",
+            facts={"given": _brief(given)},
+        )
+
+
+class SlowRequest(FailedError):
+    """A request whose body did not come in time."""
+
+    code = "slow_request"
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"The request was not complete after {seconds:g} s",
+            "Send the whole body at once.",
+            facts={"seconds": seconds},
+        )
+
+
+class NoSuchRoute(AbsentError):
+    """An address that nothing is served at."""
+
+    code = "no_such_route"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Nothing is served at this address",
+            "GET /openapi.json lists every address.",
+        )
+
+
+class NoSuchWorkspace(AbsentError):
+    """A name of no workspace that this token opens."""
+
+    code = "no_such_workspace"
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(
+            f"There is no workspace {_brief(name)!r}",
+            f"The workspaces are: {', '.join(known)}." if known else "This token opens none.",
+            facts={"workspace": _brief(name), "known": list(known)},
+        )
+
+
+class NotThisHost(RefusedError):
+    """A request for another host: DNS rebinding looks like that."""
+
+    code = "not_this_host"
+
+    def __init__(self, host: str) -> None:
+        super().__init__(
+            f"The request is for {_brief(host)!r}, which is no name of this server",
+            "Use the address that the server printed. Whoever runs it can add names with --allow-host.",
+            facts={"host": _brief(host)},
+        )
+
+
+class WrongOrigin(RefusedError):
+    """A request from a page of another site."""
+
+    code = "wrong_origin"
+
+    def __init__(self, origin: str) -> None:
+        super().__init__(
+            f"The request comes from a page of {_brief(origin)!r}",
+            "Pages of other sites cannot use this server; programs send no Origin header.",
+            facts={"origin": _brief(origin)},
+        )
+
+
+class Unauthorized(RefusedError):
+    """No token, or none that works."""
+
+    code = "unauthorized"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(
+            f"The request has no token that works here: {problem}",
+            "Send the header Authorization: Bearer TOKEN. "
+            "Whoever runs the server makes one with `readroom token create`.",
+            facts={"problem": problem},
+        )
+
+
+class NotGranted(RefusedError):
+    """A tool that the caller's token does not include."""
+
+    code = "not_granted"
+
+    def __init__(self, tool: str, granted: Sequence[str]) -> None:
+        super().__init__(
+            f"This token does not include {tool}",
+            f"It includes: {', '.join(granted)}." if granted else "It includes no tool of this contract.",
+            facts={"tool": tool, "granted": list(granted)},
+        )
+
+
+class TooManyRequests(RefusedError):
+    """A rate limit, of a token or of an address."""
+
+    code = "too_many_requests"
+
+    def __init__(self, retry_after_s: int) -> None:
+        self.retry_after_s = retry_after_s
+        super().__init__(
+            "Too many requests",
+            f"Try again in {retry_after_s} s.",
+            facts={"retry_after_s": retry_after_s},
+        )
+
+
+class Busy(FailedError):
+    """As many calls as the server takes at once are running and waiting already."""
+
+    code = "busy"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The server has as many calls as it can hold",
+            "Send the call again in a second.",
+        )
+
+
+class Closing(FailedError):
+    """The server is about to end."""
+
+    code = "closing"
+
+    def __init__(self) -> None:
+        super().__init__("The server is about to end", "Send the call again when it has started anew.")
+
+
+class NoSuchToken(AbsentError):
+    """An id of no token."""
+
+    code = "no_such_token"
+
+    def __init__(self, identifier: str, known: Sequence[str]) -> None:
+        super().__init__(
+            f"There is no token {_brief(identifier)!r}",
+            "`readroom token list` shows the ids." if known else "No token has been made.",
+            facts={"token": _brief(identifier)},
+        )
+
+
+class BadTokenStore(FailedError):
+    """The file of tokens cannot be used."""
+
+    code = "bad_token_store"
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(
+            f"The tokens in {path} cannot be read or written: {problem}",
+            "Mend the file or its permissions, or move it away and make new tokens.",
+            facts={"path": path, "problem": problem},
+        )

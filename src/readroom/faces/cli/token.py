@@ -1,0 +1,173 @@
+"""token: make, list and end the tokens of the HTTP agent."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from readroom.errors import BadValue
+from readroom.faces.cli import terminal
+from readroom.faces.cli.exits import ExitCode
+
+if TYPE_CHECKING:
+    from readroom.session.tokens import Grant, Tokens
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_SPAN = re.compile(rf"(\d{{1,9}})([{''.join(_UNITS)}])")
+
+
+def _tokens() -> Tokens:
+    from readroom.config import token_file
+    from readroom.session.tokens import Tokens
+
+    return Tokens(token_file())
+
+
+def _create(
+    name: str, workspaces: tuple[str, ...], tools: tuple[str, ...], policy: str | None, expires: str | None
+) -> ExitCode:
+    """Make a token for NAME and print it, once: only its hash is kept.
+
+    The token goes to standard output and nothing else does, so that a script can take it.
+    """
+    from readroom.contracts.registry import NAMES, contract
+
+    known = {tool.name for one in NAMES for tool in contract(one).offered(commands=True)}
+    for tool in tools:
+        if tool not in known:
+            raise BadValue("tool", tool, "is no tool", f"The tools are: {', '.join(sorted(known))}.")
+    if policy is not None:
+        policy = _policy(policy)
+    with closing(_tokens()) as tokens:
+        grant, token = tokens.create(
+            name,
+            workspaces=workspaces or None,
+            tools=tools or None,
+            policy=policy,
+            lifetime_s=None if expires is None else _seconds(expires),
+        )
+    terminal.complain(f"Token {grant.token}: {_words(grant)}. It is not shown again.")
+    terminal.write(f"{token}\n".encode())
+    return ExitCode.OK
+
+
+def _list(as_json: bool) -> ExitCode:
+    """List the tokens that were made, without their secrets."""
+    with closing(_tokens()) as tokens:
+        found = tokens.all()
+    now = time.time()
+    if as_json:
+        rows = [{**_row(grant), "state": grant.state(now)} for grant in found]
+        terminal.write(msgspec.json.encode({"tokens": rows}) + b"\n")
+        return ExitCode.OK
+    for grant in found:
+        line = f"{grant.token}  {grant.state(now):7}  {grant.name}  {_words(grant)}"
+        terminal.write((terminal.visible(line) + "\n").encode())
+    if not found:
+        terminal.complain("No token has been made.")
+    return ExitCode.OK
+
+
+def _revoke(identifier: str) -> ExitCode:
+    """End the token with this ID, at once, in running servers too."""
+    with closing(_tokens()) as tokens:
+        grant = tokens.revoke(identifier)
+    terminal.complain(f"Token {grant.token} of {terminal.visible(grant.name)} is revoked.")
+    return ExitCode.OK
+
+
+def _policy(path: str) -> str:
+    """The absolute path of a policy file that can be used."""
+    from readroom import config
+
+    found = os.path.abspath(path)
+    config.restricted(config.Settings(), found)
+    return found
+
+
+def _seconds(span: str) -> float:
+    found = _SPAN.fullmatch(span)
+    if found is None or int(found[1]) == 0:
+        raise BadValue("expires", span, "is no span of time", "Write 30m, 12h, 7d or 4w.")
+    return float(int(found[1]) * _UNITS[found[2]])
+
+
+def _words(grant: Grant) -> str:
+    parts = [
+        "all workspaces" if grant.workspaces is None else "workspaces " + ", ".join(sorted(grant.workspaces)),
+        "all tools" if grant.tools is None else "tools " + ", ".join(sorted(grant.tools)),
+    ]
+    if grant.policy is not None:
+        parts.append(f"policy {grant.policy}")
+    parts.append("no end" if grant.expires is None else f"until {_moment(grant.expires)}")
+    return "; ".join(parts)
+
+
+def _row(grant: Grant) -> dict[str, object]:
+    return {
+        "id": grant.token,
+        "name": grant.name,
+        "workspaces": None if grant.workspaces is None else sorted(grant.workspaces),
+        "tools": None if grant.tools is None else sorted(grant.tools),
+        "policy": grant.policy,
+        "created": _moment(grant.created),
+        "expires": None if grant.expires is None else _moment(grant.expires),
+        "revoked": None if grant.revoked is None else _moment(grant.revoked),
+    }
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+token = click.Group(
+    "token",
+    help="Make, list and revoke the tokens that clients of `readroom serve` need.",
+    commands=[
+        click.Command(
+            "create",
+            params=[
+                click.Argument(["name"]),
+                click.Option(
+                    ["--workspace", "workspaces"],
+                    multiple=True,
+                    metavar="NAME",
+                    help="A workspace that it opens; may be repeated. Default: all.",
+                ),
+                click.Option(
+                    ["--tool", "tools"],
+                    multiple=True,
+                    metavar="TOOL",
+                    help="A tool that it may call; may be repeated. Default: all.",
+                ),
+                click.Option(
+                    ["--policy"],
+                    metavar="FILE",
+                    help="Rules that restrict it further, in the form of readroom.toml.",
+                ),
+                click.Option(["--expires"], metavar="SPAN", help="How long it works: 30m, 12h, 7d, 4w."),
+            ],
+            callback=_create,
+            help=_create.__doc__,
+        ),
+        click.Command(
+            "list",
+            params=[click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object.")],
+            callback=_list,
+            help=_list.__doc__,
+        ),
+        click.Command(
+            "revoke",
+            params=[click.Argument(["identifier"], metavar="ID")],
+            callback=_revoke,
+            help=_revoke.__doc__,
+        ),
+    ],
+)

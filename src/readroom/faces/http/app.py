@@ -1,0 +1,226 @@
+"""The HTTP workspace agent as an ASGI application: a gate, and behind it tools, MCP and descriptions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from readroom.caller import conversation
+from readroom.contracts.registry import NAMES, contract
+from readroom.errors import BadRequest, Internal, NoSuchRoute, ReadroomError, WrongMediaType, WrongMethod
+from readroom.faces.calls import Access, Calls, Failed, Waiter
+from readroom.faces.http import openapi
+from readroom.faces.http.exchange import Exchange, Metrics
+from readroom.faces.http.gate import ACCESS, EXCHANGE, OPENS, WAITER, within
+from readroom.faces.http.replies import ok, refused, status_of_code
+from readroom.faces.http.rooms import Rooms
+from readroom.faces.mcp.server import Context, build
+from readroom.limits import HTTP_SESSION_IDLE_S, HTTP_SESSIONS, MCP_MESSAGE_BYTES
+from readroom.model import Fact
+
+MCP_PATH = "/mcp"
+"""Where MCP is served."""
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def inside(
+    calls: Calls, rooms: Rooms, metrics: Metrics, *, contract_name: str, reply_chars: int | None
+) -> ASGIApp:
+    """What is behind the gate.
+
+    Args:
+        calls: Where tool calls run.
+        rooms: The workspaces.
+        metrics: What /metrics shows.
+        contract_name: Whose tools MCP serves; /v1 has all contracts.
+        reply_chars: Cap on the text of a reply over MCP, None for what each client passes on.
+    """
+    server = build(
+        calls,
+        lambda context: _mcp_access(context, contract_name),
+        contract_name=contract_name,
+        reply_chars=reply_chars,
+        shared=False,
+    )
+    pages = _Pages(rooms)
+    routes: list[Route] = [
+        _route("/", "GET", pages.welcome),
+        _route("/healthz", "GET", _health),
+        _route("/metrics", "GET", _metrics(calls, metrics)),
+        _route("/openapi.json", "GET", pages.openapi),
+        _route("/docs", "GET", pages.docs),
+        _route("/v1/sessions/{session}/compacted", "POST", _compacted),
+        _route("/v1/{contract}/{tool}", "POST", _Tools(calls).call),
+    ]
+    return _Errors(
+        server.streamable_http_app(
+            streamable_http_path=MCP_PATH,
+            # The gate has looked at both headers, and knows more names.
+            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+            max_request_body_size=MCP_MESSAGE_BYTES,
+            max_sessions=HTTP_SESSIONS,
+            session_idle_timeout=HTTP_SESSION_IDLE_S,
+            custom_starlette_routes=routes,
+        )
+    )
+
+
+class _Errors:
+    """Says in our words what the router says in its own: no such address, no such method."""
+
+    def __init__(self, router: Any) -> None:
+        router.add_exception_handler(HTTPException, _unrouted)
+        router.router.redirect_slashes = False  # one address for each thing
+        self._router = router
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] == MCP_PATH:
+            scope[EXCHANGE].route = MCP_PATH
+        await self._router(scope, receive, send)
+
+
+async def _unrouted(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    exchange: Exchange = request.scope[EXCHANGE]
+    if error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "GET").split(", ")
+        failure: ReadroomError = WrongMethod(request.method, allowed)
+    else:
+        failure = NoSuchRoute()
+    exchange.code = failure.code
+    return refused(failure)
+
+
+def _route(path: str, method: str, endpoint: Endpoint) -> Route:
+    async def answer(request: Request) -> Response:
+        exchange: Exchange = request.scope[EXCHANGE]
+        exchange.route = path
+        try:
+            return await endpoint(request)
+        except ReadroomError as error:
+            exchange.code = error.code
+            return refused(error)
+        except Failed:
+            exchange.code = Internal.code
+            return refused(Internal("Failed"))
+
+    found = Route(path, answer, methods=[method])
+    found.methods = {method}  # without the HEAD that Starlette adds
+    return found
+
+
+class _Tools:
+    """POST /v1/{contract}/{tool}: the arguments in, the tool result out."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    async def call(self, request: Request) -> Response:
+        name, tool = request.path_params["contract"], request.path_params["tool"]
+        if name not in NAMES:
+            raise NoSuchRoute
+        contract(name).tool(tool)
+        exchange: Exchange = request.scope[EXCHANGE]
+        exchange.contract, exchange.tool = name, tool
+        arguments = await _body(request)
+        access, waiter = within(request.scope, name), request.scope[WAITER]
+        result = await self._calls.run(access, tool, arguments, waiter=waiter)
+        return _answered(result, exchange)
+
+
+def _answered(result: dict[str, Fact], exchange: Exchange) -> Response:
+    if not result.get("isError"):
+        return ok(result)
+    meta: Any = result.get("_meta")
+    error: Any = meta["readroom/facts"]["error"]
+    exchange.code = error["code"]
+    # One shape for every error, whoever made it; the model's words stay beside it.
+    return ok({**result, "error": error}, status_of_code(error["code"]))
+
+
+async def _body(request: Request) -> object:
+    """The JSON value of a request. What has no body, or another type, is told what to send."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise WrongMediaType(kind)
+    try:
+        data = await request.body()
+    except ClientDisconnect:
+        raise BadRequest("its body ended early", "Send it again.") from None
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadRequest(f"its body is not JSON ({error})", "Send one JSON object.") from None
+    except RecursionError:
+        raise BadRequest("its body is nested too deeply", "Send one JSON object.") from None
+
+
+async def _compacted(request: Request) -> Response:
+    """The host has shortened a conversation: what was shown before is no longer in view."""
+    access, given = within(request.scope, "native"), request.path_params["session"]
+    if not re.fullmatch(openapi.SESSION, given):
+        raise BadRequest("its address names no conversation", "Use up to 128 letters, digits, '_', '.', '-'.")
+    access.workspace.session(conversation(access.caller.token, given)).compacted()
+    return ok({"session": given, "compacted": True})
+
+
+async def _health(request: Request) -> Response:
+    return ok({"status": "ok"})
+
+
+def _metrics(calls: Calls, metrics: Metrics) -> Endpoint:
+    async def show(request: Request) -> Response:
+        metrics.open.set(calls.open)
+        return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    return show
+
+
+class _Pages:
+    """Descriptions of what a caller may use."""
+
+    def __init__(self, rooms: Rooms) -> None:
+        self._rooms = rooms
+
+    async def welcome(self, request: Request) -> Response:
+        base = str(request.base_url).rstrip("/")
+        return PlainTextResponse(
+            f"readroom is an MCP server. Point an MCP client at {base}{MCP_PATH}\n"
+            f"Its tools over plain HTTP are described at {base}/docs\n"
+        )
+
+    async def openapi(self, request: Request) -> Response:
+        return ok(openapi.document(map(contract, NAMES), self._others(request), commands=_runs(request)))
+
+    async def docs(self, request: Request) -> Response:
+        text = openapi.page(map(contract, NAMES), self._others(request), commands=_runs(request))
+        policy = "default-src 'none'; style-src 'unsafe-inline'"
+        return HTMLResponse(text, headers={"Content-Security-Policy": policy})
+
+    def _others(self, request: Request) -> list[str]:
+        """The named workspaces that the caller's token opens."""
+        names: list[str] = request.scope[OPENS]
+        return [name for name in names if name != self._rooms.default]
+
+
+def _runs(request: Request) -> bool:
+    """Whether the workspace of a request offers the tools that run commands."""
+    access: Access = request.scope[ACCESS]
+    native = contract("native")
+    return len(access.workspace.tools("native")) > len(native.tools)
+
+
+def _mcp_access(context: Context, contract_name: str) -> tuple[Access, Waiter]:
+    assert context.request is not None  # over HTTP there always is one
+    scope = context.request.scope
+    return within(scope, contract_name), scope[WAITER]

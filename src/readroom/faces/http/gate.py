@@ -1,0 +1,253 @@
+"""Who gets in: address, host, rate and token are settled before a byte of a body is read.
+
+An ASGI application around another.  It answers refusals itself, gives what passes
+an `Access` in the scope, bounds the time and the size of bodies, and ends the work
+for a request when its exchange is over, however it ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import final
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from readroom.caller import Caller, conversation
+from readroom.errors import (
+    BodyTooLarge,
+    Closing,
+    NoSuchRoute,
+    ReadroomError,
+    SlowRequest,
+    Unauthorized,
+)
+from readroom.faces.calls import Access, Waiter
+from readroom.faces.http.exchange import Exchange, Metrics
+from readroom.faces.http.hosts import Hosts
+from readroom.faces.http.rates import Rates
+from readroom.faces.http.replies import refused
+from readroom.faces.http.rooms import Rooms
+from readroom.limits import MCP_MESSAGE_BYTES, SERVE_BODY_S, SERVE_CALL_S, SERVE_PATH_BYTES
+from readroom.session.tokens import Grant, Tokens
+
+ACCESS = "readroom.access"
+WAITER = "readroom.waiter"
+EXCHANGE = "readroom.exchange"
+OPENS = "readroom.opens"
+"""Where the gate keeps an `Access`, a `Waiter`, an `Exchange` and the names of the workspaces that the
+caller may open in a request's scope."""
+
+_OPEN = frozenset(("/healthz",))
+"""Answered without a token: what a load balancer asks."""
+
+_PLAIN = re.compile(rb"(?:/[A-Za-z0-9_.~-]*)+")
+_DOTS = re.compile(rb"(?:^|/)\.{1,2}(?:/|$)")
+_IN_WORKSPACE = re.compile(r"/w/([^/]+)(/.*)")
+_NAME = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+
+
+@final
+class Gate:
+    """The gate of one server."""
+
+    def __init__(
+        self,
+        inner: ASGIApp,
+        *,
+        rooms: Rooms,
+        tokens: Tokens,
+        hosts: Hosts,
+        rates: Rates,
+        metrics: Metrics,
+        required: bool,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`required` asks for a token even when none has been made."""
+        self._inner = inner
+        self._rooms = rooms
+        self._tokens = tokens
+        self._hosts = hosts
+        self._rates = rates
+        self._metrics = metrics
+        self._required = required
+        self._clock = clock
+        self.closing = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The ASGI application."""
+        if scope["type"] != "http":
+            await self._inner(scope, receive, send)
+            return
+        began = time.perf_counter()
+        exchange = Exchange(scope["method"], _address(scope))
+        waiter = Waiter()
+        out = _Outgoing(send, exchange)
+        try:
+            inside = self._admitted(scope, exchange)
+            inside[WAITER], inside[EXCHANGE] = waiter, exchange
+            await self._inner(inside, _Incoming(scope, receive, out).receive, out.send)
+        except ReadroomError as error:
+            await out.refuse(error)
+        finally:
+            waiter.leave()
+            exchange.seconds = time.perf_counter() - began
+            self._metrics.count(exchange)
+            exchange.log()
+
+    def _admitted(self, scope: Scope, exchange: Exchange) -> Scope:
+        """The scope for the inside; addresses in a workspace look like those of the default one."""
+        if self.closing:
+            raise Closing
+        headers = dict(scope["headers"])
+        self._rates.address(exchange.address)
+        self._hosts.check(headers)
+        path = _checked(scope)
+        if path in _OPEN:
+            return {**scope}
+        grant = self._grant(headers, exchange)
+        if grant is not None:
+            exchange.token = grant.token
+            self._rates.token(grant.token)
+        name = None
+        if found := _IN_WORKSPACE.fullmatch(path):
+            name, path = found[1], found[2]
+        workspace = self._rooms.get(name, grant)
+        exchange.workspace = self._rooms.default if name is None else name
+        exchange.session = _name(headers, b"readroom-session")
+        access = Access(
+            workspace,
+            "",
+            None if grant is None else grant.tools,
+            Caller(
+                agent=_name(headers, b"readroom-agent") or ("" if grant is None else grant.name),
+                session=conversation(exchange.token, exchange.session),
+                token=exchange.token,
+                face="http",
+            ),
+            SERVE_CALL_S,
+        )
+        opens = self._rooms.names(grant)
+        return {**scope, "path": path, "raw_path": path.encode("ascii"), ACCESS: access, OPENS: opens}
+
+    def _grant(self, headers: dict[bytes, bytes], exchange: Exchange) -> Grant | None:
+        given = headers.get(b"authorization")
+        try:
+            if given is None:
+                # Once tokens were needed they stay so: a file that is gone must not open the door.
+                self._required = self._required or self._tokens.any_valid()
+                if self._required:
+                    raise Unauthorized("there is none")
+                return None
+            kind, _, token = given.decode("latin-1").partition(" ")
+            if kind.lower() != "bearer":
+                raise Unauthorized("it is not of the kind Bearer")
+            grant = self._tokens.find(token.strip())
+            if grant is None:
+                raise Unauthorized("it is not known")
+            state = grant.state(self._clock())
+            if state != "valid":
+                raise Unauthorized(f"it is {state}")
+            return grant
+        except Unauthorized:
+            self._rates.failure(exchange.address)
+            raise
+
+
+def within(scope: Scope, contract_name: str) -> Access:
+    """What the request may use of a contract."""
+    access = scope[ACCESS]
+    assert isinstance(access, Access)
+    return replace(access, contract_name=contract_name)
+
+
+def _checked(scope: Scope) -> str:
+    """The path, which has no escapes: none of our names needs one, and those who send them try something."""
+    raw: bytes = scope.get("raw_path") or scope["path"].encode("utf-8", "replace")
+    raw = raw.partition(b"?")[0]
+    if len(raw) > SERVE_PATH_BYTES or not _PLAIN.fullmatch(raw) or b"//" in raw or _DOTS.search(raw):
+        raise NoSuchRoute
+    return raw.decode("ascii")
+
+
+def _address(scope: Scope) -> str:
+    client = scope.get("client")
+    return client[0] if client else "local"
+
+
+def _name(headers: dict[bytes, bytes], header: bytes) -> str:
+    """A name that a client gives itself or its conversation; what is none counts as not given."""
+    found = headers.get(header, b"").decode("latin-1").strip()
+    return found if _NAME.fullmatch(found) else ""
+
+
+class _Outgoing:
+    """Counts what is sent, and knows whether a refusal can still be."""
+
+    def __init__(self, send: Send, exchange: Exchange) -> None:
+        self._send = send
+        self._exchange = exchange
+        self._refused = False
+
+    async def send(self, message: Message) -> None:
+        if self._refused:
+            return
+        if message["type"] == "http.response.start":
+            self._exchange.status = message["status"]
+            headers = [*message.get("headers", ()), (b"x-content-type-options", b"nosniff")]
+            message = {**message, "headers": headers}
+        elif message["type"] == "http.response.body":
+            self._exchange.sent_bytes += len(message.get("body", b""))
+        await self._send(message)
+
+    async def refuse(self, error: ReadroomError) -> None:
+        """Answer with the error, unless an answer has begun; the inside can send no more."""
+        if self._refused or self._exchange.status:
+            return
+        response = refused(error)
+        self._exchange.code = error.code
+        # What is left of the body is not read, so the connection cannot carry another request.
+        response.headers["Connection"] = "close"
+        await response({"type": "http", "method": "POST"}, _nothing, self.send)
+        self._refused = True
+
+
+async def _nothing() -> Message:
+    return {"type": "http.disconnect"}
+
+
+class _Incoming:
+    """A body, bounded in size and in time."""
+
+    def __init__(self, scope: Scope, receive: Receive, out: _Outgoing) -> None:
+        self._receive = receive
+        self._out = out
+        self._ends = time.monotonic() + SERVE_BODY_S
+        self._left = MCP_MESSAGE_BYTES
+        self._complete = False
+        declared = dict(scope["headers"]).get(b"content-length", b"0")
+        if not declared.isdigit() or int(declared) > MCP_MESSAGE_BYTES:
+            raise BodyTooLarge(MCP_MESSAGE_BYTES)
+
+    async def receive(self) -> Message:
+        if self._complete:
+            return await self._receive()
+        try:
+            async with asyncio.timeout(max(0.0, self._ends - time.monotonic())):
+                message = await self._receive()
+        except TimeoutError:
+            return await self._refuse(SlowRequest(SERVE_BODY_S))
+        if message["type"] != "http.request":
+            return message
+        self._left -= len(message.get("body", b""))
+        if self._left < 0:
+            return await self._refuse(BodyTooLarge(MCP_MESSAGE_BYTES))
+        self._complete = not message.get("more_body", False)
+        return message
+
+    async def _refuse(self, error: ReadroomError) -> Message:
+        await self._out.refuse(error)
+        return {"type": "http.disconnect"}

@@ -1,0 +1,66 @@
+"""Which names this server answers to.
+
+A page in the user's browser can send requests here, and by rebinding a name of its
+own to this address even read the answers; its Host and Origin headers give it away
+(https://owasp.org/www-community/attacks/DNS_Rebinding).  Names have to be known; an
+address in numbers cannot be rebound, so a server of other interfaces takes those.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping, Sequence
+from typing import final
+from urllib.parse import urlsplit
+
+from readroom.errors import NotThisHost, WrongOrigin
+
+_LOCAL = frozenset(("localhost", "127.0.0.1", "::1"))
+
+
+@final
+class Hosts:
+    """The names of one server."""
+
+    def __init__(self, names: Sequence[str] = (), *, loopback: bool = True, named: bool = True) -> None:
+        """Answer to the local names and `names`, with any port: a tunnel has another at its other end.
+
+        Args:
+            names: More names, in small letters.
+            loopback: Only this machine can connect; otherwise any address in numbers is taken too.
+            named: False for a Unix socket, which no page can reach.
+        """
+        self._names = _LOCAL.union(names)
+        self._loopback = loopback
+        self._named = named
+
+    def check(self, headers: Mapping[bytes, bytes]) -> None:
+        """Raises NotThisHost or WrongOrigin for what was meant for, or comes from, somewhere else."""
+        host = headers.get(b"host", b"").decode("latin-1")
+        if self._named and not self._known(host):
+            raise NotThisHost(host)
+        origin = headers.get(b"origin", b"").decode("latin-1")
+        if origin and not self._is_ours(origin):
+            raise WrongOrigin(origin)
+
+    def _known(self, host: str) -> bool:
+        try:
+            found = urlsplit(f"//{host}")
+            name, _ = found.hostname, found.port  # a port that is none raises
+        except ValueError:
+            return False
+        if not name or found.netloc != host or found.username is not None:
+            return False
+        return name in self._names or (not self._loopback and _is_address(name))
+
+    def _is_ours(self, origin: str) -> bool:
+        scheme, _, host = origin.partition("://")
+        return scheme in ("http", "https") and self._known(host)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,201 @@
+"""The description of the HTTP agent, made from the contracts: OpenAPI 3.1 for programs, a page for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from importlib.metadata import version
+from typing import Any
+
+from readroom.contracts.base import FACTS_KEY, Contract, Tool
+from readroom.contracts.schema import in_words
+
+SESSION = "[A-Za-z0-9_.~-]{1,128}"
+"""Names of conversations, in an address."""
+
+ERRORS = (400, 401, 403, 404, 405, 408, 409, 413, 415, 421, 422, 429, 500, 503, 504, 507)
+
+_TEXT = {
+    "type": "object",
+    "properties": {"type": {"const": "text"}, "text": {"type": "string"}},
+    "required": ["type", "text"],
+}
+_IMAGE = {
+    "type": "object",
+    "properties": {
+        "type": {"const": "image"},
+        "data": {"type": "string", "contentEncoding": "base64"},
+        "mimeType": {"type": "string"},
+    },
+    "required": ["type", "data", "mimeType"],
+}
+_SCHEMAS: dict[str, Any] = {
+    "Result": {
+        "description": "What a model receives, and facts for programs.",
+        "type": "object",
+        "properties": {
+            "content": {"type": "array", "items": {"anyOf": [_TEXT, _IMAGE]}},
+            "isError": {"const": False},
+            "_meta": {"type": "object", "properties": {FACTS_KEY: {"type": "object"}}},
+        },
+        "required": ["content", "isError"],
+    },
+    "Error": {
+        "description": "A refusal or failure; `content` is there when a tool was called.",
+        "type": "object",
+        "properties": {
+            "error": {
+                "type": "object",
+                "properties": {
+                    "code": {"type": "string"},
+                    "message": {"type": "string"},
+                    "facts": {"type": "object"},
+                    "next": {"type": ["object", "null"], "description": "The call that works instead."},
+                },
+                "required": ["code", "message", "facts", "next"],
+            },
+            "content": {"type": "array", "items": _TEXT},
+            "isError": {"const": True},
+        },
+        "required": ["error"],
+    },
+}
+
+
+def document(contracts: Iterable[Contract], names: Sequence[str], *, commands: bool) -> dict[str, Any]:
+    """The OpenAPI document.
+
+    Args:
+        contracts: What is served under /v1.
+        names: Workspaces, besides the default one.
+        commands: Some workspace runs commands.
+    """
+    paths: dict[str, Any] = {}
+    for contract in contracts:
+        for tool in contract.offered(commands=commands):
+            paths[f"/v1/{contract.name}/{tool.name}"] = {"post": _operation(contract, tool)}
+    paths["/v1/sessions/{session}/compacted"] = {"post": _compacted()}
+    paths["/healthz"] = {
+        "get": _plain("health", "Whether the server answers.", "application/json", open_=True)
+    }
+    paths["/metrics"] = {"get": _plain("metrics", "Figures for Prometheus.", "text/plain")}
+    paths["/openapi.json"] = {"get": _plain("openapi", "This document.", "application/json")}
+    paths["/docs"] = {"get": _plain("docs", "This document for people.", "text/html")}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "readroom",
+            "version": version("readroom"),
+            "description": "Find, read and safely change the files of a workspace. MCP is at /mcp.",
+        },
+        "servers": [
+            {"url": "/", "description": "The default workspace"},
+            *({"url": f"/w/{name}", "description": f"The workspace {name}"} for name in names),
+        ],
+        "security": [{"token": []}, {}],
+        "paths": paths,
+        "components": {
+            "schemas": _SCHEMAS,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _operation(contract: Contract, tool: Tool) -> dict[str, Any]:
+    return {
+        "operationId": f"{contract.name}.{tool.name}",
+        "summary": tool.title,
+        "description": tool.description,
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": tool.input_schema}},
+        },
+        "responses": {
+            "200": _answer("The reply of the tool.", "application/json", "Result"),
+            **_errors(),
+        },
+    }
+
+
+def _compacted() -> dict[str, Any]:
+    name = {"type": "string", "pattern": f"^{SESSION}$"}
+    return {
+        "operationId": "compacted",
+        "summary": "Say that a conversation was shortened: what was shown before counts as unseen.",
+        "parameters": [{"name": "session", "in": "path", "required": True, "schema": name}],
+        "responses": {
+            "200": {
+                "description": "Noted.",
+                "content": {
+                    "application/json": {
+                        "schema": {
+                            "type": "object",
+                            "properties": {"session": name, "compacted": {"const": True}},
+                            "required": ["session", "compacted"],
+                        }
+                    }
+                },
+            },
+            **_errors(),
+        },
+    }
+
+
+def _plain(name: str, summary: str, media: str, *, open_: bool = False) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "operationId": name,
+        "summary": summary,
+        "responses": {"200": {"description": summary, "content": {media: {}}}, **_errors()},
+    }
+    return {**found, "security": []} if open_ else found
+
+
+def _errors() -> dict[str, Any]:
+    return {str(status): _answer("A refusal or failure.", "application/json", "Error") for status in ERRORS}
+
+
+def _answer(words: str, media: str, schema: str) -> dict[str, Any]:
+    return {
+        "description": words,
+        "content": {media: {"schema": {"$ref": f"#/components/schemas/{schema}"}}},
+    }
+
+
+_STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:54rem;margin:2rem auto;padding:0 1rem;color:#1b1b1b}"
+    "code{font:14px ui-monospace,monospace;background:#f2f2ef;padding:.1em .3em}"
+    "table{border-collapse:collapse;width:100%;margin:.5rem 0 2rem}"
+    "td,th{text-align:left;vertical-align:top;padding:.3rem .6rem .3rem 0;border-bottom:1px solid #ddd}"
+    "@media(prefers-color-scheme:dark){body{background:#161616;color:#e8e8e8}code{background:#2a2a2a}"
+    "td,th{border-color:#333}}"
+)
+
+
+def page(contracts: Iterable[Contract], names: Sequence[str], *, commands: bool) -> str:
+    """The same for a person, without a script."""
+    parts = [_tool(contract, tool) for contract in contracts for tool in contract.offered(commands=commands)]
+    others = "".join(f" <code>/w/{escape(name)}/</code>" for name in names)
+    where = f"<p>Other workspaces have the same addresses under{others}.</p>" if names else ""
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>readroom</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<style>{_STYLE}</style></head><body><h1>readroom {escape(version('readroom'))}</h1>"
+        "<p>An HTTP workspace agent. MCP clients use <code>/mcp</code>; programs send a tool's arguments as "
+        "JSON with <code>POST</code>, and a token, where one is needed, as "
+        "<code>Authorization: Bearer TOKEN</code>. "
+        'The same for programs: <a href="/openapi.json">openapi.json</a>.</p>'
+        f"{where}{''.join(parts)}</body></html>"
+    )
+
+
+def _tool(contract: Contract, tool: Tool) -> str:
+    schema = tool.input_schema
+    rows = "".join(
+        f"<tr><td><code>{escape(name)}</code>{' *' if name in schema['required'] else ''}</td>"
+        f"<td>{escape(in_words(one))}</td><td>{escape(one.get('description', ''))}</td></tr>"
+        for name, one in schema["properties"].items()
+    )
+    return (
+        f"<h2><code>POST /v1/{contract.name}/{tool.name}</code></h2><p>{escape(tool.description)}</p>"
+        f"<table><tr><th>argument (* required)</th><th>value</th><th></th></tr>{rows}</table>"
+    )

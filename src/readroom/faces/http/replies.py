@@ -1,0 +1,88 @@
+"""What leaves the server: JSON, and one shape for every error, with the status that fits its class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+import msgspec
+from starlette.responses import Response
+
+from readroom import errors
+from readroom.contracts.native_facts import of_error
+from readroom.errors import ReadroomError
+from readroom.model import Fact
+
+_STATUS: tuple[tuple[type[ReadroomError], HTTPStatus], ...] = (
+    (errors.UnknownTool, HTTPStatus.NOT_FOUND),
+    (errors.WrongMethod, HTTPStatus.METHOD_NOT_ALLOWED),
+    (errors.BodyTooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
+    (errors.WrongMediaType, HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
+    (errors.UsageError, HTTPStatus.BAD_REQUEST),
+    (errors.NotThisHost, HTTPStatus.MISDIRECTED_REQUEST),
+    (errors.Unauthorized, HTTPStatus.UNAUTHORIZED),
+    (errors.TooManyRequests, HTTPStatus.TOO_MANY_REQUESTS),
+    (errors.RefusedError, HTTPStatus.FORBIDDEN),
+    (errors.AbsentError, HTTPStatus.NOT_FOUND),
+    (errors.ConflictError, HTTPStatus.CONFLICT),
+    (errors.SlowRequest, HTTPStatus.REQUEST_TIMEOUT),
+    (errors.Busy, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.Closing, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.Cancelled, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.TimedOut, HTTPStatus.GATEWAY_TIMEOUT),
+    (errors.NoSpace, HTTPStatus.INSUFFICIENT_STORAGE),
+    (errors.Internal, HTTPStatus.INTERNAL_SERVER_ERROR),
+    (errors.StoreFailed, HTTPStatus.INTERNAL_SERVER_ERROR),
+    (errors.BadTokenStore, HTTPStatus.INTERNAL_SERVER_ERROR),
+    (ReadroomError, HTTPStatus.UNPROCESSABLE_ENTITY),
+)
+"""The first class that fits decides."""
+
+JSON = "application/json"
+
+
+def status_of(error: type[ReadroomError]) -> HTTPStatus:
+    """The status of a class of failures."""
+    return next(status for base, status in _STATUS if issubclass(error, base))
+
+
+def status_of_code(code: object) -> HTTPStatus:
+    """The status of a failure by its code."""
+    return next((status_of(one) for one in _classes(ReadroomError) if one.code == code), _STATUS[-1][1])
+
+
+def ok(value: Mapping[str, Fact], status: int = HTTPStatus.OK) -> Response:
+    """A JSON object; half of a surrogate pair, which JSON cannot carry, becomes a question mark."""
+    try:
+        body = msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        body = msgspec.json.encode(_sendable(value))
+    return Response(body, status, media_type=JSON)
+
+
+def refused(error: ReadroomError) -> Response:
+    """A refusal before any contract has a word, in the shape that errors of tools have beside their text."""
+    response = ok(of_error(error), status_of(type(error)))
+    if isinstance(error, errors.Unauthorized):
+        response.headers["WWW-Authenticate"] = 'Bearer realm="readroom"'
+    if isinstance(error, errors.TooManyRequests):
+        response.headers["Retry-After"] = str(error.retry_after_s)
+    if isinstance(error, (errors.Busy, errors.Closing)):
+        response.headers["Retry-After"] = "1"
+    if isinstance(error, errors.WrongMethod):
+        response.headers["Allow"] = ", ".join(error.allowed)
+    return response
+
+
+def _classes(base: type[ReadroomError]) -> list[type[ReadroomError]]:
+    return [base, *(one for below in base.__subclasses__() for one in _classes(below))]
+
+
+def _sendable(value: Fact) -> Fact:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, Mapping):
+        return {str(_sendable(key)): _sendable(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_sendable(inner) for inner in value]
+    return value

@@ -1,0 +1,164 @@
+"""The HTTP workspace agent as a server: uvicorn on an address or a Unix socket.
+
+Loopback unless somebody says otherwise, and nothing but loopback without tokens.
+Told to end, it takes no more requests, lets running calls finish for a while, and
+cancels what is left.  Nothing is written to standard output.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import FrameType
+
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from readroom.config_serve import Serving
+from readroom.faces.calls import Calls
+from readroom.faces.http import sockets
+from readroom.faces.http.app import MCP_PATH, inside
+from readroom.faces.http.exchange import LOG, Metrics
+from readroom.faces.http.gate import Gate
+from readroom.faces.http.hosts import Hosts
+from readroom.faces.http.rates import Rates
+from readroom.faces.http.rooms import Rooms
+from readroom.faces.mcp import logs
+from readroom.limits import HTTP_CONNECTIONS, MCP_EXIT_S, SERVE_EXIT_S, SERVE_HEADER_S
+from readroom.session.tokens import Tokens
+from readroom.toolbox import Workspace
+
+_POLL_S = 0.02
+"""Between two looks whether the running calls have finished, while the server ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where to listen: a Unix socket, or a host and a port, of which 0 is a free one."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    socket: str | None = None
+
+
+def serve_http(
+    workspaces: Mapping[str, Workspace],
+    where: Where,
+    serving: Serving,
+    tokens: Tokens,
+    *,
+    contract_name: str,
+    reply_chars: int | None,
+    on_ready: Callable[[str], None] = lambda url: None,
+) -> None:
+    """Serve any number of clients until SIGINT or SIGTERM comes.
+
+    Args:
+        workspaces: What is served, by name; the first is the one of addresses without a name.
+            Closing them stays with the caller.
+        where: Where to listen.
+        serving: Names, rates, and how much at once.
+        tokens: Who may come in.
+        contract_name: Whose tools MCP serves.
+        reply_chars: Cap on a reply's text over MCP, None for what each client is known to pass on.
+        on_ready: Told the URL for MCP clients as soon as they can connect.
+
+    Raises:
+        BadValue: The address cannot be used, or is not loopback and there is no token.
+        BadTokenStore: The tokens cannot be read.
+    """
+    logs.to_stderr(access=LOG if serving.access_log else None)
+    loopback = where.socket is not None or sockets.is_loopback(where.host)
+    if not loopback:
+        sockets.require_tokens(where.host, tokens)
+    rooms = Rooms(workspaces, serving.default or next(iter(workspaces)))
+    calls, metrics = Calls(workers=serving.workers, queue=serving.queue), Metrics()
+    app = inside(calls, rooms, metrics, contract_name=contract_name, reply_chars=reply_chars)
+    gate = Gate(
+        app,
+        rooms=rooms,
+        tokens=tokens,
+        hosts=Hosts(serving.hosts, loopback=loopback, named=where.socket is None),
+        rates=Rates(token=serving.rate, address=serving.address_rate),
+        metrics=metrics,
+        required=serving.auth == "required" or not loopback,
+    )
+    with sockets.listening(where.host, where.port, where.socket) as (bound, url):
+        try:
+            web = _Web(_config(gate), gate, calls, lambda: on_ready(url + MCP_PATH))
+            # Not `run`: it may take another event loop, and the SDK is at home on asyncio's.
+            asyncio.run(web.serve([bound]))
+        finally:
+            calls.close()
+            rooms.close()
+
+
+class _Web(uvicorn.Server):
+    """uvicorn that says when it is ready, lets calls finish when it is told to end, and ends quietly."""
+
+    def __init__(
+        self, config: uvicorn.Config, gate: Gate, calls: Calls, on_started: Callable[[], None]
+    ) -> None:
+        super().__init__(config)
+        self._gate = gate
+        self._calls = calls
+        self._on_started = on_started
+        self._hurried = False
+        """Somebody at the keyboard wants it to end: nothing is waited for."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._on_started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._gate.closing = True
+        for server in self.servers:
+            server.close()
+        ends = time.monotonic() + SERVE_EXIT_S
+        while self._calls.open and not self._hurried and not self.force_exit and time.monotonic() < ends:
+            await asyncio.sleep(_POLL_S)
+        self._calls.stop()
+        await super().shutdown(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        # Without remembering the signal: uvicorn would raise it again at the end, like a crash.
+        self._hurried = sig == signal.SIGINT
+        self.force_exit = self.should_exit and self._hurried
+        self.should_exit = True
+
+
+class _Protocol(H11Protocol):
+    """HTTP/1.1 that does not wait for headers for ever: a connection that says nothing holds a place."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._patience = self.loop.call_later(SERVE_HEADER_S, self._give_up)
+
+    def _give_up(self) -> None:
+        if self.cycle is None and not self.transport.is_closing():
+            self.transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._patience.cancel()
+        super().connection_lost(exc)
+
+
+def _config(app: ASGIApp) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=_Protocol,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=HTTP_CONNECTIONS,
+        timeout_graceful_shutdown=MCP_EXIT_S,
+    )

@@ -1,0 +1,233 @@
+"""Bearer tokens of the HTTP agent: made once, shown once, kept as hashes.
+
+A token is `rr_<id>_<secret>`: the id finds the row, 256 random bits are the
+secret, and only its SHA-256 is stored (a hash that is slow on purpose protects
+guessable secrets; these are not).  The store is an SQLite file that servers read at
+every request, so a token that is revoked ends at once, in running servers too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import cast, final
+
+from readroom.errors import BadTokenStore, NoSuchToken
+
+_SCHEMA = 1
+_PREFIX = "rr"
+_ID_BYTES = 6
+_SECRET_BYTES = 32
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS tokens (
+    id TEXT PRIMARY KEY,
+    hash BLOB NOT NULL,
+    name TEXT NOT NULL,
+    workspaces TEXT,
+    tools TEXT,
+    policy TEXT,
+    created REAL NOT NULL,
+    expires REAL,
+    revoked REAL
+) STRICT
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a token allows. Times are seconds since the epoch.
+
+    Attributes:
+        token: Its id, which is no secret.
+        name: Whose it is, for people and the ledger.
+        workspaces: Names it opens; None for all.
+        tools: Tools it may call, by their names in any contract; None for all.
+        policy: A file with rules that restrict it further than the workspace does.
+        created: When it was made.
+        expires: When it ends by itself.
+        revoked: When it was ended.
+    """
+
+    token: str
+    name: str
+    workspaces: frozenset[str] | None = None
+    tools: frozenset[str] | None = None
+    policy: str | None = None
+    created: float = 0.0
+    expires: float | None = None
+    revoked: float | None = None
+
+    def state(self, now: float) -> str:
+        """`valid`, `expired` or `revoked`."""
+        if self.revoked is not None:
+            return "revoked"
+        return "expired" if self.expires is not None and self.expires <= now else "valid"
+
+    def opens(self, workspace: str) -> bool:
+        """Whether it is good for the workspace of this name."""
+        return self.workspaces is None or workspace in self.workspaces
+
+
+@final
+class Tokens:
+    """The tokens in one file. Safe to share between threads, and between processes."""
+
+    def __init__(self, path: str, *, clock: Callable[[], float] = time.time) -> None:
+        """Use the file at `path`; it and its folder are made, for this user alone, by the first token."""
+        self._path = path
+        self._clock = clock
+        self._local = threading.local()
+        self._opened: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
+
+    def create(
+        self,
+        name: str,
+        *,
+        workspaces: Sequence[str] | None = None,
+        tools: Sequence[str] | None = None,
+        policy: str | None = None,
+        lifetime_s: float | None = None,
+    ) -> tuple[Grant, str]:
+        """A new token: what it allows, and the secret, which nobody can ask for again."""
+        identifier, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
+        token = f"{_PREFIX}_{identifier}_{secret}"
+        now = self._clock()
+        grant = Grant(
+            identifier,
+            name,
+            None if workspaces is None else frozenset(workspaces),
+            None if tools is None else frozenset(tools),
+            policy,
+            now,
+            None if lifetime_s is None else now + lifetime_s,
+        )
+        with self._writing() as connection:
+            connection.execute(
+                "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)",
+                (
+                    *(identifier, _hashed(token), name, _listed(grant.workspaces), _listed(grant.tools)),
+                    *(policy, grant.created, grant.expires),
+                ),
+            )
+        return grant, token
+
+    def find(self, token: str) -> Grant | None:
+        """What a presented token allows, whatever its state; None for one that was never made here."""
+        parts = token.split("_", 2)
+        if len(parts) != 3 or parts[0] != _PREFIX or not token.isascii():
+            return None
+        for row in self._rows("WHERE id = ?", (parts[1],)):
+            if hmac.compare_digest(cast("bytes", row[1]), _hashed(token)):
+                return _grant(row)
+        return None
+
+    def all(self) -> list[Grant]:
+        """Every token that was made, oldest first."""
+        return [_grant(row) for row in self._rows("ORDER BY created, id", ())]
+
+    def any_valid(self) -> bool:
+        """Whether somebody holds a token that works."""
+        clause = "WHERE revoked IS NULL AND (expires IS NULL OR expires > ?) LIMIT 1"
+        return bool(self._rows(clause, (self._clock(),)))
+
+    def revoke(self, identifier: str) -> Grant:
+        """End a token. Raises NoSuchToken; one that has ended stays ended since then."""
+        if os.path.exists(self._path):
+            with self._writing() as connection:
+                connection.execute(
+                    "UPDATE tokens SET revoked = coalesce(revoked, ?) WHERE id = ?",
+                    (self._clock(), identifier),
+                )
+            for row in self._rows("WHERE id = ?", (identifier,)):
+                return _grant(row)
+        raise NoSuchToken(identifier, [grant.token for grant in self.all()])
+
+    def close(self) -> None:
+        """Release the file."""
+        with self._lock:
+            opened, self._opened = self._opened, []
+        for connection in opened:
+            connection.close()
+
+    def _rows(self, clause: str, values: tuple[object, ...]) -> list[tuple[object, ...]]:
+        if not os.path.exists(self._path):
+            return []
+        try:
+            return self._connection().execute(f"SELECT * FROM tokens {clause}", values).fetchall()
+        except sqlite3.Error as error:
+            raise BadTokenStore(self._path, str(error)) from None
+
+    def _connection(self) -> sqlite3.Connection:
+        """This thread's, for reading."""
+        found: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if found is None:
+            # Closed by `close`, which another thread calls.
+            found = self._local.connection = _opened(self._path, check_same_thread=False)
+            with self._lock:
+                self._opened.append(found)
+        return found
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+        # Made before SQLite makes it, which would ask the umask.
+        os.close(os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        try:
+            with closing(_opened(self._path)) as connection, connection:
+                yield connection
+        except sqlite3.Error as error:
+            raise BadTokenStore(self._path, str(error)) from None
+
+
+def _opened(path: str, *, check_same_thread: bool = True) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=5.0, check_same_thread=check_same_thread)
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version == 0:
+        with connection:
+            connection.execute(_TABLE)
+            connection.execute(f"PRAGMA user_version = {_SCHEMA}")
+    elif version != _SCHEMA:
+        connection.close()
+        raise BadTokenStore(path, f"it has version {version}, and this readroom knows version {_SCHEMA}")
+    return connection
+
+
+def _hashed(token: str) -> bytes:
+    return hashlib.sha256(token.encode("ascii")).digest()
+
+
+def _listed(names: frozenset[str] | None) -> str | None:
+    return None if names is None else json.dumps(sorted(names))
+
+
+def _grant(row: tuple[object, ...]) -> Grant:
+    identifier, _, name, workspaces, tools, policy, created, expires, revoked = row
+    return Grant(
+        str(identifier),
+        str(name),
+        _names(workspaces),
+        _names(tools),
+        None if policy is None else str(policy),
+        _seconds(created) or 0.0,
+        _seconds(expires),
+        _seconds(revoked),
+    )
+
+
+def _names(column: object) -> frozenset[str] | None:
+    return None if column is None else frozenset(json.loads(str(column)))
+
+
+def _seconds(column: object) -> float | None:
+    return column if isinstance(column, float) else None
