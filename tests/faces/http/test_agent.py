@@ -144,6 +144,15 @@ def test_a_body_too_large_is_refused_before_it_is_sent(opened: Agent) -> None:
         assert json.loads(response.read())["error"]["code"] == "body_too_large"
 
 
+@pytest.mark.parametrize("before", [b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"])
+def test_headers_that_never_end_are_not_waited_for(opened: Agent, before: bytes) -> None:
+    """A client that sends a byte now and then would hold its place for ever."""
+    with closing(socket.create_connection((opened.host, opened.port), timeout=60)) as line:
+        line.sendall(before + b"GET / HTTP/1.1\r\nHost: loc")
+        answer = b"".join(iter(lambda: line.recv(65536), b""))
+    assert answer.count(b"HTTP/1.1") == (1 if before else 0)
+
+
 def test_a_body_in_chunks_is_counted(opened: Agent) -> None:
     with closing(opened.connect()) as connection:
         pieces = (b" " * 2**20 for _ in range(40))

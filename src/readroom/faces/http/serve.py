@@ -136,17 +136,40 @@ class _Web(uvicorn.Server):
 class _Protocol(H11Protocol):
     """HTTP/1.1 that does not wait for headers for ever: a connection that says nothing holds a place."""
 
+    _patience: asyncio.TimerHandle | None = None
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._patience = self.loop.call_later(SERVE_HEADER_S, self._give_up)
+        self._watch()
 
-    def _give_up(self) -> None:
-        if self.cycle is None and not self.transport.is_closing():
-            self.transport.close()
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._patience.cancel()
+        self._forget()
         super().connection_lost(exc)
+
+    @property
+    def _between_requests(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _watch(self) -> None:
+        """While a request is answered there is nothing to wait for; more bytes do not buy more time."""
+        if not self._between_requests:
+            self._forget()
+        elif self._patience is None:
+            self._patience = self.loop.call_later(SERVE_HEADER_S, self._give_up)
+
+    def _forget(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+    def _give_up(self) -> None:
+        self._patience = None
+        if self._between_requests and not self.transport.is_closing():
+            self.transport.close()
 
 
 def _config(app: ASGIApp) -> uvicorn.Config:
