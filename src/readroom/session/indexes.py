@@ -110,12 +110,12 @@ class IndexCache:
             Cancelled: The caller went away.
         """
         key = (source.version.device, source.version.inode, source.real, encoding)
-        with self._turn(key, deadline):
+        with self._turn(key, source.size, deadline) as turn:
             kept = self._found(key, source)
             if kept is not None and _answers(kept, source.version, hashed=hashed):
                 return kept.index
             since = time.time_ns()
-            work = self._work(kept, source, encoding, hashed=hashed)
+            turn.work = work = self._work(kept, source, encoding, hashed=hashed)
             try:
                 work.run(source, deadline)
             except TimedOut as error:
@@ -219,16 +219,21 @@ class IndexCache:
         return index.size
 
     @contextlib.contextmanager
-    def _turn(self, key: _Key, deadline: Deadline) -> Iterator[None]:
-        """One pass over a file at a time: calls that come together wait for the first one's."""
+    def _turn(self, key: _Key, size: int, deadline: Deadline) -> Iterator[_Turn]:
+        """One pass over a file at a time: calls that come together wait for the first one's.
+
+        Those who wait tell how far it is, as if it were their own.
+        """
         with self._lock:
             turn = self._turns.setdefault(key, _Turn())
             turn.waiting += 1
         try:
             while not turn.lock.acquire(timeout=_TURN_S):
                 deadline.check()
+                if turn.work is not None:
+                    deadline.report(turn.work.count.size, size, "bytes")
             try:
-                yield
+                yield turn
             finally:
                 turn.lock.release()
         finally:
@@ -245,13 +250,14 @@ def _part(work: Pass) -> LineIndex:
 
 
 class _Turn:
-    """A lock, and how many threads hold it or wait for it."""
+    """A lock, how many threads hold it or wait for it, and the pass of the one that holds it."""
 
-    __slots__ = ("lock", "waiting")
+    __slots__ = ("lock", "waiting", "work")
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.waiting = 0
+        self.work: Pass | None = None
 
 
 def _answers(kept: _Kept, version: Version, *, hashed: bool) -> bool:
