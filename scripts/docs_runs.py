@@ -58,7 +58,13 @@ def run(words: Sequence[str], folder: str) -> str:
     done = subprocess.run(
         words,
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "COLUMNS": "100"},
+        env={
+            **os.environ,
+            "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}",
+            "COLUMNS": "100",
+            # What the programs record is not for the ledger of whoever writes the documentation.
+            "XDG_STATE_HOME": f"{folder}-state",
+        },
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
