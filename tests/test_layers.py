@@ -21,6 +21,8 @@ LAYERS = {
     "readroom.limits_giant": 0,
     "readroom.limits_keeping": 0,
     "readroom.limits_documents": 0,
+    "readroom.manner": 0,
+    "readroom.entries": 0,
     "readroom.notes": 0,
     "readroom.outlines": 0,
     "readroom.shown": 0,

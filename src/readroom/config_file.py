@@ -17,6 +17,7 @@ from readroom.config_keeping import (
     read_budget,
     read_ledger,
 )
+from readroom.contracts.setup import Setup
 from readroom.errors import BadConfig
 from readroom.ledger.policy import LedgerPolicy
 from readroom.limits import MAX_REPLY_BYTES, MIN_REPLY_BYTES, Limits
@@ -77,6 +78,7 @@ class Settings:
         index: Where indexes of large files are kept.
         ledger: Whether and where calls are recorded.
         budgets: Tokens that may be spent.
+        setup: What contracts are made for.
     """
 
     layers: tuple[Layer, ...] = ()
@@ -89,6 +91,7 @@ class Settings:
     index: IndexPolicy = field(default_factory=IndexPolicy)
     ledger: LedgerPolicy = field(default_factory=LedgerPolicy)
     budgets: BudgetPolicy = field(default_factory=BudgetPolicy)
+    setup: Setup = field(default_factory=Setup)
 
 
 class Reader:
@@ -143,6 +146,7 @@ class Reader:
                 self._bad,
                 untrusted="" if self._trusted else self._where,
             ),
+            settings.setup,
         )
 
     def _parsed(self, data: bytes) -> Mapping[str, Mapping[str, object]]:

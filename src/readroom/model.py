@@ -15,6 +15,12 @@ from typing import Literal, Protocol, TypeAlias
 
 from readroom.changes import EditRequest, EditResult, WriteRequest, WriteResult
 from readroom.commands import RunRequest, RunResult
+from readroom.entries import Entry as Entry
+from readroom.entries import EntryKind as EntryKind
+from readroom.entries import Names as Names
+from readroom.entries import Stat as Stat
+from readroom.entries import Version as Version
+from readroom.manner import NATIVE_MANNER, Manner
 
 # Values like the others here; `changes`, which this module builds on, needs them too.
 from readroom.notes import Newline as Newline
@@ -41,62 +47,6 @@ class Bytes(Protocol):
 
     def read_into(self, offset: int, buffer: memoryview) -> int:
         """Fill `buffer` from `offset`; the number of bytes, smaller only at the end."""
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """Identity of one state of a file; equal versions mean equal bytes.
-
-    For local files the POSIX stat fields, for stores without an inode a number
-    that grows with every change.
-    """
-
-    device: int
-    inode: int
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-
-
-class EntryKind(StrEnum):
-    """What a name in a folder stands for."""
-
-    FILE = "file"
-    FOLDER = "folder"
-    LINK = "link"
-    OTHER = "other"
-
-
-@dataclass(frozen=True, slots=True)
-class Stat:
-    """What is known of a file or folder without reading it. Times in nanoseconds since the epoch.
-
-    `device` and `inode` together tell files apart, where the store has them.
-    """
-
-    kind: EntryKind
-    size: int
-    mtime_ns: int
-    mode: int = 0o644
-    links: int = 1
-    device: int = 0
-    inode: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One name in a folder, before it was looked at."""
-
-    name: str
-    kind: EntryKind
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """Names of one folder. `kinds` says what those are that are no regular files."""
-
-    names: Sequence[str]
-    kinds: Mapping[str, EntryKind]
 
 
 class Kind(StrEnum):
@@ -144,6 +94,7 @@ class ReadRequest:
     pages: str | None = None
     symbol: str | None = None
     view: ReadView = "text"
+    manner: Manner = NATIVE_MANNER
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +163,8 @@ class ReadResult:
     `header` is line 1 of a table shown above a later window.  Of a document, all that
     is shown is in `document`, and lines are counted in its parts.  `content_hash` and
     `total_lines` are None when they are not known; then lines that are shown of the
-    end have negative numbers, -1 being the last.
+    end have negative numbers, -1 being the last.  `raw` are the first bytes of a binary file,
+    where the manner of the request has them handed out.
     """
 
     path: str
@@ -237,6 +189,7 @@ class ReadResult:
     not_modified: bool = False
     symbol: Row | None = None
     outline: Shown | None = None
+    raw: bytes | None = None
 
     @property
     def end(self) -> int:

@@ -49,6 +49,8 @@ from readroom.model import (
 )
 from readroom.paths import OUTPUTS, WorkPath
 from readroom.policy.guard import Guard
+from readroom.policy.places import Places
+from readroom.policy.rules import Layer
 from readroom.session.degrading import counted
 from readroom.session.keeper import Visit
 from readroom.session.outlines import OutlineCache
@@ -95,6 +97,7 @@ class Workspace:
         self._documents: DocumentRoom | None = None
         self._making = threading.Lock()
         self._outlines = OutlineCache()
+        self._narrowed: dict[tuple[Layer, ...], tuple[Guard, Places]] = {}
 
     def read(self, path: str, **options: Fact) -> Reply:
         """Read a window of a file; options are those of `read_file`. Raises ReadroomError."""
@@ -126,7 +129,12 @@ class Workspace:
 
     def tools(self, contract_name: str = "native") -> tuple[Tool, ...]:
         """The tools that this workspace offers; those that run commands only where policy allows it."""
-        return contract(contract_name).offered(commands=self._room is not None)
+        return self.contract(contract_name).offered(commands=self._room is not None)
+
+    def contract(self, name: str) -> Contract:
+        """The contract of that name, as this workspace offers it. Raises BadValue when there is none."""
+        roots = self._store.roots
+        return contract(name, replace(self.settings.setup, root=roots[0]) if roots else self.settings.setup)
 
     def perform(
         self,
@@ -151,7 +159,7 @@ class Workspace:
         Raises:
             ReadroomError: Any class of `readroom.errors`.
         """
-        record = contract(contract_name)
+        record = self.contract(contract_name)
         with self.keeper.visit(caller, record, tool, arguments, self._cap(record, reply_bytes)) as visit:
             return self._answer(visit, record, tool, arguments, deadline or Deadline())
 
@@ -170,7 +178,7 @@ class Workspace:
 
         `granted` are the tools that the caller may use; None is all of them.
         """
-        record = contract(contract_name)
+        record = self.contract(contract_name)
         with self.keeper.visit(caller, record, tool, arguments, self._cap(record, reply_bytes)) as visit:
             try:
                 if granted is not None and record.tool(tool).name not in granted:
@@ -190,7 +198,7 @@ class Workspace:
         self, error: ReadroomError, contract_name: str = "native", *, reply_bytes: int | None = None
     ) -> Reply:
         """A failure that a face met before the call began, in the contract's words."""
-        record = contract(contract_name)
+        record = self.contract(contract_name)
         return record.render_error(error, self._cap(record, reply_bytes))
 
     def close(self) -> None:
@@ -224,29 +232,41 @@ class Workspace:
         self, visit: Visit, record: Contract, tool: str, arguments: object, deadline: Deadline
     ) -> Reply:
         def work(request: Request, cap: Cap, content: bool) -> tuple[Result, Reply]:
-            result = self._result(request, cap, deadline)
+            result = self._result(record, request, cap, deadline)
             result = result if content else counted(result, request)
-            return result, record.render(result, cap)
+            return result, record.rendered(tool, result, cap)
 
         return visit.answer(record.parse(tool, arguments), work)
 
-    def _result(self, request: Request, cap: Cap, deadline: Deadline) -> Result:
+    def _result(self, record: Contract, request: Request, cap: Cap, deadline: Deadline) -> Result:
         if self._closed:
             raise Closed
-        guard, path = self._found(request)
+        own, places = self._under(record)
+        guard, path = self._found(own, request)
         # A path is normalized once, so that every reply and hint shows one spelling.
         if path != request.path:
             request = replace(request, path=path)
         try:
-            return self._performed(guard, request, cap, deadline)
+            return self._performed(guard, places, request, cap, deadline)
         except NotFound as error:
             raise self._with_near_names(error, guard, request, deadline) from None
 
-    def _found(self, request: Request) -> tuple[Guard, WorkPath]:
+    def _under(self, record: Contract) -> tuple[Guard, Places]:
+        """The store as the calls of a contract may see and change it."""
+        if not record.layers:
+            return self.guard, self.places
+        with self._making:
+            found = self._narrowed.get(record.layers)
+            if found is None:
+                own = self.guard.narrowed(record.layers)
+                found = self._narrowed[record.layers] = (own, config.places(own, self.settings))
+        return found
+
+    def _found(self, own: Guard, request: Request) -> tuple[Guard, WorkPath]:
         """The guard of what a path means, and its normal form."""
         output = None if self._room is None else self._room.parse(request.path)
         if self._room is None or output is None:
-            return self.guard, self.guard.parse(request.path)
+            return own, own.parse(request.path)
         if isinstance(request, (EditRequest, WriteRequest)):
             raise Protected(output, "it is the kept output of a command")
         if isinstance(request, RunRequest):
@@ -255,13 +275,16 @@ class Workspace:
             )
         return self._room.guard, output
 
-    def _performed(self, guard: Guard, request: Request, cap: Cap, deadline: Deadline) -> Result:
+    def _performed(
+        self, guard: Guard, places: Places, request: Request, cap: Cap, deadline: Deadline
+    ) -> Result:
         match request:
             case ReadRequest():
                 within = deadline.within(self.limits.read_timeout_s)
                 asked = (self.limits, cap, request, within, self._document_room)
                 look = partial(read, guard, self._indexes, self._texts, self._outlines, *asked)
-                return look() if self._room is None or guard is self.guard else self._room.read(look)
+                kept = self._room
+                return look() if kept is None or guard is not kept.guard else kept.read(look)
             case GrepRequest():
                 from readroom.engine.grep import grep
 
@@ -275,12 +298,12 @@ class Workspace:
                 from readroom.engine.edit import edit
 
                 within = deadline.within(self.limits.change_timeout_s)
-                return edit(self.places, self._texts, cap, request, within)
+                return edit(places, self._texts, cap, request, within)
             case WriteRequest():
                 from readroom.engine.write import write
 
                 within = deadline.within(self.limits.change_timeout_s)
-                return write(self.places, self._texts, cap, request, within)
+                return write(places, self._texts, cap, request, within)
             case RunRequest():
                 return self._running().run(cap, request, deadline)
             case _:

@@ -168,7 +168,7 @@ def test_a_layer_takes_nothing_back_from_another() -> None:
 
 
 def test_the_verdict_names_the_rule() -> None:
-    rules = DEFAULTS.with_layer(layer("docs/private/", source="readroom.toml"))
+    rules = DEFAULTS.with_layers([layer("docs/private/", source="readroom.toml")])
     assert rules.decide(WorkPath("docs/private/a"), folder=False).rule == Rule(
         "docs/private/", "readroom.toml", "because"
     )
@@ -188,7 +188,7 @@ def test_an_operators_exception_takes_back_a_default_and_no_other_layer() -> Non
     assert allowed(rules, "certs/ca.pem")
     assert allowed(rules, "a/.npmrc")
     assert not allowed(rules, "ca.pem")
-    assert not allowed(rules.with_layer(layer("*.pem")), "certs/ca.pem")
+    assert not allowed(rules.with_layers([layer("*.pem")]), "certs/ca.pem")
 
 
 class TestAllowList:
@@ -252,7 +252,7 @@ _paths = st.lists(st.sampled_from(["a", "b", "ab", "A", "x"]), min_size=1, max_s
 @given(_globs, _globs, _paths)
 def test_another_layer_never_allows_more(first: list[str], second: list[str], path: str) -> None:
     before = Rules([layer(*first)])
-    after = before.with_layer(layer(*second))
+    after = before.with_layers([layer(*second)])
     for folder in (False, True):
         assert allowed(before, path, folder=folder) or not allowed(after, path, folder=folder)
 

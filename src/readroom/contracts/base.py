@@ -18,6 +18,7 @@ from readroom.contracts.schema import parse, schema
 from readroom.errors import ReadroomError, UnknownTool
 from readroom.limits_keeping import IMAGE_PIXELS_PER_TOKEN
 from readroom.model import Call, Cap, Fact, Measure, Reply, Request, Result
+from readroom.policy.rules import Layer
 
 FACTS_KEY = "readroom/facts"
 """Where machine facts travel in an MCP result's `_meta`. Never `structuredContent`: several
@@ -26,7 +27,10 @@ clients show the model nothing else when it is there."""
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One published tool: its name, its words, its arguments, and the request they mean."""
+    """One published tool: its name, its words, its arguments, and the request they mean.
+
+    `render` and `render_error` word its results and failures where those of its contract do not.
+    """
 
     name: str
     title: str
@@ -37,11 +41,25 @@ class Tool:
     destructive: bool = False
     idempotent: bool = True
     reports_progress: bool = False
+    render: Callable[[Result, Cap], Reply] | None = None
+    render_error: Callable[[ReadroomError, Cap], Reply] | None = None
 
     @property
     def input_schema(self) -> dict[str, Any]:
         """JSON Schema of the arguments."""
         return schema(self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """Something that the original of a contract does and ours does not, and what ours does instead.
+
+    `id` is stable: documentation and tests name it.
+    """
+
+    id: str
+    original: str
+    instead: str
 
 
 def reply_tokens(reply: Reply, count: Callable[[str], int]) -> int:
@@ -63,6 +81,8 @@ class Contract:
     cap that the engine selected for; `to_call` is the call for a request.
     `commands` are tools that run programs: offered only where policy allows that.
     `remark` adds a sentence about the call itself to a reply, such as how much of a budget is left.
+    `deviations` are what the original does and this does not.  `layers` are rules that hold for
+    its calls beside those of the workspace, and like those only restrict.
     """
 
     name: str
@@ -76,6 +96,8 @@ class Contract:
     to_call: Callable[[Request], Call]
     commands: tuple[Tool, ...] = ()
     remark: Callable[[Reply, str], Reply] = remarked
+    deviations: tuple[Deviation, ...] = ()
+    layers: tuple[Layer, ...] = ()
 
     def offered(self, *, commands: bool) -> tuple[Tool, ...]:
         """The tools that are listed; with `commands`, those that run programs too."""
@@ -91,6 +113,15 @@ class Contract:
             if tool.name == name:
                 return tool
         raise UnknownTool(name, [tool.name for tool in self.tools])
+
+    def rendered(self, name: str, result: Result, cap: Cap) -> Reply:
+        """A result of the tool of that name, in words."""
+        return (self.tool(name).render or self.render)(result, cap)
+
+    def refusal(self, name: str, error: ReadroomError, cap: Cap) -> Reply:
+        """A failure of a call in words; there may be no tool of that name."""
+        named = next((tool for tool in self.offered(commands=True) if tool.name == name), None)
+        return ((named and named.render_error) or self.render_error)(error, cap)
 
     def parse(self, name: str, arguments: object) -> Request:
         """The canonical request for a call; bad arguments end here."""

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from importlib import import_module
 
 from readroom.contracts.base import Contract
+from readroom.contracts.setup import Setup
 from readroom.errors import BadValue
 
 _WHERE = {
     "native": "readroom.contracts.native:NATIVE",
 }
+"""Where a record is, or a function that makes it for a `Setup`."""
 
 NAMES = tuple(_WHERE)
 """Every contract there is."""
 
+_KEPT = 256
+"""Records made for one setup; a server has as many as it has workspaces."""
 
-@cache
-def contract(name: str) -> Contract:
-    """The contract of that name.
+
+@lru_cache(_KEPT)
+def contract(name: str, setup: Setup = Setup()) -> Contract:  # noqa: B008 - frozen
+    """The contract of that name, for workspaces with that setup.
 
     Raises:
         BadValue: With the names there are.
@@ -28,5 +33,6 @@ def contract(name: str) -> Contract:
         raise BadValue("contract", name, "is not a contract", f"The contracts are: {', '.join(NAMES)}.")
     module, attribute = where.split(":")
     found = getattr(import_module(module), attribute)
-    assert isinstance(found, Contract)
-    return found
+    record = found if isinstance(found, Contract) else found(setup)
+    assert isinstance(record, Contract)
+    return record

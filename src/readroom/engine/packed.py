@@ -21,7 +21,8 @@ from readroom.text import encodings, hashes
 from readroom.text.encodings import Encoding
 from readroom.text.hashing import Hashing
 from readroom.text.lines import Shrunk, whole_lines
-from readroom.text.select import Decode, IndexedText
+from readroom.text.select import IndexedText
+from readroom.text.strictly import Decode
 
 
 def unpacked(

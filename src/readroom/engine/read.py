@@ -22,7 +22,8 @@ from readroom.engine.outline import Outliner
 from readroom.engine.outline_aside import with_outline
 from readroom.engine.packed import described, is_as_it_was, packed_content, unpacked
 from readroom.engine.read_image import read_image
-from readroom.engine.read_window import Content, Windows
+from readroom.engine.read_raw import read_raw, require_size
+from readroom.engine.read_window import Content, Windows, line_chars
 from readroom.errors import BadEncoding, BadRange, Binary, Changed
 from readroom.formats.kinds import UNKNOWN, classify, sniff
 from readroom.limits import HEAD_BYTES, SMALL_FILE_BYTES, Limits
@@ -37,7 +38,8 @@ from readroom.stores.base import Source
 from readroom.text import encodings, hashes
 from readroom.text.encodings import Encoding
 from readroom.text.lines import LineIndex, Shrunk, still_there
-from readroom.text.select import Decode, IndexedText, Undecodable, WholeText, decoded
+from readroom.text.select import IndexedText, WholeText
+from readroom.text.strictly import Decode, Undecodable, decoded
 
 if TYPE_CHECKING:
     from readroom.engine.document_room import DocumentRoom
@@ -74,7 +76,11 @@ def read(
     for _ in range(_TRIES):
         with guard.open(request.path) as source:
             try:
-                text = unpacked(source, request, indexes, limits, deadline) or source
+                require_size(source, request)
+                expanded = None
+                if request.manner.unpacks:
+                    expanded = unpacked(source, request, indexes, limits, deadline)
+                text = expanded or source
                 reading = _Reading(
                     text, indexes, texts, outlines, limits, cap, request, known, deadline, documents
                 )
@@ -136,6 +142,11 @@ class _Reading:
         # What is compressed is no document, so that `pages` of it is refused.
         named = (source.real, sample) if packed is None else ("", b"")
         document = asked_document(*named, self._request)
+        manner = self._request.manner
+        if document is not None and not manner.documents:
+            if not document.is_text:
+                return read_raw(source, self._request, sample, self._deadline)
+            document = None
         if document is not None:
             self._outliner.require_text("it is a document")
             from readroom.engine.document import read_document  # it starts processes
@@ -144,12 +155,14 @@ class _Reading:
             return read_document(self._documents(), source, document, *asked)
         encoding = self._encoding(sample, complete=len(sample) == source.size)
         kind = classify(source.real, sample, encoding)
-        if kind is Kind.IMAGE and packed is None:
+        if kind is Kind.IMAGE and packed is None and manner.images:
             self._outliner.require_text("it is an image")
             return read_image(source, self._request, self._known, sample, head if whole else None)
         if encoding is None or kind in (Kind.BINARY, Kind.IMAGE):
+            if packed is None:
+                return read_raw(source, self._request, sample, self._deadline)
             media = sniff(sample) or UNKNOWN
-            name = media.name if packed is None else f"{media.name}, {packed.packed.compression}"
+            name = f"{media.name}, {packed.packed.compression}"
             raise Binary(self._request.path, name, source.stat.size, media.advice)
         try:
             if packed is not None:
@@ -209,7 +222,8 @@ class _Reading:
         )
 
     def _small(self, data: bytes, encoding: Encoding, kind: Kind) -> Content:
-        text = WholeText(decoded(data[len(encoding.bom) :], encoding, self._decoder))
+        found = decoded(data[len(encoding.bom) :], encoding, self._decoder)
+        text = WholeText(found, keep_cr=self._request.manner.keep_cr)
         digits = hashlib.sha256(data).hexdigest()
         self._texts.put(self._source.real, digits, data)  # for an edit of it that comes too late
         return Content(text, digits, encoding, kind, self._decoder)
@@ -223,7 +237,9 @@ class _Reading:
         if deadline.expired:
             deadline = deadline.grace(READ_GRACE_S)
         self._index = index
-        text = IndexedText(self._source, index, self._decoder, self._limits.line_chars, deadline)
+        manner = self._request.manner
+        head = line_chars(manner, self._limits, self._cap)
+        text = IndexedText(self._source, index, self._decoder, head, deadline, keep_cr=manner.keep_cr)
         return Content(text, index.sha256, encoding, kind, self._decoder, unfinished)
 
     def _exactly(self, size: int) -> bytes:

@@ -14,6 +14,7 @@ from readroom.errors import BadRange, BadValue, TimedOut
 from readroom.formats.kinds import carries_header, default_lines, starts_at_end
 from readroom.limits import MAX_WARNINGS, Limits
 from readroom.limits_giant import READ_END_BYTES
+from readroom.manner import Manner
 from readroom.model import Cap, Cut, Kind, Omission, ReadMode, ReadRequest, ReadResult, Warn
 from readroom.quoting import quote
 from readroom.session.indexes import Unfinished
@@ -21,18 +22,8 @@ from readroom.stores.base import Source
 from readroom.text import encodings, hashes, hidden
 from readroom.text.encodings import Encoding
 from readroom.text.lines import Shrunk, nth_newline
-from readroom.text.select import (
-    Decode,
-    Frame,
-    Page,
-    Text,
-    WholeText,
-    along,
-    backward,
-    decoded,
-    forward,
-    weight,
-)
+from readroom.text.select import Frame, Page, Text, WholeText, along, backward, forward, weight
+from readroom.text.strictly import Decode, decoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +40,13 @@ class Content:
     kind: Kind
     decoder: Decode
     unfinished: Unfinished | None = None
+
+
+def line_chars(manner: Manner, limits: Limits, cap: Cap) -> int:
+    """The longest line that is shown whole, in characters."""
+    if manner.line_chars is None:
+        return limits.line_chars
+    return manner.line_chars or cap.size
 
 
 @final
@@ -90,8 +88,9 @@ class Windows:
         mode: ReadMode = "tail" if tail else "offset"
         frame = Frame(
             self._cap.size - self._cap.measure.frame(request.path),
-            self._limits.line_chars,
+            line_chars(request.manner, self._limits, self._cap),
             self._cap.measure.numbered,
+            request.manner.line_bytes,
         )
         if content.unfinished is not None and (tail or (request.offset or 1) < 0):
             page, above = self._last_lines(content, content.unfinished, frame, tail=tail)
@@ -206,7 +205,8 @@ class Windows:
                 return size, WholeText("")
             data, start = data[cut + encoding.unit :], start + cut + encoding.unit
         skipped = _last(data, wanted, encoding)
-        return start + skipped, WholeText(decoded(data[skipped:], encoding, content.decoder))
+        rest = decoded(data[skipped:], encoding, content.decoder)
+        return start + skipped, WholeText(rest, keep_cr=self._request.manner.keep_cr)
 
     def _too_late(self, unfinished: Unfinished) -> TimedOut:
         advice = (

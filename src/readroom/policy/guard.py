@@ -32,7 +32,7 @@ from readroom.policy.hardlinks import HardLinks
 from readroom.policy.ignored import IgnoreTree
 from readroom.policy.ignorefile import IgnoreFile
 from readroom.policy.near import Effort, near_names
-from readroom.policy.rules import Denials, Rules, Verdict
+from readroom.policy.rules import Denials, Layer, Rules, Verdict
 from readroom.stores.base import Folder, Source, Store
 
 HardLinkMode: TypeAlias = Literal["warn", "refuse"]
@@ -63,6 +63,10 @@ class Guard:
         self._links = HardLinks(store)
         self._rules: tuple[Denials | None, Rules] = (None, self._base)
         self.refresh()
+
+    def narrowed(self, layers: Sequence[Layer]) -> Guard:
+        """A guard of the same store under these rules, too. Close only one of them."""
+        return Guard(self.store, self._base.with_layers(layers), self.hardlinks)
 
     @property
     def roots(self) -> Sequence[str]:
@@ -178,7 +182,7 @@ class Guard:
         layer = self._ignore_file.layer()
         known, rules = self._rules
         if layer is not known:
-            rules = self._base if layer is None else self._base.with_layer(layer)
+            rules = self._base if layer is None else self._base.with_layers((layer,))
             self._rules = (layer, rules)
         return rules
 

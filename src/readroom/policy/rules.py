@@ -154,9 +154,9 @@ class Rules:
         self._layers = tuple(layers)
         self._folders: dict[WorkPath, Verdict] = {}
 
-    def with_layer(self, layer: Layer) -> Rules:
-        """The same rules and one more layer."""
-        return Rules((*self._layers, layer))
+    def with_layers(self, layers: Sequence[Layer]) -> Rules:
+        """The same rules and more layers."""
+        return Rules((*self._layers, *layers))
 
     def irrevocable(self) -> list[str]:
         """Patterns of the denials whose matches may be passed over without asking; not all that is denied."""

@@ -135,7 +135,7 @@ class Visit:
 
     def refusal(self, error: ReadroomError) -> Reply:
         """The reply that says what failed, in the contract's words."""
-        reply = self._record.render_error(error, self._cap)
+        reply = self._record.refusal(self._entry.tool, error, self._cap)
         if self._over:
             return reply
         decision, rule = "allowed", None
@@ -151,7 +151,7 @@ class Visit:
         try:
             return self._leave(reply, tokens, Level.CONTENT, (), None)
         except ReadroomError as unwritten:
-            return self._record.render_error(unwritten, self._cap)
+            return self._record.refusal(self._entry.tool, unwritten, self._cap)
 
     def __enter__(self) -> Self:
         return self

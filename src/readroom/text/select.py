@@ -15,10 +15,9 @@ from typing import Literal, Protocol
 
 from readroom.deadline import Deadline
 from readroom.model import Bytes, Cut, Newline
-from readroom.text.encodings import Encoding, decode, prefix
+from readroom.text.encodings import prefix
 from readroom.text.lines import Columns, LineIndex, Shrunk, last_newline
-
-Decode = Callable[[bytes, Encoding], str]
+from readroom.text.strictly import Decode, decoded
 
 _CHUNK_BYTES = 64 * 1024
 """Read at once for a page: twice a default reply."""
@@ -28,28 +27,6 @@ _MAX_CHAR_BYTES = 4
 
 _MARK_BYTES = len(" [+18446744073709551615 chars]")
 """Kept free for the mark of a cut line."""
-
-
-class Undecodable(Exception):
-    """The first `byte` that is no character in an encoding that was insisted on, and its `line`."""
-
-    def __init__(self, byte: int, line: int) -> None:
-        super().__init__(f"byte 0x{byte:02x} in line {line}")
-        self.byte = byte
-        self.line = line
-
-
-def decoded(data: bytes, encoding: Encoding, decoder: Decode, line: int = 1) -> str:
-    """The characters of `data`, which starts in line `line`.
-
-    Raises:
-        Undecodable: The decoder is a strict one and refuses.
-    """
-    try:
-        return decoder(data, encoding)
-    except UnicodeDecodeError as problem:
-        before = decode(data[: problem.start], encoding).count("\n")
-        raise Undecodable(data[problem.start], line + before) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +66,10 @@ class Text(Protocol):
 class WholeText:
     """A small file, decoded whole."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, keep_cr: bool = False) -> None:
+        """`keep_cr` leaves the CR of a line end in its line."""
         ended = text.endswith("\n")
+        self._keep_cr = keep_cr
         self._text = text
         self._lines = (text[:-1] if ended else text).split("\n") if text else []
         self.total_lines = len(self._lines)
@@ -99,7 +78,8 @@ class WholeText:
         # One character is searched for a hundred times faster than two, and most files have none.
         if "\r" in text and "\r\n" in text:
             self.newline = "crlf" if text.count("\r\n") == ends else "mixed"
-            self._lines = without_cr(self._lines, ended)
+            if not keep_cr:
+                self._lines = without_cr(self._lines, ended)
 
     @property
     def whole(self) -> str:
@@ -110,7 +90,7 @@ class WholeText:
         """Its lines to line `last`."""
         if last >= self.total_lines:
             return self
-        return WholeText("\n".join([*self._text.split("\n", last)[:last], ""]))
+        return WholeText("\n".join([*self._text.split("\n", last)[:last], ""]), keep_cr=self._keep_cr)
 
     def lines(self, first: int, last: int) -> Sequence[str]:
         """The lines `first` to `last`."""
@@ -151,8 +131,10 @@ class IndexedText:
         head_chars: int,
         deadline: Deadline,
         chunk_bytes: int = _CHUNK_BYTES,
+        keep_cr: bool = False,
     ) -> None:
         """`head_chars` is how much of a long line is wanted when it is met among others."""
+        self._keep_cr = keep_cr
         self._data = data
         self._index = index
         self._encoding = index.encoding
@@ -187,7 +169,7 @@ class IndexedText:
                 ended = True
             else:
                 ended = not at_end
-            if self.newline in ("crlf", "mixed"):
+            if self.newline in ("crlf", "mixed") and not self._keep_cr:
                 found = without_cr(found, ended)
             yield from found[: last + 1 - number]
             number += len(found)
@@ -261,11 +243,15 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """How much may be shown: bytes for numbered lines, characters of one line, the cost of a number."""
+    """How much may be shown: bytes for numbered lines, characters of one line, the cost of a number.
+
+    `line_bytes` caps the UTF-8 bytes of one line beside its characters, None does not.
+    """
 
     room: int
     line_chars: int
     numbered: Callable[[int], int]
+    line_bytes: int | None = None
 
 
 def forward(text: Text, first: int, last: int, frame: Frame) -> Page:
@@ -280,7 +266,7 @@ def forward(text: Text, first: int, last: int, frame: Frame) -> Page:
     cuts: dict[int, Cut] = {}
     used = 0
     for number, line in enumerate(lines, first):
-        piece, cut = _cut(text, line, frame.line_chars)
+        piece, cut = _cut(text, line, frame)
         cost = _cost(piece, cut, number, frame)
         if used + cost > frame.room:
             if shown:
@@ -300,7 +286,7 @@ def backward(text: Text, first: int, last: int, frame: Frame) -> Page:
     lines = text.lines(first, last)
     if isinstance(lines, list) and _all_fit(text, lines, last, frame):
         return Page(first, lines)
-    pieces = [_cut(text, line, frame.line_chars) for line in lines]
+    pieces = [_cut(text, line, frame) for line in lines]
     used, start = 0, last + 1
     while start > first:
         piece, cut = pieces[start - 1 - first]
@@ -336,6 +322,8 @@ def _all_fit(text: Text, lines: list[str], last: int, frame: Frame) -> bool:
     """Whether lines of a small file can be shown as they are: the common case, without a loop."""
     if not lines:
         return True
+    if frame.line_bytes is not None and max(map(byte_size, lines)) > frame.line_bytes:
+        return False
     if isinstance(text, WholeText) and len(lines) == text.total_lines:
         return text.fits(frame)
     if max(map(len, lines)) > frame.line_chars:
@@ -348,13 +336,13 @@ def _ended(text: Text, first: int, shown: Sequence[str], cuts: dict[int, Cut]) -
     return Page(first, shown, cuts, following if following <= text.total_lines else None)
 
 
-def _cut(text: Text, line: Line, line_chars: int) -> tuple[str, Cut | None]:
-    if isinstance(line, str):
-        if len(line) <= line_chars:
-            return line, None
-        return line[:line_chars], Cut(1, line_chars, len(line))
-    head = line.head[:line_chars]
-    return head, Cut(1, len(head), text.length(line))
+def _cut(text: Text, line: Line, frame: Frame) -> tuple[str, Cut | None]:
+    head = (line if isinstance(line, str) else line.head)[: frame.line_chars]
+    if frame.line_bytes is not None:
+        head = _within(head, frame.line_bytes)
+    if isinstance(line, LongLine):
+        return head, Cut(1, len(head), text.length(line))
+    return head, Cut(1, len(head), len(line)) if len(head) < len(line) else None
 
 
 def _squeeze(text: Text, line: Line, piece: str, room: int) -> tuple[str, Cut | None]:
