@@ -77,6 +77,7 @@ if TYPE_CHECKING:
         UnknownTool,
         UsageError,
         Vanished,
+        WrongCount,
         WrongType,
     )
     from readroom.limits import Limits
@@ -152,6 +153,7 @@ __all__ = [
     "UsageError",
     "Vanished",
     "Workspace",
+    "WrongCount",
     "WrongType",
 ]
 

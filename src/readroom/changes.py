@@ -18,31 +18,43 @@ ABSENT: Final = "absent"
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One replacement: `old_text` stands exactly once in the file, or at least once with `replace_all`."""
+    """One replacement: `old_text` stands exactly once in the file, or at least once with `replace_all`.
+
+    With a `count` it has to be replaced exactly so often.
+    """
 
     old_text: str
     new_text: str
     replace_all: bool = False
+    count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class EditRequest:
-    """Replacements in the state of a file that `expected_hash` names, made together or not at all."""
+    """Replacements in the state of a file that `expected_hash` names, made together or not at all.
+
+    None names whatever state it is in, for contracts that have no hashes.  A file that would
+    have more than `most_bytes` is refused.
+    """
 
     path: str
-    expected_hash: str
+    expected_hash: str | None
     edits: tuple[Edit, ...]
     dry_run: bool = False
     encoding: str | None = None
+    most_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class WriteRequest:
-    """A whole new content for one file; `expected_hash` is ABSENT for a file that must not exist yet."""
+    """A whole new content for one file; `expected_hash` is ABSENT for a file that must not exist yet.
+
+    None is for contracts that have no hashes: whatever is there, or nothing, is replaced.
+    """
 
     path: str
     content: str
-    expected_hash: str
+    expected_hash: str | None
     encoding: str | None = None
 
 

@@ -29,6 +29,7 @@ from readroom.errors import (
     Overlap,
     TooLarge,
     Unencodable,
+    WrongCount,
 )
 from readroom.formats.compressed import by_magic
 from readroom.formats.kinds import UNKNOWN, classify, sniff
@@ -105,7 +106,7 @@ def _expected(request: EditRequest) -> str:
             "Send the hash that reading the file shows; write_file creates files.",
             next_request=ReadRequest(request.path, encoding=request.encoding),
         )
-    return hashes.parse_hash("expected_hash", request.expected_hash)
+    return "" if request.expected_hash is None else hashes.parse_hash("expected_hash", request.expected_hash)
 
 
 def _require_usable(request: EditRequest) -> None:
@@ -247,6 +248,10 @@ class _Editing:
             for number, (place, change) in enumerate(zip(found.found, self._changes, strict=True))
             if place.count != 1 and not (change.every and place.count)
         ]
+        for number, (one, place) in enumerate(zip(self._request.edits, found.found, strict=True)):
+            replaced = place.count if one.replace_all else min(place.count, 1)
+            if one.count is not None and replaced and replaced != one.count:
+                raise WrongCount(self._path, number, one.count, replaced)
         if wrong:
             first, *others = wrong
             raise (
@@ -259,7 +264,11 @@ class _Editing:
         line = broken_line(self._source, self._encoding, found.splices, found.ragged)
         if line is not None:
             raise BrokenPlace(self._path, line, self._encoding.name)
-        grown = new_size(self._source.size, found.splices) - self._source.size
+        size = new_size(self._source.size, found.splices)
+        most = self._request.most_bytes
+        if most is not None and size > most:
+            raise TooLarge("The changed file", size, most, "bytes", "Send smaller edits.")
+        grown = size - self._source.size
         if grown > GROWTH_BYTES:
             raise TooLarge("The file would grow", grown, GROWTH_BYTES, "bytes", "Send smaller edits.")
 

@@ -52,20 +52,24 @@ def write(
         NoSpace, ReadOnlyPlace, NoPermission, StoreFailed: From writing. Nothing was changed.
         Changed: Another program kept saving the file.
     """
-    new = request.expected_hash == ABSENT
-    expected = "" if new else hashes.parse_hash("expected_hash", request.expected_hash)
+    new, either = request.expected_hash == ABSENT, request.expected_hash is None
+    expected = ""
+    if request.expected_hash is not None and not new:
+        expected = hashes.parse_hash("expected_hash", request.expected_hash)
     asked = None if request.encoding is None else _named(request.encoding)
     _require_small(request.content)
     for _ in range(_TRIES):
         with places.find(request.path) as place:
             writing = _Writing(place, texts, cap, request, asked, deadline)
             try:
-                place.enter(deadline, make_folders=new)
-                if new:
+                place.enter(deadline, make_folders=new or either)
+                if new or (either and place.look() is None):
                     return writing.created()
                 with places.source(place, request.path) as source:
                     return writing.replaced(source, expected)
             except NotFound:
+                if either:
+                    continue  # it went away since it was looked at: the next try makes it
                 raise Vanished(request.path, hashes.full(expected)) from None
             except (Moved, Shrunk):
                 continue

@@ -67,6 +67,7 @@ them once; a contract words them for its callers.
         │   ├── Vanished
         │   ├── NoMatch
         │   ├── ManyMatches
+        │   ├── WrongCount
         │   └── Overlap
         ├── Unencodable
         ├── BrokenPlace
@@ -102,6 +103,7 @@ from readroom.errors.changes import (
     TooLarge,
     Unencodable,
     Vanished,
+    WrongCount,
 )
 from readroom.errors.commands import CommandsOff, NoFolder, NotConfined, NotStarted, OutputGone
 from readroom.errors.documents import BadDocument, EncryptedDocument
@@ -228,6 +230,7 @@ __all__ = [
     "UnknownTool",
     "UsageError",
     "Vanished",
+    "WrongCount",
     "WrongMediaType",
     "WrongMethod",
     "WrongOrigin",

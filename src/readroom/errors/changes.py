@@ -176,6 +176,20 @@ def _others(numbers: Sequence[int]) -> str:
     return f" (nor do these fit one place: {', '.join(f'edits[{number}]' for number in numbers)})"
 
 
+class WrongCount(ConflictError):
+    """The caller said how often a text would be replaced, and it is another number."""
+
+    code = "wrong_count"
+
+    def __init__(self, path: str, edit: int, expected: int, found: int) -> None:
+        super().__init__(
+            f"edits[{edit}] would replace {found} place{'' if found == 1 else 's'} in {quote(path)}, "
+            f"not {expected}",
+            f"Send count={found} if that is what you mean, or a longer old_text.",
+            facts={"path": path, "edit": edit, "expected": expected, "found": found},
+        )
+
+
 class Overlap(ConflictError):
     """Two edits of one call change the same place."""
 
