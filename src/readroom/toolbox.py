@@ -234,7 +234,7 @@ class Workspace:
         def work(request: Request, cap: Cap, content: bool) -> tuple[Result, Reply]:
             result = self._result(record, request, cap, deadline)
             result = result if content else counted(result, request)
-            return result, record.rendered(tool, result, cap)
+            return result, record.worded(tool, arguments).render(result, cap)
 
         return visit.answer(record.parse(tool, arguments), work)
 

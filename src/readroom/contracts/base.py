@@ -7,6 +7,7 @@ replies; continuations are requests, which it turns back into calls of its own.
 
 from __future__ import annotations
 
+import contextlib
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -26,10 +27,19 @@ clients show the model nothing else when it is there."""
 
 
 @dataclass(frozen=True, slots=True)
+class Wording:
+    """How the result or the failure of one call is worded."""
+
+    render: Callable[[Result, Cap], Reply]
+    render_error: Callable[[ReadroomError, Cap], Reply]
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
     """One published tool: its name, its words, its arguments, and the request they mean.
 
-    `render` and `render_error` word its results and failures where those of its contract do not.
+    `render` and `render_error` word its results and failures where those of its contract do not,
+    `wording` those of one call by its arguments, where the words repeat what the caller sent.
     """
 
     name: str
@@ -43,6 +53,7 @@ class Tool:
     reports_progress: bool = False
     render: Callable[[Result, Cap], Reply] | None = None
     render_error: Callable[[ReadroomError, Cap], Reply] | None = None
+    wording: Callable[[Any], Wording] | None = None
 
     @property
     def input_schema(self) -> dict[str, Any]:
@@ -114,14 +125,15 @@ class Contract:
                 return tool
         raise UnknownTool(name, [tool.name for tool in self.tools])
 
-    def rendered(self, name: str, result: Result, cap: Cap) -> Reply:
-        """A result of the tool of that name, in words."""
-        return (self.tool(name).render or self.render)(result, cap)
-
-    def refusal(self, name: str, error: ReadroomError, cap: Cap) -> Reply:
-        """A failure of a call in words; there may be no tool of that name."""
-        named = next((tool for tool in self.offered(commands=True) if tool.name == name), None)
-        return ((named and named.render_error) or self.render_error)(error, cap)
+    def worded(self, name: str, arguments: object) -> Wording:
+        """How a call is worded; there may be no tool of that name, and the arguments may be anything."""
+        tool = next((tool for tool in self.offered(commands=True) if tool.name == name), None)
+        if tool is None:
+            return Wording(self.render, self.render_error)
+        if tool.wording is not None:
+            with contextlib.suppress(ReadroomError):
+                return tool.wording(parse(tool.arguments, name, arguments))
+        return Wording(tool.render or self.render, tool.render_error or self.render_error)
 
     def parse(self, name: str, arguments: object) -> Request:
         """The canonical request for a call; bad arguments end here."""

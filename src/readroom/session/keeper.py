@@ -135,7 +135,7 @@ class Visit:
 
     def refusal(self, error: ReadroomError) -> Reply:
         """The reply that says what failed, in the contract's words."""
-        reply = self._record.refusal(self._entry.tool, error, self._cap)
+        reply = self._worded(error)
         if self._over:
             return reply
         decision, rule = "allowed", None
@@ -151,7 +151,7 @@ class Visit:
         try:
             return self._leave(reply, tokens, Level.CONTENT, (), None)
         except ReadroomError as unwritten:
-            return self._record.refusal(self._entry.tool, unwritten, self._cap)
+            return self._worded(unwritten)
 
     def __enter__(self) -> Self:
         return self
@@ -161,6 +161,9 @@ class Visit:
     ) -> None:
         if error is not None and not self._over:
             self.refusal(error if isinstance(error, ReadroomError) else Internal(type(error).__name__))
+
+    def _worded(self, error: ReadroomError) -> Reply:
+        return self._record.worded(self._entry.tool, self._entry.arguments).render_error(error, self._cap)
 
     def _cost(self, reply: Reply) -> int:
         return reply_tokens(reply, self._keeper.count)
