@@ -58,6 +58,7 @@ LAYERS = {
     "readroom.config_keeping": 5,
     "readroom.config_serve": 5,
     "readroom.config_index": 5,
+    "readroom.instances": 5,
     "readroom.toolbox": 5,
     # 6 faces
     "readroom.faces": 6,

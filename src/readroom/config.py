@@ -77,6 +77,7 @@ from readroom.policy.defaults import VERSION_CONTROL_RULES, denials
 from readroom.policy.guard import Guard
 from readroom.policy.places import Places
 from readroom.policy.rules import Rules
+from readroom.session.budgets import BudgetPolicy
 from readroom.session.index_files import IndexPolicy
 from readroom.session.indexes import IndexCache
 from readroom.session.keeper import Keeper
@@ -150,6 +151,17 @@ def restricted(settings: Settings, path: str) -> Settings:
         BadConfig: The file cannot be used.
     """
     return Reader(path, _from_disk(path), os.environ, trusted=False).applied(settings)
+
+
+def in_memory(settings: Settings) -> Settings:
+    """The settings of a store in memory beside a workspace, whose calls that workspace keeps account of."""
+    return replace(
+        settings,
+        commands=replace(settings.commands, enabled=False),
+        index=replace(settings.index, keep=False),
+        ledger=replace(settings.ledger, enabled=False),
+        budgets=BudgetPolicy(),
+    )
 
 
 def guard(store: Store, settings: Settings) -> Guard:

@@ -50,3 +50,15 @@ LEDGER_DEPTH = 4
 
 LEDGER_NAME_CHARS = 200
 """Kept of what a client calls itself, its conversation or a tool."""
+
+STORE_BYTES = 64 * 1024 * 1024
+"""In all files of a store in memory that a contract works in; an agent's notes and a small project fit."""
+
+STORE_FILES = 10_000
+"""Copied into such a store at its beginning; larger folders take seconds, and are worked in as they are."""
+
+STORES = 256
+"""Such stores that one workspace keeps: as many conversations as a small server has at once."""
+
+STORE_IDLE_S = 3600.0
+"""A store that nobody has used for so long makes room for another; conversations are rarely resumed later."""

@@ -35,7 +35,9 @@ from readroom.errors import (
     Protected,
     ReadroomError,
 )
+from readroom.instances import Instances
 from readroom.limits import MIN_REPLY_BYTES, REPLY_BYTES
+from readroom.limits_keeping import STORE_BYTES
 from readroom.model import (
     Cap,
     EntryKind,
@@ -51,12 +53,13 @@ from readroom.paths import OUTPUTS, WorkPath
 from readroom.policy.guard import Guard
 from readroom.policy.places import Places
 from readroom.policy.rules import Layer
-from readroom.session.degrading import counted
+from readroom.session.degrading import changes, counted
 from readroom.session.keeper import Visit
 from readroom.session.outlines import OutlineCache
 from readroom.session.session import Session
 from readroom.session.texts import TextCache
 from readroom.stores.base import Store
+from readroom.stores.memory import MemoryStore
 
 if TYPE_CHECKING:
     from readroom.engine.document_room import DocumentRoom
@@ -97,6 +100,7 @@ class Workspace:
         self._documents: DocumentRoom | None = None
         self._making = threading.Lock()
         self._outlines = OutlineCache()
+        self._instances = Instances[Workspace]()
         self._narrowed: dict[tuple[Layer, ...], tuple[Guard, Places]] = {}
 
     def read(self, path: str, **options: Fact) -> Reply:
@@ -161,7 +165,7 @@ class Workspace:
         """
         record = self.contract(contract_name)
         with self.keeper.visit(caller, record, tool, arguments, self._cap(record, reply_bytes)) as visit:
-            return self._answer(visit, record, tool, arguments, deadline or Deadline())
+            return self._answer(visit, record, tool, arguments, caller, deadline or Deadline())
 
     def call(
         self,
@@ -183,7 +187,7 @@ class Workspace:
             try:
                 if granted is not None and record.tool(tool).name not in granted:
                     raise NotGranted(tool, [one.name for one in record.tools if one.name in granted])
-                return self._answer(visit, record, tool, arguments, deadline or Deadline())
+                return self._answer(visit, record, tool, arguments, caller, deadline or Deadline())
             except ReadroomError as error:
                 return visit.refusal(error)
             except Exception as error:
@@ -207,6 +211,7 @@ class Workspace:
         if self._room is not None:
             self._room.close()
         self.keeper.close()
+        self._instances.close()
         if self._documents is not None:
             self._documents.close()
         self._indexes.close()
@@ -229,10 +234,20 @@ class Workspace:
         return Cap(max(size, MIN_REPLY_BYTES), record.measure)
 
     def _answer(
-        self, visit: Visit, record: Contract, tool: str, arguments: object, deadline: Deadline
+        self,
+        visit: Visit,
+        record: Contract,
+        tool: str,
+        arguments: object,
+        caller: Caller,
+        deadline: Deadline,
     ) -> Reply:
+        if record.seconds is not None:
+            deadline = deadline.within(record.seconds)
+        where = self._where(record.store_of(tool, arguments), caller, deadline)
+
         def work(request: Request, cap: Cap, content: bool) -> tuple[Result, Reply]:
-            result = self._result(record, request, cap, deadline)
+            result = where._result(record, request, cap, deadline)
             result = result if content else counted(result, request)
             return result, record.worded(tool, arguments).render(result, cap)
 
@@ -241,7 +256,7 @@ class Workspace:
     def _result(self, record: Contract, request: Request, cap: Cap, deadline: Deadline) -> Result:
         if self._closed:
             raise Closed
-        own, places = self._under(record)
+        own, places = self._under(record, request)
         guard, path = self._found(own, request)
         # A path is normalized once, so that every reply and hint shows one spelling.
         if path != request.path:
@@ -251,15 +266,35 @@ class Workspace:
         except NotFound as error:
             raise self._with_near_names(error, guard, request, deadline) from None
 
-    def _under(self, record: Contract) -> tuple[Guard, Places]:
-        """The store as the calls of a contract may see and change it."""
-        if not record.layers:
+    def _where(self, store: str | None, caller: Caller, deadline: Deadline) -> Workspace:
+        """The workspace of a call: this one, or a store in memory of the same conversation.
+
+        The one without a name begins as a copy of the folder; where there is none, this is in memory.
+        """
+        if store is None or (not store and self.guard.folder is None):
+            return self
+
+        def make() -> Workspace:
+            if store:
+                held = MemoryStore(most_bytes=STORE_BYTES)
+            else:
+                from readroom.engine.snapshot import snapshot
+
+                held = snapshot(self.guard, deadline.within(self.limits.list_timeout_s))
+            return Workspace(held, settings=config.in_memory(self.settings))
+
+        return self._instances.of((caller.token, caller.session, store), make)
+
+    def _under(self, record: Contract, request: Request) -> tuple[Guard, Places]:
+        """The store as a call of a contract may see and change it."""
+        layers = (*record.layers, *record.change_layers) if changes(request) else record.layers
+        if not layers:
             return self.guard, self.places
         with self._making:
-            found = self._narrowed.get(record.layers)
+            found = self._narrowed.get(layers)
             if found is None:
-                own = self.guard.narrowed(record.layers)
-                found = self._narrowed[record.layers] = (own, config.places(own, self.settings))
+                own = self.guard.narrowed(layers)
+                found = self._narrowed[layers] = (own, config.places(own, self.settings))
         return found
 
     def _found(self, own: Guard, request: Request) -> tuple[Guard, WorkPath]:

@@ -40,6 +40,7 @@ class Tool:
 
     `render` and `render_error` word its results and failures where those of its contract do not,
     `wording` those of one call by its arguments, where the words repeat what the caller sent.
+    `store` names the store in memory that a call means, None for the workspace itself.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Tool:
     render: Callable[[Result, Cap], Reply] | None = None
     render_error: Callable[[ReadroomError, Cap], Reply] | None = None
     wording: Callable[[Any], Wording] | None = None
+    store: Callable[[Any], str | None] | None = None
 
     @property
     def input_schema(self) -> dict[str, Any]:
@@ -93,7 +95,8 @@ class Contract:
     `commands` are tools that run programs: offered only where policy allows that.
     `remark` adds a sentence about the call itself to a reply, such as how much of a budget is left.
     `deviations` are what the original does and this does not.  `layers` are rules that hold for
-    its calls beside those of the workspace, and like those only restrict.
+    its calls beside those of the workspace, and like those only restrict; `change_layers` are
+    more of them for calls that change something.  `seconds` is the longest time for a call.
     """
 
     name: str
@@ -109,6 +112,8 @@ class Contract:
     remark: Callable[[Reply, str], Reply] = remarked
     deviations: tuple[Deviation, ...] = ()
     layers: tuple[Layer, ...] = ()
+    change_layers: tuple[Layer, ...] = ()
+    seconds: float | None = None
 
     def offered(self, *, commands: bool) -> tuple[Tool, ...]:
         """The tools that are listed; with `commands`, those that run programs too."""
@@ -124,6 +129,11 @@ class Contract:
             if tool.name == name:
                 return tool
         raise UnknownTool(name, [tool.name for tool in self.tools])
+
+    def store_of(self, name: str, arguments: object) -> str | None:
+        """The store in memory that a call means; None for the workspace itself."""
+        tool = self.tool(name)
+        return None if tool.store is None else tool.store(parse(tool.arguments, tool.name, arguments))
 
     def worded(self, name: str, arguments: object) -> Wording:
         """How a call is worded; there may be no tool of that name, and the arguments may be anything."""

@@ -16,7 +16,7 @@ from itertools import islice
 from types import TracebackType
 from typing import Self, TypeAlias, final
 
-from readroom.errors import BadPath, NotAFile, NotAFolder, NotFound, OutsideRoot
+from readroom.errors import BadPath, NoSpace, NotAFile, NotAFolder, NotFound, OutsideRoot
 from readroom.limits import LINK_HOPS
 from readroom.model import Entry, EntryKind, Names, Stat, Version
 from readroom.paths import ROOT, WorkPath, join, normalize, parts
@@ -165,14 +165,23 @@ class MemoryStore:
     confinement = "none"
 
     def __init__(
-        self, files: Mapping[str, bytes | str] | None = None, *, clock: Callable[[], int] = time.time_ns
+        self,
+        files: Mapping[str, bytes | str] | None = None,
+        *,
+        clock: Callable[[], int] = time.time_ns,
+        most_bytes: int | None = None,
     ) -> None:
         """Fill a store.
 
         Args:
             files: Contents by path; text is stored as UTF-8.
             clock: Nanoseconds since the epoch, for the times of what is put.
+            most_bytes: In all files together; None for no limit.
+
+        Raises:
+            NoSpace: They are more than `most_bytes`.
         """
+        self._most_bytes = most_bytes
         self._clock = clock
         self._lock = threading.Lock()
         self.writing = threading.Lock()
@@ -267,8 +276,12 @@ class MemoryStore:
         """Nothing to release."""
 
     def _put(self, folder: _Folder, name: str, content: bytes, now: int) -> None:
-        self._count += 1
         old = folder.names.get(name)
+        if self._most_bytes is not None:
+            freed = old.state[1].size if isinstance(old, _File) else 0
+            if _size(self._root) - freed + len(content) > self._most_bytes:
+                raise NoSpace(name, f"the store may hold {self._most_bytes:,} bytes")
+        self._count += 1
         if isinstance(old, _File):
             inode = old.state[1].inode
             old.state = (content, Version(0, inode, len(content), now, self._count))
@@ -327,6 +340,18 @@ class MemoryStore:
         elif above:
             node = above[-1][1]
         return WorkPath("/".join(names) or "."), node
+
+
+def _size(folder: _Folder) -> int:
+    """The bytes of all files below a folder."""
+    pending, total = [folder], 0
+    while pending:
+        for node in pending.pop().names.values():
+            if isinstance(node, _Folder):
+                pending.append(node)
+            elif isinstance(node, _File):
+                total += node.state[1].size
+    return total
 
 
 def _todo(target: str, path: WorkPath, hops: int) -> list[str]:
