@@ -62,3 +62,14 @@ STORES = 256
 
 STORE_IDLE_S = 3600.0
 """A store that nobody has used for so long makes room for another; conversations are rarely resumed later."""
+
+LEDGER_REFUSALS = 300
+"""Requests a minute that are refused before they are calls, and of which each is an entry; of the rest the
+numbers are. A day's flood from everywhere writes some 200 MB, one from a single address some 10."""
+
+LEDGER_REFUSALS_ALIKE = 20
+"""The same of those with the same address, token and code: a client that errs by mistake is seen in full,
+and one that floods leaves room for what others do."""
+
+LEDGER_REFUSALS_S = 60.0
+"""The minute of both."""

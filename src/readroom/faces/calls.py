@@ -72,6 +72,8 @@ class Waiter:
     def __init__(self) -> None:
         self._waiting: set[Deadline] = set()
         self._left = False
+        self.turned_away = False
+        """There was no place for a call of theirs, so that nobody has recorded it."""
 
     def wait_for(self, work: Deadline) -> None:
         """Count `work` as theirs; it is cancelled at once if they have left already."""
@@ -124,6 +126,8 @@ class Calls:
             Failed: The reply could not be made.
         """
         if self.open >= self._most:
+            if waiter is not None:
+                waiter.turned_away = True
             return tool_result(access.workspace.refuse(Busy(), access.contract_name, reply_bytes=reply_bytes))
         self.open += 1
         try:

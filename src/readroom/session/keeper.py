@@ -8,7 +8,7 @@ visit costs microseconds.  Engines and contracts know nothing of it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Self, TypeAlias, final
@@ -19,7 +19,7 @@ from readroom.errors import BudgetSpent, Denied, Internal, NoOutline, ReadroomEr
 from readroom.ledger.policy import LedgerPolicy
 from readroom.limits import MIN_REPLY_BYTES
 from readroom.limits_keeping import BUDGET_BYTES_PER_TOKEN, BUDGET_NOTE_BYTES, BUDGET_NOTE_TOKENS
-from readroom.model import Cap, ReadResult, Reply, Request, Result
+from readroom.model import Cap, Fact, ReadResult, Reply, Request, Result
 from readroom.session.budgets import BudgetPolicy, Level, Reservation, Treasury
 from readroom.session.counting import counter
 from readroom.session.degrading import changes, degraded, is_edit, shows_content
@@ -83,20 +83,24 @@ class Keeper:
         entry = Entry(caller, session.epoch, record.name, tool, arguments)
         return Visit(self, session, record, entry, cap)
 
-    def turned_away(self, caller: Caller, tool: str, code: str) -> ReadroomError | None:
+    def turned_away(
+        self, caller: Caller, tool: str, code: str, facts: Mapping[str, Fact] | None = None
+    ) -> ReadroomError | None:
         """Record what a face refused before it was a call: a bad token, a body that is no JSON.
 
         Args:
             caller: As far as it is known.
             tool: What was asked for, such as a route.
             code: Of the refusal.
+            facts: More about it, kept as it is: no content, and nothing of a client's choosing.
 
         Returns:
             The failure, when it could not be recorded.
         """
         if self.recorder is None:
             return None
-        return self.recorder.write(Entry(caller, 0, "", tool, None, outcome=code, decision="refused"))
+        entry = Entry(caller, 0, "", tool, {}, facts=facts, outcome=code, decision="refused")
+        return self.recorder.write(entry)
 
     def close(self) -> None:
         """Release the ledger."""

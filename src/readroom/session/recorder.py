@@ -7,11 +7,12 @@ that cannot be recorded is not given.
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
@@ -22,7 +23,7 @@ from readroom.ledger.policy import LedgerPolicy, open_book
 from readroom.ledger.pruning import prune
 from readroom.ledger.rows import Event, encoded_spans
 from readroom.limits_keeping import LEDGER_NAME_CHARS, LEDGER_TEXT_CHARS
-from readroom.model import Request
+from readroom.model import Fact, Request
 from readroom.quoting import quote
 from readroom.session.session import Shown
 
@@ -46,6 +47,7 @@ class Entry:
         tool: As the caller names it.
         arguments: As sent; used only when there is no request.
         request: What they mean, None when they mean nothing.
+        facts: Kept in their place, as they are.
         outcome: ok, begun, or the code of a failure.
         decision: allowed, refused or none.
         rule: That refused.
@@ -61,6 +63,7 @@ class Entry:
     tool: str
     arguments: object
     request: Request | None = None
+    facts: Mapping[str, Fact] | None = None
     outcome: str = "ok"
     decision: str = "allowed"
     rule: str | None = None
@@ -116,7 +119,10 @@ class Recorder:
     def _event(self, entry: Entry) -> Event:
         hide = self._policy.hide
         request, caller = entry.request, entry.caller
-        told = of_anything(entry.arguments, hide) if request is None else of_request(request, hide)
+        if entry.facts is not None:
+            told = json.dumps(entry.facts, separators=(",", ":"))
+        else:
+            told = of_anything(entry.arguments, hide) if request is None else of_request(request, hide)
         return Event(
             id=uuid.uuid4().hex,
             time_us=time.time_ns() // 1000,

@@ -6,13 +6,15 @@ import json
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from readroom import Workspace
 from readroom.contracts.base import tool_result
+from readroom.limits import HTTP_CONNECTIONS
 from tests.faces.http.serving import Agent, agent, command
 
 
@@ -144,13 +146,29 @@ def test_a_body_too_large_is_refused_before_it_is_sent(opened: Agent) -> None:
         assert json.loads(response.read())["error"]["code"] == "body_too_large"
 
 
-@pytest.mark.parametrize("before", [b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"])
-def test_headers_that_never_end_are_not_waited_for(opened: Agent, before: bytes) -> None:
+def test_headers_that_never_end_are_not_waited_for(opened: Agent) -> None:
     """A client that sends a byte now and then would hold its place for ever."""
-    with closing(socket.create_connection((opened.host, opened.port), timeout=60)) as line:
-        line.sendall(before + b"GET / HTTP/1.1\r\nHost: loc")
-        answer = b"".join(iter(lambda: line.recv(65536), b""))
-    assert answer.count(b"HTTP/1.1") == (1 if before else 0)
+    health = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with ExitStack() as stack:
+        lines = []
+        for before in (b"", health):
+            line = stack.enter_context(closing(socket.create_connection((opened.host, opened.port), 60)))
+            line.sendall(before + b"GET / HTTP/1.1\r\nHost: loc")
+            lines.append(line)
+        answers = [b"".join(iter(partial(line.recv, 65536), b"")) for line in lines]
+    for answer, others in zip(answers, (0, 1), strict=True):
+        assert answer.count(b"HTTP/1.1 200") == others
+        assert answer.count(b"HTTP/1.1 408") == 1
+        assert json.loads(answer.rpartition(b"\r\n\r\n")[2])["error"]["code"] == "slow_request"
+    assert command(opened.state, "ledger", "refused", "--outcome", "slow_request").count("slow_request") == 2
+
+
+def test_connections_beyond_the_most_are_told_to_come_back(root: Path, tmp_path: Path) -> None:
+    with agent(tmp_path / "state", str(root)) as found, ExitStack() as stack:
+        for _ in range(HTTP_CONNECTIONS):
+            stack.enter_context(closing(socket.create_connection((found.host, found.port), 60)))
+        answer = found.request("GET", "/healthz")
+        assert (answer.status, answer.code, answer.headers["retry-after"]) == (503, "busy", "1")
 
 
 def test_a_body_in_chunks_is_counted(opened: Agent) -> None:

@@ -21,7 +21,7 @@ from readroom.faces.calls import Access, Calls, Failed, Waiter
 from readroom.faces.http import openapi
 from readroom.faces.http.exchange import Exchange, Metrics
 from readroom.faces.http.gate import ACCESS, EXCHANGE, OPENS, WAITER, within
-from readroom.faces.http.replies import ok, refused, status_of_code
+from readroom.faces.http.replies import again_later, ok, refused, status_of_code
 from readroom.faces.http.rooms import Rooms
 from readroom.faces.mcp.server import Context, build
 from readroom.limits import HTTP_SESSION_IDLE_S, HTTP_SESSIONS, MCP_MESSAGE_BYTES
@@ -108,7 +108,8 @@ def _route(path: str, method: str, endpoint: Endpoint) -> Route:
         try:
             return await endpoint(request)
         except ReadroomError as error:
-            exchange.code = error.code
+            # What the gate has said already stands: it ended the body that could not be read.
+            exchange.code = exchange.code or error.code
             return refused(error)
         except Failed:
             exchange.code = Internal.code
@@ -134,6 +135,7 @@ class _Tools:
         exchange.contract, exchange.tool = name, tool
         arguments = await _body(request)
         access, waiter = within(request.scope, name), request.scope[WAITER]
+        exchange.reached = True
         result = await self._calls.run(access, tool, arguments, waiter=waiter)
         return _answered(result, exchange)
 
@@ -145,7 +147,7 @@ def _answered(result: dict[str, Fact], exchange: Exchange) -> Response:
     error: Any = meta["readroom/facts"]["error"]
     exchange.code = error["code"]
     # One shape for every error, whoever made it; the model's words stay beside it.
-    return ok({**result, "error": error}, status_of_code(error["code"]))
+    return again_later(ok({**result, "error": error}, status_of_code(error["code"])))
 
 
 async def _body(request: Request) -> object:

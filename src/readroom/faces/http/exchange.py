@@ -20,20 +20,26 @@ class Exchange:
     method: str
     address: str
     route: str = "none"
+    asked: str = ""
     workspace: str = ""
     contract: str = ""
     tool: str = ""
     token: str = ""
+    agent: str = ""
     session: str = ""
     status: int = 0
     code: str = ""
     sent_bytes: int = 0
     seconds: float = 0.0
+    reached: bool = False
+    """A call came to a workspace, which records it itself."""
 
     def log(self) -> None:
         """One line of JSON, when somebody wants it."""
         if LOG.isEnabledFor(logging.INFO):
-            LOG.info("%s", msgspec.json.encode(self).decode())
+            told = msgspec.to_builtins(self)
+            del told["reached"]
+            LOG.info("%s", msgspec.json.encode(told).decode())
 
 
 class Metrics:

@@ -12,26 +12,30 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from http import HTTPStatus
 from typing import final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from readroom.caller import Caller, conversation
 from readroom.errors import (
+    BadRequest,
     BodyTooLarge,
+    Busy,
     Closing,
-    NoSuchRoute,
     ReadroomError,
     SlowRequest,
     Unauthorized,
 )
 from readroom.faces.calls import Access, Waiter
+from readroom.faces.http import addresses
 from readroom.faces.http.exchange import Exchange, Metrics
 from readroom.faces.http.hosts import Hosts
 from readroom.faces.http.rates import Rates
+from readroom.faces.http.refusals import Refusals
 from readroom.faces.http.replies import refused
 from readroom.faces.http.rooms import Rooms
-from readroom.limits import MCP_MESSAGE_BYTES, SERVE_BODY_S, SERVE_CALL_S, SERVE_PATH_BYTES
+from readroom.limits import HTTP_CONNECTIONS, MCP_MESSAGE_BYTES, SERVE_BODY_S, SERVE_CALL_S
 from readroom.session.tokens import Grant, Tokens
 
 ACCESS = "readroom.access"
@@ -44,9 +48,6 @@ caller may open in a request's scope."""
 _OPEN = frozenset(("/healthz",))
 """Answered without a token: what a load balancer asks."""
 
-_PLAIN = re.compile(rb"(?:/[A-Za-z0-9_.~-]*)+")
-_DOTS = re.compile(rb"(?:^|/)\.{1,2}(?:/|$)")
-_IN_WORKSPACE = re.compile(r"/w/([^/]+)(/.*)")
 _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 
 
@@ -63,6 +64,7 @@ class Gate:
         hosts: Hosts,
         rates: Rates,
         metrics: Metrics,
+        refusals: Refusals,
         required: bool,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -73,9 +75,12 @@ class Gate:
         self._hosts = hosts
         self._rates = rates
         self._metrics = metrics
+        self._refusals = refusals
         self._required = required
         self._clock = clock
         self.closing = False
+        self.connections: Callable[[], int] = lambda: 0
+        """How many are open."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The ASGI application."""
@@ -83,7 +88,8 @@ class Gate:
             await self._inner(scope, receive, send)
             return
         began = time.perf_counter()
-        exchange = Exchange(scope["method"], _address(scope))
+        asked = addresses.told(scope, self._rooms.names(None))
+        exchange = Exchange(scope["method"], _address(scope), asked=asked)
         waiter = Waiter()
         out = _Outgoing(send, exchange)
         try:
@@ -95,41 +101,43 @@ class Gate:
         finally:
             waiter.leave()
             exchange.seconds = time.perf_counter() - began
-            self._metrics.count(exchange)
-            exchange.log()
+            if waiter.turned_away:
+                exchange.code, exchange.reached = Busy.code, False
+            elif not exchange.code and exchange.status >= HTTPStatus.BAD_REQUEST:
+                # What is no MCP is answered in that protocol's words.
+                bad = exchange.status == HTTPStatus.BAD_REQUEST
+                exchange.code = BadRequest.code if bad else f"http_{exchange.status}"
+            self.over(exchange)
+
+    def over(self, exchange: Exchange) -> None:
+        """Count, log and record an exchange that has ended."""
+        self._metrics.count(exchange)
+        exchange.log()
+        self._refusals.note(exchange)
 
     def _admitted(self, scope: Scope, exchange: Exchange) -> Scope:
         """The scope for the inside; addresses in a workspace look like those of the default one."""
         if self.closing:
             raise Closing
         headers = dict(scope["headers"])
+        if self.connections() >= HTTP_CONNECTIONS:
+            raise Busy
         self._rates.address(exchange.address)
         self._hosts.check(headers)
-        path = _checked(scope)
+        path = addresses.checked(scope)
         if path in _OPEN:
             return {**scope}
         grant = self._grant(headers, exchange)
+        exchange.agent = _name(headers, b"readroom-agent") or exchange.agent
+        exchange.session = _name(headers, b"readroom-session")
         if grant is not None:
-            exchange.token = grant.token
             self._rates.token(grant.token)
-        name = None
-        if found := _IN_WORKSPACE.fullmatch(path):
-            name, path = found[1], found[2]
+        name, path = addresses.split(path)
         workspace = self._rooms.get(name, grant)
         exchange.workspace = self._rooms.default if name is None else name
-        exchange.session = _name(headers, b"readroom-session")
-        access = Access(
-            workspace,
-            "",
-            None if grant is None else grant.tools,
-            Caller(
-                agent=_name(headers, b"readroom-agent") or ("" if grant is None else grant.name),
-                session=conversation(exchange.token, exchange.session),
-                token=exchange.token,
-                face="http",
-            ),
-            SERVE_CALL_S,
-        )
+        session = conversation(exchange.token, exchange.session)
+        caller = Caller(exchange.agent, session, exchange.token, "http")
+        access = Access(workspace, "", None if grant is None else grant.tools, caller, SERVE_CALL_S)
         opens = self._rooms.names(grant)
         return {**scope, "path": path, "raw_path": path.encode("ascii"), ACCESS: access, OPENS: opens}
 
@@ -148,6 +156,7 @@ class Gate:
             grant = self._tokens.find(token.strip())
             if grant is None:
                 raise Unauthorized("it is not known")
+            exchange.token, exchange.agent = grant.token, grant.name
             state = grant.state(self._clock())
             if state != "valid":
                 raise Unauthorized(f"it is {state}")
@@ -162,15 +171,6 @@ def within(scope: Scope, contract_name: str) -> Access:
     access = scope[ACCESS]
     assert isinstance(access, Access)
     return replace(access, contract_name=contract_name)
-
-
-def _checked(scope: Scope) -> str:
-    """The path, which has no escapes: none of our names needs one, and those who send them try something."""
-    raw: bytes = scope.get("raw_path") or scope["path"].encode("utf-8", "replace")
-    raw = raw.partition(b"?")[0]
-    if len(raw) > SERVE_PATH_BYTES or not _PLAIN.fullmatch(raw) or b"//" in raw or _DOTS.search(raw):
-        raise NoSuchRoute
-    return raw.decode("ascii")
 
 
 def _address(scope: Scope) -> str:

@@ -67,10 +67,15 @@ def refused(error: ReadroomError) -> Response:
         response.headers["WWW-Authenticate"] = 'Bearer realm="readroom"'
     if isinstance(error, errors.TooManyRequests):
         response.headers["Retry-After"] = str(error.retry_after_s)
-    if isinstance(error, (errors.Busy, errors.Closing)):
-        response.headers["Retry-After"] = "1"
     if isinstance(error, errors.WrongMethod):
         response.headers["Allow"] = ", ".join(error.allowed)
+    return again_later(response)
+
+
+def again_later(response: Response) -> Response:
+    """The response; when there was no place for the request, it says when to come back."""
+    if response.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
+        response.headers["Retry-After"] = "1"
     return response
 
 

@@ -17,7 +17,6 @@ from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from readroom.config_serve import Serving
 from readroom.faces.calls import Calls
@@ -26,10 +25,12 @@ from readroom.faces.http.app import MCP_PATH, inside
 from readroom.faces.http.exchange import LOG, Metrics
 from readroom.faces.http.gate import Gate
 from readroom.faces.http.hosts import Hosts
+from readroom.faces.http.protocol import Protocol
 from readroom.faces.http.rates import Rates
+from readroom.faces.http.refusals import Refusals
 from readroom.faces.http.rooms import Rooms
 from readroom.faces.mcp import logs
-from readroom.limits import HTTP_CONNECTIONS, MCP_EXIT_S, SERVE_EXIT_S, SERVE_HEADER_S
+from readroom.limits import MCP_EXIT_S, SERVE_EXIT_S
 from readroom.session.tokens import Tokens
 from readroom.toolbox import Workspace
 
@@ -77,6 +78,7 @@ def serve_http(
     if not loopback:
         sockets.require_tokens(where.host, tokens)
     rooms = Rooms(workspaces, serving.default or next(iter(workspaces)))
+    refusals = Refusals(rooms)
     calls, metrics = Calls(workers=serving.workers, queue=serving.queue), Metrics()
     app = inside(calls, rooms, metrics, contract_name=contract_name, reply_chars=reply_chars)
     gate = Gate(
@@ -86,6 +88,7 @@ def serve_http(
         hosts=Hosts(serving.hosts, loopback=loopback, named=where.socket is None),
         rates=Rates(token=serving.rate, address=serving.address_rate),
         metrics=metrics,
+        refusals=refusals,
         required=serving.auth == "required" or not loopback,
     )
     with sockets.listening(where.host, where.port, where.socket) as (bound, url):
@@ -95,6 +98,7 @@ def serve_http(
             asyncio.run(web.serve([bound]))
         finally:
             calls.close()
+            refusals.close()
             rooms.close()
 
 
@@ -106,6 +110,7 @@ class _Web(uvicorn.Server):
     ) -> None:
         super().__init__(config)
         self._gate = gate
+        gate.connections = lambda: len(self.server_state.connections)
         self._calls = calls
         self._on_started = on_started
         self._hurried = False
@@ -133,55 +138,15 @@ class _Web(uvicorn.Server):
         self.should_exit = True
 
 
-class _Protocol(H11Protocol):
-    """HTTP/1.1 that does not wait for headers for ever: a connection that says nothing holds a place."""
-
-    _patience: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._watch()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        self._watch()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._forget()
-        super().connection_lost(exc)
-
-    @property
-    def _between_requests(self) -> bool:
-        return self.cycle is None or self.cycle.response_complete
-
-    def _watch(self) -> None:
-        """While a request is answered there is nothing to wait for; more bytes do not buy more time."""
-        if not self._between_requests:
-            self._forget()
-        elif self._patience is None:
-            self._patience = self.loop.call_later(SERVE_HEADER_S, self._give_up)
-
-    def _forget(self) -> None:
-        if self._patience is not None:
-            self._patience.cancel()
-            self._patience = None
-
-    def _give_up(self) -> None:
-        self._patience = None
-        if self._between_requests and not self.transport.is_closing():
-            self.transport.close()
-
-
 def _config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=_Protocol,
+        http=Protocol,
         ws="none",
         lifespan="on",
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=HTTP_CONNECTIONS,
         timeout_graceful_shutdown=MCP_EXIT_S,
     )
