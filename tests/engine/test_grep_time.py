@@ -186,7 +186,7 @@ def test_progress_is_reported_while_files_are_looked_at() -> None:
     search(MemoryStore(FILES), GrepRequest("needle"), deadline=deadline)
     assert seen
     assert seen == sorted(seen)
-    assert {unit for _, _, unit in seen} == {"seconds"}
+    assert {unit for _, _, unit in seen} == {"files"}
 
 
 # --- how much of the tree --------------------------------------------------------------------

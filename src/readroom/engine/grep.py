@@ -279,7 +279,7 @@ class _Search:
         """
         self._examined += 1
         if self._examined % _REPORT_EVERY == 0:
-            self._deadline.tick()
+            self._deadline.report(self._examined, None, "files")
         if not patient:
             self._deadline.check()
         path = join_below(WorkPath(self._request.path), relative)

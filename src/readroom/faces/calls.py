@@ -221,15 +221,18 @@ class _Progress:
 
     async def pump(self) -> None:
         """Send what is fresh, until cancelled."""
-        sent = 0
+        furthest: dict[str, int] = {}
         while True:
             await self._fresh.wait()
             self._fresh.clear()
             done, total, unit = self._latest
             # The protocol wants every value above the one before; a second pass starts at nothing again.
-            if done > sent:
-                sent = done
-                await self._send(done, total, _worded(done, total, unit))
+            if done > furthest.get(unit, 0):
+                furthest[unit] = done
+                # Work that is counted in one thing and then in another goes on from where it was.
+                summed = sum(furthest.values())
+                whole = total if len(furthest) == 1 else None
+                await self._send(summed, whole, _worded(done, total, unit))
 
 
 def _worded(done: int, total: int | None, unit: str) -> str:
