@@ -13,7 +13,7 @@ import pytest
 
 from readroom.commands import Confinement
 from readroom.deadline import Deadline
-from readroom.errors import Cancelled, StoreFailed
+from readroom.errors import Cancelled, Closed
 from readroom.limits import Limits
 from tests.engine.running import PATIENCE_S, Telling, codes, follow, lines, output, processes, room, when
 from tests.sandbox.cells import in_each_confinement
@@ -198,6 +198,6 @@ def test_nothing_outlives_the_process_that_asked_for_it(
 def test_nothing_is_run_in_a_workspace_that_was_closed(root: Path) -> None:
     with room(root) as workspace:
         workspace.run("true")
-    with pytest.raises(StoreFailed, match="closed"):
+    with pytest.raises(Closed, match="closed"):
         workspace.run("touch made")
     assert os.listdir(root) == []

@@ -21,6 +21,7 @@ from readroom.formats.images import to_image
 from readroom.formats.kinds import sniff
 from readroom.limits import IMAGE_LONG_SIDE, IMAGE_MAX_PIXELS, IMAGE_REPLY_BYTES
 from readroom.model import Image
+from tests.peak import REPO
 
 FORMATS = ["PNG", "JPEG", "GIF", "WEBP"]
 
@@ -307,23 +308,18 @@ def test_damage_is_shown_or_refused_and_nothing_else_happens(form: str, mode: st
 # --- memory ---------------------------------------------------------------------------------------
 
 MEASURE = """
-import os, resource, sys
+import sys
 from readroom.formats.images import to_image
 from readroom.formats.kinds import sniff
-def peak():
-    # Linux lets a child inherit ru_maxrss from whoever started it.
-    if not os.path.exists("/proc/self/status"):
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with open("/proc/self/status", encoding="ascii") as lines:
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024
+from tests.peak import own_peak_bytes
 def show(path):
     with open(path, "rb") as file:
         data = file.read()
     to_image(data, sniff(data).name, path=path)
 show(sys.argv[1])
-before = peak()
+before = own_peak_bytes()
 show(sys.argv[2])
-print(peak() - before)
+print(own_peak_bytes() - before)
 """
 
 
@@ -347,5 +343,5 @@ def test_the_largest_images_stay_below_64_mb(
     picture = drawn(*size, "L" if form == "GIF" else "RGB")
     (folder / "large").write_bytes(saved(picture, form, **options))
     command = [sys.executable, "-c", MEASURE, str(folder / "small"), str(folder / "large")]
-    peak = int(subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout)
+    peak = int(subprocess.run(command, cwd=REPO, check=True, capture_output=True, encoding="utf-8").stdout)
     assert peak < 64_000_000

@@ -14,9 +14,7 @@ import sys
 
 from readroom.model import Reply
 from readroom.toolbox import Workspace
-
-UNIT = 1024 if sys.platform == "linux" else 1
-"""Of `ru_maxrss`, in bytes."""
+from tests.peak import UNIT, own_peak_bytes
 
 
 def main(folder: str) -> None:
@@ -30,8 +28,7 @@ def main(folder: str) -> None:
             _say(name=name, cpu_s=_cpu_s() - before, **_outcome(reply))
         plain = space.call("read_file", {"path": "plain.txt"})
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * UNIT
-    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT
-    _say(name="", plain=plain.text, children_bytes=children, own_bytes=own)
+    _say(name="", plain=plain.text, children_bytes=children, own_bytes=own_peak_bytes())
 
 
 def _outcome(reply: Reply) -> dict[str, object]:

@@ -90,9 +90,10 @@ def test_undecodable_bytes_of_a_file_are_found_where_they_stand() -> None:
 
 @given(st.lists(st.text(st.characters(categories=None, exclude_characters="\n"), max_size=12), max_size=6))
 def test_every_hidden_character_and_nothing_else_is_covered(lines: list[str]) -> None:
-    """The slow way: each character by itself."""
+    """The slow way: each character by itself, but for the form feeds at the ends of a line."""
     hidden = re.compile("[" + "".join(chars for chars, _ in CODES.values()) + "]")
-    expected = {number for number, line in enumerate(lines, 1) if any(map(hidden.fullmatch, line))}
+    inner = [line.removeprefix("\f").removesuffix("\f") for line in lines]
+    expected = {number for number, line in enumerate(inner, 1) if any(map(hidden.fullmatch, line))}
     assert {warn.line for warn in scan(lines, 1, limit=1000)} == expected
 
 
