@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -136,8 +137,19 @@ class _Tools:
         arguments = await _body(request)
         access, waiter = within(request.scope, name), request.scope[WAITER]
         exchange.reached = True
-        result = await self._calls.run(access, tool, arguments, waiter=waiter)
+        watch = asyncio.create_task(_watch(request.receive, waiter))
+        try:
+            result = await self._calls.run(access, tool, arguments, waiter=waiter)
+        finally:
+            watch.cancel()
         return _answered(result, exchange)
+
+
+async def _watch(receive: Receive, waiter: Waiter) -> None:
+    """End the work for a client that goes away before its answer: nobody else looks for that."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    waiter.leave()
 
 
 def _answered(result: dict[str, Fact], exchange: Exchange) -> Response:
