@@ -1,0 +1,300 @@
+"""Cases of conformance as data: what a case is, the workspace that it is played in, and what it expects.
+
+A case is one call in a workspace with some files.  Its keys: `id`, `op` (a tool,
+an endpoint, or a function behind a tool), `files`, `call`, `body`, `steps_before`
+(calls to make first), `env` and `config` (what an operator set), `expect`.  What an
+`op` is in our contract says the adapter of the contract, in `adapters/`.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from readroom import config
+from readroom.config import Settings
+from readroom.contracts.registry import NAMES
+from readroom.model import Image, Reply
+from readroom.paths import WorkPath
+from readroom.stores.local import LocalStore
+from readroom.stores.memory import MemoryStore
+from readroom.toolbox import Workspace
+
+HERE = Path(__file__).parent
+ROOT = "/workspace"
+"""How the callers of all cases spell the root."""
+
+SYSTEMS = {
+    "everruns": "everruns",
+    "inspect_agents": "inspect_agents",
+    "kilo": "kilo",
+    "rnd": "rd_read",
+    "coder": "coder",
+}
+"""The file of cases by contract."""
+
+StoreName: TypeAlias = Literal["memory", "local"]
+NOBODY = 65534
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case of a contract."""
+
+    contract: str
+    data: Mapping[str, Any]
+
+    @property
+    def id(self) -> str:
+        """Its name, unique in the contract."""
+        return str(self.data["id"])
+
+    @property
+    def needs_folder(self) -> bool:
+        """Whether only a local folder has what its files need."""
+        return any(isinstance(value, dict) and "mode" in value for value in self.data["files"].values())
+
+    @property
+    def needs_no_root(self) -> bool:
+        """Whether the superuser would be let in where it wants a refusal."""
+        return any(
+            isinstance(value, dict) and value.get("mode") == "000" for value in self.data["files"].values()
+        )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a call gave: a tool's text and images, an endpoint's status and body, or a function's value."""
+
+    text: str = ""
+    is_error: bool = False
+    images: Sequence[Image] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    status: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    value: Any = None
+
+    @cached_property
+    def json(self) -> Any:
+        """The value, or the text or body as JSON."""
+        if self.value is not None:
+            return self.value
+        return json.loads(self.text or self.body)
+
+    @property
+    def words(self) -> str:
+        """The text, or the body as text."""
+        return self.text or self.body.decode("utf-8", "replace")
+
+
+def answer_of(reply: Reply) -> Answer:
+    """A reply as a caller sees it."""
+    return Answer(reply.text, reply.is_error, reply.images, reply.facts)
+
+
+class Adapter:
+    """What the operations of a contract's cases are.  A subclass says what differs."""
+
+    stores: Sequence[StoreName] = ("memory", "local")
+
+    def __init__(self, contract: str) -> None:
+        self.contract = contract
+
+    def settings(self, case: Case, settings: Settings) -> Settings:
+        """The settings, with what `config` of the case says; its `env` has been heard already."""
+        assert "config" not in case.data, "the adapter of this contract knows no config"
+        return settings
+
+    def answer(self, room: Room, op: str, call: Mapping[str, Any], body: object) -> Answer:
+        """The answer to one call: `op` is a tool of that name, unless the adapter knows better."""
+        return room.call(op, call)
+
+    def content(self, room: Room, path: str) -> bytes | None:
+        """The bytes of a file afterwards; None when there is none."""
+        return room.content(path)
+
+
+@dataclass(frozen=True)
+class Room:
+    """One case's workspace."""
+
+    case: Case
+    workspace: Workspace
+    store: LocalStore | MemoryStore
+
+    def call(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
+        """A tool call of the case's contract."""
+        return answer_of(self.workspace.call(tool, arguments, contract_name=self.case.contract))
+
+    def content(self, path: str) -> bytes | None:
+        """The bytes of a file of the store; None when there is none."""
+        try:
+            with self.store.open(WorkPath(path)) as source:
+                return source.read_at(0, source.size)
+        except FileNotFoundError:
+            return None
+
+
+@cache
+def adapter(contract: str) -> Adapter:
+    """The adapter of a contract: ADAPTER of `adapters/<contract>.py`, or the plain one."""
+    where = f"tests.contracts.adapters.{contract}"
+    if find_spec(where) is None:
+        return Adapter(contract)
+    found = import_module(where).ADAPTER
+    assert isinstance(found, Adapter)
+    return found
+
+
+@cache
+def cases(contract: str) -> tuple[Case, ...]:
+    """All cases of a contract."""
+    text = (HERE / "conformance" / f"{SYSTEMS[contract]}.json").read_text(encoding="utf-8")
+    return tuple(Case(contract, data) for data in json.loads(text))
+
+
+@cache
+def declined() -> Mapping[str, Mapping[str, str]]:
+    """The deviation that explains it, by contract and case, for cases that are decided against."""
+    found: dict[str, dict[str, str]] = tomllib.loads(
+        (HERE / "conformance" / "declined.toml").read_text(encoding="utf-8")
+    )
+    return found
+
+
+def playable() -> Iterator[tuple[Case, StoreName]]:
+    """Every case that holds, of the contracts there are, with every store that can express it."""
+    for contract in SYSTEMS:
+        if contract not in NAMES:
+            continue
+        for case in cases(contract):
+            if case.id in declined().get(contract, {}):
+                continue
+            for store in adapter(contract).stores:
+                if store == "local" or not case.needs_folder:
+                    yield case, store
+
+
+@contextlib.contextmanager
+def played_in(case: Case, name: StoreName, folder: Path) -> Iterator[Room]:
+    """The workspace of a case, in memory or in `folder`."""
+    store = MemoryStore() if name == "memory" else LocalStore(folder)
+    for path, value in case.data["files"].items():
+        (_put_in_memory if isinstance(store, MemoryStore) else _put_in_folder)(store, path, value)
+    store.roots = (ROOT, *store.roots)
+    with _environment(case.data.get("env", {})):
+        settings = config.load(store)
+    settings = adapter(case.contract).settings(case, settings)
+    with Workspace(store, settings=settings) as workspace, _as_nobody(needed=case.needs_no_root):
+        yield Room(case, workspace, store)
+
+
+def _put_in_memory(store: MemoryStore | LocalStore, path: str, value: object) -> None:
+    assert isinstance(store, MemoryStore)
+    if isinstance(value, dict) and "symlink" in value:
+        store.link(path, value["symlink"])
+    elif isinstance(value, dict) and value.get("dir"):
+        store.make_folder(path)
+    else:
+        store.put(path, content(value))
+
+
+def _put_in_folder(store: MemoryStore | LocalStore, path: str, value: object) -> None:
+    target = Path(str(store.folder), path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if isinstance(value, dict) and "symlink" in value:
+        target.symlink_to(value["symlink"])
+    elif isinstance(value, dict) and value.get("dir"):
+        target.mkdir(exist_ok=True)
+    else:
+        target.write_bytes(content(value))
+    if isinstance(value, dict) and "mode" in value:
+        target.chmod(int(value["mode"], 8))
+
+
+def content(value: object) -> bytes:
+    """The bytes that a value of `files` means."""
+    if isinstance(value, str):
+        return value.encode()
+    assert isinstance(value, dict)
+    if "repeat" in value:
+        text, times = value["repeat"]
+        return str(text).encode() * int(times)
+    if "base64" in value:
+        return base64.b64decode(value["base64"])
+    return str(value.get("text", "")).encode()
+
+
+@contextlib.contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@contextlib.contextmanager
+def _as_nobody(*, needed: bool) -> Iterator[None]:
+    if not needed or os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def play(room: Room) -> Answer:
+    """The calls of the case; the answer to the last."""
+    case = room.case
+    ours = adapter(case.contract)
+    for step in case.data.get("steps_before", ()):
+        before = ours.answer(room, step["op"], step["call"], step.get("body"))
+        check(before, step.get("expect", {}))
+    found = ours.answer(room, case.data["op"], case.data["call"], case.data.get("body"))
+    check(found, case.data["expect"])
+    for path, value in case.data["expect"].get("files", {}).items():
+        if isinstance(value, dict) and "symlink" in value:
+            assert _target(room, path) == value["symlink"]
+        else:
+            assert ours.content(room, path) == content(value), path
+    for path in case.data["expect"].get("files_absent", ()):
+        assert ours.content(room, path) is None, path
+    return found
+
+
+def _target(room: Room, path: str) -> str | None:
+    folder, _, name = path.rpartition("/")
+    with room.store.open_folder(WorkPath(folder or ".")) as opened:
+        return opened.target(name)
+
+
+_STATE = frozenset({"files", "files_absent"})
+"""What is expected of the files afterwards, not of the answer."""
+
+
+def check(found: Answer, expected: Mapping[str, Any]) -> None:
+    """Compare an answer with what is expected of it; every key has its meaning in `expecting`."""
+    from tests.contracts.expecting import MEANINGS
+
+    for key, value in expected.items():
+        if key not in _STATE:
+            MEANINGS[key](found, value)
+
+
+Meaning: TypeAlias = Callable[[Answer, Any], None]
