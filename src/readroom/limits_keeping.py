@@ -30,6 +30,9 @@ IMAGE_PIXELS_PER_TOKEN = 750
 LEDGER_WAIT_S = 10.0
 """Longest wait for other writers of a ledger, and for a lost database. A row takes 0.1 ms."""
 
+LEDGER_SWITCH_S = 0.01
+"""Between two tries to make a new ledger's write-ahead log, which takes another process milliseconds."""
+
 LEDGER_RETRY_S = 0.1
 """Between two attempts to reach a lost database."""
 

@@ -48,6 +48,25 @@ def test_eight_processes_write_one_ledger(tmp_path: Path) -> None:
     assert verdict.rows == 320
 
 
+READER = """
+import sys
+from pathlib import Path
+from tests.ledger.events import book
+found = book(Path(sys.argv[1]))
+print(found.count())
+found.close()
+"""
+
+
+def test_a_reader_who_leaves_takes_no_rows_of_a_process_with_two_connections(tmp_path: Path) -> None:
+    """A server of two workspaces is one; SQLite's locks are those of the whole process."""
+    first, second = book(tmp_path), book(tmp_path)
+    for number in range(1, 4):
+        (first, second)[number % 2].append(event())
+        command = [sys.executable, "-c", READER, str(tmp_path)]
+        assert subprocess.run(command, capture_output=True, check=True, cwd=ROOT).stdout == b"%d\n" % number
+
+
 def test_what_was_acknowledged_survives_the_death_of_its_writers(tmp_path: Path) -> None:
     acknowledged: set[int] = set()
     for round_ in range(4):

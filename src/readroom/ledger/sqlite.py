@@ -13,14 +13,18 @@ import os
 import sqlite3
 import stat
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, final
 
 from readroom.errors import LedgerFailed
 from readroom.ledger.backend import Execute
-from readroom.limits_keeping import LEDGER_WAIT_S
+from readroom.limits_keeping import LEDGER_SWITCH_S, LEDGER_WAIT_S
 
 T = TypeVar("T")
+
+_OPENING = threading.Lock()
+"""Nobody connects to a file between another's making of it and the closing of that descriptor."""
 
 
 @final
@@ -42,8 +46,9 @@ class SqliteBackend:
         self._full_sync = full_sync
         self._lock = threading.Lock()
         self._pid = os.getpid()
-        self._file = _own_file(path, make=make)
-        self._connection = self._opened()
+        with _OPENING:
+            self._file = _own_file(path, make=make)
+            self._connection = self._opened()
 
     @property
     def name(self) -> str:
@@ -97,32 +102,47 @@ class SqliteBackend:
             connection = sqlite3.connect(
                 self._path, timeout=LEDGER_WAIT_S, isolation_level=None, check_same_thread=False
             )
-            connection.execute("PRAGMA journal_mode = WAL").fetchall()
+            _keep_log(connection)
             connection.execute(f"PRAGMA synchronous = {'FULL' if self._full_sync else 'NORMAL'}")
         except sqlite3.Error as error:
             raise LedgerFailed(self._path, str(error)) from None
         return connection
 
 
+def _keep_log(connection: sqlite3.Connection) -> None:
+    """Switch to a write-ahead log. Of two that switch at once SQLite refuses one without any waiting."""
+    ends = time.monotonic() + LEDGER_WAIT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchall()
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > ends:
+                raise
+        time.sleep(LEDGER_SWITCH_S)
+
+
 def _own_file(path: str, *, make: bool) -> tuple[int, int]:
-    """Device and inode of the file, which nobody else may read; SQLite's other files get its mode."""
+    """Device and inode of the file, which nobody else may read; SQLite's other files get its mode.
+
+    A file that is there is looked at and never opened: whoever closes a descriptor of it ends the locks
+    of every connection that this process has to it (https://sqlite.org/howtocorrupt.html, 2.2), and
+    another process that closes its own would take the log of these connections away.
+    """
     try:
         if make:
             os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | (os.O_CREAT if make else 0)
-        fd = os.open(path, flags, 0o600)
-    except FileNotFoundError:
-        raise LedgerFailed(path, "there is no such file", "Name the right one with --file.") from None
-    except OSError as error:
-        raise LedgerFailed(path, error.strerror or type(error).__name__) from None
-    try:
-        found = os.fstat(fd)
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_CREAT | os.O_EXCL, 0o600))
+        found = os.lstat(path)
         if not stat.S_ISREG(found.st_mode):
             raise LedgerFailed(path, "it is no regular file")
         if found.st_uid != os.geteuid():
             raise LedgerFailed(path, "it belongs to another user")
         if stat.S_IMODE(found.st_mode) & 0o077:
-            os.fchmod(fd, 0o600)
-        return found.st_dev, found.st_ino
-    finally:
-        os.close(fd)
+            os.chmod(path, 0o600)
+    except FileNotFoundError:
+        raise LedgerFailed(path, "there is no such file", "Name the right one with --file.") from None
+    except OSError as error:
+        raise LedgerFailed(path, error.strerror or type(error).__name__) from None
+    return found.st_dev, found.st_ino
