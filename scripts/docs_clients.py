@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from readroom.faces.http.app import MCP_PATH as PATH
+from readroom.faces.http.gate import MCP_PATH as PATH
 from readroom.faces.mcp.hello import SERVER_NAME, startup_text, toml_config
 from readroom.limits import HTTP_PORT
 from scripts.docs_blocks import fenced

@@ -345,6 +345,12 @@ SERVE_QUEUE = 128
 SERVE_BODY_S = 30.0
 """Time for the whole of a request's body to come: 1 MB/s for the largest. nginx: 60 s between two pieces."""
 
+SERVE_LINGER_S = 2.0
+"""How long the body of a refused request is still taken, and thrown away, so that its client reads why."""
+
+SERVE_LINGER_BYTES = 2**20
+"""How much of it: more than any call that is sent by mistake. Whoever sends more may lose the answer."""
+
 SERVE_HEADER_S = 10.0
 """Time for a request's first line and headers. Apache: 20 s and on; a client sends them in one packet."""
 

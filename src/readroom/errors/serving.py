@@ -121,11 +121,13 @@ class WrongOrigin(RefusedError):
 
 
 class Unauthorized(RefusedError):
-    """No token, or none that works."""
+    """No token, or none that works. `presented` tells the two apart, as RFC 6750 wants it in the header."""
 
     code = "unauthorized"
 
-    def __init__(self, problem: str) -> None:
+    def __init__(self, problem: str, *, presented: bool = True) -> None:
+        self.problem = problem
+        self.presented = presented
         super().__init__(
             f"The request has no token that works here: {problem}",
             "Send the header Authorization: Bearer TOKEN. "

@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -21,15 +23,12 @@ from readroom.errors import BadRequest, Internal, NoSuchRoute, ReadroomError, Wr
 from readroom.faces.calls import Access, Calls, Failed, Waiter
 from readroom.faces.http import openapi
 from readroom.faces.http.exchange import Exchange, Metrics
-from readroom.faces.http.gate import ACCESS, EXCHANGE, OPENS, WAITER, within
+from readroom.faces.http.gate import ACCESS, EXCHANGE, MCP_PATH, OPENS, WAITER, within
 from readroom.faces.http.replies import again_later, ok, refused, status_of_code
 from readroom.faces.http.rooms import Rooms
 from readroom.faces.mcp.server import Context, build
 from readroom.limits import HTTP_SESSION_IDLE_S, HTTP_SESSIONS, MCP_MESSAGE_BYTES
 from readroom.model import Fact
-
-MCP_PATH = "/mcp"
-"""Where MCP is served."""
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -87,7 +86,16 @@ class _Errors:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] == MCP_PATH:
             scope[EXCHANGE].route = MCP_PATH
+            scope["user"] = _owner(scope)
         await self._router(scope, receive, send)
+
+
+def _owner(scope: Scope) -> AuthenticatedUser:
+    """Whose session it is if one is opened: the SDK lets nobody else use it, end it or listen to it."""
+    token = scope[ACCESS].caller.token
+    return AuthenticatedUser(
+        AccessToken(token="", client_id=token, scopes=[], subject=scope[EXCHANGE].workspace)
+    )
 
 
 async def _unrouted(request: Request, error: Exception) -> Response:

@@ -11,6 +11,7 @@ import asyncio
 import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
 from typing import final
@@ -35,7 +36,14 @@ from readroom.faces.http.rates import Rates
 from readroom.faces.http.refusals import Refusals
 from readroom.faces.http.replies import refused
 from readroom.faces.http.rooms import Rooms
-from readroom.limits import HTTP_CONNECTIONS, MCP_MESSAGE_BYTES, SERVE_BODY_S, SERVE_CALL_S
+from readroom.limits import (
+    HTTP_CONNECTIONS,
+    MCP_MESSAGE_BYTES,
+    SERVE_BODY_S,
+    SERVE_CALL_S,
+    SERVE_LINGER_BYTES,
+    SERVE_LINGER_S,
+)
 from readroom.session.tokens import Grant, Tokens
 
 ACCESS = "readroom.access"
@@ -44,6 +52,9 @@ EXCHANGE = "readroom.exchange"
 OPENS = "readroom.opens"
 """Where the gate keeps an `Access`, a `Waiter`, an `Exchange` and the names of the workspaces that the
 caller may open in a request's scope."""
+
+MCP_PATH = "/mcp"
+"""Where MCP is served, of the default workspace and below each named one."""
 
 _OPEN = frozenset(("/healthz",))
 """Answered without a token: what a load balancer asks."""
@@ -91,7 +102,7 @@ class Gate:
         asked = addresses.told(scope, self._rooms.names(None))
         exchange = Exchange(scope["method"], _address(scope), asked=asked)
         waiter = Waiter()
-        out = _Outgoing(send, exchange)
+        out = _Outgoing(receive, send, exchange, rpc=scope["path"].endswith(MCP_PATH))
         try:
             inside = self._admitted(scope, exchange)
             inside[WAITER], inside[EXCHANGE] = waiter, exchange
@@ -148,7 +159,7 @@ class Gate:
                 # Once tokens were needed they stay so: a file that is gone must not open the door.
                 self._required = self._required or self._tokens.any_valid()
                 if self._required:
-                    raise Unauthorized("there is none")
+                    raise Unauthorized("there is none", presented=False)
                 return None
             kind, _, token = given.decode("latin-1").partition(" ")
             if kind.lower() != "bearer":
@@ -187,9 +198,11 @@ def _name(headers: dict[bytes, bytes], header: bytes) -> str:
 class _Outgoing:
     """Counts what is sent, and knows whether a refusal can still be."""
 
-    def __init__(self, send: Send, exchange: Exchange) -> None:
+    def __init__(self, receive: Receive, send: Send, exchange: Exchange, *, rpc: bool) -> None:
+        self._receive = receive
         self._send = send
         self._exchange = exchange
+        self._rpc = rpc
         self._refused = False
 
     async def send(self, message: Message) -> None:
@@ -207,16 +220,27 @@ class _Outgoing:
         """Answer with the error, unless an answer has begun; the inside can send no more."""
         if self._refused or self._exchange.status:
             return
-        response = refused(error)
+        response = refused(error, rpc=self._rpc)
         self._exchange.code = error.code
-        # What is left of the body is not read, so the connection cannot carry another request.
+        # What is left of the body is not used, so the connection cannot carry another request.
         response.headers["Connection"] = "close"
-        await response({"type": "http", "method": "POST"}, _nothing, self.send)
+        start = {"type": "http.response.start", "status": response.status_code}
+        await self.send({**start, "headers": response.raw_headers})
+        await self.send({"type": "http.response.body", "body": response.body, "more_body": True})
         self._refused = True
+        await self._linger()
+        await self._send({"type": "http.response.body", "body": b""})
 
-
-async def _nothing() -> Message:
-    return {"type": "http.disconnect"}
+    async def _linger(self) -> None:
+        """Throw away what still comes: a socket closed over unread bytes takes the answer away with it."""
+        left = SERVE_LINGER_BYTES
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SERVE_LINGER_S):
+                while left > 0:
+                    message = await self._receive()
+                    left -= len(message.get("body", b""))
+                    if not message.get("more_body", False):
+                        return
 
 
 class _Incoming:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 
 import msgspec
+from mcp_types import INTERNAL_ERROR, INVALID_REQUEST
 from starlette.responses import Response
 
 from readroom import errors
@@ -60,11 +61,16 @@ def ok(value: Mapping[str, Fact], status: int = HTTPStatus.OK) -> Response:
     return Response(body, status, media_type=JSON)
 
 
-def refused(error: ReadroomError) -> Response:
-    """A refusal before any contract has a word, in the shape that errors of tools have beside their text."""
-    response = ok(of_error(error), status_of(type(error)))
+def refused(error: ReadroomError, *, rpc: bool = False) -> Response:
+    """A refusal before any contract has a word, in the shape that errors of tools have beside their text.
+
+    With `rpc` that object is the data of a JSON-RPC error: MCP clients show people no other.
+    """
+    status = status_of(type(error))
+    response = ok(_rpc(error, status) if rpc else of_error(error), status)
     if isinstance(error, errors.Unauthorized):
-        response.headers["WWW-Authenticate"] = 'Bearer realm="readroom"'
+        why = f', error="invalid_token", error_description="{error.problem}"' if error.presented else ""
+        response.headers["WWW-Authenticate"] = f'Bearer realm="readroom"{why}'
     if isinstance(error, errors.TooManyRequests):
         response.headers["Retry-After"] = str(error.retry_after_s)
     if isinstance(error, errors.WrongMethod):
@@ -77,6 +83,12 @@ def again_later(response: Response) -> Response:
     if response.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers["Retry-After"] = "1"
     return response
+
+
+def _rpc(error: ReadroomError, status: int) -> dict[str, Fact]:
+    code = INTERNAL_ERROR if status >= HTTPStatus.INTERNAL_SERVER_ERROR else INVALID_REQUEST
+    failure: dict[str, Fact] = {"code": code, "message": str(error), "data": of_error(error)["error"]}
+    return {"jsonrpc": "2.0", "id": None, "error": failure}
 
 
 def _classes(base: type[ReadroomError]) -> list[type[ReadroomError]]:

@@ -21,9 +21,9 @@ from starlette.types import ASGIApp
 from readroom.config_serve import Serving
 from readroom.faces.calls import Calls
 from readroom.faces.http import sockets
-from readroom.faces.http.app import MCP_PATH, inside
+from readroom.faces.http.app import inside
 from readroom.faces.http.exchange import LOG, Metrics
-from readroom.faces.http.gate import Gate
+from readroom.faces.http.gate import MCP_PATH, Gate
 from readroom.faces.http.hosts import Hosts
 from readroom.faces.http.protocol import Protocol
 from readroom.faces.http.rates import Rates
