@@ -124,6 +124,10 @@ class Adapter:
         """The bytes of a file afterwards; None when there is none."""
         return room.content(path)
 
+    def check_failure(self, tool: str, text: str) -> None:
+        """Whether the words of a failure have the form that the contract gives them."""
+        assert text.strip()
+
 
 @dataclass(frozen=True)
 class Room:

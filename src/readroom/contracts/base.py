@@ -91,7 +91,8 @@ class Contract:
     """A published interface as data.
 
     `reply_bytes` is the cap on a reply's text; `render` words a result under the
-    cap that the engine selected for; `to_call` is the call for a request.
+    cap that the engine selected for; `to_call` is the call for a request,
+    None when the contract has none.
     `commands` are tools that run programs: offered only where policy allows that.
     `remark` adds a sentence about the call itself to a reply, such as how much of a budget is left.
     `deviations` are what the original does and this does not.  `layers` are rules that hold for
@@ -107,7 +108,7 @@ class Contract:
     measure: Measure
     render: Callable[[Result, Cap], Reply]
     render_error: Callable[[ReadroomError, Cap], Reply]
-    to_call: Callable[[Request], Call]
+    to_call: Callable[[Request], Call | None]
     commands: tuple[Tool, ...] = ()
     remark: Callable[[Reply, str], Reply] = remarked
     deviations: tuple[Deviation, ...] = ()

@@ -6,7 +6,7 @@ documentation is generated from `FACTS`, and a test compares it with what is sen
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from readroom.changes import EditResult, WriteResult
@@ -15,6 +15,7 @@ from readroom.contracts.native_calls import to_call
 from readroom.contracts.native_document_facts import of_document, of_image
 from readroom.errors import ReadroomError
 from readroom.model import (
+    Call,
     Fact,
     GrepFile,
     GrepResult,
@@ -241,14 +242,14 @@ def of_write(result: WriteResult) -> dict[str, Fact]:
     }
 
 
-def of_error(error: ReadroomError) -> dict[str, Fact]:
-    """Facts of a refusal or failure."""
+def of_error(error: ReadroomError, own_call: Callable[[Request], Call | None] = to_call) -> dict[str, Fact]:
+    """Facts of a refusal or failure; `own_call` is how the contract says a request."""
     return {
         "error": {
             "code": error.code,
             "message": str(error),
             "facts": error.facts,
-            "next": _call(error.next),
+            "next": _call(error.next, own_call),
         }
     }
 
@@ -265,28 +266,32 @@ def timestamp(mtime_ns: int | None) -> str | None:
 
 
 def common(
-    omitted: Sequence[Omission], following: Request | None, warnings: Sequence[Warn]
+    omitted: Sequence[Omission],
+    following: Request | None,
+    warnings: Sequence[Warn],
+    own_call: Callable[[Request], Call | None] = to_call,
 ) -> dict[str, Fact]:
-    """The facts that every reply has, without the tokens."""
+    """The facts that every reply has, without the tokens; `own_call` is how the contract says a request."""
     return {
         "truncated": bool(omitted) or following is not None,
-        "omitted": [_omission(item) for item in omitted],
-        "next": _call(following),
+        "omitted": [_omission(item, own_call) for item in omitted],
+        "next": _call(following, own_call),
         "warnings": [_warning(item) for item in warnings],
     }
 
 
-def _call(request: Request | None) -> Fact:
-    return None if request is None else to_call(request).to_fact()
+def _call(request: Request | None, own_call: Callable[[Request], Call | None]) -> Fact:
+    found = None if request is None else own_call(request)
+    return None if found is None else found.to_fact()
 
 
-def _omission(item: Omission) -> dict[str, Fact]:
+def _omission(item: Omission, own_call: Callable[[Request], Call | None]) -> dict[str, Fact]:
     found: dict[str, Fact] = {"what": item.what, "from": item.first, "to": item.last}
     if item.line is not None:
         found["line"] = item.line
     if item.part is not None:
         found["part"] = item.part
-    return {**found, "reason": item.reason, "call": _call(item.request)}
+    return {**found, "reason": item.reason, "call": _call(item.request, own_call)}
 
 
 def _warning(item: Warn) -> dict[str, Fact]:

@@ -1,0 +1,116 @@
+"""One failure of every class of the tree, as the code raises it, and some of hostile names and values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from readroom import errors
+from readroom.errors import ReadroomError
+from readroom.model import GrepRequest, ListRequest, ReadRequest
+from readroom.outlines import Item, Row
+
+PATH = "docs/a.md"
+READ = ReadRequest(PATH, offset=3, limit=10)
+ROW = Row(Item("def", "load", "def load():", 3, 5, 3), 0, ("load",))
+
+EXAMPLES: tuple[ReadroomError, ...] = (
+    errors.AbsentError("Nothing is there", "Look elsewhere."),
+    errors.Ambiguous(ReadRequest(PATH, symbol="load"), [ROW, ROW], READ),
+    errors.BadConfig("readroom.toml", "policy.deny", "is no list", "Send a list."),
+    errors.BadCursor("it belongs to another search", next_request=GrepRequest("x")),
+    errors.BadDocument("a.pdf", "pdf", "it ends early", "Ask the user for another copy.", part=2),
+    errors.BadEncoding(PATH, "utf-8", "it does not fit", "Leave it out.", line=3, next_request=READ),
+    errors.BadImage("a.png", "image/png", 10, "it ends early"),
+    errors.BadPath("a\0b", "contains a NUL character"),
+    errors.BadPattern("pattern", "(", "missing )", "Close it.", at=1),
+    errors.BadRange("Line 100 is past the end", "The last line is 3.", total_lines=3, next_request=READ),
+    errors.BadRequest("its body is not JSON", "Send one JSON object."),
+    errors.BadTokenStore("tokens", "it is no database"),
+    errors.BadValue("offset", -1, "is no line", "Lines count from 1.", next_request=READ),
+    errors.Binary("a.bin", "application/octet-stream", 10, "Tell the user."),
+    errors.BodyTooLarge(10),
+    errors.BrokenData("a.gz", "gzip", 10, "it ends early"),
+    errors.BrokenPlace(PATH, 3, "utf-8"),
+    errors.BudgetSpent("session", 10, 9, changes_left=True),
+    errors.Busy(),
+    errors.Cancelled(),
+    errors.Changed(PATH, next_request=READ),
+    errors.Closed(),
+    errors.Closing(),
+    errors.CommandsOff("nobody has allowed it"),
+    errors.ConflictError("It is another", "Read it again."),
+    errors.Denied(".env", ".env", "built-in", "may hold secrets"),
+    errors.EncryptedDocument("a.pdf", "pdf", "it needs a password", "Ask the user."),
+    errors.Exists(PATH),
+    errors.FailedError("It cannot be done", "Do something else."),
+    errors.HardLinked(PATH, 2, "its other name is denied"),
+    errors.Internal("KeyError"),
+    errors.LedgerFailed("ledger", "the disk is full"),
+    errors.ManyMatches(PATH, 1, [3, 9], 2, next_request=READ),
+    errors.MissingArgument("read", "path"),
+    errors.MissingProgram("rg", "Install ripgrep."),
+    errors.NoFolder("memory"),
+    errors.NoMatch(PATH, 1, "No line is like it.", place="3 | x", first=3, last=3, next_request=READ),
+    errors.NoOutline(PATH, "it has no definitions", READ),
+    errors.NoPermission(PATH),
+    errors.NoSpace(PATH, "the disk is full"),
+    errors.NoSuchRoute(),
+    errors.NoSuchToken("x", ["y"]),
+    errors.NoSuchWorkspace("x", ["y"]),
+    errors.NotAFile("docs", "folder"),
+    errors.NotAFolder(PATH, "file"),
+    errors.NotConfined("bwrap", "it is missing", "Install it."),
+    errors.NotFound("docs/b.md"),
+    errors.NotGranted("write_file", ["read_file"]),
+    errors.NotStarted("/bin/sh", "it is missing"),
+    errors.NotThisHost("evil.example"),
+    errors.OutputGone(".outputs/1.stdout", "it was removed", ".outputs"),
+    errors.OutsideRoot("../x", "'..' leads above the root"),
+    errors.Overlap(PATH, 1, 2, 3),
+    errors.Protected("readroom.toml", "it is the configuration"),
+    errors.ReadOnlyFile(PATH, 0o444),
+    errors.ReadOnlyPlace(PATH),
+    errors.ReadroomError("Something failed", "Tell the user."),
+    errors.RefusedError("It is refused", "Ask the user."),
+    errors.SlowRequest(10.0),
+    errors.Stale(PATH, "sha256:" + 64 * "0", "sha256:" + 64 * "1", changed="-a\n+b", next_request=READ),
+    errors.StoreFailed(PATH, "Input/output error"),
+    errors.SymbolicLink("link", PATH),
+    errors.TimedOut(15.0),
+    errors.TooLarge(PATH, 1_200_000, 1_000_000, "bytes", "Read a part of it."),
+    errors.TooManyRequests(3),
+    errors.Unauthorized("there is none"),
+    errors.Unencodable(PATH, "new_text", "€", 1, "latin-1", "Leave it out."),
+    errors.UnknownArgument("read", "pth", "path", ["path"]),
+    errors.UnknownSymbol(ReadRequest(PATH, symbol="laod"), [ROW], READ),
+    errors.UnknownTool("raed", ["read"]),
+    errors.UsageError("The call is wrong", "Send another."),
+    errors.Vanished(PATH, "sha256:" + 64 * "0"),
+    errors.WrongCount(PATH, 1, 3, 2),
+    errors.WrongMediaType("text/plain"),
+    errors.WrongMethod("GET", ["POST"]),
+    errors.WrongOrigin("https://evil.example"),
+    errors.WrongType("read", "offset", "an integer", "a string"),
+)  # fmt: skip
+
+HOSTILE: tuple[ReadroomError, ...] = (
+    errors.NotFound('"quo\tted\n\x1b[31m\u202e.md', ["docs/ä\u200b.md"]),
+    errors.NotFound("\udcff" * 2000),
+    errors.Denied("x" * 4000, "x*", "readroom.toml", "r" * 4000),
+    errors.UnknownTool("t" * 100_000, []),
+    errors.BadValue("limit", {"a": ["\ud800"]}, "is no number", "Send one."),
+    errors.NotFound("a", ["b"], next_request=ListRequest("b")),
+    errors.Changed("a", next_request=GrepRequest("needle")),
+    errors.Exists("a" * 4000),
+)
+"""Names and values as an attacker or a confused model sends them."""
+
+
+def classes() -> Iterator[type[ReadroomError]]:
+    """Every class of the tree."""
+    pending: list[type[ReadroomError]] = [ReadroomError]
+    while pending:
+        kind = pending.pop()
+        pending += kind.__subclasses__()
+        if kind.__module__.startswith("readroom."):
+            yield kind
