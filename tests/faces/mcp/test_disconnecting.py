@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -23,6 +24,7 @@ from tests.faces.mcp.serving import (
     END_S,
     ERAS,
     HANDSHAKE,
+    STATELESS,
     Http,
     Stdio,
     call,
@@ -235,8 +237,27 @@ def test_a_client_cannot_cancel_the_calls_of_another(url: str) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_http_server_cleanly(folder: Path, era: str, number: signal.Signals) -> None:
+def test_a_call_that_runs_when_the_http_server_shall_end_is_answered(folder: Path, era: str) -> None:
+    name = f"{uuid4()}.txt"
+    endless_log(folder, name, size=2**29)
+    arguments = {"path": name, "offset": -1, "limit": 1}
+    with http_server(folder) as (url, process), Http(url, version=era) as client:
+        with closing(client.connect()) as connection:
+            messages = events(
+                client.post(call(1, "read_file", arguments, progressToken=1), connection=connection)
+            )
+            assert next(messages)["method"] == "notifications/progress"
+            process.send_signal(signal.SIGTERM)
+            *_, last = messages
+            assert not last["result"].get("isError")
+            assert name in last["result"]["content"][0]["text"]
+            assert process.wait(END_S) == 0
+
+
+@pytest.mark.parametrize(
+    ("number", "era"), [(signal.SIGINT, HANDSHAKE), (signal.SIGINT, STATELESS), (signal.SIGTERM, HANDSHAKE)]
+)
+def test_a_signal_ends_the_http_server_cleanly(folder: Path, number: signal.Signals, era: str) -> None:
     with http_server(folder) as (url, process), Http(url, version=era) as client:
         with closing(client.connect()) as connection:
             response = client.post(call(1, "read_file", LONG, progressToken=1), connection=connection)

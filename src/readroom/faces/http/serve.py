@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from types import FrameType
 
 import uvicorn
+from sse_starlette.sse import AppStatus
 from starlette.types import ASGIApp
 
 from readroom.config_serve import Serving
@@ -129,11 +130,14 @@ class _Web(uvicorn.Server):
         while self._calls.open and not self._hurried and not self.force_exit and time.monotonic() < ends:
             await asyncio.sleep(_POLL_S)
         self._calls.stop()
+        AppStatus.enable_automatic_graceful_drain = True
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         # Without remembering the signal: uvicorn would raise it again at the end, like a crash.
         self._hurried = sig == signal.SIGINT
+        # Else every stream of events would end at once, and with it the call that is answered there.
+        AppStatus.enable_automatic_graceful_drain = False
         self.force_exit = self.should_exit and self._hurried
         self.should_exit = True
 
