@@ -147,7 +147,7 @@ def test_tampering_is_found(url: str, book: Book) -> None:
 
 
 def test_a_password_is_never_shown() -> None:
-    backend = PostgresBackend("postgresql://me:secret@127.0.0.1:1/x?connect_timeout=1")
+    backend = PostgresBackend("postgresql://me:secret@127.0.0.1:1/x?connect_timeout=1", wait_s=1)
     with pytest.raises(LedgerFailed) as caught:
         Book(backend)
     assert "secret" not in str(caught.value) + str(caught.value.facts) + backend.name

@@ -31,11 +31,12 @@ _LOCK = 0x72656164726F6F6D
 class PostgresBackend:
     """One database, one connection per process. Safe to share between threads."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, wait_s: float = LEDGER_WAIT_S) -> None:
         """Take a database; it is connected to when it is first used.
 
         Args:
             url: As libpq takes it; what is not in it comes from libpq's own variables and files.
+            wait_s: How long it is tried to reach the server, and to get its lock.
 
         Raises:
             MissingProgram: psycopg is not installed.
@@ -46,6 +47,7 @@ class PostgresBackend:
             raise MissingProgram("psycopg", "pip install 'readroom[postgres]'") from None
         self._driver = psycopg
         self._url = url
+        self._wait_s = wait_s
         self._lock = threading.Lock()
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
         self._pid = os.getpid()
@@ -53,7 +55,7 @@ class PostgresBackend:
 
     def run(self, work: Callable[[Execute], T], *, write: bool) -> T:
         """Perform `work` in one transaction; again after the loss of a connection. Raises LedgerFailed."""
-        until = time.monotonic() + LEDGER_WAIT_S
+        until = time.monotonic() + self._wait_s
         with self._lock:
             while True:
                 try:
@@ -82,7 +84,7 @@ class PostgresBackend:
             self._pid, self._connection = os.getpid(), None
         if self._connection is None:
             self._connection = self._driver.connect(
-                self._url, connect_timeout=int(LEDGER_WAIT_S), application_name="readroom"
+                self._url, connect_timeout=max(1, int(self._wait_s)), application_name="readroom"
             )
         with self._connection.transaction(), self._connection.cursor() as cursor:
 
@@ -91,7 +93,7 @@ class PostgresBackend:
                 return cursor.fetchall() if cursor.description else []
 
             if write:
-                execute(f"SET LOCAL lock_timeout = {int(LEDGER_WAIT_S * 1000)}")
+                execute(f"SET LOCAL lock_timeout = {int(self._wait_s * 1000)}")
                 execute("SELECT pg_advisory_xact_lock(?)", (_LOCK,))
             else:
                 execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
