@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 
 from hypothesis import HealthCheck, settings
@@ -18,3 +19,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 
 # Servers that tests start record their calls; not in the ledger of whoever runs the tests.
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="readroom-tests-state-")
+
+# A shell starts what runs in the background with interrupts ignored, and whatever that starts inherits it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
