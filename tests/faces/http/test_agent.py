@@ -277,7 +277,7 @@ def test_too_many_requests_say_when_to_come_back(root: Path, tmp_path: Path) -> 
         answers = [found.request("GET", "/healthz") for _ in range(8)]
     assert [answer.status for answer in answers[:5]] == [200] * 5
     assert answers[-1].status == 429
-    assert 1 <= int(answers[-1].headers["retry-after"]) <= 61
+    assert 1 <= int(answers[-1].headers["retry-after"]) <= 120
 
 
 def test_the_log_has_no_path_of_a_file_and_no_secret(root: Path, tmp_path: Path) -> None:
