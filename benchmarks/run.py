@@ -19,6 +19,7 @@ SUITES = (
     "tokens",
     "integrity",
     "outlining",
+    "serving",
 )
 
 
