@@ -25,7 +25,7 @@ from readroom import config
 from readroom.config import Settings
 from readroom.contracts.registry import NAMES
 from readroom.model import Image, Reply
-from readroom.paths import WorkPath
+from readroom.paths import WorkPath, normalize
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.toolbox import Workspace
@@ -120,6 +120,10 @@ class Adapter:
         """The answer to one call: `op` is a tool of that name, unless the adapter knows better."""
         return room.call(op, call)
 
+    def path(self, name: str) -> str:
+        """The path below the root of a name among a case's files."""
+        return name
+
     def content(self, room: Room, path: str) -> bytes | None:
         """The bytes of a file afterwards; None when there is none."""
         return room.content(path)
@@ -194,7 +198,8 @@ def playable() -> Iterator[tuple[Case, StoreName]]:
 def played_in(case: Case, name: StoreName, folder: Path) -> Iterator[Room]:
     """The workspace of a case, in memory or in `folder`."""
     store = MemoryStore() if name == "memory" else LocalStore(folder)
-    for path, value in case.data["files"].items():
+    for given, value in case.data["files"].items():
+        path = adapter(case.contract).path(given)
         (_put_in_memory if isinstance(store, MemoryStore) else _put_in_folder)(store, path, value)
     store.roots = (ROOT, *store.roots)
     with _environment(case.data.get("env", {})):
@@ -215,7 +220,8 @@ def _put_in_memory(store: MemoryStore | LocalStore, path: str, value: object) ->
 
 
 def _put_in_folder(store: MemoryStore | LocalStore, path: str, value: object) -> None:
-    target = Path(str(store.folder), path)
+    # A name may begin with a slash or lead upwards: nothing outside of the folder may be written.
+    target = Path(str(store.folder), normalize(path))
     target.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(value, dict) and "symlink" in value:
         target.symlink_to(value["symlink"])
