@@ -27,6 +27,7 @@ LAYERS = {
     "readroom.outlines": 0,
     "readroom.shown": 0,
     "readroom.changes": 0,
+    "readroom.moves": 0,
     "readroom.caller": 0,
     "readroom.commands": 0,
     "readroom.deadline": 0,
