@@ -11,7 +11,16 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from readroom import config, errors, limits, limits_documents, limits_giant, limits_keeping, limits_outline
+from readroom import (
+    config,
+    errors,
+    limits,
+    limits_documents,
+    limits_giant,
+    limits_inspect,
+    limits_keeping,
+    limits_outline,
+)
 from readroom.contracts.native import NATIVE
 from readroom.contracts.native_facts import FACTS
 from readroom.contracts.schema import in_words
@@ -130,7 +139,14 @@ def _carries(kind: Kind) -> str:
 
 def documented_limits() -> Iterator[tuple[str, object, str]]:
     """Name, value and reason of every number in the modules of limits."""
-    for module in (limits, limits_documents, limits_giant, limits_outline, limits_keeping):
+    for module in (
+        limits,
+        limits_documents,
+        limits_giant,
+        limits_outline,
+        limits_keeping,
+        limits_inspect,
+    ):
         body = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8")).body
         for statement, following in pairwise(body):
             if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):

@@ -19,6 +19,7 @@ LAYERS = {
     "readroom.limits": 0,
     "readroom.limits_outline": 0,
     "readroom.limits_giant": 0,
+    "readroom.limits_inspect": 0,
     "readroom.limits_keeping": 0,
     "readroom.limits_documents": 0,
     "readroom.manner": 0,
@@ -44,6 +45,7 @@ LAYERS = {
     "readroom.policy.near": 1,
     "readroom.policy.rules": 1,
     "readroom.policy.defaults": 1,
+    "readroom.policy.fnmatches": 1,
     # 2 stores
     "readroom.stores": 2,
     # 3 guard and session
@@ -55,6 +57,7 @@ LAYERS = {
     # 5 toolbox
     "readroom.config": 5,
     "readroom.config_commands": 5,
+    "readroom.config_contracts": 5,
     "readroom.config_file": 5,
     "readroom.config_keeping": 5,
     "readroom.config_serve": 5,

@@ -61,6 +61,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from readroom.config_contracts import with_environment
 from readroom.config_file import NAME, Reader
 from readroom.config_file import Settings as Settings
 from readroom.config_index import lies_within, own_folder
@@ -69,6 +70,7 @@ from readroom.config_keeping import (
     own_tokens,
     state_denials,
 )
+from readroom.contracts.setup import Setup
 from readroom.errors import BadConfig, NotFound, ReadroomError
 from readroom.ledger.policy import LedgerPolicy
 from readroom.limits import CONFIG_FILE_BYTES
@@ -118,7 +120,8 @@ def load(
     """
     index = IndexPolicy(folder=own_folder(os.environ, sys.platform))
     ledger = LedgerPolicy(file=own_ledger(os.environ, sys.platform))
-    settings = Settings(layers=(denials(),), index=index, ledger=ledger)
+    setup = with_environment(Setup(), os.environ)
+    settings = Settings(layers=(denials(),), index=index, ledger=ledger, setup=setup)
     if explicit is not None:
         where = os.fspath(explicit)
         settings = Reader(where, _from_disk(where), os.environ, trusted=True).applied(settings)
@@ -151,6 +154,16 @@ def restricted(settings: Settings, path: str) -> Settings:
         BadConfig: The file cannot be used.
     """
     return Reader(path, _from_disk(path), os.environ, trusted=False).applied(settings)
+
+
+def environment() -> Setup:
+    """What the environment says about contracts, for programs that have no folder."""
+    return with_environment(Setup(), os.environ)
+
+
+def plain(setup: Setup) -> Settings:
+    """The settings of a store in memory that nobody has configured: built-in denials, nothing kept."""
+    return in_memory(Settings(layers=(denials(),), setup=setup))
 
 
 def in_memory(settings: Settings) -> Settings:

@@ -20,6 +20,7 @@ class Manner:
         images: Images are shown; else they are binary files.
         documents: Documents are shown; else they are binary files.
         unpacks: Compressed files are read as their content; else they are binary files.
+        links: Files are read through symbolic links; else links are refused (`SymbolicLink`).
         raw_bytes: Of a binary file so many bytes are handed out as they are; 0 refuses it.
         most_bytes: A larger file is refused (`TooLarge`); None for no limit.
     """
@@ -30,6 +31,7 @@ class Manner:
     images: bool = True
     documents: bool = True
     unpacks: bool = True
+    links: bool = True
     raw_bytes: int = 0
     most_bytes: int | None = None
 

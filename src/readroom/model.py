@@ -68,6 +68,8 @@ ReadView: TypeAlias = Literal["text", "outline"]
 GrepOutput: TypeAlias = Literal["content", "files", "count"]
 GrepSort: TypeAlias = Literal["path", "relevance", "mtime"]
 ListSort: TypeAlias = Literal["name", "mtime", "size"]
+ListOrder: TypeAlias = ListSort | Literal["made"]
+"""Of a store in memory also the order in which its files were made."""
 Include: TypeAlias = Literal["hidden", "ignored", "binary"]
 ListInclude: TypeAlias = Literal["ignored"]
 """Listings show hidden names anyway, and look into no file."""
@@ -128,7 +130,7 @@ class ListRequest:
     glob: tuple[str, ...] = ()
     depth: int = 1
     include: frozenset[ListInclude] = frozenset()
-    sort: ListSort = "name"
+    sort: ListOrder = "name"
     limit: int | None = None
     cursor: str | None = None
 
@@ -248,13 +250,17 @@ class GrepResult:
 
 @dataclass(frozen=True, slots=True)
 class ListEntry:
-    """One listed name, relative to the listed folder. `target` is where a link points, as stored."""
+    """One listed name, relative to the listed folder.
+
+    `target` is where a link points, as stored; `made` orders the files of a store in memory.
+    """
 
     path: str
     kind: EntryKind
     size: int | None
     mtime_ns: int | None
     target: str | None = None
+    made: int = 0
 
 
 @dataclass(frozen=True, slots=True)

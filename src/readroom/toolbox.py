@@ -137,8 +137,9 @@ class Workspace:
 
     def contract(self, name: str) -> Contract:
         """The contract of that name, as this workspace offers it. Raises BadValue when there is none."""
-        roots = self._store.roots
-        return contract(name, replace(self.settings.setup, root=roots[0]) if roots else self.settings.setup)
+        setup, roots = self.settings.setup, self._store.roots
+        root = roots[0] if roots else setup.root
+        return contract(name, replace(setup, root=root, folder=self._store.folder is not None))
 
     def perform(
         self,

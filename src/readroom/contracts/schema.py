@@ -56,6 +56,10 @@ def properties(arguments: type[msgspec.Struct]) -> dict[str, dict[str, Any]]:
         if items is not None:
             found[field.encode_name] = {"type": "array", "items": schema(items)}
             continue
+        variants = _variants(field.type)
+        if variants:
+            found[field.encode_name] = {"anyOf": [_tagged(tag, one) for tag, one in variants.items()]}
+            continue
         plain = msgspec.json.schema(field.type)
         branches = plain.get("anyOf")
         if branches is not None:
@@ -69,6 +73,24 @@ def _items(wanted: object) -> type[msgspec.Struct] | None:
     """The struct of a list of structs: the one form of nested arguments."""
     of = get_args(wanted) if get_origin(wanted) is list else ()
     return of[0] if of and isinstance(of[0], type) and issubclass(of[0], msgspec.Struct) else None
+
+
+def _variants(wanted: object) -> dict[str, type[msgspec.Struct]]:
+    """The structs of a union of tagged structs by their tags; none for anything else."""
+    of = get_args(wanted)
+    if not of or not all(isinstance(one, type) and issubclass(one, msgspec.Struct) for one in of):
+        return {}
+    return {str(one.__struct_config__.tag): one for one in of} if get_origin(wanted) is not list else {}
+
+
+def _tagged(tag: str, one: type[msgspec.Struct]) -> dict[str, Any]:
+    """The schema of one struct of a union, with the field that tells it from the others."""
+    plain, field = schema(one), one.__struct_config__.tag_field
+    return {
+        **plain,
+        "properties": {field: {"type": "string", "enum": [tag]}, **plain["properties"]},
+        "required": [field, *plain["required"]],
+    }
 
 
 def _typed(schema: dict[str, Any]) -> dict[str, Any]:
@@ -123,7 +145,10 @@ def parse(arguments: type[S], tool: str, given: object, within: str = "") -> S:
                 "holds half of a surrogate pair",
                 f"Send {name!r} as valid Unicode; odd bytes of a name are written as in listings.",
             )
-        if items is None:
+        variants = _variants(field.type)
+        if variants:
+            values[field.name] = _convert_variant(variants, arguments, tool, name, value)
+        elif items is None:
             values[field.name] = _convert(arguments, tool, name, field.type, value, within)
         else:
             values[field.name] = _convert_items(items, arguments, tool, name, value)
@@ -142,6 +167,29 @@ def _convert_items(
     if not isinstance(value, list):
         raise WrongType(tool, name, in_words(properties(arguments)[name]), _kind(value))
     return [parse(items, tool, item, f"{name}[{number}].") for number, item in enumerate(value)]
+
+
+def _convert_variant(
+    variants: Mapping[str, type[msgspec.Struct]],
+    arguments: type[msgspec.Struct],
+    tool: str,
+    name: str,
+    value: object,
+) -> msgspec.Struct:
+    """One of several structs, told by its tag; models also send it as JSON text."""
+    if isinstance(value, str):
+        with contextlib.suppress(msgspec.DecodeError):
+            value = msgspec.json.decode(value)
+    if not isinstance(value, Mapping):
+        raise WrongType(tool, name, in_words(properties(arguments)[name]), _kind(value))
+    field = str(next(iter(variants.values())).__struct_config__.tag_field)
+    if value.get(field) is None:
+        raise MissingArgument(tool, f"{name}.{field}")
+    one = variants.get(value[field]) if isinstance(value[field], str) else None
+    if one is None:
+        known = ", ".join(repr(tag) for tag in variants)
+        raise BadValue(f"{name}.{field}", _shown(value[field]), "is not allowed", f"Use one of {known}.")
+    return parse(one, tool, {key: inner for key, inner in value.items() if key != field}, f"{name}.")
 
 
 def _convert(
@@ -183,6 +231,8 @@ def in_words(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return "one of " + ", ".join(repr(value) for value in schema["enum"])
     words = _JSON_NAMES[schema["type"]]
+    if schema["type"] == "object" and "properties" in schema:
+        return f"an object with {', '.join(schema['properties'])}"
     if schema["type"] == "array":
         items = schema["items"]
         inside = (

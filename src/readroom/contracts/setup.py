@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from readroom.contracts.inspect_setup import InspectSetup
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,6 +13,10 @@ class Setup:
 
     Attributes:
         root: The root of the workspace as an absolute path, for contracts that speak in such paths.
+        folder: Whether the workspace is a folder; else it is in memory.
+        inspect: What the contract inspect_agents is set to.
     """
 
     root: str = "/workspace"
+    folder: bool = True
+    inspect: InspectSetup = field(default_factory=InspectSetup)

@@ -187,7 +187,8 @@ class _Listing:
 
     def _place(self, entry: ListEntry) -> Place:
         """Newest and largest first; what has no size comes last."""
-        return Place(-self._value(entry), path_key(entry.path))
+        value = entry.made if self._request.sort == "made" else -self._value(entry)
+        return Place(value, path_key(entry.path))
 
     def _value(self, entry: ListEntry) -> int:
         value = entry.mtime_ns if self._request.sort == "mtime" else entry.size
@@ -209,7 +210,7 @@ class _Listing:
             return None
         size = stat.size if kind is EntryKind.FILE else None
         target = self._target(run.folder, name) if kind is EntryKind.LINK else None
-        return ListEntry(path, kind, size, stat.mtime_ns, target)
+        return ListEntry(path, kind, size, stat.mtime_ns, target, stat.inode)
 
     def _target(self, folder: Folder, name: str) -> str | None:
         """Where a link points, as stored; None when that is denied or outside the root, names included."""

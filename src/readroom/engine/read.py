@@ -22,7 +22,7 @@ from readroom.engine.outline import Outliner
 from readroom.engine.outline_aside import with_outline
 from readroom.engine.packed import described, is_as_it_was, packed_content, unpacked
 from readroom.engine.read_image import read_image
-from readroom.engine.read_raw import read_raw, require_size
+from readroom.engine.read_raw import read_raw, require_taken
 from readroom.engine.read_window import Content, Windows, line_chars
 from readroom.errors import BadEncoding, BadRange, Binary, Changed
 from readroom.formats.kinds import UNKNOWN, classify, sniff
@@ -76,7 +76,7 @@ def read(
     for _ in range(_TRIES):
         with guard.open(request.path) as source:
             try:
-                require_size(source, request)
+                require_taken(source, request)
                 expanded = None
                 if request.manner.unpacks:
                     expanded = unpacked(source, request, indexes, limits, deadline)

@@ -1,9 +1,9 @@
-"""Files that are no text, for contracts that hand out bytes; and files too large for a contract."""
+"""Files that are no text, for contracts that hand out bytes; and files that a contract does not take."""
 
 from __future__ import annotations
 
 from readroom.deadline import Deadline
-from readroom.errors import Binary, TooLarge
+from readroom.errors import Binary, SymbolicLink, TooLarge
 from readroom.formats.kinds import UNKNOWN, sniff
 from readroom.limits import BLOCK_BYTES
 from readroom.model import Kind, ReadRequest, ReadResult
@@ -14,8 +14,10 @@ from readroom.text.hashing import Hashing
 from readroom.text.lines import Shrunk
 
 
-def require_size(source: Source, request: ReadRequest) -> None:
-    """Return when the manner of a request takes files of this size. Raises TooLarge."""
+def require_taken(source: Source, request: ReadRequest) -> None:
+    """Return when the manner of a request takes a file. Raises TooLarge or SymbolicLink."""
+    if not request.manner.links and source.real != request.path:
+        raise SymbolicLink(request.path, source.real)
     most = request.manner.most_bytes
     if most is not None and source.size > most:
         advice = "Use offset and limit to read a part of it."

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from types import TracebackType
@@ -222,6 +222,19 @@ class MemoryStore:
         if path == ROOT:
             raise NotAFile(path, "folder")
         return MemoryPlace(self, path)
+
+    def contents(self) -> Sequence[tuple[WorkPath, bytes]]:
+        """All files with their bytes, in the order in which they were made."""
+        with self._lock:
+            pending, found = [(ROOT, self._root)], []
+            while pending:
+                above, folder = pending.pop()
+                for name, node in folder.names.items():
+                    if isinstance(node, _Folder):
+                        pending.append((join(above, name), node))
+                    elif isinstance(node, _File):
+                        found.append((node.state[1].inode, join(above, name), node.state[0]))
+        return [(path, data) for _, path, data in sorted(found, key=lambda one: one[0])]
 
     def make_folder(self, path: str) -> None:
         """Make a folder and those above it; one that exists stays as it is."""
