@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import socket
+import sqlite3
 from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from readroom import Workspace, config
+from readroom.faces.http.exchange import Exchange
+from readroom.faces.http.refusals import Refusals
+from readroom.faces.http.rooms import Rooms
+from readroom.ledger.policy import LedgerPolicy, open_book
 from readroom.limits_keeping import LEDGER_REFUSALS_ALIKE
 from tests.faces.http.serving import Agent, agent, command
 
@@ -145,10 +154,62 @@ def test_a_flood_is_counted_in_one_entry(tmp_path: Path) -> None:
 
 
 def test_requests_beyond_the_rate_are_recorded(tmp_path: Path) -> None:
-    config = tmp_path / "operator.toml"
-    config.write_text("[serve]\naddress_rate = 5\n", encoding="utf-8")
-    with agent(tmp_path / "state", "--config", str(config), str(tmp_path)) as found:
+    operator = tmp_path / "operator.toml"
+    operator.write_text("[serve]\naddress_rate = 5\n", encoding="utf-8")
+    with agent(tmp_path / "state", "--config", str(operator), str(tmp_path)) as found:
         answers = [found.request("GET", "/healthz").status for _ in range(8)]
     rows = ledger(tmp_path / "state", "refused")
     assert answers.count(429) == len(rows) > 0
     assert {(row["outcome"], row["tool"]) for row in rows} == {("too_many_requests", "/healthz")}
+
+
+def test_answers_do_not_wait_for_a_ledger_that_somebody_else_writes(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    with agent(state, str(tmp_path)) as found:
+        found.call("read_file", {"path": "none"})  # the ledger is made
+        with closing(sqlite3.connect(state / "readroom" / "ledger.sqlite3", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            assert [found.request("GET", f"/{number}").status for number in range(9)] == [404] * 9
+            assert other.execute("SELECT COUNT(*) FROM calls").fetchone() == (1,)
+            other.execute("ROLLBACK")
+    assert len(ledger(state, "refused")) == 9
+
+
+def test_calls_that_find_no_place_are_recorded_and_told_to_come_back(tmp_path: Path) -> None:
+    operator, root = tmp_path / "operator.toml", tmp_path / "root"
+    operator.write_text("[serve]\nworkers = 1\nqueue = 0\n", encoding="utf-8")
+    root.mkdir()
+    os.mkfifo(root / "gate")  # to open it waits for the other side
+    with agent(tmp_path / "state", "--config", str(operator), "--allow-commands", str(root)) as found:
+        with closing(found.connect()) as connection:
+            line = json.dumps({"command": "echo begun > gate; read end < gate"})
+            connection.request("POST", "/v1/native/run_command", line, JSON)
+            assert (root / "gate").read_text(encoding="utf-8") == "begun\n"
+            answer = found.call("read_file", {"path": "none"})
+            assert (answer.status, answer.code, answer.headers["retry-after"]) == (503, "busy", "1")
+            (root / "gate").write_text("end\n", encoding="utf-8")
+            assert connection.getresponse().status == 200
+    (row,) = ledger(tmp_path / "state", "refused")
+    assert (row["outcome"], row["tool"], row["arguments"]["status"]) == ("busy", READ, 503)
+
+
+def test_sums_are_written_when_their_time_is_over(tmp_path: Path) -> None:
+    policy = LedgerPolicy(enabled=True, file=str(tmp_path / "ledger.sqlite3"))
+    settings = replace(config.load(config.open_store(str(tmp_path))), ledger=policy)
+
+    async def flood(refusals: Refusals) -> None:
+        for _ in range(LEDGER_REFUSALS_ALIKE + 5):
+            refusals.note(Exchange("GET", "10.0.0.1", status=404, code="no_such_route"))
+        while not any("times" in row for row in await asyncio.to_thread(arguments)):
+            pass
+
+    def arguments() -> list[str]:
+        with closing(open_book(policy)) as book:
+            return [row.event.arguments for row in book.rows()]
+
+    with Workspace(tmp_path, settings=settings) as workspace:
+        refusals = Refusals(Rooms({"only": workspace}, "only"), seconds=0.05)
+        asyncio.run(flood(refusals))
+        refusals.close()
+    assert arguments()[-1] == '{"address":"10.0.0.1","times":5}'
+    assert len(arguments()) == LEDGER_REFUSALS_ALIKE + 1
