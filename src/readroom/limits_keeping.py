@@ -27,6 +27,9 @@ BUDGET_ACCOUNTS = 10_000
 IMAGE_PIXELS_PER_TOKEN = 750
 """What an image costs: Anthropic's published formula; others charge by tiles, about the same."""
 
+MCP_RESOURCES = 100
+"""Kept outputs listed at once: some 15 kB; a host asks for more when somebody looks further."""
+
 LEDGER_WAIT_S = 10.0
 """Longest wait for other writers of a ledger, and for a lost database. A row takes 0.1 ms."""
 

@@ -131,9 +131,14 @@ class Workspace:
         """Run a command where policy allows it; options are those of `run_command`. Raises ReadroomError."""
         return self.perform("run_command", {"command": command, **options})
 
+    @property
+    def runs_commands(self) -> bool:
+        """Whether policy allows it."""
+        return self._room is not None
+
     def tools(self, contract_name: str = "native") -> tuple[Tool, ...]:
         """The tools that this workspace offers; those that run commands only where policy allows it."""
-        return self.contract(contract_name).offered(commands=self._room is not None)
+        return self.contract(contract_name).offered(commands=self.runs_commands)
 
     def contract(self, name: str) -> Contract:
         """The contract of that name, as this workspace offers it. Raises BadValue when there is none."""

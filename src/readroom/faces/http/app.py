@@ -50,6 +50,7 @@ def inside(
         lambda context: _mcp_access(context, contract_name),
         contract_name=contract_name,
         reply_chars=reply_chars,
+        outputs=rooms.run_commands,
         shared=False,
     )
     pages = _Pages(rooms)
@@ -238,8 +239,7 @@ class _Pages:
 def _runs(request: Request) -> bool:
     """Whether the workspace of a request offers the tools that run commands."""
     access: Access = request.scope[ACCESS]
-    native = contract("native")
-    return len(access.workspace.tools("native")) > len(native.tools)
+    return access.workspace.runs_commands
 
 
 def _mcp_access(context: Context, contract_name: str) -> tuple[Access, Waiter]:

@@ -33,6 +33,11 @@ class Rooms:
         """Those that a token opens; None is somebody who needs none."""
         return [name for name in self._workspaces if grant is None or grant.opens(name)]
 
+    @property
+    def run_commands(self) -> bool:
+        """Whether any of them does."""
+        return any(workspace.runs_commands for workspace in self._workspaces.values())
+
     def get(self, name: str | None, grant: Grant | None) -> Workspace:
         """The workspace as the token shows it.
 

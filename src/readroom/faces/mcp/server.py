@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 
 import mcp_types as types
 from mcp.server.caching import CacheHint
-from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR
@@ -23,19 +22,27 @@ from readroom.caller import conversation
 from readroom.contracts.base import Tool
 from readroom.contracts.registry import contract
 from readroom.faces.calls import Access, Calls, Failed, Waiter
-from readroom.faces.mcp import who
+from readroom.faces.mcp import resources, who
 from readroom.faces.mcp.clients import CLAUDE_CODE, reply_bytes
+from readroom.faces.mcp.resources import Run
 from readroom.limits import MCP_LIST_FRESH_MS
+from readroom.model import Fact
 
 McpServer: TypeAlias = "Server[dict[str, Any]]"
-Context: TypeAlias = "ServerRequestContext[dict[str, Any], Any]"
+Context: TypeAlias = resources.Context
 
 AccessOf: TypeAlias = Callable[[Context], "tuple[Access, Waiter | None]"]
 """What the sender of a request may use, and whose leaving ends the work for it."""
 
 
 def build(
-    calls: Calls, access_of: AccessOf, *, contract_name: str, reply_chars: int | None, shared: bool = True
+    calls: Calls,
+    access_of: AccessOf,
+    *,
+    contract_name: str,
+    reply_chars: int | None,
+    outputs: bool,
+    shared: bool = True,
 ) -> McpServer:
     """A server for the tools of one contract.
 
@@ -43,13 +50,15 @@ def build(
         calls: Where the calls run.
         access_of: What a request may use.
         contract_name: Whose tools are served.
-        shared: Every client sees the same tools.
         reply_chars: `--max-chars`, None for what each client is known to pass on.
+        outputs: Commands may run, and what is kept of them are resources; they speak of the native tools.
+        shared: Every client sees the same tools.
 
     Raises:
         BadValue: There is no such contract.
     """
     record = contract(contract_name)
+    call = _calling(calls, access_of, reply_chars)
     server: McpServer = Server(
         "readroom",
         version=version("readroom"),
@@ -62,9 +71,9 @@ def build(
         on_list_tools=_list_tools(access_of, reply_chars),
     )
     # Not `on_call_tool`: a result is passed on as it is, instead of through a model and back.
-    server.add_request_handler(
-        "tools/call", types.CallToolRequestParams, _call_tool(calls, access_of, reply_chars)
-    )
+    server.add_request_handler("tools/call", types.CallToolRequestParams, _call_tool(call))
+    if outputs and contract_name == "native":
+        resources.add(server, call)
     server.add_notification_handler(who.COMPACTED, types.NotificationParams, _compacted(access_of))
     # The only one is OpenTelemetry's: 20 us a message, for a package that is not installed.
     server.middleware.clear()
@@ -108,19 +117,27 @@ def _listed(tool: Tool, reply_chars: int | None) -> types.Tool:
 
 
 def _call_tool(
-    calls: Calls, access_of: AccessOf, reply_chars: int | None
+    call: Run,
 ) -> Callable[[Context, types.CallToolRequestParams], Awaitable[dict[str, Any]]]:
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
+        # Demanded by 2026-07-28; the SDK takes it out for older protocols.
+        return {**await call(context, params.name, params.arguments or {}), "resultType": "complete"}
+
+    return call_tool
+
+
+def _calling(calls: Calls, access_of: AccessOf, reply_chars: int | None) -> Run:
+    async def call(context: Context, tool: str, arguments: Mapping[str, Fact]) -> dict[str, Any]:
         wants_progress = context.meta is not None and "progress_token" in context.meta
         access, waiter = _conversing(access_of, context, context.meta)
         epoch = who.epoch(context.meta)
         if epoch is not None:
             access.workspace.session(access.caller.session).reached(epoch)
         try:
-            result = await calls.run(
+            return await calls.run(
                 access,
-                params.name,
-                params.arguments or {},
+                tool,
+                arguments,
                 reply_bytes=reply_bytes(_client_name(context), reply_chars),
                 waiter=waiter,
                 send_progress=context.session.report_progress if wants_progress else None,
@@ -130,10 +147,8 @@ def _call_tool(
             raise MCPError(
                 code=INTERNAL_ERROR, message="readroom failed inside; see the server's log"
             ) from None
-        # Demanded by 2026-07-28; the SDK takes it out for older protocols.
-        return {**result, "resultType": "complete"}
 
-    return call_tool
+    return call
 
 
 def _conversing(

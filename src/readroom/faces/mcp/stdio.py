@@ -55,7 +55,11 @@ async def _serve(
     calls = Calls()
     access = Access(workspace, contract_name, caller=Caller(face="mcp"))
     server = build(
-        calls, lambda context: (access, None), contract_name=contract_name, reply_chars=reply_chars
+        calls,
+        lambda context: (access, None),
+        contract_name=contract_name,
+        reply_chars=reply_chars,
+        outputs=workspace.runs_commands,
     )
     with anyio.CancelScope() as scope:
         _on_signals(scope.cancel)
