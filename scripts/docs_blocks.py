@@ -6,21 +6,13 @@ import ast
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from readroom import (
-    config,
-    errors,
-    limits,
-    limits_documents,
-    limits_giant,
-    limits_inspect,
-    limits_keeping,
-    limits_outline,
-)
+from readroom import config, errors, limits
 from readroom.contracts.native import NATIVE
 from readroom.contracts.native_facts import FACTS
 from readroom.contracts.schema import in_words
@@ -139,15 +131,10 @@ def _carries(kind: Kind) -> str:
 
 def documented_limits() -> Iterator[tuple[str, object, str]]:
     """Name, value and reason of every number in the modules of limits."""
-    for module in (
-        limits,
-        limits_documents,
-        limits_giant,
-        limits_outline,
-        limits_keeping,
-        limits_inspect,
-    ):
-        body = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8")).body
+    folder = Path(str(limits.__file__)).parent
+    for path in (folder / "limits.py", *sorted(folder.glob("limits_*.py"))):
+        module = import_module(f"readroom.{path.stem}")
+        body = ast.parse(path.read_text(encoding="utf-8")).body
         for statement, following in pairwise(body):
             if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
                 name = statement.targets[0].id

@@ -43,6 +43,9 @@ Two files, both optional, both in this form; nothing else is a key:
     workspace = 5000000                            # all calls
     counter = "o200k"                              # exact for that vocabulary; default "estimate"
 
+    [contracts.rnd]
+    front_matter = "commands/read.md"              # beside this file; default: that of the published command
+
     [limits]
     reply_bytes = 16384                            # every field of `limits.Limits`
 
@@ -70,6 +73,7 @@ from readroom.config_keeping import (
     own_tokens,
     state_denials,
 )
+from readroom.config_rnd import with_command
 from readroom.contracts.setup import Setup
 from readroom.errors import BadConfig, NotFound, ReadroomError
 from readroom.ledger.policy import LedgerPolicy
@@ -105,6 +109,7 @@ def load(
     allow_commands: bool = False,
     one_shot: bool = False,
     serving: bool = False,
+    front_matter: str | None = None,
 ) -> Settings:
     """The settings of a workspace.
 
@@ -114,6 +119,7 @@ def load(
         allow_commands: The operator allows commands, whatever that file says.
         one_shot: The workspace is for one call.
         serving: It is for clients of a server, whose calls are recorded unless that file says no.
+        front_matter: The command file of the contract rnd, whatever that file says.
 
     Raises:
         BadConfig: One of the files cannot be used; says which key and why.
@@ -125,6 +131,9 @@ def load(
     if explicit is not None:
         where = os.fspath(explicit)
         settings = Reader(where, _from_disk(where), os.environ, trusted=True).applied(settings)
+    if front_matter is not None:
+        files = (*settings.files, front_matter)  # it is not to be changed, either
+        settings = replace(settings, setup=with_command(settings.setup, front_matter), files=files)
     commands = replace(
         settings.commands, enabled=settings.commands.enabled or allow_commands, one_shot=one_shot
     )

@@ -17,6 +17,7 @@ from readroom.config_keeping import (
     read_budget,
     read_ledger,
 )
+from readroom.config_rnd import CONTRACT_KEYS, read_contracts
 from readroom.contracts.setup import Setup
 from readroom.errors import BadConfig
 from readroom.ledger.policy import LedgerPolicy
@@ -47,6 +48,7 @@ _KEYS = {
     "index": INDEX_KEYS,
     "ledger": LEDGER_KEYS,
     "budget": BUDGET_KEYS,
+    "contracts": tuple(CONTRACT_KEYS),
     "limits": _LIMITS,
 }
 
@@ -146,7 +148,13 @@ class Reader:
                 self._bad,
                 untrusted="" if self._trusted else self._where,
             ),
-            settings.setup,
+            read_contracts(
+                self._sections.get("contracts", {}),
+                settings.setup,
+                self._bad,
+                where=self._where,
+                trusted=self._trusted,
+            ),
         )
 
     def _parsed(self, data: bytes) -> Mapping[str, Mapping[str, object]]:

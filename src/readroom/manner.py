@@ -23,6 +23,7 @@ class Manner:
         links: Files are read through symbolic links; else links are refused (`SymbolicLink`).
         raw_bytes: Of a binary file so many bytes are handed out as they are; 0 refuses it.
         most_bytes: A larger file is refused (`TooLarge`); None for no limit.
+        tells_end: The result says whether the last line of the file has an end.
     """
 
     line_chars: int | None = None
@@ -34,6 +35,7 @@ class Manner:
     links: bool = True
     raw_bytes: int = 0
     most_bytes: int | None = None
+    tells_end: bool = False
 
 
 NATIVE_MANNER = Manner()

@@ -166,7 +166,8 @@ class ReadResult:
     is shown is in `document`, and lines are counted in its parts.  `content_hash` and
     `total_lines` are None when they are not known; then lines that are shown of the
     end have negative numbers, -1 being the last.  `raw` are the first bytes of a binary file,
-    where the manner of the request has them handed out.
+    where the manner of the request has them handed out; `ended` is whether the last line of the
+    file has an end, where the manner asks for that.
     """
 
     path: str
@@ -192,6 +193,7 @@ class ReadResult:
     symbol: Row | None = None
     outline: Shown | None = None
     raw: bytes | None = None
+    ended: bool | None = None
 
     @property
     def end(self) -> int:

@@ -50,6 +50,10 @@ _UNESCAPES = {escape[1]: char for char, escape in ESCAPES.items()}
 _ESCAPE = re.compile(r"\\(?:([0-3][0-7]{2})|(.?))", re.DOTALL)
 
 
+ELSEWHERE = "an absolute path elsewhere"
+"""How a path is outside that nobody has looked for: the fact `how` of OutsideRoot."""
+
+
 def parse(path: str, roots: Sequence[str] = ()) -> WorkPath:
     """The normalized form of a path as a caller gives it.
 
@@ -164,7 +168,7 @@ def _below(text: str, roots: Sequence[str]) -> WorkPath:
         above = [part for part in root.split("/") if part]
         if found[: len(above)] == above:
             return _join(_resolve("/".join(found[len(above) :]), text))
-    raise OutsideRoot(text, "an absolute path elsewhere")
+    raise OutsideRoot(text, ELSEWHERE)
 
 
 def _unquote(path: str) -> str:

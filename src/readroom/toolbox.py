@@ -232,9 +232,11 @@ class Workspace:
         self.close()
 
     def _cap(self, record: Contract, reply_bytes: int | None) -> Cap:
-        # A contract without a cap of its own has that of the workspace, which an operator may have raised.
-        own = record.reply_bytes != REPLY_BYTES
-        size = min(record.reply_bytes, self.limits.reply_bytes) if own else self.limits.reply_bytes
+        # A contract without a cap of its own has that of the workspace, which an operator may have raised;
+        # one that has an own is capped further only where an operator said so.
+        own, size = record.reply_bytes != REPLY_BYTES, self.limits.reply_bytes
+        if own:
+            size = record.reply_bytes if size == REPLY_BYTES else min(record.reply_bytes, size)
         if reply_bytes is not None:
             size = min(size, reply_bytes)
         return Cap(max(size, MIN_REPLY_BYTES), record.measure)

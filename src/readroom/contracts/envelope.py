@@ -65,12 +65,12 @@ def failure(value: Fact, error: ReadroomError, to_call: ToCall) -> Reply:
     return reply(value, partial(error_facts, error, to_call), is_error=True)
 
 
-def remark(found: Reply, words: str) -> Reply:
-    """The reply with one more sentence in the field `notes`; a list of things gets none."""
+def remark(found: Reply, words: str, *, field: str = NOTES) -> Reply:
+    """The reply with one more sentence in a field of its object; a list of things gets none."""
     value = json.loads(found.text)
     if not isinstance(value, dict):
         return found
-    return replace(found, text=encoded({**value, NOTES: [*value.get(NOTES, ()), words]}))
+    return replace(found, text=encoded({**value, field: [*value.get(field, ()), words]}))
 
 
 def error_facts(error: ReadroomError, to_call: ToCall) -> dict[str, Fact]:

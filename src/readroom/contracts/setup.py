@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from readroom.contracts.inspect_setup import InspectSetup
+from readroom.contracts.rnd_setup import RndSetup
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +16,10 @@ class Setup:
         root: The root of the workspace as an absolute path, for contracts that speak in such paths.
         folder: Whether the workspace is a folder; else it is in memory.
         inspect: What the contract inspect_agents is set to.
+        rnd: What the contract rnd is set to.
     """
 
     root: str = "/workspace"
     folder: bool = True
     inspect: InspectSetup = field(default_factory=InspectSetup)
+    rnd: RndSetup = field(default_factory=RndSetup)

@@ -110,13 +110,14 @@ class Denials:
 class AllowList:
     """A layer that denies every file that none of its patterns matches, and folders that lead to none.
 
-    A matched folder allows all below it.  Unlike denials it depends on case: in doubt, no.
+    A matched folder allows all below it, unless that is left out.  Unlike denials it depends on
+    case: in doubt, no.
     """
 
-    __slots__ = ("_list", "_rule", "_ways")
+    __slots__ = ("_below", "_list", "_rule", "_ways")
 
-    def __init__(self, globs: Sequence[str], source: str) -> None:
-        """Take the patterns.
+    def __init__(self, globs: Sequence[str], source: str, *, below_matches: bool = True) -> None:
+        """Take the patterns; with `below_matches` a folder that matches allows all below it.
 
         Raises:
             UnusablePattern: One matches nothing, or is a negation: what is not listed is out anyway.
@@ -127,12 +128,13 @@ class AllowList:
                 raise UnusablePattern(pattern.text)
             pattern.compiled()
         self._list = PatternList(found)
+        self._below = below_matches
         self._ways = PatternList(patterns(way for pattern in found for way in _ways(pattern)))
         self._rule = Rule(f"allow = [{', '.join(globs)}]", source, "not in the list of allowed names")
 
     def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
         """The rule, for a name that is not listed."""
-        cuts = [at for at, char in enumerate(path) if char == "/"]
+        cuts = [at for at, char in enumerate(path) if char == "/"] if self._below else []
         if any(self._list.deciding(path[:at], folder=True) for at in cuts):
             return None
         if self._list.deciding(path, folder=folder):

@@ -13,6 +13,7 @@ import pytest
 from readroom.contracts.native import NATIVE
 from readroom.contracts.schema import properties
 from readroom.faces.cli import commands, servers
+from readroom.faces.cli.calling import Where
 from readroom.faces.cli.exits import MEANING
 from readroom.faces.cli.failures import COMMANDS, command
 from readroom.faces.cli.options import given
@@ -77,9 +78,11 @@ def test_a_server_takes_its_folder_once(cli: Cli, name: str) -> None:
 
 
 def test_a_client_is_given_what_the_server_was_given() -> None:
-    assert servers._given(None, "native", None, allow_commands=False) == []
-    given = servers._given("/a.toml", "native", 9, allow_commands=True)
-    assert given == ["--config", "/a.toml", "--allow-commands", "--max-chars", "9"]
+    assert servers._given(Where(), "native", None) == []
+    where = Where(None, "/a.toml", allow_commands=True, front_matter="/read.md")
+    given = servers._given(where, "rnd", 9)
+    files = ["--config", "/a.toml", "--front-matter", "/read.md"]
+    assert given == [*files, "--allow-commands", "--contract", "rnd", "--max-chars", "9"]
 
 
 _CALLS: list[dict[str, Fact]] = [

@@ -9,7 +9,16 @@ import msgspec
 
 from readroom.contracts.registry import NAMES
 from readroom.errors import BadValue, ReadroomError
-from readroom.faces.cli.calling import NATIVE, Where, answer, commands_option, failure, finish, parameters
+from readroom.faces.cli.calling import (
+    NATIVE,
+    Where,
+    answer,
+    commands_option,
+    failure,
+    finish,
+    front_matter_option,
+    parameters,
+)
 from readroom.faces.cli.exits import ExitCode
 
 _SHOWN_CHARS = 80
@@ -25,6 +34,7 @@ def _call(
     max_chars: int | None,
     session: str,
     allow_commands: bool,
+    front_matter: str | None,
     root: str | None,
     config: str | None,
 ) -> ExitCode:
@@ -36,7 +46,7 @@ def _call(
         given = _decoded(arguments)
     except ReadroomError as error:
         return finish(failure(error, contract_name if contract_name in NAMES else NATIVE), as_json=True)
-    where = Where(root, config, allow_commands)
+    where = Where(root, config, allow_commands, front_matter=front_matter)
     reply = answer(where, tool, given, contract_name=contract_name, reply_bytes=max_chars, session=session)
     return finish(reply, as_json=True)
 
@@ -80,6 +90,7 @@ call = click.Command(
         ),
         click.Option(["--session"], default="", help="The conversation that the call belongs to."),
         commands_option(),
+        front_matter_option(),
         *parameters(),
     ],
     callback=_call,

@@ -23,12 +23,13 @@ NATIVE = "native"
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """The root and the configuration file, as given; `lasting` is a workspace for more than one call."""
+    """The root and the files of settings, as given; `lasting` is a workspace for more than one call."""
 
     root: str | None = None
     config: str | None = None
     allow_commands: bool = False
     lasting: bool = False
+    front_matter: str | None = None
 
     def open(self) -> Workspace:
         """The workspace.
@@ -46,6 +47,7 @@ class Where:
             allow_commands=self.allow_commands,
             one_shot=not self.lasting,
             serving=self.lasting,
+            front_matter=self.front_matter,
         )
         return Workspace(store, settings=settings)
 
@@ -70,6 +72,16 @@ def commands_option() -> click.Option:
     """--allow-commands, where run_command can be called."""
     return click.Option(
         ["--allow-commands"], is_flag=True, help="Let run_command run programs, confined to the folder."
+    )
+
+
+def front_matter_option() -> click.Option:
+    """--front-matter, where the contract rnd can be called."""
+    return click.Option(
+        ["--front-matter"],
+        type=click.Path(readable=False),
+        metavar="FILE",
+        help="The command file whose limits and paths the contract rnd obeys.",
     )
 
 

@@ -14,7 +14,7 @@ import click
 from readroom.contracts.registry import NAMES
 from readroom.errors import UsageError
 from readroom.faces.cli import terminal
-from readroom.faces.cli.calling import NATIVE, Where, commands_option, parameters
+from readroom.faces.cli.calling import NATIVE, Where, commands_option, front_matter_option, parameters
 from readroom.faces.cli.exits import ExitCode
 from readroom.limits import HTTP_PORT
 
@@ -32,11 +32,13 @@ def _mcp(
     contract_name: str,
     max_chars: int | None,
     allow_commands: bool,
+    front_matter: str | None,
 ) -> ExitCode:
     """Serve a folder to one MCP client over standard input and output."""
     from readroom.faces.mcp.stdio import serve_stdio
 
-    with Where(_root(folder, root), config, allow_commands, lasting=True).open() as workspace:
+    where = Where(_root(folder, root), config, allow_commands, lasting=True, front_matter=front_matter)
+    with where.open() as workspace:
         serve_stdio(workspace, contract_name=contract_name, reply_chars=max_chars)
     return ExitCode.OK
 
@@ -48,6 +50,7 @@ def _serve(
     contract_name: str,
     max_chars: int | None,
     allow_commands: bool,
+    front_matter: str | None,
     host: str,
     port: int,
     socket: str | None,
@@ -75,10 +78,11 @@ def _serve(
         access_log=access_log or given.access_log,
     )
     named = _root(folder, root)
+    every = Where(None, config, allow_commands, lasting=True, front_matter=front_matter)
     with ExitStack() as opened:
         workspaces = {
             name: opened.enter_context(where.open())
-            for name, where in _places(serving.workspaces, named, config, allow_commands).items()
+            for name, where in _places(serving.workspaces, named, every).items()
         }
         tokens = opened.enter_context(closing(Tokens(token_file())))
         first = next(iter(workspaces.values()))
@@ -86,7 +90,7 @@ def _serve(
         command = [
             *_program(),
             "mcp",
-            *_given(config, contract_name, max_chars, allow_commands),
+            *_given(every, contract_name, max_chars),
             "--",
             served,
         ]
@@ -108,18 +112,14 @@ def _serve(
     return ExitCode.OK
 
 
-def _places(
-    listed: Mapping[str, Place], named: str | None, config: str | None, allow_commands: bool
-) -> dict[str, Where]:
-    """What is served under which name; the default one first."""
+def _places(listed: Mapping[str, Place], named: str | None, every: Where) -> dict[str, Where]:
+    """What is served under which name, opened as `every` says; the default one first."""
     from readroom.config_serve import DEFAULT
 
-    found = {
-        name: Where(place.root, place.config, allow_commands, lasting=True) for name, place in listed.items()
-    }
+    found = {name: replace(every, root=place.root, config=place.config) for name, place in listed.items()}
     if named is None and found:
         return found
-    return {DEFAULT: Where(named, config, allow_commands, lasting=True), **found}
+    return {DEFAULT: replace(every, root=named), **found}
 
 
 def _program() -> list[str]:
@@ -128,10 +128,12 @@ def _program() -> list[str]:
     return [script] if os.path.exists(script) else [sys.executable, "-m", "readroom"]
 
 
-def _given(config: str | None, contract_name: str, max_chars: int | None, allow_commands: bool) -> list[str]:
+def _given(where: Where, contract_name: str, max_chars: int | None) -> list[str]:
     """The options that a client's command has to repeat."""
-    found = [] if config is None else ["--config", os.path.abspath(config)]
-    if allow_commands:
+    found = [] if where.config is None else ["--config", os.path.abspath(where.config)]
+    if where.front_matter is not None:
+        found += ["--front-matter", os.path.abspath(where.front_matter)]
+    if where.allow_commands:
         found.append("--allow-commands")
     if contract_name != NATIVE:
         found += ["--contract", contract_name]
@@ -163,6 +165,7 @@ def _options() -> list[click.Parameter]:
             "no more than the limit reply_bytes.",
         ),
         commands_option(),
+        front_matter_option(),
         *parameters(),
     ]
 

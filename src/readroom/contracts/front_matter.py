@@ -1,0 +1,191 @@
+"""The front matter of a `read` command file: limits and path lists, as YAML between two lines of "---".
+
+What it leaves out is as in the published command.  Everything in `limits` and
+`safety` means something or is refused: a restriction with a slip of the pen must
+not be passed over.  Other keys at the top belong to other readers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
+from typing import TypeAlias
+
+from readroom.errors import BadConfig
+from readroom.limits_rnd import (
+    FRONT_MATTER_BYTES,
+    FRONT_MATTER_DEPTH,
+    FRONT_MATTER_MOST,
+    FRONT_MATTER_NODES,
+)
+from readroom.policy.patterns import patterns
+from readroom.policy.wildmatch import UnusablePattern
+
+_NAME = "read"
+_FENCE = b"---"
+
+_LIMITS = ("max_bytes", "max_lines", "timeout_seconds")
+_SAFETY = ("reads_files", "sandbox", "allowed_paths", "denied_paths")
+
+Bad: TypeAlias = Callable[[str, str, str], BadConfig]
+"""Of a key, what is wrong with it, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """What a command file says about reading.
+
+    Attributes:
+        source: The file, for people.
+        max_bytes: Largest file that is read whole.
+        max_lines: Most lines of one read.
+        timeout_seconds: Longest time of one read.
+        allowed_paths: Patterns of what may be read.
+        denied_paths: Patterns of what may not, whatever is allowed.
+    """
+
+    source: str
+    max_bytes: int
+    max_lines: int
+    timeout_seconds: float
+    allowed_paths: tuple[str, ...]
+    denied_paths: tuple[str, ...]
+
+
+@cache
+def published() -> FrontMatter:
+    """The front matter of the published command."""
+    data = resources.files("readroom.contracts").joinpath("rnd_command.md").read_bytes()
+    return _read("front matter", data, FrontMatter("front matter", 1, 1, 1, (), ()))
+
+
+def read_front_matter(where: str, data: bytes) -> FrontMatter:
+    """The front matter of a command file.
+
+    Raises:
+        BadConfig: It cannot be used; says which key, and why.
+    """
+    return _read(where, data, replace(published(), source=where))
+
+
+def _read(where: str, data: bytes, before: FrontMatter) -> FrontMatter:
+    def bad(key: str, problem: str, advice: str) -> BadConfig:
+        return BadConfig(where, key, problem, advice)
+
+    found = _parsed(_fenced(data, bad), bad)
+    if found.get("name", _NAME) != _NAME:
+        raise bad("name", f"{found['name']!r} is another command", f"Give the file of the command {_NAME}.")
+    limits = _section(found, "limits", _LIMITS, bad)
+    safety = _section(found, "safety", _SAFETY, bad)
+    for key, value in safety.items():
+        if key in ("reads_files", "sandbox") and value is not True:
+            raise bad(f"safety.{key}", "is not true", "A read reads files, and inside the root only.")
+    return FrontMatter(
+        where,
+        int(_number(limits, "max_bytes", before.max_bytes, bad, whole=True)),
+        int(_number(limits, "max_lines", before.max_lines, bad, whole=True)),
+        _number(limits, "timeout_seconds", before.timeout_seconds, bad, whole=False),
+        _patterns(safety, "allowed_paths", before.allowed_paths, bad),
+        _patterns(safety, "denied_paths", before.denied_paths, bad),
+    )
+
+
+def _fenced(data: bytes, bad: Bad) -> str:
+    """The text between the first line, which is "---", and the next such line."""
+    lines = data[: FRONT_MATTER_BYTES + 1].removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    if lines[0].rstrip() != _FENCE:
+        raise bad("", "it does not begin with a line ---", "Put the keys between two lines of ---.")
+    for number, line in enumerate(lines[1:], 1):
+        if line.rstrip() == _FENCE:
+            try:
+                return b"\n".join(lines[1:number]).decode()
+            except UnicodeDecodeError as problem:
+                raise bad("", f"it is not UTF-8: byte {problem.start}", "Save it as UTF-8.") from None
+    raise bad(
+        "", f"its front matter has no end within {FRONT_MATTER_BYTES:,} bytes", "End it by a line of ---."
+    )
+
+
+def _parsed(text: str, bad: Bad) -> Mapping[str, object]:
+    import yaml  # 20 ms, and one contract needs it
+
+    try:
+        depth = nodes = 0
+        # Events come without recursion: what is nested or repeated too much ends here.
+        for event in yaml.parse(text, Loader=yaml.SafeLoader):
+            if isinstance(event, yaml.AliasEvent):
+                raise bad("", "it has an alias (*)", "Write the value itself.")
+            nodes += isinstance(event, yaml.NodeEvent)
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > FRONT_MATTER_DEPTH or nodes > FRONT_MATTER_NODES:
+                raise bad("", "it is nested too deeply or too long", "Keep to the keys of a command.")
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        if root is None:
+            return {}
+        _require_single(root, "", bad)
+        found = yaml.load(text, Loader=yaml.SafeLoader)
+    except BadConfig:
+        raise
+    except (yaml.YAMLError, ValueError) as problem:  # of syntax; of dates and numbers that are none
+        told = " ".join(str(problem).split())
+        raise bad("", f"it is not YAML: {told}", "Correct the syntax.") from None
+    if not isinstance(found, dict):
+        raise bad("", "it is no mapping of keys", "Write keys and values, such as limits:.")
+    return {str(key): value for key, value in found.items()}
+
+
+def _require_single(node: object, path: str, bad: Bad) -> None:
+    """Return when no mapping has a key twice, of which YAML would take the last."""
+    import yaml
+
+    if not isinstance(node, yaml.MappingNode):
+        return
+    seen = set()
+    for key, value in node.value:
+        name = f"{path}{key.value}" if isinstance(key, yaml.ScalarNode) else path
+        if name in seen:
+            raise bad(name, "it is there twice", "Leave one of them out.")
+        seen.add(name)
+        _require_single(value, f"{name}.", bad)
+
+
+def _section(found: Mapping[str, object], name: str, known: Sequence[str], bad: Bad) -> Mapping[str, object]:
+    section = found.get(name, {})
+    if not isinstance(section, dict):
+        raise bad(name, "must be a mapping", f"Write {name}: and its keys below.")
+    for key in section:
+        if key not in known:
+            raise bad(f"{name}.{key}", "there is no such key", f"The keys are: {', '.join(known)}.")
+    return section
+
+
+def _number(section: Mapping[str, object], key: str, before: float, bad: Bad, *, whole: bool) -> float:
+    value = section.get(key, before)
+    kinds = int if whole else (int, float)
+    if isinstance(value, bool) or not isinstance(value, kinds) or not 0 < value <= FRONT_MATTER_MOST:
+        kind = "a whole number" if whole else "a number"
+        raise bad(f"limits.{key}", f"must be {kind} above 0", f"Write {key}: {before:g}.")
+    return value
+
+
+def _patterns(section: Mapping[str, object], key: str, before: tuple[str, ...], bad: Bad) -> tuple[str, ...]:
+    value = section.get(key, list(before))
+    if not isinstance(value, list):
+        raise bad(f"safety.{key}", "must be a list of patterns", f'Write {key}: ["docs/**"].')
+    for number, text in enumerate(value):
+        where = f"safety.{key}[{number}]"
+        if not isinstance(text, str):
+            raise bad(where, f"{text!r} is no text", "Put it between quotes.")
+        found = patterns([text])
+        try:
+            if not found or found[0].negated:
+                raise UnusablePattern(text)
+            found[0].compiled()
+        except UnusablePattern:
+            raise bad(
+                where, f"{text!r} is no pattern that can match a name", 'Patterns are like "**/*.py".'
+            ) from None
+    return tuple(value)

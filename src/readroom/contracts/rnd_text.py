@@ -1,0 +1,271 @@
+"""How the contract rnd words its answers: objects with `ok`, and what a caller can do next."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import partial
+
+from readroom.contracts import envelope
+from readroom.contracts.front_matter import FrontMatter
+from readroom.errors import (
+    BadRange,
+    Binary,
+    Denied,
+    HardLinked,
+    NoPermission,
+    NotAFile,
+    NotFound,
+    OutsideRoot,
+    ReadroomError,
+    SymbolicLink,
+    TimedOut,
+    TooLarge,
+)
+from readroom.limits import CLOSING_BYTES
+from readroom.limits_rnd import RND_NAME_BYTES, RND_WARNINGS
+from readroom.model import (
+    Call,
+    Cap,
+    Fact,
+    GrepFile,
+    GrepLine,
+    ListEntry,
+    ReadRequest,
+    ReadResult,
+    Reply,
+    Request,
+    Result,
+)
+from readroom.outlines import Row
+from readroom.paths import ELSEWHERE, quote
+from readroom.shown import ShownPart
+
+READ = "read"
+_POLICY = "security_policy"
+
+_OTHER_TOOLS = re.compile(r"\b\w+_(?:file|files|directory|command|hash)\b|\bknown_hash\b")
+"""Advice that names tools and arguments of another contract is not passed on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The call that is answered, as it was sent."""
+
+    path: str
+    offset: int
+    limit: int | None
+    command: FrontMatter
+
+    @property
+    def name(self) -> str:
+        """The path, shortened where it is no path any more."""
+        return envelope.short(self.path, RND_NAME_BYTES)
+
+
+class _Measure:
+    """What the object adds to its content: escapes of the line ends, and the fields around it."""
+
+    def frame(self, path: str) -> int:
+        return CLOSING_BYTES + 2 * len(quote(path).encode("utf-8", "replace"))
+
+    def numbered(self, number: int) -> int:
+        return len(r"\n")
+
+    # What follows is in no answer of this contract.
+
+    def heading(self, heading: tuple[int, str, int]) -> int:
+        return 0
+
+    def part(self, part: ShownPart, unit: str, total: int) -> int:
+        return 0
+
+    def found_in(self, file: GrepFile) -> int:
+        return 0
+
+    def found(self, line: GrepLine) -> int:
+        return 0
+
+    def listed(self, entry: ListEntry) -> int:
+        return 0
+
+    def outlined(self, row: Row) -> int:
+        return 0
+
+
+MEASURE = _Measure()
+
+
+def reply_bytes(command: FrontMatter) -> int:
+    """The size of an answer: a whole file of the largest size, and the fields around it."""
+    return command.max_bytes + 2 * command.max_lines + CLOSING_BYTES
+
+
+def to_call(request: Request) -> Call | None:
+    """The call for a read of lines; this contract has no other."""
+    if not isinstance(request, ReadRequest) or request.column > 1 or request.view != "text":
+        return None
+    found: dict[str, Fact] = {"path": quote(request.path)}
+    if request.offset is not None:
+        found["offset"] = request.offset
+    if request.limit is not None:
+        found["limit"] = request.limit
+    return Call(READ, found)
+
+
+def render(asked: Asked, result: Result, cap: Cap) -> Reply:
+    """A window of a file as an object."""
+    assert isinstance(result, ReadResult), "this contract only reads"
+    shown = envelope.fitted(result, cap, lambda one: envelope.size(_object(asked, one)))
+    return envelope.reply(_object(asked, shown), partial(envelope.result_facts, shown, to_call))
+
+
+def _object(asked: Asked, result: ReadResult) -> dict[str, Fact]:
+    found: dict[str, Fact] = {
+        "ok": True,
+        "content": _content(result),
+        "lines_read": len(result.lines),
+        "total_lines": result.total_lines,
+    }
+    warnings = _warnings(asked, result)
+    return {**found, "warnings": warnings} if warnings else found
+
+
+def _content(result: ReadResult) -> str:
+    """The lines with their ends, as in the file; the last may have none."""
+    if not result.lines:
+        return ""
+    text = "\n".join(result.lines)
+    cut = result.cuts.get(result.end)
+    if cut is not None and cut.last < cut.total:
+        return text
+    return text if result.end == result.total_lines and not result.ended else f"{text}\n"
+
+
+def _warnings(asked: Asked, result: ReadResult) -> list[Fact]:
+    found: list[Fact] = []
+    most = asked.command.max_lines
+    if asked.limit is not None and asked.limit > most:
+        found.append(f"limit {asked.limit} is above the maximum of {most} lines and was lowered to it")
+    for line, cut in result.cuts.items():
+        if cut.last < cut.total:
+            found.append(
+                f"Line {line} is cut: characters {cut.first}-{cut.last} of {cut.total} are shown, "
+                "no call shows more"
+            )
+    found += _rest(result)
+    if result.encoding not in ("utf-8", "ascii"):
+        found.append(f"The file is in {result.encoding}; its text is shown")
+    for one in result.warnings[:RND_WARNINGS]:
+        if not _OTHER_TOOLS.search(one.detail):
+            place = one.code if one.line is None else f"line {one.line}"
+            found.append(f"{place}: {one.detail}")
+    return found
+
+
+def _rest(result: ReadResult) -> list[str]:
+    """What is left out below, and the offset that goes on."""
+    if result.total_lines and not result.lines and any(one.reason == "budget" for one in result.omitted):
+        return [f"Content left out: little is left of the budget; the file has {result.total_lines} lines"]
+    following = result.next
+    if following is None or following.offset is None:
+        return []
+    after = following.offset + 1 if following.column > 1 else following.offset
+    if result.total_lines is not None and after > result.total_lines:
+        return []
+    last = "" if result.total_lines is None else f"-{result.total_lines}"
+    return [f"Truncated: lines {after}{last} are not shown; continue with offset={after}"]
+
+
+def render_error(asked: Asked, error: ReadroomError, cap: Cap) -> Reply:
+    """A failure as an object: what happened, and a reason or suggestions."""
+    value = _failure(asked, error)
+    if envelope.size(value) > cap.size:
+        least: dict[str, Fact] = {"ok": False, "error": "", "reason": error.code}
+        words = envelope.short(str(value["error"]), max(0, (cap.size - envelope.size(least)) // 6))
+        value = {**least, "error": words}
+    return envelope.failure(value, error, to_call)
+
+
+def _failure(asked: Asked, error: ReadroomError) -> dict[str, Fact]:
+    match error:
+        case NotFound():
+            return _missing(asked)
+        case OutsideRoot() if asked.path.startswith("/") and error.facts.get("how") == ELSEWHERE:
+            # Nobody has looked; the words are those for what is not there.
+            return _missing(asked)
+        case OutsideRoot():
+            return _denied(f"{asked.name} is outside the project root")
+        case Denied():
+            return _by_rule(asked, error)
+        case HardLinked() | NoPermission() | SymbolicLink():
+            return _denied(error.message)
+        case TooLarge() if error.facts["unit"] == "bytes":
+            sizes = megabytes(error.facts["limit"], error.facts["size"])
+            return _failed(
+                f"File exceeds size limit ({sizes[1]} > {sizes[0]})",
+                "Use offset/limit for partial reading",
+                "Process in chunks",
+            )
+        case BadRange() if "total_lines" in error.facts:
+            total = int(str(error.facts["total_lines"]))
+            lines = "1 line" if total == 1 else f"{total} lines"
+            return _failed(
+                f"Offset {asked.offset} is beyond the end of {asked.name}, which has {lines}",
+                f"Use an offset from 1 to {max(1, total)}",
+            )
+        case Binary():
+            return _failed(
+                f"Cannot read binary file: {asked.name} ({error.media_type})",
+                "Only text files can be read",
+                reason=error.code,
+            )
+        case NotAFile():
+            return _failed(f"Not a file: {asked.name}", "Name a file in it", reason=error.code)
+        case TimedOut():
+            return _failed(
+                f"Read timed out after {error.seconds:g} seconds",
+                "Use offset/limit for partial reading",
+                reason=error.code,
+            )
+    advice = [] if _OTHER_TOOLS.search(error.advice) else [error.advice.rstrip(".")]
+    return _failed(error.message, *advice, reason=error.code)
+
+
+def _failed(words: str, *suggestions: str, reason: str | None = None) -> dict[str, Fact]:
+    found: dict[str, Fact] = {"ok": False, "error": words}
+    if reason is not None:
+        found["reason"] = reason
+    return {**found, "suggestions": list(suggestions)} if suggestions else found
+
+
+def _missing(asked: Asked) -> dict[str, Fact]:
+    return _failed(f"File not found: {asked.name}", "Check file path", "Verify file exists")
+
+
+def _denied(words: str, *suggestions: str) -> dict[str, Fact]:
+    return _failed(f"Access denied: {words}", *suggestions, reason=_POLICY)
+
+
+def _by_rule(asked: Asked, error: Denied) -> dict[str, Fact]:
+    rule = str(error.facts["rule"])
+    if error.facts["source"] == asked.command.source and not rule.startswith("allow = "):
+        return _denied(f"{rule} files are restricted")
+    if error.facts["source"] == asked.command.source:
+        return _denied(
+            f"{asked.name} is not in the allowed paths",
+            f"Allowed are {', '.join(asked.command.allowed_paths)}",
+        )
+    return _denied(f"{asked.name.rstrip('/').rpartition('/')[2]} files are restricted")
+
+
+def megabytes(*sizes: Fact) -> list[str]:
+    """Sizes in decimal megabytes, or smaller units if the first is smaller, told apart if they differ."""
+    given = [int(str(size)) for size in sizes]
+    power, unit = next((p, u) for p, u in ((6, "MB"), (3, "KB"), (0, " bytes")) if given[0] >= 10**p or not p)
+    shown = [str(size) for size in given]
+    for digits in range(1, power + 2):
+        shown = [f"{size / 10**power:.{digits}f}".rstrip("0").rstrip(".") + unit for size in given]
+        if len(set(shown)) == len(set(given)):
+            break
+    return shown
