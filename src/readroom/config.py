@@ -187,7 +187,7 @@ def in_memory(settings: Settings) -> Settings:
 
 
 def guard(store: Store, settings: Settings) -> Guard:
-    """The store under the settings' policy. Raises BadConfig for a `.readroomignore` that cannot be used."""
+    """The store under the settings' policy. Raises BadConfig for an ignore file that cannot be used."""
     return Guard(store, Rules(settings.layers or (denials(),)), settings.hardlinks)
 
 
@@ -217,7 +217,7 @@ def room(guarded: Guard, changeable: Places, settings: Settings) -> Room | None:
     """Where commands run and their outputs are kept; None when there are to be none.
 
     Raises:
-        BadConfig: A `.readroomignore` that cannot be used.
+        BadConfig: An ignore file that cannot be used.
     """
     policy = settings.commands
     if not policy.enabled or guarded.folder is None:

@@ -60,7 +60,7 @@ IGNORE_FILE_BYTES = 256 * 1024
 """Largest ignore file that is read. The longest in GitHub's templates has 8 KB."""
 
 IGNORE_FILE_LINES = 2_000
-"""Patterns of `.readroomignore`; all are checked when it is read, about 30 us each."""
+"""Patterns of `.readroomignore` or `.kilocodeignore`; all are checked when it is read, about 30 us each."""
 
 HARDLINK_SCAN_S = 20.0
 """Longest search for denied files with several names: some ten million files. Then they are refused."""

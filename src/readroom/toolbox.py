@@ -85,7 +85,7 @@ class Workspace:
 
         Raises:
             NotFound, NotAFolder: There is no such folder.
-            BadConfig: Its `readroom.toml` or `.readroomignore` cannot be used.
+            BadConfig: Its `readroom.toml` or an ignore file cannot be used.
         """
         self._store = config.open_store(root)
         self.settings = settings or config.load(self._store)

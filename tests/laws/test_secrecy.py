@@ -44,7 +44,7 @@ DENIED = [
     f".ssh/{GHOST}.txt",
     f"private/{GHOST}",
 ]
-RULES = "private/\n*.secret\n"
+RULES = {".readroomignore": "private/\n", ".kilocodeignore": "*.secret\n"}
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _is_denied(path: str) -> bool:
 def planted(name: StoreName, tree: Tree) -> Iterator[Store]:
     """The tree under a root whose neighbours hold canaries too."""
     if name == "memory":
-        memory = MemoryStore({".readroomignore": RULES, **tree.files})
+        memory = MemoryStore({**RULES, **tree.files})
         for path, to in tree.links.items():
             memory.link(path, to)
         yield memory
@@ -108,7 +108,8 @@ def planted(name: StoreName, tree: Tree) -> Iterator[Store]:
         Path(above, "outside.txt").write_text(f"{CANARY} needle\n", encoding="utf-8")
         Path(above, "outside").mkdir()
         Path(above, "outside", f"{GHOST}.txt").write_text("needle\n", encoding="utf-8")
-        (root / ".readroomignore").write_text(RULES, encoding="utf-8")
+        for path, rules in RULES.items():
+            (root / path).write_text(rules, encoding="utf-8")
         for path, data in tree.files.items():
             target = root / path
             target.parent.mkdir(parents=True, exist_ok=True)

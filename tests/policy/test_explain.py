@@ -71,6 +71,16 @@ def test_the_line_of_the_ignore_file_is_named(guard: Guard, path: str) -> None:
     assert (found.allowed, found.rule.source) == (False, ".readroomignore:1")
 
 
+def test_the_ignore_file_of_kilo_is_named_and_explained(guard: Guard) -> None:
+    assert isinstance(guard.store, MemoryStore)
+    guard.store.put(".kilocodeignore", "\nsrc/\n")
+    for path, rule in (("alias", "src/"), (".kilocodeignore", "/.kilocodeignore")):
+        found = explain(guard, path)
+        assert found.rule is not None
+        assert (found.allowed, found.rule.pattern) == (False, rule)
+        assert found.rule.source.partition(":")[0] == ".kilocodeignore"
+
+
 def test_what_is_hidden_is_still_allowed(guard: Guard) -> None:
     for path in ("build/out.o", "build"):
         found = explain(guard, path)

@@ -24,6 +24,7 @@ from readroom.model import EntryKind
 from readroom.paths import WorkPath
 from readroom.policy.guard import Guard
 from readroom.policy.ignored import IgnoreTree
+from readroom.policy.ignorefile import NAMES
 from readroom.policy.rules import AllowList, Denials, Rule, Rules
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
@@ -157,39 +158,40 @@ def test_parsing_knows_the_names_of_the_root(tmp_path: Path) -> None:
         guard.parse(str(tmp_path.parent))
 
 
+@pytest.mark.parametrize("own", NAMES)
 class TestIgnoreFile:
-    """`.readroomignore`"""
+    """`.readroomignore`, and `.kilocodeignore` in the same way."""
 
-    def test_its_patterns_deny_and_are_named_with_their_line(self, world: World) -> None:
-        world.file(".readroomignore", b"# kept from agents\n\nprivate/\n*.dump\n!public.dump\n")
+    def test_its_patterns_deny_and_are_named_with_their_line(self, world: World, own: WorkPath) -> None:
+        world.file(own, b"# kept from agents\n\nprivate/\n*.dump\n!public.dump\n")
         world.file("public.dump")
         guard = Guard(world.store)
         with pytest.raises(Denied) as caught:
             guard.open("private/a")
-        assert caught.value.facts["source"] == ".readroomignore:3"
+        assert caught.value.facts["source"] == f"{own}:3"
         assert caught.value.facts["rule"] == "private/"
         with pytest.raises(Denied):
             guard.open("a.dump")
         guard.open("public.dump").close()
 
-    def test_a_change_takes_effect_with_the_next_call(self, world: World) -> None:
+    def test_a_change_takes_effect_with_the_next_call(self, world: World, own: WorkPath) -> None:
         world.file("a")
         guard = Guard(world.store)
         guard.open("a").close()
-        world.file(".readroomignore", b"a\n")
+        world.file(own, b"a\n")
         with pytest.raises(Denied):
             guard.open("a")
         assert not guard.allows(WorkPath("a"), folder=False)
-        world.file(".readroomignore", b"b b\n")
+        world.file(own, b"b b\n")
         guard.open("a").close()
-        world.file(".readroomignore", b"a\n")
+        world.file(own, b"a\n")
         with pytest.raises(Denied):
             guard.stat("a")
-        world.delete(".readroomignore")
+        world.delete(own)
         guard.open("a").close()
 
-    def test_it_takes_back_no_other_denial(self, world: World) -> None:
-        world.file(".readroomignore", b"!.env\n!*\n")
+    def test_it_takes_back_no_other_denial(self, world: World, own: WorkPath) -> None:
+        world.file(own, b"!.env\n!*\n")
         with pytest.raises(Denied):
             Guard(world.store).open(".env")
 
@@ -202,29 +204,77 @@ class TestIgnoreFile:
             b"a\n" * (IGNORE_FILE_LINES + 1),
         ],
     )
-    def test_one_that_cannot_be_used_closes_the_workspace(self, world: World, data: bytes) -> None:
+    def test_one_that_cannot_be_used_closes_the_workspace(
+        self, world: World, own: WorkPath, data: bytes
+    ) -> None:
         world.file("a", b"data")
         guard = Guard(world.store)
-        world.file(".readroomignore", data)
+        world.file(own, data)
         for act in (guard.open, guard.open_folder, guard.stat):
             with pytest.raises(BadConfig) as caught:
                 act("a")
-            assert caught.value.facts["where"] == ".readroomignore"
+            assert caught.value.facts["where"] == own
         with pytest.raises(BadConfig):
             Guard(world.store)
 
-    @pytest.mark.parametrize("target", ["../secret", "/etc/passwd", ".readroomignore", "."])
-    def test_a_link_elsewhere_closes_the_workspace(self, world: World, target: str) -> None:
+    @pytest.mark.parametrize("target", ["../secret", "/etc/passwd", "itself", "."])
+    def test_a_link_elsewhere_closes_the_workspace(self, world: World, own: WorkPath, target: str) -> None:
         world.file("a", b"data")
-        world.link(".readroomignore", target)
+        world.link(own, own if target == "itself" else target)
         with pytest.raises(BadConfig):
             Guard(world.store)
 
-    def test_names_in_it_are_bytes(self, world: World) -> None:
-        world.file(".readroomignore", "café\n".encode() + b"\xff*\n")
+    def test_names_in_it_are_bytes(self, world: World, own: WorkPath) -> None:
+        world.file(own, "café\n".encode() + b"\xff*\n")
         guard = Guard(world.store)
         for path in ("café", "CAFÉ", "\udcffx"):
             assert not guard.allows(WorkPath(path), folder=False)
+
+    @pytest.mark.parametrize("way", ["private/../a/secret", "link", "folder/secret", "twice"])
+    def test_what_is_behind_a_name_is_denied(self, world: World, own: WorkPath, way: str) -> None:
+        world.file("a/secret", b"canary")
+        world.file("private/x")
+        world.link("link", "a/secret")
+        world.link("folder", "a")
+        world.link("twice", "link")
+        world.file(own, b"a/secret\n")
+        guard = Guard(world.store)
+        with pytest.raises(Denied) as caught:
+            guard.open(guard.parse(way))
+        assert caught.value.facts["source"] == f"{own}:1"
+
+    def test_it_is_named_before_built_in_rules_that_say_the_same(self, world: World, own: WorkPath) -> None:
+        world.file(own, b".env\n")
+        with pytest.raises(Denied) as caught:
+            Guard(world.store).open(".env")
+        assert caught.value.facts["source"] == f"{own}:1"
+
+
+@pytest.mark.parametrize("name", [".kilocodeignore", ".KiloCodeIgnore", "x/../.kilocodeignore", "link"])
+def test_the_ignore_file_of_kilo_names_itself_and_nothing_takes_it_back(world: World, name: str) -> None:
+    world.file("sub/.kilocodeignore", b"not of the root")
+    world.link("link", ".kilocodeignore")
+    guard = Guard(world.store)
+    assert guard.allows(WorkPath(".kilocodeignore"), folder=False)
+    world.file(".kilocodeignore", b"!.kilocodeignore\n!/.kilocodeignore\n!*\n")
+    with pytest.raises(Denied):
+        guard.open(guard.parse(name))
+    guard.open("sub/.kilocodeignore").close()
+
+
+def test_both_ignore_files_hold(world: World) -> None:
+    world.file("a")
+    world.file("b")
+    world.file(".kilocodeignore", b"a\n!b\n")
+    world.file(".readroomignore", b"b\n!a\n")
+    guard = Guard(world.store)
+    for path in ("a", "b"):
+        with pytest.raises(Denied):
+            guard.open(path)
+    world.delete(".readroomignore")
+    guard.open("b").close()
+    with pytest.raises(Denied):
+        guard.open("a")
 
 
 class TestHardLinks:

@@ -46,7 +46,7 @@ def explain(guard: Guard, path: str) -> Explanation:
 
     Raises:
         BadPath: No file can have that name.
-        BadConfig: The root's `.readroomignore` cannot be used.
+        BadConfig: An ignore file of the root cannot be used.
     """
     confinement = guard.store.confinement
     try:

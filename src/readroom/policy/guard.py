@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from operator import is_not
 from typing import Literal, TypeAlias, final
 
 from readroom import paths
@@ -30,7 +31,7 @@ from readroom.paths import WorkPath, join, require_normal
 from readroom.policy.defaults import denials
 from readroom.policy.hardlinks import HardLinks
 from readroom.policy.ignored import IgnoreTree
-from readroom.policy.ignorefile import IgnoreFile
+from readroom.policy.ignorefile import NAMES, IgnoreFile
 from readroom.policy.near import Effort, near_names
 from readroom.policy.rules import Denials, Layer, Rules, Verdict
 from readroom.stores.base import Folder, Source, Store
@@ -54,14 +55,14 @@ class Guard:
             hardlinks: "refuse" refuses every file with several names, "warn" those of which one is denied.
 
         Raises:
-            BadConfig: The root has a `.readroomignore` that cannot be used.
+            BadConfig: The root has a `.readroomignore` or `.kilocodeignore` that cannot be used.
         """
         self.store = store
         self.hardlinks = hardlinks
         self._base = rules or Rules([denials()])
-        self._ignore_file = IgnoreFile(store)
+        self._ignore_files = [IgnoreFile(store, name) for name in NAMES]
         self._links = HardLinks(store)
-        self._rules: tuple[Denials | None, Rules] = (None, self._base)
+        self._rules: tuple[tuple[Denials, ...], Rules] = ((), self._base)
         self.refresh()
 
     def narrowed(self, layers: Sequence[Layer]) -> Guard:
@@ -89,7 +90,7 @@ class Guard:
             Denied: A rule denies its name or the name it really has.
             HardLinked: It has several names, and policy refuses that.
             OutsideRoot, NotFound, NotAFile, NoPermission, BadPath, StoreFailed: As the store says.
-            BadConfig: The root's `.readroomignore` cannot be used any more.
+            BadConfig: The root's `.readroomignore` or `.kilocodeignore` cannot be used any more.
         """
         asked = require_normal(path)
         rules = self.refresh()
@@ -178,12 +179,14 @@ class Guard:
         return self._rules[1].irrevocable()
 
     def refresh(self) -> Rules:
-        """The rules with what `.readroomignore` says now. Raises BadConfig when it cannot be used."""
-        layer = self._ignore_file.layer()
+        """The rules with what the root's ignore files say now. Raises BadConfig when one cannot be used."""
+        found = (file.layer() for file in self._ignore_files)
+        layers = tuple(layer for layer in found if layer is not None)
         known, rules = self._rules
-        if layer is not known:
-            rules = self._base if layer is None else self._base.with_layers((layer,))
-            self._rules = (layer, rules)
+        if len(layers) != len(known) or any(map(is_not, layers, known)):
+            # What somebody wrote for this folder is named before built-in rules that say the same.
+            rules = self._base.with_layers(layers, first=True)
+            self._rules = (layers, rules)
         return rules
 
     def check_links(self, source: Source, asked: WorkPath) -> None:

@@ -1,6 +1,6 @@
-"""`.readroomignore` of the root: names that the owner of a folder keeps from agents.
+"""`.readroomignore` and `.kilocodeignore` of the root: names that the owner of a folder keeps from agents.
 
-Its syntax is that of .gitignore.  It is read through the store, so a link out of
+Their syntax is that of .gitignore.  They are read through the store, so a link out of
 the root is no way to put other rules in place, and looked at again with every
 call: a line that is added takes effect at once.  A file that cannot be used
 closes the workspace rather than opening what it was meant to close.
@@ -19,9 +19,14 @@ from readroom.policy.rules import Denials, Rule
 from readroom.policy.wildmatch import UnusablePattern
 from readroom.stores.base import Store
 
-NAME = WorkPath(".readroomignore")
+KILO = WorkPath(".kilocodeignore")
+"""The file of Kilo Code, which names itself, too."""
+
+NAMES = (KILO, WorkPath(".readroomignore"))
+"""Each restricts further, so that no order matters but that of naming the rule."""
 
 _REASON = "the owner of this folder keeps it from agents"
+_ITSELF = "it says what is kept from agents"
 _ADVICE = "Ask the user to correct the file or to remove it; until then nothing can be read."
 
 
@@ -29,10 +34,11 @@ _ADVICE = "Ask the user to correct the file or to remove it; until then nothing 
 class IgnoreFile:
     """The layer of one file, kept while the file stays as it is."""
 
-    __slots__ = ("_kept", "_store")
+    __slots__ = ("_kept", "_name", "_store")
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, name: WorkPath) -> None:
         self._store = store
+        self._name = name
         self._kept: tuple[Version | None, Denials | None] = (None, None)
 
     def layer(self) -> Denials | None:
@@ -42,43 +48,46 @@ class IgnoreFile:
             BadConfig: It is there and cannot be used.
         """
         try:
-            seen = self._store.version(NAME)
+            seen = self._store.version(self._name)
         except StoreFailed:
             raise  # of the store, not of this file
         except ReadroomError as error:
-            raise BadConfig(NAME, "", error.message, _ADVICE) from None
+            raise BadConfig(self._name, "", error.message, _ADVICE) from None
         if seen is None:
             return None
         # One reference, replaced as a whole: threads see an old pair or a new one.
         known, layer = self._kept
         if known != seen or layer is None:
-            layer = _parsed(self._read())
+            layer = _parsed(self._read(), self._name)
             self._kept = (seen, layer)
         return layer
 
     def _read(self) -> bytes:
         try:
-            with self._store.open(NAME) as source:
+            with self._store.open(self._name) as source:
                 if source.size > IGNORE_FILE_BYTES:
                     problem = f"it has {source.size:,} bytes, more than {IGNORE_FILE_BYTES:,}"
-                    raise BadConfig(NAME, "", problem, _ADVICE)
+                    raise BadConfig(self._name, "", problem, _ADVICE)
                 return source.read_at(0, IGNORE_FILE_BYTES)
         except (BadConfig, StoreFailed):
             raise
         except ReadroomError as error:
-            raise BadConfig(NAME, "", error.message, _ADVICE) from None
+            raise BadConfig(self._name, "", error.message, _ADVICE) from None
 
 
-def _parsed(data: bytes) -> Denials:
+def _parsed(data: bytes, name: WorkPath) -> Denials:
     rules: list[Rule] = []
     found = patterns(decode_lines(data))
     if len(found) > IGNORE_FILE_LINES:
-        raise BadConfig(NAME, "", f"it has more than {IGNORE_FILE_LINES} patterns", _ADVICE)
+        raise BadConfig(name, "", f"it has more than {IGNORE_FILE_LINES} patterns", _ADVICE)
     for pattern in found:
         try:
             pattern.compiled()
         except UnusablePattern:
             problem = f"{pattern.text!r} is no pattern that can match a name"
-            raise BadConfig(NAME, f"line {pattern.number}", problem, _ADVICE) from None
-        rules.append(Rule(pattern.text, f"{NAME}:{pattern.number}", _REASON))
+            raise BadConfig(name, f"line {pattern.number}", problem, _ADVICE) from None
+        rules.append(Rule(pattern.text, f"{name}:{pattern.number}", _REASON))
+    if name == KILO:
+        # Behind the others, so that none of them takes it back.
+        rules.append(Rule(f"/{name}", name, _ITSELF))
     return Denials(rules)

@@ -99,7 +99,7 @@ def look(tools: Guard, commands: Guard, fixed: Collection[str], deadline: Deadli
     Raises:
         NotConfined: It takes too long.
         NoPermission: The root cannot be listed.
-        BadConfig: The root's `.readroomignore` cannot be used.
+        BadConfig: An ignore file of the root cannot be used.
         Cancelled: The caller went away.
     """
     tools.refresh()

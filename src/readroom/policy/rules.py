@@ -156,9 +156,9 @@ class Rules:
         self._layers = tuple(layers)
         self._folders: dict[WorkPath, Verdict] = {}
 
-    def with_layers(self, layers: Sequence[Layer]) -> Rules:
-        """The same rules and more layers."""
-        return Rules((*self._layers, *layers))
+    def with_layers(self, layers: Sequence[Layer], *, first: bool = False) -> Rules:
+        """The same rules and more layers; those that are asked `first` name the rule where several deny."""
+        return Rules((*layers, *self._layers) if first else (*self._layers, *layers))
 
     def irrevocable(self) -> list[str]:
         """Patterns of the denials whose matches may be passed over without asking; not all that is denied."""
