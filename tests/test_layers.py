@@ -18,6 +18,7 @@ LAYERS = {
     "readroom.errors": 0,
     "readroom.limits": 0,
     "readroom.limits_outline": 0,
+    "readroom.limits_everruns": 0,
     "readroom.limits_giant": 0,
     "readroom.limits_inspect": 0,
     "readroom.limits_keeping": 0,

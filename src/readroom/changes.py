@@ -10,7 +10,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from readroom.limits import DIFF_CONTEXT, DIFF_LINE_CHARS
 from readroom.notes import Newline, Warn
+
+
+@dataclass(frozen=True, slots=True)
+class DiffStyle:
+    """Unchanged lines around a change, and characters of a line that are shown."""
+
+    context: int = DIFF_CONTEXT
+    line_chars: int = DIFF_LINE_CHARS
+
+
+NATIVE_DIFF = DiffStyle()
 
 ABSENT: Final = "absent"
 """The `expected_hash` of a file that is not there yet."""
@@ -43,6 +55,7 @@ class EditRequest:
     dry_run: bool = False
     encoding: str | None = None
     most_bytes: int | None = None
+    diff: DiffStyle = NATIVE_DIFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +63,14 @@ class WriteRequest:
     """A whole new content for one file; `expected_hash` is ABSENT for a file that must not exist yet.
 
     None is for contracts that have no hashes: whatever is there, or nothing, is replaced.
+    `data` is written as it is instead of a content.
     """
 
     path: str
     content: str
     expected_hash: str | None
     encoding: str | None = None
+    data: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from readroom.limits import RUN_CONCISE_BYTES, RUN_NORMAL_BYTES, RUN_SILENT_BYTES, RUN_VERBOSE_BYTES
+from readroom.manner import NATIVE_OUTPUT, OutputManner
 from readroom.notes import Warn
 
 Verbosity: TypeAlias = Literal["silent", "concise", "normal", "verbose", "full"]
@@ -34,12 +35,17 @@ Confinement: TypeAlias = Literal["bwrap", "landlock", "none"]
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """A command for the shell. `path` is where it starts; `timeout_s` None is the workspace's limit."""
+    """A command for the shell. `path` is where it starts; `timeout_s` None is the workspace's limit.
+
+    `name` is what the caller wants the kept outputs named by; they get a name of their own without.
+    """
 
     command: str
     path: str = "."
     output: Verbosity = "concise"
     timeout_s: float | None = None
+    name: str | None = None
+    manner: OutputManner = NATIVE_OUTPUT
 
 
 @dataclass(frozen=True, slots=True)

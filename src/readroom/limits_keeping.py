@@ -79,3 +79,6 @@ and one that floods leaves room for what others do."""
 
 LEDGER_REFUSALS_S = 60.0
 """The minute of both."""
+
+OUTPUT_NAME_CHARS = 64
+"""Of a name that a caller wants for kept outputs. Ids of tool calls have 30 to 40."""

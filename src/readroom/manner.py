@@ -21,6 +21,13 @@ class Manner:
         documents: Documents are shown; else they are binary files.
         unpacks: Compressed files are read as their content; else they are binary files.
         links: Files are read through symbolic links; else links are refused (`SymbolicLink`).
+        raw_images: Images that cannot be decoded are handed out as they are, where they are small enough.
+        kinds: Endings of names in lower case with their kind (as `Kind` has it), the first that fits
+            decides; text that none names is source, config or text. Empty for the native table.
+        marks: Room is kept for a mark behind a line that is cut.
+        content_bytes: At most so many bytes of numbered lines are shown; None for all that fit the reply.
+        past_end: A read from behind the last line shows nothing; else it is refused.
+        outline_bytes: The outline of what is not shown takes at most this; None for a share of what is.
         raw_bytes: Of a binary file so many bytes are handed out as they are; 0 refuses it.
         most_bytes: A larger file is refused (`TooLarge`); None for no limit.
         tells_end: The result says whether the last line of the file has an end.
@@ -33,9 +40,55 @@ class Manner:
     documents: bool = True
     unpacks: bool = True
     links: bool = True
+    raw_images: bool = False
+    kinds: tuple[tuple[str, str], ...] = ()
+    marks: bool = True
+    content_bytes: int | None = None
+    past_end: bool = False
+    outline_bytes: int | None = None
     raw_bytes: int = 0
     most_bytes: int | None = None
     tells_end: bool = False
 
 
 NATIVE_MANNER = Manner()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchManner:
+    """How a contract has a search reported, where it differs from the native one.
+
+    Attributes:
+        totals: Matches are counted to the end, also those that are not shown, and pages begin at a number.
+        preview_chars: Of a line that are shown; None for the native preview.
+        flat: The reply names the file with every match.
+        entry_bytes: What a match costs in it beside its lines and that name.
+        most_bytes: Of all matches in the reply; None for all that fit it.
+    """
+
+    totals: bool = False
+    preview_chars: int | None = None
+    flat: bool = False
+    entry_bytes: int = 0
+    most_bytes: int | None = None
+
+
+NATIVE_SEARCH = SearchManner()
+
+
+@dataclass(frozen=True, slots=True)
+class OutputManner:
+    """How a contract shows the output of a command, where it differs from the native one.
+
+    Attributes:
+        numbered: Lines carry their numbers.
+        gap_bytes: What a reply says where lines are left out takes at most so many bytes.
+        escapes: Output is sent as JSON, and what that adds counts.
+    """
+
+    numbered: bool = True
+    gap_bytes: int = 0
+    escapes: bool = False
+
+
+NATIVE_OUTPUT = OutputManner()

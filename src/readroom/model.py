@@ -20,7 +20,7 @@ from readroom.entries import EntryKind as EntryKind
 from readroom.entries import Names as Names
 from readroom.entries import Stat as Stat
 from readroom.entries import Version as Version
-from readroom.manner import NATIVE_MANNER, Manner
+from readroom.manner import NATIVE_MANNER, NATIVE_SEARCH, Manner, SearchManner
 
 # Values like the others here; `changes`, which this module builds on, needs them too.
 from readroom.notes import Newline as Newline
@@ -101,7 +101,7 @@ class ReadRequest:
 
 @dataclass(frozen=True, slots=True)
 class GrepRequest:
-    """A search below one path."""
+    """A search below one path. The first `skip` matches are passed over."""
 
     pattern: str
     path: str = "."
@@ -120,11 +120,16 @@ class GrepRequest:
     timeout_s: float | None = None
     documents: bool = False
     symbols: bool = False
+    skip: int = 0
+    manner: SearchManner = NATIVE_SEARCH
 
 
 @dataclass(frozen=True, slots=True)
 class ListRequest:
-    """A page of the names below one folder."""
+    """A page of the names below one folder.
+
+    With `skip` that many entries are passed over, and pages go on by number instead of by cursor.
+    """
 
     path: str = "."
     glob: tuple[str, ...] = ()
@@ -133,6 +138,7 @@ class ListRequest:
     sort: ListOrder = "name"
     limit: int | None = None
     cursor: str | None = None
+    skip: int | None = None
 
 
 Request: TypeAlias = ReadRequest | GrepRequest | ListRequest | EditRequest | WriteRequest | RunRequest
@@ -235,7 +241,8 @@ class GrepResult:
 
     `shown` counts matches (content) or files (files, count) in this reply.
     `complete` is false when a limit or the deadline stopped it; then `next`
-    continues.  `searched_files` is how far the search came.
+    continues.  `searched_files` is how far the search came.  `total_matches` counts those
+    that are not shown, too, where the manner of the request has them counted.
     """
 
     request: GrepRequest
@@ -245,6 +252,7 @@ class GrepResult:
     reason: str | None = None
     searched_files: int | None = None
     total_files: int | None = None
+    total_matches: int | None = None
     omitted: Sequence[Omission] = ()
     next: GrepRequest | None = None
     warnings: Sequence[Warn] = ()
@@ -254,7 +262,8 @@ class GrepResult:
 class ListEntry:
     """One listed name, relative to the listed folder.
 
-    `target` is where a link points, as stored; `made` orders the files of a store in memory.
+    `target` is where a link points, as stored; `made` orders the files of a store in memory;
+    `mode` are its permissions, None when not known.
     """
 
     path: str
@@ -263,6 +272,7 @@ class ListEntry:
     mtime_ns: int | None
     target: str | None = None
     made: int = 0
+    mode: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 
 from readroom.changes import EditRequest, WriteRequest
 from readroom.commands import RunRequest
@@ -114,12 +115,22 @@ def _edit(request: EditRequest) -> dict[str, Fact]:
 def _write(request: WriteRequest) -> dict[str, Fact]:
     found: dict[str, Fact] = {
         "path": quote(request.path),
-        "content": request.content,
+        "content": write_text(request)[0],
         "expected_hash": request.expected_hash,
     }
     if request.encoding is not None:
         found["encoding"] = request.encoding
     return found
+
+
+def write_text(request: WriteRequest) -> tuple[str, str]:
+    """What is to be written as text, and whether that is "text" or "base64"."""
+    if request.data is None:
+        return request.content, "text"
+    try:
+        return request.data.decode(), "text"
+    except UnicodeDecodeError:
+        return b64encode(request.data).decode("ascii"), "base64"
 
 
 _RUN_PLAIN = RunRequest("")

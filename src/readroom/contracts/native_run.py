@@ -8,7 +8,7 @@ between two of them is read there.
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import Annotated
@@ -17,12 +17,12 @@ import msgspec
 from msgspec import Meta
 
 from readroom.commands import Output, OutputLine, RunRequest, RunResult, Verbosity
-from readroom.contracts import native_facts
+from readroom.contracts import native_calls, native_facts
 from readroom.contracts.base import Tool
 from readroom.contracts.native_calls import RUN, shown
 from readroom.contracts.native_text import closing, reply, size_bytes, warning_parts
 from readroom.limits import MAX_OMITTED, RUN_MAX_TIMEOUT_S
-from readroom.model import Cap, Fact, Omission, ReadRequest, Reply
+from readroom.model import Call, Cap, Fact, Omission, ReadRequest, Reply, Request
 from readroom.quoting import quote
 
 _SIGNALLED = 128
@@ -58,7 +58,7 @@ RUN_COMMAND = Tool(
 
 def render(result: RunResult, cap: Cap) -> Reply:
     """The reply for a command; its lines were selected under `cap`."""
-    return reply(_text(result, cap), partial(_facts, result))
+    return reply(_text(result, cap), partial(facts_of, result))
 
 
 def _text(result: RunResult, cap: Cap) -> str:
@@ -149,7 +149,10 @@ def _next(result: RunResult) -> ReadRequest | None:
 # --- facts ---------------------------------------------------------------------------------------
 
 
-def _facts(result: RunResult) -> dict[str, Fact]:
+def facts_of(
+    result: RunResult, to_call: Callable[[Request], Call | None] = native_calls.to_call
+) -> dict[str, Fact]:
+    """The facts of a command, with the calls of a contract."""
     omitted = list(islice(_omitted(result), MAX_OMITTED))
     return {
         "command": result.request.command,
@@ -163,7 +166,7 @@ def _facts(result: RunResult) -> dict[str, Fact]:
         "confinement": result.confinement,
         "network": result.network,
         "outputs": [_output(output, result.kept) for output in result.outputs],
-        **native_facts.common(omitted, _next(result), result.warnings),
+        **native_facts.common(omitted, _next(result), result.warnings, to_call),
     }
 
 

@@ -11,6 +11,7 @@ from readroom.errors import BadValue
 
 _WHERE = {
     "native": "readroom.contracts.native:NATIVE",
+    "everruns": "readroom.contracts.everruns:EVERRUNS",
     "rnd": "readroom.contracts.rnd:made",
 }
 """Where a record is, or a function that makes it for a `Setup`."""

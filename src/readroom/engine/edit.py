@@ -178,7 +178,7 @@ class _Editing:
             found, _ = self._scanned()
         self._require_one_place_each(found)
         room = self._cap.size - self._cap.measure.frame(self._path)
-        diff = within(touched(self._source, self._encoding, found.splices), room)
+        diff = within(touched(self._source, self._encoding, found.splices, self._request.diff), room)
         result = self._described(found, digits, diff)
         if self._request.dry_run:
             return result

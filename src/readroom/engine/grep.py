@@ -22,7 +22,7 @@ from readroom.engine.grep_coverage import Coverage
 from readroom.engine.grep_cursor import read_cursor, sort_of, write_cursor
 from readroom.engine.grep_finders import PLAIN, WIDE, Finding, Rounds
 from readroom.engine.grep_order import Ranked, by_age, by_relevance, relevance
-from readroom.engine.grep_page import Last, Page
+from readroom.engine.grep_page import Last, Page, uncounted
 from readroom.engine.grep_pattern import pattern_of, require_usable
 from readroom.engine.grep_scope import Scope, join_below
 from readroom.engine.grep_search import Opened, Searcher
@@ -210,7 +210,7 @@ class _Search:
             if stopped is not None:
                 return stopped
         # Without rg all files were seen in the first round, and with them whether any is for the second.
-        if self._page.full is None and (self._local or self._cursor is not None or self._saw_wide):
+        if self._page.goes_on and (self._local or self._cursor is not None or self._saw_wide):
             stopped = self._round(rounds, WIDE, None)
             if stopped is not None:
                 return stopped
@@ -310,9 +310,11 @@ class _Search:
     # --- the result ---------------------------------------------------------------------------
 
     def _result(self) -> GrepResult:
-        page = self._page
+        page, counted = self._page, self._request.manner.totals
         following = None
-        if page.full is not None and page.last is not None:
+        if page.full is not None and counted:
+            following = replace(self._request, skip=self._request.skip + page.shown)
+        elif page.full is not None and page.last is not None:
             following = replace(self._request, cursor=write_cursor(self._request, *page.last))
         return GrepResult(
             request=self._request,
@@ -320,6 +322,7 @@ class _Search:
             shown=page.shown,
             complete=page.full is None,
             reason=page.full,
+            total_matches=page.matches if counted else None,
             omitted=page.omitted,
             next=following,
             warnings=[
@@ -334,6 +337,8 @@ class _Search:
 
         `at` is the first file that is not done; None when that is not known, or is the only one.
         """
+        if self._request.manner.totals:
+            return uncounted(self._result())
         last = self._page.last
         if last is not None and (at is None or last.path == at.path):
             at = last

@@ -17,7 +17,7 @@ from readroom.engine.grep_symbols import Symbols
 from readroom.engine.grep_text import Text, context_line, preview, starts_after, starts_before
 from readroom.formats.recognise import reads_as_cells
 from readroom.limits import MAX_OMITTED, PREVIEW_CHARS, Limits
-from readroom.model import Cap, GrepFile, GrepLine, GrepRequest, Omission, ReadRequest
+from readroom.model import Cap, GrepFile, GrepLine, GrepRequest, GrepResult, Omission, ReadRequest, Warn
 from readroom.paths import WorkPath
 from readroom.quoting import quote
 from readroom.search.pattern import Hit
@@ -56,6 +56,18 @@ def part_of(place: int) -> int:
     return place // _PART_PLACES
 
 
+def uncounted(result: GrepResult) -> GrepResult:
+    """What was found of all matches that were to be counted when the time for it passed."""
+    note = Warn("timeout", "the time limit ended the search before all matches were counted")
+    return replace(
+        result,
+        complete=False,
+        reason=result.reason or "timeout",
+        total_matches=None,
+        warnings=[*result.warnings, note],
+    )
+
+
 @final
 class Page:
     """What is shown so far.
@@ -66,6 +78,7 @@ class Page:
         full: Why no more fits; None while some may.
         last: The file and line up to which everything is shown.
         rank: Of the file that is being added, for `last`.
+        matches: Matching lines that were met, those that are passed over or not shown included.
     """
 
     def __init__(
@@ -76,7 +89,10 @@ class Page:
         self._measure = cap.measure
         self._limit = request.limit or limits.grep_limit
         again = json.dumps([request.pattern, request.glob, request.type], ensure_ascii=False)
-        self._room = cap.size - cap.measure.frame(request.path) - len(again.encode("utf-8", "replace"))
+        room = cap.size - cap.measure.frame(request.path) - len(again.encode("utf-8", "replace"))
+        self._room = room if request.manner.most_bytes is None else min(room, request.manner.most_bytes)
+        self._preview = request.manner.preview_chars or PREVIEW_CHARS
+        self.matches = 0
         self.files: list[GrepFile] = []
         self.shown = 0
         self.full: Full | None = None
@@ -95,17 +111,21 @@ class Page:
         return True
 
     def add_lines(self, path: WorkPath, relative: str, found: Searched, after: int) -> bool:
-        """Take the matching lines of a file behind line `after`; False when the page became full."""
+        """Take the matching lines of a file behind line `after`; False when no more are wanted."""
         symbols = None if self._symbols is None else self._symbols.of(path, found.text)
         heading = self._measure.found_in(GrepFile(path))
         part = _FilePart(path, found.text, self._request, heading, symbols=symbols)
         for hit in found.hits:
             if hit.number <= after:
                 continue
+            self.matches += 1
+            if self.matches <= self._request.skip:
+                continue
             if self.shown and self.shown >= self._limit:
-                self.full = "limit"
-                break
-            if not self._take_hit(part, hit, relative):
+                self.full = self.full or "limit"
+            elif self.full is None:
+                self._take_hit(part, hit, relative)
+            if not self.goes_on:
                 break
         if part.matches:
             lines = part.in_order()
@@ -113,7 +133,12 @@ class Page:
             self._note_cuts(path, lines)
             if self.full is None:
                 self.last = Last(self.rank, relative, None)
-        return self.full is None
+        return self.goes_on
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether more is wanted: to be shown, or only to be counted."""
+        return self.full is None or self._request.manner.totals
 
     def add_document(
         self, path: WorkPath, relative: str, parts: Iterable[tuple[int, Searched]], after: int
@@ -153,7 +178,7 @@ class Page:
                 return
 
     def _take_hit(self, part: _FilePart, hit: Hit, relative: str) -> bool:
-        room = PREVIEW_CHARS
+        room = self._preview
         lines = part.around(hit, room)
         while not self._takes(self._cost(part, lines), relative):
             if self.shown:
@@ -177,14 +202,17 @@ class Page:
         known = part.lines
         new = sum(self._measure.found(line) for line in lines)
         old = sum(self._measure.found(known[line.number]) for line in lines if line.number in known)
-        return new - old + (0 if part.matches else part.heading)
+        manner = self._request.manner
+        named = part.heading if manner.flat or not part.matches else 0
+        return new - old + named + manner.entry_bytes
 
     def _takes(self, cost: int, relative: str) -> bool:
         """Whether that many bytes and a cursor that names the file still fit, and then take them."""
         if self.shown and self.shown >= self._limit:
             self.full = "limit"
             return False
-        cursor = _CURSOR_BYTES + 2 * len(quote(relative).encode("utf-8", "replace"))
+        counted = self._request.manner.totals
+        cursor = 0 if counted else _CURSOR_BYTES + 2 * len(quote(relative).encode("utf-8", "replace"))
         if cost + cursor > self._room:
             self.full = "reply_cap"
             return False

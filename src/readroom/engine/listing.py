@@ -154,6 +154,8 @@ class _Listing:
 
     def _skipped(self, run: Run, names: Sequence[str]) -> int:
         """How many of the names come before this page."""
+        if self._request.skip:
+            return min(len(names), max(0, self._request.skip - self._before))
         if self._after is None:
             return 0
         return bisect_right(names, self._after.key, key=lambda name: path_key(run.prefix + name))
@@ -210,7 +212,7 @@ class _Listing:
             return None
         size = stat.size if kind is EntryKind.FILE else None
         target = self._target(run.folder, name) if kind is EntryKind.LINK else None
-        return ListEntry(path, kind, size, stat.mtime_ns, target, stat.inode)
+        return ListEntry(path, kind, size, stat.mtime_ns, target, stat.inode, stat.mode)
 
     def _target(self, folder: Folder, name: str) -> str | None:
         """Where a link points, as stored; None when that is denied or outside the root, names included."""
@@ -245,7 +247,7 @@ class _Listing:
         reason = (page.reason or "timeout") if rest or not walk.finished else None
         following = None
         if reason is not None and continues:
-            following = self._after_entry(entries[-1])
+            following = self._after_entry(entries[-1], after)
         return ListResult(
             request=self._request,
             entries=entries,
@@ -260,7 +262,9 @@ class _Listing:
             warnings=_warnings(walk.closed),
         )
 
-    def _after_entry(self, last: ListEntry) -> ListRequest:
+    def _after_entry(self, last: ListEntry, after: int) -> ListRequest:
+        if self._request.skip is not None:
+            return replace(self._request, skip=after)
         value = 0 if self._request.sort == "name" else self._place(last).value
         return replace(self._request, cursor=write_cursor(self._request, value, last.path))
 

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from readroom.engine.outline import Outliner, hidden_in, language, outline_of, plain
-from readroom.engine.read_window import Content, Windows
+from readroom.engine.read_window import Content, Windows, room
 from readroom.errors import NoOutline, TimedOut
 from readroom.limits_outline import OUTLINE_ASIDE_BYTES, OUTLINE_ASIDE_S, OUTLINE_SHARE
-from readroom.model import Cap, Omission, ReadResult
+from readroom.model import Cap, Omission, ReadRequest, ReadResult
 from readroom.outline.languages import DATA
 from readroom.outlines import Row, Shown, rows
 from readroom.paths import quote
@@ -27,8 +27,8 @@ _SENTENCES = 200
 def with_outline(asked: Outliner, content: Content, result: ReadResult) -> ReadResult:
     """A window of source code that does not reach the end, with the outline of the rest."""
     shown = sum(map(byte_size, result.lines))
-    budget = shown // OUTLINE_SHARE
-    if budget < OUTLINE_ASIDE_BYTES or not _is_cut(asked, result):
+    budget = _budget(asked.request, shown)
+    if not budget or not _is_cut(asked, result):
         return result
     name = language(asked.source, content)
     if name is None or name in DATA:
@@ -43,15 +43,32 @@ def with_outline(asked: Outliner, content: Content, result: ReadResult) -> ReadR
     said = _SENTENCES + len(quote(asked.request.path).encode("utf-8", "replace"))
     needed = _cost(listed, chosen, cap) + said
     numbers = len(result.lines) * cap.measure.numbered(result.end)
-    if needed > cap.size - cap.measure.frame(asked.request.path) - shown - numbers:
+    if needed > room(asked.request, cap) - shown - numbers:
         # The lines make room, and signatures on those that go are shown in the outline instead.
-        smaller = replace(cap, size=cap.size - needed)
-        result = Windows(asked.source, asked.limits, smaller, asked.request).window(content)
+        smaller, fewer = replace(cap, size=cap.size - needed), _with_less(asked.request, needed)
+        result = Windows(asked.source, asked.limits, smaller, fewer).window(content)
         chosen = _chosen(listed, result, needed - said, cap)
     missing = [at for at, row in enumerate(listed) if _is_missing(row, result)]
     if not chosen:
         return result
     return _added(asked, result, listed, chosen, missing, Shown(name, (), len(listed), 0, outline.partial))
+
+
+def _budget(request: ReadRequest, shown: int) -> int:
+    """Bytes of an outline beside so many bytes of lines; 0 for none."""
+    own = request.manner.outline_bytes
+    if own is not None:
+        return own
+    share = shown // OUTLINE_SHARE
+    return share if share >= OUTLINE_ASIDE_BYTES else 0
+
+
+def _with_less(request: ReadRequest, size: int) -> ReadRequest:
+    """The request for so many bytes less, where its manner bounds them."""
+    most = request.manner.content_bytes
+    if most is None:
+        return request
+    return replace(request, manner=replace(request.manner, content_bytes=most - size))
 
 
 def _is_cut(asked: Outliner, result: ReadResult) -> bool:

@@ -25,7 +25,7 @@ from readroom.engine.read_image import read_image
 from readroom.engine.read_raw import read_raw, require_taken
 from readroom.engine.read_window import Content, Windows, line_chars
 from readroom.errors import BadEncoding, BadRange, Binary, Changed
-from readroom.formats.kinds import UNKNOWN, classify, sniff
+from readroom.formats.kinds import UNKNOWN, classify, kind_among, sniff
 from readroom.limits import HEAD_BYTES, SMALL_FILE_BYTES, Limits
 from readroom.limits_giant import INDEX_SPOTS, READ_GRACE_S
 from readroom.model import Cap, Kind, ReadRequest, ReadResult, Warn
@@ -154,7 +154,7 @@ class _Reading:
             asked = (self._limits, self._cap, self._request, self._known, self._deadline)
             return read_document(self._documents(), source, document, *asked)
         encoding = self._encoding(sample, complete=len(sample) == source.size)
-        kind = classify(source.real, sample, encoding)
+        kind = kind_among(manner.kinds, source.real, classify(source.real, sample, encoding))
         if kind is Kind.IMAGE and packed is None and manner.images:
             self._outliner.require_text("it is an image")
             return read_image(source, self._request, self._known, sample, head if whole else None)

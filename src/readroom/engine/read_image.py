@@ -8,8 +8,8 @@ from dataclasses import replace
 from readroom.engine.read_window import link_warning
 from readroom.errors import BadImage
 from readroom.formats.kinds import UNKNOWN, sniff
-from readroom.limits import IMAGE_MAX_BYTES
-from readroom.model import Kind, ReadRequest, ReadResult
+from readroom.limits import IMAGE_MAX_BYTES, IMAGE_REPLY_BYTES
+from readroom.model import Image, Kind, ReadRequest, ReadResult
 from readroom.stores.base import Source
 from readroom.text import hashes
 from readroom.text.lines import Shrunk
@@ -46,4 +46,9 @@ def read_image(
     result = ReadResult(request.path, Kind.IMAGE, source.size, full, warnings=link_warning(source))
     if known is not None and digits.startswith(known):
         return replace(result, not_modified=True)
-    return replace(result, image=to_image(data, shown, path=request.path))
+    try:
+        return replace(result, image=to_image(data, shown, path=request.path))
+    except BadImage:
+        if not request.manner.raw_images or len(data) > IMAGE_REPLY_BYTES:
+            raise
+    return replace(result, image=Image(data, shown, 0, 0, 0, 0))

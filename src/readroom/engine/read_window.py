@@ -22,7 +22,7 @@ from readroom.stores.base import Source
 from readroom.text import encodings, hashes, hidden
 from readroom.text.encodings import Encoding
 from readroom.text.lines import Shrunk, nth_newline
-from readroom.text.select import Frame, Page, Text, WholeText, along, backward, forward, weight
+from readroom.text.select import MARK_BYTES, Frame, Page, Text, WholeText, along, backward, forward, weight
 from readroom.text.strictly import Decode, decoded
 
 
@@ -47,6 +47,12 @@ def line_chars(manner: Manner, limits: Limits, cap: Cap) -> int:
     if manner.line_chars is None:
         return limits.line_chars
     return manner.line_chars or cap.size
+
+
+def room(request: ReadRequest, cap: Cap) -> int:
+    """Bytes of numbered lines that one reply shows at most."""
+    fits, most = cap.size - cap.measure.frame(request.path), request.manner.content_bytes
+    return fits if most is None else min(fits, most)
 
 
 @final
@@ -93,10 +99,11 @@ class Windows:
         tail = request.offset is None and request.column == 1 and starts_at_end(content.kind)
         mode: ReadMode = "tail" if tail else "offset"
         frame = Frame(
-            self._cap.size - self._cap.measure.frame(request.path),
+            room(request, self._cap),
             line_chars(request.manner, self._limits, self._cap),
             self._cap.measure.numbered,
             request.manner.line_bytes,
+            MARK_BYTES if request.manner.marks else 0,
         )
         if content.unfinished is not None and (tail or (request.offset or 1) < 0):
             page, above = self._last_lines(content, content.unfinished, frame, tail=tail)
@@ -104,6 +111,12 @@ class Windows:
         if request.column > 1:
             page = self._along(content, frame)
             header = None
+        elif (
+            request.manner.past_end
+            and content.unfinished is None
+            and (request.offset or 1) > text.total_lines
+        ):
+            return replace(self.base(content), read_mode=mode)
         elif text.total_lines == 0:
             self._first_line(content)
             return replace(self.base(content), read_mode=mode)

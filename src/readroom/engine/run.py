@@ -65,7 +65,7 @@ def run(runner: Runner, cap: Cap, request: RunRequest, deadline: Deadline) -> Ru
     """
     _require_usable(request)
     seconds = min(request.timeout_s or runner.limits.run_timeout_s, RUN_MAX_TIMEOUT_S)
-    name, keepers = runner.outputs.begin()
+    name, keepers = runner.outputs.begin(request.name)
     try:
         ran = _Run(runner, request, name, keepers, deadline.within(seconds), seconds).ran()
         if deadline.cancelled:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import pairwise
 from typing import final
 
 from readroom.commands import SHOWN_BYTES, Output, OutputLine, RunRequest, StreamName
@@ -18,6 +20,7 @@ from readroom.limits import (
     RUN_CLUES_S,
     RUN_LINE_CHARS,
 )
+from readroom.manner import OutputManner
 from readroom.model import Cap
 from readroom.notes import Warn
 from readroom.stores.base import Source, Store
@@ -52,17 +55,54 @@ def chosen(
         texts = [KeptText(held.enter_context(mount.open(one.path)), deadline) for one in kept]
         room = min(SHOWN_BYTES.get(request.output, cap.size), cap.size - cap.measure.frame(kept[0].path))
         labels = _LABEL_BYTES if texts[1].total else 0
-
-        def cost(row: OutputLine) -> int:
-            mark = len(f" [+{row.left} chars]") if row.left else 0
-            return cap.measure.numbered(row.number) + len(row.text.encode("utf-8", "replace")) + mark
-
-        rows = choose(texts, room - labels, cost, failed=failed)
+        numbered = cap.measure.numbered if request.manner.numbered else None
+        rows = picked(texts, room - labels, request.manner, numbered, failed=failed)
         out, err = (
             _output(stream, one, text, lines)
             for stream, one, text, lines in zip(STREAMS, kept, texts, rows, strict=True)
         )
         return out, err
+
+
+def picked(
+    texts: Sequence[KeptText],
+    room: int,
+    manner: OutputManner,
+    numbered: Callable[[int], int] | None,
+    *,
+    failed: bool,
+) -> list[list[OutputLine]]:
+    """The lines of streams that `room` bytes show, with what a reply says where lines are left out.
+
+    Args:
+        texts: The streams.
+        room: For all of them together.
+        manner: How they are shown.
+        numbered: What the number of a line takes, with its line feed; None without numbers.
+        failed: Whether the reader needs to know why.
+    """
+
+    def cost(row: OutputLine) -> int:
+        mark = len(f" [+{row.left} chars]") if row.left else 0
+        number = 1 if numbered is None else numbered(row.number)
+        text = json.dumps(row.text, ensure_ascii=False) if manner.escapes else row.text
+        return number + len(text.encode("utf-8", "replace")) + mark
+
+    spare, rows = room, choose(texts, room, cost, failed=failed)
+    while manner.gap_bytes and spare > 0:
+        gaps = sum(_gaps(found, text.total) for found, text in zip(rows, texts, strict=True))
+        over = sum(cost(row) for found in rows for row in found) + gaps * manner.gap_bytes - room
+        if over <= 0:
+            break
+        spare -= over
+        rows = choose(texts, max(0, spare), cost, failed=failed)
+    return rows
+
+
+def _gaps(rows: Sequence[OutputLine], total: int) -> int:
+    """How often lines are left out; those that others were drawn over count too, which is rare."""
+    numbers = [0, *(row.number for row in rows), total + 1]
+    return sum(after - before > 1 for before, after in pairwise(numbers))
 
 
 def hidden_in(outputs: Sequence[Output]) -> list[Warn]:

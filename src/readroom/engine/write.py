@@ -57,7 +57,7 @@ def write(
     if request.expected_hash is not None and not new:
         expected = hashes.parse_hash("expected_hash", request.expected_hash)
     asked = None if request.encoding is None else _named(request.encoding)
-    _require_small(request.content)
+    _require_small(request)
     for _ in range(_TRIES):
         with places.find(request.path) as place:
             writing = _Writing(place, texts, cap, request, asked, deadline)
@@ -91,8 +91,8 @@ def _named(name: str) -> Encoding:
     return encoding if plain is None else Encoding(plain, _MARK.encode(plain), encoding.unit)
 
 
-def _require_small(content: str) -> None:
-    size = len(content.encode("utf-8", "replace"))
+def _require_small(request: WriteRequest) -> None:
+    size = len(request.content.encode("utf-8", "replace") if request.data is None else request.data)
     if size > CHANGE_TEXT_BYTES:
         advice = "Write the first part, then add the rest with edits of its last line."
         raise TooLarge("content", size, CHANGE_TEXT_BYTES, "bytes", advice)
@@ -141,7 +141,7 @@ class _Writing:
         """The file made, with the folders above it."""
         if self._place.look() is not None:
             raise Exists(self._request.path)
-        content = self._stored(self._request.content, self._asked or UTF8)
+        content = self._as_it_is() or self._stored(self._request.content, self._asked or UTF8)
         warnings = self._place.put([content.data], None, self._deadline.check)
         return self._described(content, None, warnings)
 
@@ -162,7 +162,7 @@ class _Writing:
         text = self._request.content
         if newline == "crlf" and "\r" not in text:
             text = text.replace("\n", "\r\n")
-        content = self._stored(text, self._asked or detected or UTF8)
+        content = self._as_it_is() or self._stored(text, self._asked or detected or UTF8)
         if content.newline != newline and "none" not in (content.newline, newline):
             ends = f"were {_LINE_ENDS[newline]} and are {_LINE_ENDS[content.newline]}"
             warnings.append(Warn("line_ends_changed", f"the line ends {ends}"))
@@ -187,6 +187,14 @@ class _Writing:
             note = Warn("hard_link", f"the file had {links} names; the others keep the old content")
             return [note, *warnings]
         return warnings
+
+    def _as_it_is(self) -> _Bytes | None:
+        """The bytes that the request brings, if it brings bytes."""
+        data = self._request.data
+        if data is None:
+            return None
+        encoding = encodings.detect(data[:HEAD_BYTES], complete=len(data) <= HEAD_BYTES) or UTF8
+        return _Bytes(data, encodings.decode(data[len(encoding.bom) :], encoding), encoding)
 
     def _stored(self, text: str, encoding: Encoding) -> _Bytes:
         if encoding.bom:

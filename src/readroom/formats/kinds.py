@@ -8,7 +8,7 @@ the kind, and with it how many lines are shown and from where.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -125,6 +125,17 @@ def kind_by_name(path: str) -> Kind:
     if suffix in SOURCE_SUFFIXES or name.startswith(("dockerfile.", "containerfile.", "makefile.")):
         return Kind.SOURCE
     return Kind.CONFIG if suffix in CONFIG_SUFFIXES else Kind.TEXT
+
+
+def kind_among(endings: Sequence[tuple[str, str]], path: str, kind: Kind) -> Kind:
+    """The kind of a file by a contract's own endings of names; `kind` is what it is natively."""
+    if not endings or kind in (Kind.IMAGE, Kind.BINARY):
+        return kind
+    name = path.rpartition("/")[2].lower()
+    for ending, own in endings:
+        if name.endswith(ending):
+            return Kind(own)
+    return kind if kind in (Kind.SOURCE, Kind.CONFIG) else Kind.TEXT
 
 
 def default_lines(kind: Kind) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import threading
 from collections import OrderedDict
@@ -20,6 +21,7 @@ from typing import final
 from readroom.commands import Lost, StreamName
 from readroom.errors import StoreFailed
 from readroom.limits import BLOCK_BYTES, RUN_SESSION_OUTPUTS
+from readroom.limits_keeping import OUTPUT_NAME_CHARS
 from readroom.paths import OUTPUTS, WorkPath, join
 from readroom.stores.private import PrivateFolder, remove_tree
 from readroom.stores.ring import Ring, write_all
@@ -31,6 +33,8 @@ _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 
 _NAME_CHARS = 5
 """28 million names: one of another session, still in somebody's mind, is none of this one."""
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 
 _REMEMBERED = 100_000
 """Outputs that have left and are known as such."""
@@ -129,6 +133,11 @@ def _to_next_line(end: Ring) -> int:
     return end.read(0, BLOCK_BYTES).find(b"\n") + 1
 
 
+def output_name(wanted: str) -> str:
+    """What of a name may be in that of a file: letters and digits of ASCII, "-" and "_"; "" for nothing."""
+    return _NOT_IN_NAMES.sub("", wanted)[:OUTPUT_NAME_CHARS]
+
+
 def _lines(fd: int, size: int) -> int:
     """The number of line feeds in the first bytes of a file."""
     found = at = 0
@@ -187,7 +196,7 @@ class Outputs:
                 self._private = PrivateFolder(self._away_from)
             return self._private
 
-    def begin(self) -> tuple[str, tuple[Keeper, Keeper]]:
+    def begin(self, wanted: str | None = None) -> tuple[str, tuple[Keeper, Keeper]]:
         """A new name, and what takes the two streams of the command.
 
         Raises:
@@ -195,7 +204,8 @@ class Outputs:
         """
         folder = self.folder
         with self._lock:
-            name = self._new_name()
+            name = self._free_name(wanted) if wanted else self._new_name()
+            self._gone.pop(name, None)
             self._kept[name] = 0
         try:
             out, err = (Keeper(folder, f"{name}.{stream}", self._kept_bytes) for stream in STREAMS)
@@ -257,6 +267,15 @@ class Outputs:
             name = "".join(secrets.choice(_LETTERS) for _ in range(_NAME_CHARS))
             if name not in self._kept and name not in self._gone:
                 return name
+
+    def _free_name(self, wanted: str) -> str:
+        """The name that a caller wants, with a number behind it when there is such an output."""
+        name, number = output_name(wanted) or self._new_name(), 1
+        found = name
+        while found in self._kept:
+            number += 1
+            found = f"{name}-{number}"
+        return found
 
     def _forget(self, name: str) -> None:
         del self._kept[name]

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
+from functools import partial
 from typing import NamedTuple
 
-from readroom.changes import Diff, Hunk
-from readroom.limits import DIFF_CELLS, DIFF_CONTEXT, DIFF_LINE_CHARS
+from readroom.changes import NATIVE_DIFF, Diff, DiffStyle, Hunk
+from readroom.limits import DIFF_CELLS, DIFF_LINE_CHARS
 from readroom.text.encodings import visible
 
 NO_NEWLINE = "\\ No newline at end of file"
@@ -91,7 +92,13 @@ def common_end(old: Sequence[str], new: Sequence[str], start: int) -> int:
 
 
 def hunks(
-    old: Sequence[str], new: Sequence[str], *, old_first: int = 1, new_first: int = 1, ended: bool = True
+    old: Sequence[str],
+    new: Sequence[str],
+    *,
+    old_first: int = 1,
+    new_first: int = 1,
+    ended: bool = True,
+    style: DiffStyle = NATIVE_DIFF,
 ) -> Iterator[Hunk]:
     """The hunks between two lists of lines that have their line ends.
 
@@ -101,11 +108,12 @@ def hunks(
         old_first: The number that the first of `old` has in its file.
         new_first: The same for `new`.
         ended: Whether the lists reach the ends of their files.
+        style: How much is shown around changes.
     """
-    for group in _grouped(blocks(old, new)):
+    for group in _grouped(blocks(old, new), style.context):
         first, last = group[0], group[-1]
-        before = min(DIFF_CONTEXT, first.old_start)
-        after = min(DIFF_CONTEXT, len(old) - last.old_end)
+        before = min(style.context, first.old_start)
+        after = min(style.context, len(old) - last.old_end)
         start, end = first.old_start - before, last.old_end + after
         new_start, new_end = first.new_start - before, last.new_end + after
         yield Hunk(
@@ -113,7 +121,7 @@ def hunks(
             end - start,
             _number(new_first + new_start, new_end - new_start),
             new_end - new_start,
-            list(_marked(old, new, group, start, end, ended=ended)),
+            list(_marked(old, new, group, start, end, ended=ended, most=style.line_chars)),
         )
 
 
@@ -121,11 +129,11 @@ def _number(first: int, count: int) -> int:
     return first if count else first - 1
 
 
-def _grouped(found: Sequence[Block]) -> Iterator[list[Block]]:
+def _grouped(found: Sequence[Block], context: int) -> Iterator[list[Block]]:
     """Blocks whose lines of context meet stand in one hunk."""
     group: list[Block] = []
     for block in found:
-        if group and block.old_start - group[-1].old_end > 2 * DIFF_CONTEXT:
+        if group and block.old_start - group[-1].old_end > 2 * context:
             yield group
             group = []
         group.append(block)
@@ -134,31 +142,42 @@ def _grouped(found: Sequence[Block]) -> Iterator[list[Block]]:
 
 
 def _marked(
-    old: Sequence[str], new: Sequence[str], group: Sequence[Block], start: int, end: int, *, ended: bool
+    old: Sequence[str],
+    new: Sequence[str],
+    group: Sequence[Block],
+    start: int,
+    end: int,
+    *,
+    ended: bool,
+    most: int,
 ) -> Iterator[str]:
+    show = partial(_shown, ended=ended, most=most)
     at = start
     for block in group:
-        yield from _shown(" ", old, at, block.old_start, ended=ended)
+        yield from show(" ", old, at, block.old_start)
         removed, added = old[block.old_start : block.old_end], new[block.new_start : block.new_end]
         # Where lines are exchanged one for one, a long line is shown around what changed in it.
         pairs = len(removed) == len(added)
-        yield from _shown(
-            "-", old, block.old_start, block.old_end, ended=ended, beside=added if pairs else ()
-        )
-        yield from _shown(
-            "+", new, block.new_start, block.new_end, ended=ended, beside=removed if pairs else ()
-        )
+        yield from show("-", old, block.old_start, block.old_end, beside=added if pairs else ())
+        yield from show("+", new, block.new_start, block.new_end, beside=removed if pairs else ())
         at = block.old_end
-    yield from _shown(" ", old, at, end, ended=ended)
+    yield from show(" ", old, at, end)
 
 
 def _shown(
-    mark: str, lines: Sequence[str], start: int, end: int, *, ended: bool, beside: Sequence[str] = ()
+    mark: str,
+    lines: Sequence[str],
+    start: int,
+    end: int,
+    *,
+    ended: bool,
+    most: int,
+    beside: Sequence[str] = (),
 ) -> Iterator[str]:
     for at in range(start, end):
         line = lines[at]
         other = beside[at - start] if beside else line
-        yield mark + shorten(visible(_bare(line)), visible(_bare(other)))
+        yield mark + shorten(visible(_bare(line)), visible(_bare(other)), most)
         if ended and at == len(lines) - 1 and not line.endswith("\n"):
             yield NO_NEWLINE
 
@@ -167,12 +186,12 @@ def _bare(line: str) -> str:
     return line[:-1].removesuffix("\r") if line.endswith("\n") else line
 
 
-def shorten(line: str, other: str) -> str:
+def shorten(line: str, other: str, most: int = DIFF_LINE_CHARS) -> str:
     """A long line as the part around where it first differs from `other`, with ellipses where it is cut."""
-    if len(line) <= DIFF_LINE_CHARS:
+    if len(line) <= most:
         return line
-    start = 0 if line == other else max(0, common_start(line, other) - DIFF_LINE_CHARS // 4)
-    end = min(len(line), start + DIFF_LINE_CHARS)
+    start = 0 if line == other else max(0, common_start(line, other) - most // 4)
+    end = min(len(line), start + most)
     return f"{CUT if start else ''}{line[start:end]}{CUT if end < len(line) else ''}"
 
 

@@ -25,7 +25,7 @@ _CHUNK_BYTES = 64 * 1024
 _MAX_CHAR_BYTES = 4
 """Of UTF-8, UTF-16, UTF-32 and GB 18030."""
 
-_MARK_BYTES = len(" [+18446744073709551615 chars]")
+MARK_BYTES = len(" [+18446744073709551615 chars]")
 """Kept free for the mark of a cut line."""
 
 
@@ -246,12 +246,14 @@ class Frame:
     """How much may be shown: bytes for numbered lines, characters of one line, the cost of a number.
 
     `line_bytes` caps the UTF-8 bytes of one line beside its characters, None does not.
+    `mark_bytes` are kept free behind a line that is cut.
     """
 
     room: int
     line_chars: int
     numbered: Callable[[int], int]
     line_bytes: int | None = None
+    mark_bytes: int = MARK_BYTES
 
 
 def forward(text: Text, first: int, last: int, frame: Frame) -> Page:
@@ -271,7 +273,8 @@ def forward(text: Text, first: int, last: int, frame: Frame) -> Page:
         if used + cost > frame.room:
             if shown:
                 return Page(first, shown, cuts, number, reason="reply_cap")
-            piece, cut = _squeeze(text, line, piece, frame.room - frame.numbered(number))
+            room = frame.room - frame.numbered(number) - frame.mark_bytes
+            piece, cut = _squeeze(text, line, piece, room)
         shown.append(piece)
         used += cost
         if cut:
@@ -309,7 +312,7 @@ def along(text: Text, line: int, column: int, frame: Frame) -> tuple[Page, int]:
     """
     found = next(iter(text.lines(line, line)))
     total = len(found) if isinstance(found, str) else text.length(found)
-    room = max(1, frame.room - frame.numbered(line) - _MARK_BYTES)
+    room = max(1, frame.room - frame.numbered(line) - frame.mark_bytes)
     piece = _within(_piece(text, found, column, room), room)
     end = column + len(piece) - 1
     cut = Cut(column, end, total)
@@ -348,7 +351,7 @@ def _cut(text: Text, line: Line, frame: Frame) -> tuple[str, Cut | None]:
 def _squeeze(text: Text, line: Line, piece: str, room: int) -> tuple[str, Cut | None]:
     """The beginning of a line that is alone too large for the reply, at least one character of it."""
     total = len(line) if isinstance(line, str) else text.length(line)
-    piece = _within(piece, room - _MARK_BYTES)
+    piece = _within(piece, room)
     return piece, Cut(1, len(piece), total) if len(piece) < total else None
 
 
@@ -371,7 +374,7 @@ def _within(text: str, room: int) -> str:
 
 
 def _cost(piece: str, cut: Cut | None, number: int, frame: Frame) -> int:
-    return byte_size(piece) + frame.numbered(number) + (_MARK_BYTES if cut else 0)
+    return byte_size(piece) + frame.numbered(number) + (frame.mark_bytes if cut else 0)
 
 
 def weight(page: Page, frame: Frame) -> int:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from readroom.changes import Hunk
-from readroom.limits import DIFF_CONTEXT, DIFF_HUNK_BYTES
+from readroom.changes import NATIVE_DIFF, DiffStyle, Hunk
+from readroom.limits import DIFF_HUNK_BYTES
 from readroom.model import Bytes
 from readroom.text.diffs import CUT, hunks, split
 from readroom.text.encodings import LOWEST_TRAIL, MULTIBYTE, Encoding, decode, prefix
@@ -20,28 +20,32 @@ _REACH = 16 * 1024
 """Bytes before and after a change in which its line and the lines of context are looked for."""
 
 
-def touched(data: Bytes, encoding: Encoding, splices: Sequence[Splice]) -> Iterator[Hunk]:
+def touched(
+    data: Bytes, encoding: Encoding, splices: Sequence[Splice], style: DiffStyle = NATIVE_DIFF
+) -> Iterator[Hunk]:
     """The hunks in order; one that is too large to be compared has its lines' numbers and no lines."""
     delta = 0
-    for group in _groups(splices):
-        yield from _group_hunks(data, encoding, group, delta)
+    for group in _groups(splices, style.context):
+        yield from _group_hunks(data, encoding, group, delta, style)
         delta += sum(splice.added - splice.removed for splice in group)
 
 
-def _groups(splices: Sequence[Splice]) -> Iterator[Sequence[Splice]]:
+def _groups(splices: Sequence[Splice], context: int) -> Iterator[Sequence[Splice]]:
     """Splices whose lines of context meet are compared together."""
     start = 0
     for at in range(1, len(splices) + 1):
         if at < len(splices):
             before = splices[at - 1]
-            if splices[at].line - (before.line + before.removed) <= 2 * DIFF_CONTEXT:
+            if splices[at].line - (before.line + before.removed) <= 2 * context:
                 continue
         if start < at:
             yield splices[start:at]
         start = at
 
 
-def _group_hunks(data: Bytes, encoding: Encoding, group: Sequence[Splice], delta: int) -> Iterator[Hunk]:
+def _group_hunks(
+    data: Bytes, encoding: Encoding, group: Sequence[Splice], delta: int, style: DiffStyle
+) -> Iterator[Hunk]:
     first, last = group[0], group[-1]
     inserted = sum(len(splice.data) for splice in group)
     if last.end - first.start > DIFF_HUNK_BYTES or inserted > DIFF_HUNK_BYTES:
@@ -49,8 +53,8 @@ def _group_hunks(data: Bytes, encoding: Encoding, group: Sequence[Splice], delta
         added = removed + sum(splice.added - splice.removed for splice in group)
         yield Hunk(first.line, removed, first.line + delta, added, ())
         return
-    start, cut_before = _line_start(data, encoding, first.start)
-    end, cut_after = _line_end(data, encoding, last.end)
+    start, cut_before = _line_start(data, encoding, first.start, style.context)
+    end, cut_after = _line_end(data, encoding, last.end, style.context)
     head = decode(data.read_at(start, first.start - start), encoding)
     tail = decode(data.read_at(last.end, end - last.end), encoding)
     old = decode(data.read_at(first.start, last.end - first.start), encoding)
@@ -63,6 +67,7 @@ def _group_hunks(data: Bytes, encoding: Encoding, group: Sequence[Splice], delta
         old_first=line,
         new_first=line + delta,
         ended=end == data.size and not cut_after,
+        style=style,
     )
 
 
@@ -74,18 +79,18 @@ def _joined(data: Bytes, group: Sequence[Splice]) -> bytes:
     return b"".join(pieces)
 
 
-def _line_start(data: Bytes, encoding: Encoding, at: int) -> tuple[int, bool]:
+def _line_start(data: Bytes, encoding: Encoding, at: int, context: int) -> tuple[int, bool]:
     """Where the line of byte `at` and the lines of context before it begin; True when inside a line."""
     low = max(len(encoding.bom), at - _REACH)
     before = data.read_at(low, at - low)
     starts = [0] if low == len(encoding.bom) else []
     starts += [found + encoding.unit for found in _line_feeds(before, encoding)]
     if starts:
-        return low + starts[max(0, len(starts) - 1 - DIFF_CONTEXT)], False
+        return low + starts[max(0, len(starts) - 1 - context)], False
     return low + _first_character(before, encoding), True
 
 
-def _line_end(data: Bytes, encoding: Encoding, at: int) -> tuple[int, bool]:
+def _line_end(data: Bytes, encoding: Encoding, at: int, context: int) -> tuple[int, bool]:
     """Where the line of byte `at` and the lines of context after it end; True when inside a line."""
     after = data.read_at(at, _REACH)
     complete = at + len(after) >= data.size
@@ -93,7 +98,7 @@ def _line_end(data: Bytes, encoding: Encoding, at: int) -> tuple[int, bool]:
     if complete:
         ends.append(len(after))
     if ends:
-        return at + ends[min(len(ends) - 1, DIFF_CONTEXT)], False
+        return at + ends[min(len(ends) - 1, context)], False
     return at + prefix(after, encoding), True
 
 

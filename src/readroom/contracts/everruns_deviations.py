@@ -1,0 +1,78 @@
+"""What the original of the Everruns contract does and ours does not."""
+
+from __future__ import annotations
+
+from readroom.contracts.base import Deviation
+
+DEVIATIONS = (
+    Deviation(
+        "everruns.deviation.ignored-numbers",
+        "An offset or limit that is negative, a fraction or no number counts as not given.",
+        "It is refused with a sentence that says what it has to be.",
+    ),
+    Deviation(
+        "everruns.deviation.limit-zero",
+        "A limit of 0 shows nothing and names the same offset again.",
+        "It is refused.",
+    ),
+    Deviation(
+        "everruns.deviation.cap-moves-no-offset",
+        "Where the byte cap cuts, lines_shown and next_offset are those before the cut.",
+        "They are those of what is really shown; the cut falls between lines.",
+    ),
+    Deviation(
+        "everruns.deviation.long-line",
+        "The rest of a line that alone is longer than the byte cap cannot be read.",
+        "next_column and the hint name the argument column, with which it is read.",
+    ),
+    Deviation(
+        "everruns.deviation.tail",
+        "The tail of a longer log says that it is not truncated.",
+        "It is truncated; not_shown says which lines, and the hint begins with the first.",
+    ),
+    Deviation(
+        "everruns.deviation.types-on-the-wire",
+        "content_type and read_mode are sent for some files only.",
+        "They are always sent, as its document has them.",
+    ),
+    Deviation(
+        "everruns.deviation.binary-content",
+        "Of binary files only facts are sent.",
+        "Their base64 is sent up to the byte cap, as its document has it.",
+    ),
+    Deviation(
+        "everruns.deviation.legacy-encodings",
+        "Text that is not UTF-8 is a binary file.",
+        "Its encoding is found out, and it is read and edited as text.",
+    ),
+    Deviation(
+        "everruns.deviation.half-shown-class",
+        "A class that begins in the shown lines is left out of the outline with all its members.",
+        "Its members that are not shown are listed.",
+    ),
+    Deviation(
+        "everruns.deviation.no-rebase",
+        "An edit against a stale hash is tried on the present content.",
+        "It is rejected, as its document has it; rebased is always false.",
+    ),
+    Deviation(
+        "everruns.deviation.line-ends",
+        "New text gets CRLF where the file has any.",
+        "New text gets the line ends of the place.",
+    ),
+    Deviation(
+        "everruns.deviation.created",
+        "created is true for a file that was replaced, too.",
+        "It is true only for a new file.",
+    ),
+    Deviation(
+        "everruns.deviation.no-stat-nor-delete",
+        "There are stat_file and delete_file.",
+        "list_directory has the facts of a file; nothing is deleted.",
+    ),
+    Deviation(
+        "everruns.deviation.unchanged-edit",
+        "An edit whose new_text is its old_text is applied.",
+        "It is refused: it changes nothing.",
+    ),
+)

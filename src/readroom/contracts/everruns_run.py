@@ -1,0 +1,128 @@
+"""The tool of the Everruns contract that runs commands, and how its result is worded.
+
+The inline part is chosen errors first where the command failed; what is left out
+is said where it stood, and read in the kept output, whose name is that of the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from readroom.commands import SHOWN_BYTES, Output, RunRequest, RunResult, Verbosity
+from readroom.contracts import envelope, native_run
+from readroom.contracts.base import Tool
+from readroom.contracts.everruns_calls import READ, RUN, to_call
+from readroom.contracts.everruns_errors import render_error
+from readroom.contracts.native_text import warning_parts
+from readroom.limits import RUN_MAX_TIMEOUT_S
+from readroom.manner import OutputManner
+from readroom.model import Cap, Fact, Reply
+
+_DEFAULT: Verbosity = "concise"
+_MODES: tuple[Verbosity, ...] = (*SHOWN_BYTES, "full")
+
+_KIB = 1024
+
+SHOWN = OutputManner(numbered=False, gap_bytes=len("[... 1000000 lines omitted ...]\n"), escapes=True)
+
+
+def verbosity(given: str) -> Verbosity:
+    """The mode of that name; what is none is the default."""
+    return next((mode for mode in _MODES if mode == given), _DEFAULT)
+
+
+class RunArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of bash."""
+
+    command: str
+    output: Annotated[str, Meta(description=f"How much to show: {', '.join(_MODES)}")] = _DEFAULT
+    timeout_s: Annotated[float, Meta(gt=0, le=RUN_MAX_TIMEOUT_S)] | None = None
+    tool_call_id: Annotated[str, Meta(description="Names the kept output")] | None = None
+
+
+def _to_run(given: RunArguments) -> RunRequest:
+    mode = verbosity(given.output)
+    return RunRequest(
+        given.command, output=mode, timeout_s=given.timeout_s, name=given.tool_call_id, manner=SHOWN
+    )
+
+
+BASH = Tool(
+    name=RUN,
+    title="Run a command",
+    description=(
+        "Run a shell command. The output is shortened, errors first; all of it is kept under /.outputs, "
+        f"for {READ}."
+    ),
+    arguments=RunArguments,
+    to_request=_to_run,
+    read_only=False,
+    destructive=True,
+    idempotent=False,
+    reports_progress=True,
+    render_error=partial(render_error, tool=RUN),
+)
+
+
+def render(result: RunResult, cap: Cap) -> Reply:
+    """The reply for a command; its lines were selected under `cap`."""
+    out, err = (words(output, kept=result.kept) for output in result.outputs)
+    fields = _fields(result, out, err)
+    while envelope.size(fields) > cap.size and (out or err):
+        # What was run is told whatever happens; the kept output has all.
+        out, err = out[: len(out) // 2], err[: len(err) // 2]
+        fields = _fields(result, out, err)
+    return envelope.reply(fields, partial(native_run.facts_of, result, to_call))
+
+
+def words(output: Output, *, kept: bool) -> str:
+    """One stream as far as it is shown, and where all of it is."""
+    if output.binary and output.size_bytes:
+        return f"[{output.size_bytes} bytes of binary output]"
+    rows = list(_rows(output))
+    if output.cut and kept:
+        size = -(-output.kept_bytes // _KIB)
+        rows.append(f"[full output saved to {output.path} ({size} KiB) — use {READ} with offset/limit]")
+    return "\n".join(rows)
+
+
+def _rows(output: Output) -> Iterator[str]:
+    gaps = dict(output.gaps)
+    if 1 in gaps:
+        yield _gap(1, gaps[1], output.total_lines)
+    for line in output.lines:
+        yield line.text + (f" [+{line.left} chars]" if line.left else "")
+        last = gaps.get(line.number + 1)
+        if last is not None:
+            yield _gap(line.number + 1, last, output.total_lines)
+    if output.lost is not None:
+        yield f"[... {output.lost.bytes} bytes are not kept ...]"
+
+
+def _gap(first: int, last: int, total: int) -> str:
+    where = "above" if first == 1 else "below" if last == total else "omitted"
+    return f"[... {last - first + 1} lines {where} ...]"
+
+
+def _fields(result: RunResult, out: str, err: str) -> dict[str, Fact]:
+    stdout, stderr = result.outputs
+    fields: dict[str, Fact] = {
+        "stdout": out,
+        "stderr": err,
+        "exit_code": result.exit_code,
+        "success": not result.failed,
+    }
+    if result.timed_out:
+        fields["timed_out"] = True
+    if result.kept:
+        fields["full_output"] = stdout.path
+    fields["total_lines"] = stdout.total_lines
+    if result.kept:
+        fields["output_files"] = [stdout.path, stderr.path]
+    notes: list[Fact] = list(warning_parts(result.warnings))
+    return {**fields, envelope.NOTES: notes} if notes else fields

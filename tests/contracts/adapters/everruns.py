@@ -1,0 +1,98 @@
+"""What the operations of the Everruns cases are in ours that are no tools: the parts behind its tools."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from readroom.commands import SHOWN_BYTES, Output
+from readroom.contracts.everruns_run import SHOWN, verbosity, words
+from readroom.deadline import Deadline
+from readroom.engine.run_text import KeptText, picked
+from readroom.outline.build import build, can_outline
+from readroom.outline.languages import language_of
+from readroom.outlines import Item
+from readroom.paths import OUTPUTS, WorkPath
+from readroom.stores.memory import MemoryStore
+from readroom.stores.outputs import Outputs
+from tests.contracts.cases import Adapter, Answer, Room, content
+
+_STDERR = "\n--- stderr ---\n"
+
+
+class EverrunsAdapter(Adapter):
+    """Outlines, budgets of output, the choice of its lines, and its keeping."""
+
+    def __init__(self) -> None:
+        super().__init__("everruns")
+        self._outputs: dict[str, bytes] = {}
+
+    def answer(self, room: Room, op: str, call: Mapping[str, Any], body: object) -> Answer:
+        match op:
+            case "outline":
+                return Answer(value=_outline(room, call["path"]))
+            case "output_budget":
+                return Answer(value=SHOWN_BYTES[verbosity(call["output"])])
+            case "truncate_exec":
+                return Answer(
+                    text=_shortened(call["text"], call["max_bytes"], failed=bool(call["exit_code"]))
+                )
+            case "persist_output":
+                return Answer(value=self._kept(call["tool_call_id"], call["raw_output"]))
+        return super().answer(room, op, call, body)
+
+    def content(self, room: Room, path: str) -> bytes | None:
+        return self._outputs.get(path) if path.startswith(OUTPUTS) else super().content(room, path)
+
+    def _kept(self, name: str, raw: str) -> dict[str, Any]:
+        """Both streams of a command with that output, kept under a name."""
+        outputs = Outputs("/workspace", 1 << 20, 1 << 20)
+        before, found, after = raw.rpartition(_STDERR)
+        texts = (before, after) if found else (raw, "")
+        _, keepers = outputs.begin(name)
+        try:
+            for keeper, text in zip(keepers, texts, strict=True):
+                keeper.write(text.encode())
+            kept = outputs.finish(name, keepers)
+            for one in kept:
+                with open(os.path.join(outputs.folder, os.path.basename(one.path)), "rb") as file:
+                    self._outputs[one.path] = file.read()
+        finally:
+            outputs.close()
+        return {
+            "full_output": kept[0].path,
+            "total_lines": len(texts[0].split("\n")),
+            "output_files": [one.path for one in kept],
+        }
+
+
+def _outline(room: Room, path: str) -> list[Any]:
+    name = path.removeprefix("/workspace/")
+    text = content(room.case.data["files"][name]).decode()
+    language = language_of(name, text)
+    if not can_outline(language) or language not in ("python", "rust", "javascript", "typescript", "tsx"):
+        return []
+    return [_item(item, str(language)) for item in build(text, str(language), Deadline()).items]
+
+
+_KINDS = {"module": "mod"}
+_FUNCTIONS = {"python": "def", "rust": "fn"}
+
+
+def _item(item: Item, language: str) -> list[Any]:
+    function = item.kind in ("function", "method")
+    kind = _FUNCTIONS.get(language, item.kind) if function else _KINDS.get(item.kind, item.kind)
+    return [kind, item.name, item.signature, item.line, [_item(one, language) for one in item.members]]
+
+
+def _shortened(text: str, most: int, *, failed: bool) -> str:
+    store = MemoryStore({"a.stdout": text})
+    with store.open(WorkPath("a.stdout")) as source:
+        stream = KeptText(source, Deadline())
+        rows: Sequence[Any] = picked([stream], most, SHOWN, None, failed=failed)[0]
+        output = Output("stdout", "/.outputs/a.stdout", total_lines=stream.total_lines, lines=rows)
+    return words(output, kept=False)
+
+
+ADAPTER = EverrunsAdapter()
