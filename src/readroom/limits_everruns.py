@@ -18,6 +18,9 @@ EVERRUNS_GREP_LIMIT = 200
 EVERRUNS_GREP_MOST = 1000
 """Matches that one search may ask for."""
 
+EVERRUNS_COUNT_S = 2.0
+"""Time for counting the matches behind those that are shown: some 3,000 files. More are not counted."""
+
 EVERRUNS_CONTEXT = 20
 """Lines around a match on each side."""
 
@@ -27,8 +30,8 @@ EVERRUNS_LIST_LIMIT = 200
 EVERRUNS_LIST_MOST = 1000
 """Entries that one listing may ask for."""
 
-EVERRUNS_OUTLINE_BYTES = 8 * 1024
-"""The outline of what a read does not show: some 150 definitions."""
+EVERRUNS_OUTLINE_BYTES = 4 * 1024
+"""The outline of what a read does not show: some 80 definitions, 1,500 tokens."""
 
 EVERRUNS_DIFF_CHARS = 16_000
 """The diff that an edit shows."""

@@ -64,9 +64,11 @@ class SearchManner:
         flat: The reply names the file with every match.
         entry_bytes: What a match costs in it beside its lines and that name.
         most_bytes: Of all matches in the reply; None for all that fit it.
+        count_s: Seconds for counting when the reply is full; None for the limit of the search.
     """
 
     totals: bool = False
+    count_s: float | None = None
     preview_chars: int | None = None
     flat: bool = False
     entry_bytes: int = 0

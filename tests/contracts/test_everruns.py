@@ -222,6 +222,25 @@ def test_the_rest_of_a_long_line_is_reached_by_its_hint() -> None:
     assert rest["truncation"]["next_offset"] == 1
 
 
+def test_what_is_past_the_end_is_told_in_offsets_from_0() -> None:
+    files = {"a.txt": "abc\nd"}
+    words = "column is past the end of the line, which has 3 characters. Use one from 0 to 2."
+    assert failure(files, "read_file", path="a.txt", column=3) == words
+    assert said(files, "read_file", path="a.txt", column=2)["content"] == "1|c"
+    words = "offset is past the end of the file, which has 2 lines. Use one from 0 to 1."
+    assert failure(files, "read_file", path="a.txt", offset=2, column=1) == words
+
+
+def test_a_short_tail_is_cut_by_lines_and_one_of_long_lines_by_its_size() -> None:
+    assert (
+        said({"a.log": numbered(1, 9)}, "read_file", path="a.log", limit=3)["truncation"]["reason"]
+        == "line_cap"
+    )
+    large = said({"a.log": f"{'x' * 999}\n" * 400}, "read_file", path="a.log")
+    assert large["truncation"]["reason"] == "size_cap"
+    assert large["lines_shown"]["end"] == 400
+
+
 @pytest.mark.clause("everruns.errors.unavailable")
 def test_a_closed_workspace_has_no_file_system() -> None:
     with Workspace(MemoryStore()) as workspace:

@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from readroom import config
 from readroom.contracts.everruns_errors import NO_EDITS
 from readroom.contracts.everruns_globs import globs, path_pattern
 from readroom.limits_everruns import EVERRUNS_DIFF_CHARS, EVERRUNS_GREP_BYTES
+from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.toolbox import Workspace
 from tests.contracts.test_everruns import call, failure, said
@@ -33,6 +35,34 @@ def digest(text: str) -> str:
 def test_patterns_that_cannot_be_used_are_refused_in_its_words() -> None:
     assert failure({"a": "x"}, "grep_files", pattern="(").startswith("Invalid regex pattern: ")
     assert failure({"a": "x"}, "grep_files", pattern="x", path_pattern="{a") == "invalid grep path_pattern"
+
+
+def test_the_call_that_a_bad_pattern_names_searches_for_its_text() -> None:
+    files = {"a": "f(x) [1]"}
+    with Workspace(MemoryStore(files)) as workspace:
+        reply = workspace.call("grep_files", {"pattern": "f(x) ["}, contract_name="everruns")
+        following: Json = reply.facts["error"]["next"]  # type: ignore[index, call-overload] # a JSON object
+        found = workspace.call(following["tool"], following["arguments"], contract_name="everruns")
+    assert json.loads(found.text)["match_count"] == 1
+
+
+def test_a_spent_budget_leaves_counts_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("".join(f"def hit_{number}(): pass\n" for number in range(2000)))
+    (tmp_path / "o.toml").write_text("[budget]\nsession = 3000\n")
+    store = LocalStore(tmp_path)
+    with Workspace(store, settings=config.load(store, tmp_path / "o.toml")) as workspace:
+        replies = [
+            workspace.call(tool, arguments, contract_name="everruns")
+            for tool, arguments in (
+                ("read_file", {"path": "a.py", "limit": 60}),
+                ("grep_files", {"pattern": "hit"}),
+                ("read_file", {"path": "a.py"}),
+            )
+        ]
+    for reply in replies:
+        found = json.loads(reply.text)
+        assert found["truncation"]["truncated"]
+    assert "Budget" in " ".join(json.loads(replies[0].text)["notes"])
 
 
 @pytest.mark.parametrize(
@@ -114,14 +144,23 @@ def test_blocks_of_distant_windows_stay_apart_and_files_too() -> None:
     assert spans == [("/workspace/a", 1, 3), ("/workspace/a", 8, 10), ("/workspace/b", 1, 1)]
 
 
-def test_hidden_and_ignored_files_are_searched_for_no_argument_asks_for_them(tmp_path: Path) -> None:
+@pytest.mark.clause("everruns.deviation.ignore-files")
+def test_hidden_files_are_searched_and_ignored_ones_listed_and_read(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".gitignore").write_text("out\n")
     (tmp_path / "out").write_text("hit")
     (tmp_path / ".ci").write_text("hit")
     with Workspace(tmp_path) as workspace:
-        found = json.loads(workspace.call("grep_files", {"pattern": "hit"}, contract_name="everruns").text)
-    assert [match["path"] for match in found["matches"]] == ["/workspace/.ci", "/workspace/out"]
+
+        def answer(tool: str, **arguments: Json) -> Json:
+            return json.loads(workspace.call(tool, arguments, contract_name="everruns").text)
+
+        found = answer("grep_files", pattern="hit")
+        assert [match["path"] for match in found["matches"]] == ["/workspace/.ci"]
+        nothing = answer("grep_files", pattern="hi", path_pattern="out")
+        assert "ignore" in nothing["notes"][0]
+        assert "out" in [entry["name"] for entry in answer("list_directory")["entries"]]
+        assert answer("read_file", path="out")["content"] == "1|hit"
 
 
 @pytest.mark.parametrize(

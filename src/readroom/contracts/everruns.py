@@ -30,6 +30,7 @@ from readroom.limits import DIFF_HUNK_BYTES
 from readroom.limits_everruns import (
     EVERRUNS_CONTENT_BYTES,
     EVERRUNS_CONTEXT,
+    EVERRUNS_COUNT_S,
     EVERRUNS_DIFF_CONTEXT,
     EVERRUNS_GREP_BYTES,
     EVERRUNS_GREP_LIMIT,
@@ -143,12 +144,13 @@ def _to_grep(given: GrepArguments) -> GrepRequest:
         glob=globs(given.path_pattern),
         before=given.before_context,
         after=given.after_context,
-        include=frozenset(("hidden", "ignored")),
+        include=frozenset(("hidden",)),
         sort="path",
         limit=given.limit,
         skip=given.offset,
         manner=SearchManner(
             totals=True,
+            count_s=EVERRUNS_COUNT_S,
             preview_chars=EVERRUNS_GREP_BYTES,
             flat=True,
             entry_bytes=_BLOCK_BYTES + lines * _IS_MATCH_BYTES if around else 0,
@@ -260,7 +262,10 @@ READ_FILE = Tool(
 GREP_FILES = Tool(
     name=GREP,
     title="Search file contents",
-    description="Search files by a regular expression: lines with paths and numbers, or blocks with context.",
+    description=(
+        "Search files by a regular expression: lines with paths and numbers, or blocks with context. "
+        "Honours ignore files."
+    ),
     arguments=GrepArguments,
     to_request=_to_grep,
     reports_progress=True,

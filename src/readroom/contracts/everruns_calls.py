@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from readroom.changes import EditRequest, WriteRequest
 from readroom.commands import RunRequest
 from readroom.contracts.everruns_globs import path_pattern
@@ -12,6 +14,10 @@ from readroom.model import Call, Fact, GrepRequest, ListRequest, ReadRequest, Re
 READ, GREP, LIST = "read_file", "grep_files", "list_directory"
 EDIT, WRITE, STAT, DELETE = "edit_file", "write_file", "stat_file", "delete_file"
 RUN = "bash"
+
+
+_SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&~-]")
+"""Characters that mean something in a pattern."""
 
 
 def to_call(request: Request) -> Call:
@@ -43,7 +49,8 @@ def _read(request: ReadRequest) -> dict[str, Fact]:
 
 
 def _grep(request: GrepRequest) -> dict[str, Fact]:
-    found: dict[str, Fact] = {"pattern": request.pattern}
+    plain = _SPECIAL.sub(r"\\\g<0>", request.pattern)
+    found: dict[str, Fact] = {"pattern": plain if request.fixed else request.pattern}
     if request.path != ".":
         found["path"] = shown(request.path)
     if request.glob:

@@ -51,6 +51,11 @@ DEVIATIONS = (
         "Its members that are not shown are listed.",
     ),
     Deviation(
+        "everruns.deviation.ignore-files",
+        "A search looks into every file.",
+        "It passes over what ignore files name, and says so when it finds nothing. Listings show it.",
+    ),
+    Deviation(
         "everruns.deviation.no-rebase",
         "An edit against a stale hash is tried on the present content.",
         "It is rejected, as its document has it; rebased is always false.",

@@ -151,6 +151,18 @@ def _number(failure: _Failure) -> str:
     return f"{failure.argument} must be a {kind} integer"
 
 
+def _bad_range(failure: _Failure) -> str | None:
+    lines, columns = failure.facts.get("total_lines"), failure.facts.get("total_columns")
+    if isinstance(columns, int):
+        unit, total, name = "characters", columns, "column"
+    elif isinstance(lines, int):
+        unit, total, name = "lines", lines, "offset"
+    else:
+        return None
+    what, last = "line" if name == "column" else "file", max(0, total - 1)
+    return f"{name} is past the end of the {what}, which has {total} {unit}. Use one from 0 to {last}."
+
+
 def _bad_pattern(failure: _Failure) -> str:
     return BAD_GLOB if failure.argument == "glob" else f"Invalid regex pattern: {failure.facts['problem']}"
 
@@ -193,6 +205,7 @@ _WORDS: Mapping[str, Callable[[_Failure], str | None]] = {
     "missing_argument": _missing,
     "bad_value": _bad_value,
     "wrong_type": _wrong_type,
+    "bad_range": _bad_range,
     "bad_pattern": _bad_pattern,
     "stale": _stale,
     "no_match": _no_match,

@@ -8,8 +8,8 @@ from functools import partial
 from readroom.changes import EditResult, WriteResult
 from readroom.contracts import envelope, native_facts
 from readroom.contracts.everruns_calls import GREP, LIST, READ, to_call
+from readroom.contracts.everruns_notes import notes_of
 from readroom.contracts.everruns_paths import shown, shown_below
-from readroom.contracts.native_text import warning_parts
 from readroom.limits_everruns import EVERRUNS_DIFF_CHARS
 from readroom.model import (
     Cap,
@@ -34,7 +34,7 @@ Fields = dict[str, Fact]
 
 def with_notes(fields: Fields, warnings: Sequence[Warn], more: Sequence[str] = ()) -> Fields:
     """The fields with sentences about them, where there are any."""
-    notes: list[Fact] = [*more, *warning_parts(warnings)]
+    notes: list[Fact] = [*more, *notes_of(warnings)]
     return {**fields, envelope.NOTES: notes} if notes else fields
 
 
@@ -45,6 +45,8 @@ def render_grep(result: GrepResult, cap: Cap) -> Reply:
     """The reply for a search."""
     del cap  # what a match costs was counted to the byte
     request = result.request
+    if request.output != "content":
+        return _render_counts(result)
     blocks = bool(request.before or request.after)
     entries = list(_blocks(result)) if blocks else list(_matches(result))
     fields: Fields = {
@@ -59,6 +61,24 @@ def render_grep(result: GrepResult, cap: Cap) -> Reply:
     fields["truncation"] = _grep_truncation(result, envelope.size(entries), cut=bool(cuts))
     return envelope.reply(
         with_notes(fields, result.warnings, cuts), partial(envelope.result_facts, result, to_call)
+    )
+
+
+def _render_counts(result: GrepResult) -> Reply:
+    """The reply when a budget leaves only how many lines match in which files."""
+    request = result.request
+    fields: Fields = {
+        "pattern": request.pattern,
+        "match_count": 0,
+        "total_matches": sum(file.matches for file in result.files) if result.complete else None,
+        "offset": request.skip,
+        "limit": request.limit,
+        "matches": [],
+        "files": [{"path": shown(file.path), "match_count": file.matches} for file in result.files],
+        "truncation": {"truncated": True, "reason": "exec_budget", "bytes_returned": 0},
+    }
+    return envelope.reply(
+        with_notes(fields, result.warnings), partial(envelope.result_facts, result, to_call)
     )
 
 

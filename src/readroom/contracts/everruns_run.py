@@ -18,7 +18,7 @@ from readroom.contracts import envelope, native_run
 from readroom.contracts.base import Tool
 from readroom.contracts.everruns_calls import READ, RUN, to_call
 from readroom.contracts.everruns_errors import render_error
-from readroom.contracts.native_text import warning_parts
+from readroom.contracts.everruns_notes import notes_of
 from readroom.limits import RUN_MAX_TIMEOUT_S
 from readroom.manner import OutputManner
 from readroom.model import Cap, Fact, Reply
@@ -124,5 +124,7 @@ def _fields(result: RunResult, out: str, err: str) -> dict[str, Fact]:
     fields["total_lines"] = stdout.total_lines
     if result.kept:
         fields["output_files"] = [stdout.path, stderr.path]
-    notes: list[Fact] = list(warning_parts(result.warnings))
+    notes: list[Fact] = list(notes_of(result.warnings))
+    if not result.kept and any(output.cut for output in result.outputs):
+        notes.append('Nothing is kept here; output="full" shows more.')
     return {**fields, envelope.NOTES: notes} if notes else fields

@@ -14,8 +14,9 @@ from functools import partial
 
 from readroom.contracts import envelope, native_facts
 from readroom.contracts.everruns_calls import READ, to_call
+from readroom.contracts.everruns_notes import notes_of
 from readroom.contracts.everruns_paths import shown
-from readroom.contracts.native_text import size_bytes, warning_parts
+from readroom.contracts.native_text import size_bytes
 from readroom.limits_everruns import EVERRUNS_CONTENT_BYTES
 from readroom.model import (
     Cap,
@@ -102,7 +103,7 @@ def _about(result: ReadResult) -> dict[str, Fact]:
 
 def _in_order(result: ReadResult, fields: dict[str, Fact]) -> dict[str, Fact]:
     """The fields with those that close every object."""
-    notes = warning_parts(result.warnings) + _about_header(result)
+    notes = notes_of(result.warnings) + _about_header(result)
     found: dict[str, Fact] = {**fields, "size_bytes": result.size_bytes, "content_hash": result.content_hash}
     return {**found, envelope.NOTES: list(notes)} if notes else found
 
@@ -157,9 +158,10 @@ def _following(result: ReadResult) -> ReadRequest | None:
     # The rest of one line was asked for; the file may go on.
     if cut is not None and result.total_lines is not None and result.end < result.total_lines:
         return replace(plain, offset=result.end + 1)
-    if result.read_mode == "tail" and result.lines and result.start != 1:
-        return replace(plain, offset=1)
-    return None
+    above = result.read_mode == "tail" and result.lines and result.start != 1
+    # A budget that runs low leaves the outline, or nothing.
+    withheld = not result.lines and (result.outline is not None or result.omitted)
+    return replace(plain, offset=1) if above or withheld else None
 
 
 def _truncation(result: ReadResult, content: str, following: ReadRequest | None) -> dict[str, Fact]:
@@ -194,16 +196,16 @@ def _truncation(result: ReadResult, content: str, following: ReadRequest | None)
 def _reason(result: ReadResult, following: ReadRequest) -> str:
     if following.column > 1:
         return "size_cap"
-    if any(item.reason == "timeout" for item in result.omitted):
+    if not result.lines or any(item.reason == "timeout" for item in result.omitted):
         return "exec_budget"
     by_size = any(item.what == "lines" and item.reason == "reply_cap" for item in result.omitted)
     return "size_cap" if by_size or _cut_short(result) else "line_cap"
 
 
 def _cut_short(result: ReadResult) -> bool:
-    """Whether a tail has fewer lines than were asked for: what is above it says how many there are."""
+    """Whether a tail has fewer lines than were asked for, as the read of those above it is."""
     above = [item for item in result.omitted if item.reason == "tail"]
-    return bool(above) and len(result.lines) < max(_count(item) for item in above)
+    return bool(above) and len(result.lines) < min(_count(item) for item in above)
 
 
 def _count(item: Omission) -> int:

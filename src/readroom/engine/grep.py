@@ -136,6 +136,7 @@ class _Search:
         self._unreadable: list[str] = []
         self._beside: list[Warn] = []
         self._examined = 0
+        self._counting = False
         self._saw_wide = False
         self._top = ROOT
         self.documents: DocumentSearch | None = None
@@ -291,7 +292,11 @@ class _Search:
             self._saw_wide = self._saw_wide or file.wide_unmarked
             return wide not in (None, file.wide_unmarked) or self._show(file, path, relative)
 
-        return self._opened(relative, shown) is not False
+        goes_on = self._opened(relative, shown) is not False
+        seconds = self._request.manner.count_s
+        if self._page.full is not None and seconds is not None and not self._counting:
+            self._counting, self._deadline = True, self._deadline.within(seconds)
+        return goes_on
 
     def _opened(self, relative: str, use: Callable[[Source], _T]) -> _T | None:
         """What `use` makes of a candidate, opened through the guard; None when it is no file of ours."""

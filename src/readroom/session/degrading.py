@@ -45,7 +45,13 @@ def outlined(request: ReadRequest) -> ReadRequest:
     """The request for the outline of the same file."""
     if request.pages is not None or request.view == "outline":
         return request
-    return ReadRequest(request.path, known_hash=request.known_hash, encoding=request.encoding, view="outline")
+    return ReadRequest(
+        request.path,
+        known_hash=request.known_hash,
+        encoding=request.encoding,
+        view="outline",
+        manner=request.manner,
+    )
 
 
 def shows_content(request: Request, level: Level) -> bool:
