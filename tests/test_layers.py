@@ -24,6 +24,7 @@ LAYERS = {
     "readroom.limits_keeping": 0,
     "readroom.limits_rnd": 0,
     "readroom.limits_documents": 0,
+    "readroom.limits_kilo": 0,
     "readroom.manner": 0,
     "readroom.entries": 0,
     "readroom.notes": 0,
@@ -65,6 +66,7 @@ LAYERS = {
     "readroom.config_rnd": 5,
     "readroom.config_serve": 5,
     "readroom.config_index": 5,
+    "readroom.config_kilo": 5,
     "readroom.instances": 5,
     "readroom.toolbox": 5,
     # 6 faces

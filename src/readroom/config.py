@@ -43,6 +43,10 @@ Two files, both optional, both in this form; nothing else is a key:
     workspace = 5000000                            # all calls
     counter = "o200k"                              # exact for that vocabulary; default "estimate"
 
+    [contracts.kilo]
+    max_read_file_line = 1000                      # files of more lines are truncated; -1 none; default 500
+    auto_truncate = true                           # where a call does not say; default false
+
     [contracts.rnd]
     front_matter = "commands/read.md"              # beside this file; default: that of the published command
 

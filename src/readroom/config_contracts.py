@@ -1,4 +1,4 @@
-"""What the environment says about contracts."""
+"""What the environment and the section [contracts] of a configuration file say about contracts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,52 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
+from readroom.config_commands import Bad
+from readroom.config_kilo import KILO_KEYS, read_kilo
+from readroom.config_rnd import RND_KEYS, read_rnd
 from readroom.contracts.inspect_setup import InspectSetup, Mode
 from readroom.contracts.setup import Setup
 
+CONTRACT_KEYS = {"kilo": KILO_KEYS, "rnd": RND_KEYS}
+"""The keys of each contract in [contracts]."""
+
 _TRUE = frozenset({"1", "true", "yes", "on"})
+
+
+def read_contracts(
+    section: Mapping[str, object], before: Setup, bad: Bad, *, where: str, trusted: bool
+) -> Setup:
+    """The setup with what the section [contracts] says.
+
+    Args:
+        section: Its keys.
+        before: What held until now.
+        bad: Makes the error of a key.
+        where: The configuration file, beside which command files are looked for.
+        trusted: It is the operator's. Another would choose what may be read.
+
+    Raises:
+        BadConfig: From `bad`, or from a file that is named.
+    """
+    for name, keys in section.items():
+        known = CONTRACT_KEYS.get(name)
+        if known is None:
+            told = f"Contracts with settings are: {', '.join(CONTRACT_KEYS)}."
+            raise bad(f"contracts.{name}", "there is no such key", told)
+        if not isinstance(keys, dict):
+            raise bad(
+                f"contracts.{name}", "must be a section", f"Write [contracts.{name}] and its keys below."
+            )
+        for key in keys:
+            if key not in known:
+                raise bad(
+                    f"contracts.{name}.{key}", "there is no such key", f"The keys are: {', '.join(known)}."
+                )
+        if name == "kilo":
+            before = read_kilo(keys, before, bad, trusted=trusted)
+        else:
+            before = read_rnd(keys, before, bad, where=where, trusted=trusted)
+    return before
 
 
 def with_environment(setup: Setup, environ: Mapping[str, str]) -> Setup:

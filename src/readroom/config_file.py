@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import cast
 
 from readroom.config_commands import KEYS, read_commands, texts
+from readroom.config_contracts import CONTRACT_KEYS, read_contracts
 from readroom.config_index import INDEX_KEYS, read_index
 from readroom.config_keeping import (
     BUDGET_KEYS,
@@ -17,7 +18,6 @@ from readroom.config_keeping import (
     read_budget,
     read_ledger,
 )
-from readroom.config_rnd import CONTRACT_KEYS, read_contracts
 from readroom.contracts.setup import Setup
 from readroom.errors import BadConfig
 from readroom.ledger.policy import LedgerPolicy

@@ -13,8 +13,7 @@ from readroom.contracts.setup import Setup
 from readroom.errors import BadConfig
 from readroom.limits_rnd import FRONT_MATTER_BYTES
 
-CONTRACT_KEYS = {"rnd": ("front_matter",)}
-"""The keys of each contract in [contracts]."""
+RND_KEYS = ("front_matter",)
 
 
 def with_command(setup: Setup, path: str) -> Setup:
@@ -29,40 +28,15 @@ def with_command(setup: Setup, path: str) -> Setup:
     return replace(setup, rnd=RndSetup(read_front_matter(path, data)))
 
 
-def read_contracts(
-    section: Mapping[str, object], before: Setup, bad: Bad, *, where: str, trusted: bool
-) -> Setup:
-    """The setup with what the section [contracts] says.
-
-    Args:
-        section: Its keys.
-        before: What held until now.
-        bad: Makes the error of a key.
-        where: The configuration file, beside which command files are looked for.
-        trusted: It is the operator's. Another would choose what may be read.
+def read_rnd(section: Mapping[str, object], before: Setup, bad: Bad, *, where: str, trusted: bool) -> Setup:
+    """The setup with what [contracts.rnd] says; `trusted` is whether the file is the operator's.
 
     Raises:
         BadConfig: From `bad`, or from the command file.
     """
-    for name, keys in section.items():
-        known = CONTRACT_KEYS.get(name)
-        if known is None:
-            told = f"Contracts with settings are: {', '.join(CONTRACT_KEYS)}."
-            raise bad(f"contracts.{name}", "there is no such key", told)
-        if not isinstance(keys, dict):
-            raise bad(
-                f"contracts.{name}", "must be a section", f"Write [contracts.{name}] and its keys below."
-            )
-        for key, value in keys.items():
-            if key not in known:
-                raise bad(
-                    f"contracts.{name}.{key}", "there is no such key", f"The keys are: {', '.join(known)}."
-                )
-            before = _command(f"contracts.{name}.{key}", value, before, bad, where=where, trusted=trusted)
-    return before
-
-
-def _command(key: str, value: object, before: Setup, bad: Bad, *, where: str, trusted: bool) -> Setup:
+    if "front_matter" not in section:
+        return before
+    key, value = "contracts.rnd.front_matter", section["front_matter"]
     if not trusted:
         raise bad(
             key,

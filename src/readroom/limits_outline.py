@@ -35,6 +35,9 @@ OUTLINE_NAME_CHARS = 120
 OUTLINE_SHARE = 8
 """The outline of what a cut reply does not show takes at most this part of what the reply shows."""
 
+OUTLINE_OWN_SHARE = 4
+"""Where a contract says how much that outline takes, it is at most this part of the whole reply."""
+
 OUTLINE_ASIDE_BYTES = 200
 """Where less than this is left for it, no outline is put beside a window: it would name two definitions."""
 

@@ -30,6 +30,10 @@ class Manner:
         outline_bytes: The outline of what is not shown takes at most this; None for a share of what is.
         raw_bytes: Of a binary file so many bytes are handed out as they are; 0 refuses it.
         most_bytes: A larger file is refused (`TooLarge`); None for no limit.
+        header: The header of a table is shown above a later window.
+        outline: A cut reply of source code has the outline of what it does not show.
+        flat: Documents that can be read as one text, with lines numbered through, are read so.
+        binary_whole: `limit` is for texts, not for documents in a binary format.
         tells_end: The result says whether the last line of the file has an end.
     """
 
@@ -48,6 +52,10 @@ class Manner:
     outline_bytes: int | None = None
     raw_bytes: int = 0
     most_bytes: int | None = None
+    header: bool = True
+    outline: bool = True
+    flat: bool = False
+    binary_whole: bool = False
     tells_end: bool = False
 
 

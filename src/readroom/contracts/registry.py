@@ -12,6 +12,7 @@ from readroom.errors import BadValue
 _WHERE = {
     "native": "readroom.contracts.native:NATIVE",
     "everruns": "readroom.contracts.everruns:EVERRUNS",
+    "kilo": "readroom.contracts.kilo:made",
     "rnd": "readroom.contracts.rnd:made",
 }
 """Where a record is, or a function that makes it for a `Setup`."""

@@ -13,7 +13,7 @@ from dataclasses import replace
 from readroom.engine.outline import Outliner, hidden_in, language, outline_of, plain
 from readroom.engine.read_window import Content, Windows, room
 from readroom.errors import NoOutline, TimedOut
-from readroom.limits_outline import OUTLINE_ASIDE_BYTES, OUTLINE_ASIDE_S, OUTLINE_SHARE
+from readroom.limits_outline import OUTLINE_ASIDE_BYTES, OUTLINE_ASIDE_S, OUTLINE_OWN_SHARE, OUTLINE_SHARE
 from readroom.model import Cap, Omission, ReadRequest, ReadResult
 from readroom.outline.languages import DATA
 from readroom.outlines import Row, Shown, rows
@@ -27,7 +27,7 @@ _SENTENCES = 200
 def with_outline(asked: Outliner, content: Content, result: ReadResult) -> ReadResult:
     """A window of source code that does not reach the end, with the outline of the rest."""
     shown = sum(map(byte_size, result.lines))
-    budget = _budget(asked.request, shown)
+    budget = _budget(asked, shown)
     if not budget or not _is_cut(asked, result):
         return result
     name = language(asked.source, content)
@@ -54,11 +54,13 @@ def with_outline(asked: Outliner, content: Content, result: ReadResult) -> ReadR
     return _added(asked, result, listed, chosen, missing, Shown(name, (), len(listed), 0, outline.partial))
 
 
-def _budget(request: ReadRequest, shown: int) -> int:
+def _budget(asked: Outliner, shown: int) -> int:
     """Bytes of an outline beside so many bytes of lines; 0 for none."""
-    own = request.manner.outline_bytes
-    if own is not None:
-        return own
+    manner = asked.request.manner
+    if not manner.outline:
+        return 0
+    if manner.outline_bytes is not None:
+        return min(manner.outline_bytes, asked.cap.size // OUTLINE_OWN_SHARE)
     share = shown // OUTLINE_SHARE
     return share if share >= OUTLINE_ASIDE_BYTES else 0
 

@@ -24,8 +24,10 @@ from readroom.engine.packed import described, is_as_it_was, packed_content, unpa
 from readroom.engine.read_image import read_image
 from readroom.engine.read_raw import read_raw, require_taken
 from readroom.engine.read_window import Content, Windows, line_chars
-from readroom.errors import BadEncoding, BadRange, Binary, Changed
+from readroom.errors import BadDocument, BadEncoding, BadRange, Binary, Changed
+from readroom.formats.documents import FLAT
 from readroom.formats.kinds import UNKNOWN, classify, kind_among, sniff
+from readroom.formats.recognise import Recognised
 from readroom.limits import HEAD_BYTES, SMALL_FILE_BYTES, Limits
 from readroom.limits_giant import INDEX_SPOTS, READ_GRACE_S
 from readroom.model import Cap, Kind, ReadRequest, ReadResult, Warn
@@ -143,6 +145,11 @@ class _Reading:
         named = (source.real, sample) if packed is None else ("", b"")
         document = asked_document(*named, self._request)
         manner = self._request.manner
+        if document is not None and manner.flat and document.format in FLAT:
+            found = self._flat(document)
+            if found is not None:
+                return found
+            document = None  # its plain text can be read, and mended
         if document is not None and not manner.documents:
             if not document.is_text:
                 return read_raw(source, self._request, sample, self._deadline)
@@ -177,6 +184,19 @@ class _Reading:
             return with_outline(self._outliner, content, self._windows.window(content))
         except Undecodable as problem:
             raise self._unfit(encoding, problem) from None
+
+    def _flat(self, document: Recognised) -> ReadResult | None:
+        """The document as one text; None for one that cannot be read so and is a text itself."""
+        self._outliner.require_text("it is a document")
+        from readroom.engine.document_flat import read_flat  # it starts processes
+
+        asked = (self._limits, self._cap, self._request, self._deadline)
+        try:
+            return read_flat(self._documents(), self._source, document, *asked)
+        except BadDocument:
+            if not document.is_text:
+                raise
+            return None
 
     def as_it_was(self, result: ReadResult) -> ReadResult | None:
         """The result, if what was in the file at its opening still is, or is likely to be; else None.

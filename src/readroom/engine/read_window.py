@@ -151,7 +151,7 @@ class Windows:
 
     def _header(self, content: Content, first: int, frame: Frame) -> tuple[Page | None, Frame]:
         """Line 1 of a table above a later window; it does not count against the limit."""
-        if first == 1 or not carries_header(content.kind):
+        if first == 1 or not self._request.manner.header or not carries_header(content.kind):
             return None, frame
         page = forward(content.text, 1, 1, replace(frame, room=frame.room // 2))
         return page, replace(frame, room=frame.room - weight(page, frame))

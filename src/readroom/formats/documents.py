@@ -131,6 +131,7 @@ class Opener(Protocol):
 OPENERS: Mapping[str, str] = {
     "pdf": "readroom.formats.pdf",
     "ipynb": "readroom.formats.notebook",
+    "ipynb-source": "readroom.formats.notebook_text",
     "docx": "readroom.formats.docx",
     "pptx": "readroom.formats.pptx",
     "xlsx": "readroom.formats.sheets",
@@ -142,3 +143,6 @@ OPENERS: Mapping[str, str] = {
     "epub": "readroom.formats.epub",
 }
 """Module by kind of document; it is imported in the child."""
+
+FLAT: Mapping[str, str] = {"pdf": "pdf", "docx": "docx", "ipynb": "ipynb-source"}
+"""Kinds of documents that can be read as one text, and the opener that is used for that."""

@@ -59,8 +59,18 @@ class Notebook:
         whole = [*lines, "[output]", *outputs]
         return Part(number, _title(cell), whole, pictures, notes=notes, brief=brief)
 
+    def source(self, number: int) -> Part:
+        """The cell with this number without its outputs."""
+        cell = self._cells[number - 1]
+        return Part(number, _title(cell), _lines(cell.get("source", cell.get("input"))))
+
 
 def open_document(file: BinaryIO) -> Document:
+    """Open a notebook. Raises Unreadable."""
+    return open_notebook(file)
+
+
+def open_notebook(file: BinaryIO) -> Notebook:
     """Open a notebook. Raises Unreadable."""
     data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:

@@ -1,0 +1,28 @@
+"""Notebooks as text alone: the source of their cells, in order, without what running them has put out."""
+
+from __future__ import annotations
+
+from typing import BinaryIO, final
+
+from readroom.formats import notebook
+from readroom.formats.documents import Area, Document, Part
+
+
+@final
+class NotebookText:
+    """An opened notebook whose cells have no outputs."""
+
+    def __init__(self, whole: notebook.Notebook) -> None:
+        self._whole = whole
+        self.unit = whole.unit
+        self.titles = whole.titles
+        self.contents = whole.contents
+
+    def part(self, number: int, area: Area | None = None) -> Part:
+        """The source of the cell with this number."""
+        return self._whole.source(number)
+
+
+def open_document(file: BinaryIO) -> Document:
+    """Open a notebook. Raises Unreadable."""
+    return NotebookText(notebook.open_notebook(file))

@@ -1,0 +1,35 @@
+"""The cases of Kilo Code: its settings, and the check behind its tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from readroom.config import Settings
+from readroom.contracts.kilo_setup import KiloSetup
+from readroom.policy.explain import explain
+from tests.contracts.cases import Adapter, Answer, Case, Room
+
+
+class KiloAdapter(Adapter):
+    """`config` holds settings under their own names; `validateAccess` asks the guard."""
+
+    def settings(self, case: Case, settings: Settings) -> Settings:
+        given = case.data.get("config", {})
+        assert set(given) <= {"maxReadFileLine"}
+        if not given:
+            return settings
+        return replace(settings, setup=replace(settings.setup, kilo=KiloSetup(given["maxReadFileLine"])))
+
+    def answer(self, room: Room, op: str, call: Mapping[str, Any], body: object) -> Answer:
+        if op == "validateAccess":
+            return Answer(value=explain(room.workspace.guard, call["path"]).allowed)
+        return super().answer(room, op, call, body)
+
+    def check_failure(self, tool: str, text: str) -> None:
+        assert text.startswith(("Error: ", "Error reading file: "))
+        assert "\n" not in text
+
+
+ADAPTER = KiloAdapter("kilo")
