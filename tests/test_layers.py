@@ -68,6 +68,7 @@ LAYERS = {
     "readroom.config_index": 5,
     "readroom.config_kilo": 5,
     "readroom.instances": 5,
+    "readroom.offers": 5,
     "readroom.toolbox": 5,
     # 6 faces
     "readroom.faces": 6,

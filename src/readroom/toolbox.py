@@ -23,6 +23,7 @@ from readroom.commands import RunRequest
 from readroom.contracts.base import Contract, Tool
 from readroom.contracts.registry import contract
 from readroom.deadline import Deadline
+from readroom.engine.nearby import with_near_names
 from readroom.engine.read import read
 from readroom.errors import (
     BadValue,
@@ -40,7 +41,6 @@ from readroom.limits import MIN_REPLY_BYTES, REPLY_BYTES
 from readroom.limits_keeping import STORE_BYTES
 from readroom.model import (
     Cap,
-    EntryKind,
     Fact,
     GrepRequest,
     ListRequest,
@@ -49,7 +49,8 @@ from readroom.model import (
     Request,
     Result,
 )
-from readroom.paths import OUTPUTS, WorkPath
+from readroom.offers import Offer
+from readroom.paths import WorkPath
 from readroom.policy.guard import Guard
 from readroom.policy.places import Places
 from readroom.policy.rules import Layer
@@ -136,9 +137,14 @@ class Workspace:
         """Whether policy allows it."""
         return self._room is not None
 
-    def tools(self, contract_name: str = "native") -> tuple[Tool, ...]:
-        """The tools that this workspace offers; those that run commands only where policy allows it."""
-        return self.contract(contract_name).offered(commands=self.runs_commands)
+    def tools(self, contract_name: str = "native", caller: Caller = ANONYMOUS) -> tuple[Offer, ...]:
+        """The tools that this workspace offers, each with its schema and a `handler` that calls it."""
+        call = partial(self.call, contract_name=contract_name, caller=caller)
+        return tuple(Offer(tool, call) for tool in self.offered(contract_name))
+
+    def offered(self, contract_name: str = "native") -> tuple[Tool, ...]:
+        """The records of those tools; those that run commands only where policy allows it."""
+        return self.contract(contract_name).offered(commands=self._room is not None)
 
     def contract(self, name: str) -> Contract:
         """The contract of that name, as this workspace offers it. Raises BadValue when there is none."""
@@ -272,7 +278,7 @@ class Workspace:
         try:
             return self._performed(guard, places, request, cap, deadline)
         except NotFound as error:
-            raise self._with_near_names(error, guard, request, deadline) from None
+            raise with_near_names(error, guard, self._room, request, deadline) from None
 
     def _where(self, store: str | None, caller: Caller, deadline: Deadline) -> Workspace:
         """The workspace of a call: this one, or a store in memory of the same conversation.
@@ -371,27 +377,3 @@ class Workspace:
         if policy.enabled:
             raise NoFolder(self._store.name)
         raise CommandsOff("nobody has allowed it")
-
-    def _with_near_names(
-        self, error: NotFound, guard: Guard, request: Request, deadline: Deadline
-    ) -> NotFound:
-        """The same failure with names that would have worked, if it is about the path that was asked for."""
-        if error.path != request.path:
-            return error
-        kept = WorkPath(f"/{request.path}")
-        if self._room is not None and request.path.startswith(f"{OUTPUTS[1:]}/") and self._room.holds(kept):
-            return NotFound(request.path, [kept])
-        match request:
-            case ReadRequest() | EditRequest() | WriteRequest():
-                near = guard.near(request.path, frozenset((EntryKind.FILE,)), deadline)
-                return NotFound(request.path, near)
-            case ListRequest() | RunRequest():
-                near = guard.near(request.path, frozenset((EntryKind.FOLDER,)), deadline)
-            case GrepRequest():
-                near = guard.near(request.path, frozenset((EntryKind.FILE, EntryKind.FOLDER)), deadline)
-            case _:
-                assert_never(request)
-        if not near or isinstance(request, RunRequest):
-            # Not the command once more: whoever sent it decides.
-            return NotFound(request.path, near, next_request=ListRequest(near[0]) if near else None)
-        return NotFound(request.path, near, next_request=replace(request, path=near[0], cursor=None))

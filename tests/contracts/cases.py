@@ -128,6 +128,19 @@ class Adapter:
         """The bytes of a file afterwards; None when there is none."""
         return room.content(path)
 
+    def reading(self, path: str) -> tuple[str, dict[str, Any]] | None:
+        """The tool and arguments that read a file from its first line; None when no tool reads."""
+        return "read_file", {"path": path}
+
+    def lines(self, answer: Answer) -> list[str] | None:
+        """The lines of the file that one answer to such a call shows; None when it cannot be told."""
+        return None
+
+    def following(self, answer: Answer, before: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The arguments of the call that goes on, from what the model is told; None at the end."""
+        following = answer.facts["next"]
+        return None if following is None else {**following["arguments"]}
+
     def check_failure(self, tool: str, text: str) -> None:
         """Whether the words of a failure have the form that the contract gives them."""
         assert text.strip()

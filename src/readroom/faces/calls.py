@@ -55,7 +55,7 @@ class Access:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """What is listed for this client."""
-        offered = self.workspace.tools(self.contract_name)
+        offered = self.workspace.offered(self.contract_name)
         return tuple(tool for tool in offered if self.granted is None or tool.name in self.granted)
 
 

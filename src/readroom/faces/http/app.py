@@ -18,7 +18,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from readroom.caller import conversation
-from readroom.contracts.registry import NAMES, contract
+from readroom.contracts.base import Contract
+from readroom.contracts.registry import NAMES
 from readroom.errors import BadRequest, Internal, NoSuchRoute, ReadroomError, WrongMediaType, WrongMethod
 from readroom.faces.calls import Access, Calls, Failed, Waiter
 from readroom.faces.http import openapi
@@ -48,7 +49,7 @@ def inside(
     server = build(
         calls,
         lambda context: _mcp_access(context, contract_name),
-        contract_name=contract_name,
+        record=rooms.get(None, None).contract(contract_name),
         reply_chars=reply_chars,
         outputs=rooms.run_commands,
         shared=False,
@@ -140,11 +141,11 @@ class _Tools:
         name, tool = request.path_params["contract"], request.path_params["tool"]
         if name not in NAMES:
             raise NoSuchRoute
-        contract(name).tool(tool)
+        access, waiter = within(request.scope, name), request.scope[WAITER]
+        access.workspace.contract(name).tool(tool)
         exchange: Exchange = request.scope[EXCHANGE]
         exchange.contract, exchange.tool = name, tool
         arguments = await _body(request)
-        access, waiter = within(request.scope, name), request.scope[WAITER]
         exchange.reached = True
         watch = asyncio.create_task(_watch(request.receive, waiter))
         try:
@@ -223,10 +224,10 @@ class _Pages:
         )
 
     async def openapi(self, request: Request) -> Response:
-        return ok(openapi.document(map(contract, NAMES), self._others(request), commands=_runs(request)))
+        return ok(openapi.document(_contracts(request), self._others(request), commands=_runs(request)))
 
     async def docs(self, request: Request) -> Response:
-        text = openapi.page(map(contract, NAMES), self._others(request), commands=_runs(request))
+        text = openapi.page(_contracts(request), self._others(request), commands=_runs(request))
         policy = "default-src 'none'; style-src 'unsafe-inline'"
         return HTMLResponse(text, headers={"Content-Security-Policy": policy})
 
@@ -234,6 +235,12 @@ class _Pages:
         """The named workspaces that the caller's token opens."""
         names: list[str] = request.scope[OPENS]
         return [name for name in names if name != self._rooms.default]
+
+
+def _contracts(request: Request) -> list[Contract]:
+    """All contracts, as the workspace of a request has them."""
+    access: Access = request.scope[ACCESS]
+    return [access.workspace.contract(name) for name in NAMES]
 
 
 def _runs(request: Request) -> bool:

@@ -19,8 +19,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR
 
 from readroom.caller import conversation
-from readroom.contracts.base import Tool
-from readroom.contracts.registry import contract
+from readroom.contracts.base import Contract, Tool
 from readroom.faces.calls import Access, Calls, Failed, Waiter
 from readroom.faces.mcp import resources, who
 from readroom.faces.mcp.clients import CLAUDE_CODE, reply_bytes
@@ -39,7 +38,7 @@ def build(
     calls: Calls,
     access_of: AccessOf,
     *,
-    contract_name: str,
+    record: Contract,
     reply_chars: int | None,
     outputs: bool,
     shared: bool = True,
@@ -49,15 +48,11 @@ def build(
     Args:
         calls: Where the calls run.
         access_of: What a request may use.
-        contract_name: Whose tools are served.
+        record: The contract whose tools are served.
         reply_chars: `--max-chars`, None for what each client is known to pass on.
         outputs: Commands may run, and what is kept of them are resources; they speak of the native tools.
         shared: Every client sees the same tools.
-
-    Raises:
-        BadValue: There is no such contract.
     """
-    record = contract(contract_name)
     call = _calling(calls, access_of, reply_chars)
     server: McpServer = Server(
         "readroom",
@@ -72,7 +67,7 @@ def build(
     )
     # Not `on_call_tool`: a result is passed on as it is, instead of through a model and back.
     server.add_request_handler("tools/call", types.CallToolRequestParams, _call_tool(call))
-    if outputs and contract_name == "native":
+    if outputs and record.name == "native":
         resources.add(server, call)
     server.add_notification_handler(who.COMPACTED, types.NotificationParams, _compacted(access_of))
     # The only one is OpenTelemetry's: 20 us a message, for a package that is not installed.

@@ -57,7 +57,7 @@ async def _serve(
     server = build(
         calls,
         lambda context: (access, None),
-        contract_name=contract_name,
+        record=workspace.contract(contract_name),
         reply_chars=reply_chars,
         outputs=workspace.runs_commands,
     )
