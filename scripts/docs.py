@@ -15,11 +15,16 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from scripts import docs_blocks, docs_clients, docs_runs
+from scripts import docs_blocks, docs_clients, docs_contracts, docs_runs
 
 ROOT = Path(__file__).parents[1]
 
-BLOCKS: Mapping[str, Callable[..., str]] = {**docs_blocks.BLOCKS, **docs_clients.BLOCKS, **docs_runs.BLOCKS}
+BLOCKS: Mapping[str, Callable[..., str]] = {
+    **docs_blocks.BLOCKS,
+    **docs_clients.BLOCKS,
+    **docs_contracts.BLOCKS,
+    **docs_runs.BLOCKS,
+}
 
 _MARKED = re.compile(r"(<!-- generated: (\S+)([^>]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -55,7 +60,12 @@ def _text(page: Path) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    found = stale()
+    missing = dict(docs_contracts.missing_pages())
+    if "--check" not in arguments:
+        for page, text in missing.items():
+            page.parent.mkdir(exist_ok=True)
+            page.write_text(text, encoding="utf-8")
+    found = [*(missing if "--check" in arguments else ()), *stale()]
     for page in found:
         print(f"stale: {page.relative_to(ROOT)}" if "--check" in arguments else f"writing {page.name}")
         if "--check" not in arguments:

@@ -13,6 +13,7 @@ from textwrap import dedent
 from typing import Any
 
 from readroom import config, errors, limits
+from readroom.contracts.base import Tool
 from readroom.contracts.native import NATIVE
 from readroom.contracts.native_facts import FACTS
 from readroom.contracts.schema import in_words
@@ -48,22 +49,24 @@ def tools_table() -> str:
 
 
 def tools() -> str:
-    return "\n\n".join(_tool(tool.name) for tool in NATIVE.offered(commands=True))
+    return "\n\n".join(tool_section(tool) for tool in NATIVE.offered(commands=True))
 
 
-def _tool(name: str) -> str:
-    tool = NATIVE.tool(name)
+def tool_section(tool: Tool) -> str:
+    """A tool's words and arguments."""
     schema = tool.input_schema
     rows = [
         [
             f"`{argument}`",
-            in_words(field) + ("" if argument not in schema["required"] else ", required"),
+            in_words(field) + ("" if argument not in schema.get("required", ()) else ", required"),
             _default(tool.arguments, argument),
             _meaning(field),
         ]
-        for argument, field in schema["properties"].items()
+        for argument, field in schema.get("properties", {}).items()
     ]
-    return f"## {name}\n\n{tool.description}\n\n{table(['argument', 'type', 'default', 'meaning'], rows)}"
+    return (
+        f"## {tool.name}\n\n{tool.description}\n\n{table(['argument', 'type', 'default', 'meaning'], rows)}"
+    )
 
 
 def _meaning(field: Mapping[str, Any]) -> str:
@@ -74,8 +77,9 @@ def _meaning(field: Mapping[str, Any]) -> str:
 def _default(arguments: type, argument: str) -> str:
     import msgspec
 
-    field = next(f for f in msgspec.structs.fields(arguments) if f.encode_name == argument)
-    return "" if field.required or field.default is None else f"`{field.default}`"
+    fields = msgspec.structs.fields(arguments) if isinstance(arguments, type) else ()
+    field = next((f for f in fields if f.encode_name == argument), None)
+    return "" if field is None or field.required or field.default is None else f"`{field.default}`"
 
 
 def facts() -> str:

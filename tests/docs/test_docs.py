@@ -14,6 +14,7 @@ from readroom import errors
 from readroom.config_commands import KEYS
 from readroom.contracts.native import NATIVE
 from readroom.contracts.native_facts import FACTS
+from readroom.contracts.registry import NAMES, contract
 from readroom.errors import commands
 from readroom.faces.cli.commands import COMMANDS
 from scripts import docs, docs_blocks
@@ -69,6 +70,18 @@ def test_every_page_is_in_the_index() -> None:
     index = text("docs/README.md")
     pages = [page.relative_to(ROOT / "docs") for page in PAGES if page.parent != ROOT]
     assert [str(page) for page in pages if str(page) != "README.md" and str(page) not in index] == []
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "native"])
+def test_the_page_of_a_contract_has_its_tools_arguments_and_deviations(name: str) -> None:
+    page, record = text(f"docs/contracts/{name}.md"), contract(name)
+    for tool in record.offered(commands=True):
+        section = page.split(f"## {tool.name}\n")[1].split("\n## ")[0]
+        given = tool.input_schema.get("properties", {})
+        assert [argument for argument in given if f"| `{argument}` |" not in section] == []
+    assert [one.id for one in record.deviations if f"| `{one.id}` |" not in page] == []
+    for kind in docs_blocks.error_classes():
+        assert f"| `{kind.code}` |" in page
 
 
 def test_every_tool_and_argument_has_an_entry() -> None:

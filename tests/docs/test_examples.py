@@ -60,3 +60,9 @@ def test_the_editing_example_edits_once_and_is_told_what_changed() -> None:
 def test_the_demo_is_made_as_the_tutorial_says(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "docs_src/demo.py", str(tmp_path)], cwd=ROOT, check=True)
     assert (tmp_path / "logs/orders.log").read_text(encoding="utf-8").count("\n") == 12_000
+
+
+def test_the_contract_example_reads_and_is_refused_in_the_words_of_the_contract(demo: str) -> None:
+    printed = run([sys.executable, str(ROOT / "docs_src/contracts.py"), demo], demo)
+    assert '"content":"# shop\\n' in printed
+    assert '"reason":"security_policy"' in printed

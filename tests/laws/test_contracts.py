@@ -1,4 +1,4 @@
-"""Laws of every contract: its hints lead through the file, no reply passes its cap, nothing denied is shown."""
+"""Laws of every contract: hints lead through the file, no reply passes its cap, nothing denied is shown."""
 
 from __future__ import annotations
 

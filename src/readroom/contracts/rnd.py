@@ -45,12 +45,12 @@ DEVIATIONS = (
     ),
     Deviation(
         "rnd.paths.root",
-        "Whether **/ in a pattern means the root too, and .env a file in a subfolder, is left open",
-        "**/ matches nothing as well, and a pattern without a slash means names in every folder",
+        "Whether `**/` in a pattern means the root too, and `.env` a file in a subfolder, is left open",
+        "`**/` matches nothing as well, and a pattern without a slash means names in every folder",
     ),
     Deviation(
         "rnd.paths.case",
-        "Whether .ENV is denied is left open",
+        "Whether `.ENV` is denied is left open",
         "Denied patterns match in any case; allowed ones only as they are written",
     ),
     Deviation(

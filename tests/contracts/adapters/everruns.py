@@ -42,6 +42,10 @@ class EverrunsAdapter(Adapter):
                 return Answer(value=self._kept(call["tool_call_id"], call["raw_output"]))
         return super().answer(room, op, call, body)
 
+    def lines(self, answer: Answer) -> list[str]:
+        content: str = answer.json["content"]
+        return [line.partition("|")[2] for line in content.split("\n")] if content else []
+
     def content(self, room: Room, path: str) -> bytes | None:
         return self._outputs.get(path) if path.startswith(OUTPUTS) else super().content(room, path)
 
