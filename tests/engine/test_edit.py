@@ -27,6 +27,7 @@ from readroom.errors import (
     Overlap,
     Protected,
     ReadOnlyFile,
+    ReadroomError,
     Stale,
     SymbolicLink,
     TooLarge,
@@ -376,11 +377,17 @@ def test_a_denied_file_is_refused_whether_or_not_it_is_there(room: Room, path: s
 
 
 @pytest.mark.parametrize(
-    "path", ["readroom.toml", ".readroomignore", ".kilocodeignore", "README.md/../readroom.toml"]
+    ("path", "error"),
+    [
+        ("readroom.toml", Protected),
+        (".readroomignore", Protected),
+        (".kilocodeignore", Denied),
+        ("README.md/../readroom.toml", Protected),
+    ],
 )
-def test_the_policy_itself_is_not_changed(room: Room, path: str) -> None:
+def test_the_policy_itself_is_not_changed(room: Room, path: str, error: type[ReadroomError]) -> None:
     room.file(path.split("/")[-1], "# x\n")
-    refused(Protected, room, path.split("/")[-1], lambda: room.edit(path, digest(b"# x\n"), Edit("x", "y")))
+    refused(error, room, path.split("/")[-1], lambda: room.edit(path, digest(b"# x\n"), Edit("x", "y")))
 
 
 def test_the_policy_under_a_name_that_some_systems_take_for_it_is_not_changed(room: Room) -> None:
