@@ -46,7 +46,8 @@ class EditRequest:
     """Replacements in the state of a file that `expected_hash` names, made together or not at all.
 
     None names whatever state it is in, for contracts that have no hashes.  A file that would
-    have more than `most_bytes` is refused.
+    have more than `most_bytes` is refused.  With `lone_cr`, lines of a file without a line feed
+    end at each CR, and so do those of the texts.
     """
 
     path: str
@@ -56,6 +57,7 @@ class EditRequest:
     encoding: str | None = None
     most_bytes: int | None = None
     diff: DiffStyle = NATIVE_DIFF
+    lone_cr: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -331,6 +331,15 @@ def test_new_lines_end_as_those_of_the_place() -> None:
     assert found["content_hash"] == digest("a\r\nb\nd\nc\n")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "after"), [("b\n", "x\n", "a\rx\rc"), ("b", "b\nx", "a\rb\rx\rc"), ("a\rb", "y", "y\rc")]
+)
+def test_a_file_whose_lines_end_in_cr_alone_keeps_them(old: str, new: str, after: str) -> None:
+    text = "a\rb\rc"
+    found = said({"f": text}, "edit_file", path="f", expected_hash=digest(text), old_text=old, new_text=new)
+    assert found["content_hash"] == digest(after)
+
+
 @pytest.mark.clause("everruns.edit.read-only")
 def test_a_file_that_nobody_may_write_to_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "f").write_text(TEXT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,7 @@ def test_a_result_has_its_fields_and_the_files_of_its_output(workspace: Workspac
 def test_what_is_left_out_is_said_and_read_in_the_kept_output(workspace: Workspace) -> None:
     found = bash(workspace, "seq 1 8450", tool_call_id="c1")
     assert found["total_lines"] == 8450
-    assert "lines omitted ...]" in found["stdout"]
+    assert re.search(r"\n\n\[\.\.\. \d+ bytes omitted \.\.\.\]\n\n", found["stdout"])
     assert found["stdout"].endswith(
         "[full output saved to /.outputs/c1.stdout (41 KiB) — use read_file with offset/limit]"
     )
@@ -92,6 +93,14 @@ def test_an_error_in_the_middle_is_shown_of_a_command_that_failed(workspace: Wor
         "for i in $(seq 2000); do echo Compiling $i; test $i = 900 && echo 'error: broken'; done; exit 1"
     )
     assert "error: broken" in bash(workspace, command)["stdout"]
+
+
+def test_what_a_failed_command_left_out_is_counted_in_lines_where_it_stood(workspace: Workspace) -> None:
+    command = "seq 3000; echo 'error: broken'; seq 3001 6000; exit 1"
+    rows = bash(workspace, command)["stdout"].split("\n")
+    counted = [int(row.split()[1]) for row in rows if row.startswith("[... ")]
+    assert len(counted) >= 2
+    assert sum(counted) + len(rows) - len(counted) - 1 == 6001
 
 
 def test_a_name_that_is_taken_gets_a_number_and_both_are_kept(workspace: Workspace) -> None:

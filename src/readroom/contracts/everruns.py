@@ -180,6 +180,7 @@ def _to_edit(given: EditArguments) -> EditRequest:
         _hash(given.expected_hash),
         tuple(Edit(one.old_text, one.new_text) for one in _edits(given)),
         diff=DiffStyle(EVERRUNS_DIFF_CONTEXT, DIFF_HUNK_BYTES),
+        lone_cr=True,
     )
 
 

@@ -13,7 +13,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from readroom.commands import SHOWN_BYTES, Output, RunRequest, RunResult, Verbosity
+from readroom.commands import SHOWN_BYTES, Output, OutputLine, RunRequest, RunResult, Verbosity
 from readroom.contracts import envelope, native_run
 from readroom.contracts.base import Tool
 from readroom.contracts.everruns_calls import READ, RUN, to_call
@@ -28,7 +28,9 @@ _MODES: tuple[Verbosity, ...] = (*SHOWN_BYTES, "full")
 
 _KIB = 1024
 
-SHOWN = OutputManner(numbered=False, gap_bytes=len("[... 1000000 lines omitted ...]\n"), escapes=True)
+SHOWN = OutputManner(
+    numbered=False, gap_bytes=len("\\n[... 1000000000 bytes omitted ...]\\n\\n"), escapes=True
+)
 
 
 def verbosity(given: str) -> Verbosity:
@@ -71,7 +73,7 @@ BASH = Tool(
 
 def render(result: RunResult, cap: Cap) -> Reply:
     """The reply for a command; its lines were selected under `cap`."""
-    out, err = (words(output, kept=result.kept) for output in result.outputs)
+    out, err = (words(one, kept=result.kept, failed=result.failed) for one in result.outputs)
     fields = _fields(result, out, err)
     while envelope.size(fields) > cap.size and (out or err):
         # What was run is told whatever happens; the kept output has all.
@@ -80,15 +82,33 @@ def render(result: RunResult, cap: Cap) -> Reply:
     return envelope.reply(fields, partial(native_run.facts_of, result, to_call))
 
 
-def words(output: Output, *, kept: bool) -> str:
-    """One stream as far as it is shown, and where all of it is."""
+def words(output: Output, *, kept: bool, failed: bool) -> str:
+    """One stream as far as it is shown, and where all of it is.
+
+    Of a command that succeeded the middle is missing, counted in bytes; of one that failed, lines.
+    """
     if output.binary and output.size_bytes:
         return f"[{output.size_bytes} bytes of binary output]"
-    rows = list(_rows(output))
+    middle = not failed and len(output.gaps) == 1 and 1 < output.gaps[0][0] <= output.lines[-1].number
+    rows = list(_around_middle(output) if middle else _rows(output))
     if output.cut and kept:
         size = -(-output.kept_bytes // _KIB)
         rows.append(f"[full output saved to {output.path} ({size} KiB) — use {READ} with offset/limit]")
     return "\n".join(rows)
+
+
+def _around_middle(output: Output) -> Iterator[str]:
+    """The beginning and the end, with a mark between them that stands alone."""
+    first = output.gaps[0][0]
+    shown = sum(len(line.text.encode("utf-8", "replace")) + 1 for line in output.lines)
+    for line in output.lines:
+        if line.number > first and (line.number == output.gaps[0][1] + 1):
+            yield f"\n[... {max(1, output.size_bytes - shown)} bytes omitted ...]\n"
+        yield _row(line)
+
+
+def _row(line: OutputLine) -> str:
+    return line.text + (f" [+{line.left} chars]" if line.left else "")
 
 
 def _rows(output: Output) -> Iterator[str]:
@@ -96,7 +116,7 @@ def _rows(output: Output) -> Iterator[str]:
     if 1 in gaps:
         yield _gap(1, gaps[1], output.total_lines)
     for line in output.lines:
-        yield line.text + (f" [+{line.left} chars]" if line.left else "")
+        yield _row(line)
         last = gaps.get(line.number + 1)
         if last is not None:
             yield _gap(line.number + 1, last, output.total_lines)

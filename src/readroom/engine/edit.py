@@ -54,7 +54,7 @@ from readroom.text.diffs import within
 from readroom.text.encodings import Encoding
 from readroom.text.hashing import Hashing
 from readroom.text.lines import Shrunk
-from readroom.text.matching import Scan, TooManyMatches, prepare, scan
+from readroom.text.matching import Scan, TooManyMatches, prepare, scan, with_lone_cr
 from readroom.text.splice import NotEncodable, broken_line, encode, new_lines, new_size, spliced
 from readroom.text.touched import touched
 
@@ -174,7 +174,7 @@ class _Editing:
                 self._cap,
                 self._request.encoding,
             )
-        if self._take_literally(found):
+        if self._take_lone_cr(found) or self._take_literally(found):
             found, _ = self._scanned()
         self._require_one_place_each(found)
         room = self._cap.size - self._cap.measure.frame(self._path)
@@ -202,6 +202,20 @@ class _Editing:
                 self._changes[number] = prepare(one, bom=bool(self._encoding.bom), literal=True)
                 again = True
         return again
+
+    def _take_lone_cr(self, found: Scan) -> bool:
+        """Whether the lines of the file end in CR alone; from now on those of the texts do, too."""
+        if not self._request.lone_cr or found.line_feeds:
+            return False
+        start = self._source.read_at(0, min(CLOSEST_BYTES, self._source.size))
+        if self._encoding.carriage_return not in start:
+            return False
+        edits = [
+            replace(one, old_text=with_lone_cr(one.old_text), new_text=with_lone_cr(one.new_text))
+            for one in self._request.edits
+        ]
+        self._changes = [prepare(one, bom=bool(self._encoding.bom)) for one in edits]
+        return True
 
     # --- before anything is searched ----------------------------------------------------------
 

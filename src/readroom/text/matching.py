@@ -115,6 +115,11 @@ def _plain(text: str) -> str:
     return text.replace("\r\n", "\n") if "\r" in text else text
 
 
+def with_lone_cr(text: str) -> str:
+    """The text with every line end as a CR alone."""
+    return _plain(text).replace("\n", "\r")
+
+
 def _pieces(old: str, new: str) -> Iterator[Piece]:
     if old == new:
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from readroom.commands import SHOWN_BYTES, Output
@@ -66,7 +67,7 @@ class EverrunsAdapter(Adapter):
             outputs.close()
         return {
             "full_output": kept[0].path,
-            "total_lines": len(texts[0].split("\n")),
+            "total_lines": _lines(texts[0]),
             "output_files": [one.path for one in kept],
         }
 
@@ -90,13 +91,20 @@ def _item(item: Item, language: str) -> list[Any]:
     return [kind, item.name, item.signature, item.line, [_item(one, language) for one in item.members]]
 
 
+def _lines(text: str) -> int:
+    store = MemoryStore({"a.stdout": text})
+    with store.open(WorkPath("a.stdout")) as source:
+        return KeptText(source, Deadline()).total_lines
+
+
 def _shortened(text: str, most: int, *, failed: bool) -> str:
     store = MemoryStore({"a.stdout": text})
     with store.open(WorkPath("a.stdout")) as source:
         stream = KeptText(source, Deadline())
         rows: Sequence[Any] = picked([stream], most, SHOWN, None, failed=failed)[0]
         output = Output("stdout", "/.outputs/a.stdout", total_lines=stream.total_lines, lines=rows)
-    return words(output, kept=False)
+        output = replace(output, size_bytes=source.size)
+    return words(output, kept=False, failed=failed)
 
 
 ADAPTER = EverrunsAdapter()
