@@ -253,8 +253,21 @@ def test_a_budget_that_runs_low_is_a_warning_in_the_answer() -> None:
         else:
             raise AssertionError("no warning before the end of the budget")
         while found["ok"]:
+            if not found["content"]:
+                assert any("Content left out" in one for one in found["warnings"])
             found = read(workspace, "a.py")
         assert found["reason"] == "budget_spent"
+
+
+def test_where_little_is_left_definitions_stand_for_the_content() -> None:
+    code = "".join(f"def f{n}(x):\n    return x\n" for n in range(60))
+    with room({"a.py": code}, budgets=BudgetPolicy(session=4000)) as workspace:
+        for _ in range(9):
+            found = read(workspace, "a.py")
+            if "outline" in found:
+                break
+    assert found["outline"][0] == "1-2: def f0(x)"
+    assert (found["lines_read"], found["total_lines"]) == (0, 120)
 
 
 @pytest.mark.clause("rnd.session.log", "rnd.session.frequent", "rnd.audit.hook")

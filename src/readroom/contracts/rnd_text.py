@@ -72,7 +72,7 @@ class _Measure:
     def numbered(self, number: int) -> int:
         return len(r"\n")
 
-    # What follows is in no answer of this contract.
+    # What follows is in no answer of this contract, but for outlines where a budget is nearly spent.
 
     def heading(self, heading: tuple[int, str, int]) -> int:
         return 0
@@ -90,7 +90,7 @@ class _Measure:
         return 0
 
     def outlined(self, row: Row) -> int:
-        return 0
+        return envelope.size(_outlined(row)) + 1
 
 
 MEASURE = _Measure()
@@ -127,6 +127,8 @@ def _object(asked: Asked, result: ReadResult) -> dict[str, Fact]:
         "lines_read": len(result.lines),
         "total_lines": result.total_lines,
     }
+    if not result.lines and result.outline is not None:
+        found["outline"] = [_outlined(row) for row in result.outline.rows]
     warnings = _warnings(asked, result)
     return {**found, "warnings": warnings} if warnings else found
 
@@ -165,16 +167,29 @@ def _warnings(asked: Asked, result: ReadResult) -> list[Fact]:
 
 def _rest(result: ReadResult) -> list[str]:
     """What is left out below, and the offset that goes on."""
-    if result.total_lines and not result.lines and any(one.reason == "budget" for one in result.omitted):
-        return [f"Content left out: little is left of the budget; the file has {result.total_lines} lines"]
+    if result.total_lines and not result.lines:
+        return [
+            f"Content left out as little is left of the budget; the file has {_lines(result.total_lines)}"
+        ]
     following = result.next
     if following is None or following.offset is None:
         return []
     after = following.offset + 1 if following.column > 1 else following.offset
     if result.total_lines is not None and after > result.total_lines:
         return []
-    last = "" if result.total_lines is None else f"-{result.total_lines}"
-    return [f"Truncated: lines {after}{last} are not shown; continue with offset={after}"]
+    rest = f"line {after} is" if after == result.total_lines else f"lines {after}-{result.total_lines} are"
+    if result.total_lines is None:
+        rest = f"lines from {after} on are"
+    return [f"Truncated: {rest} not shown; continue with offset={after}"]
+
+
+def _outlined(row: Row) -> str:
+    """A definition that is there: its lines and its signature."""
+    return f"{'  ' * row.depth}{row.item.start}-{row.item.end}: {row.item.signature}"
+
+
+def _lines(count: int) -> str:
+    return "1 line" if count == 1 else f"{count} lines"
 
 
 def render_error(asked: Asked, error: ReadroomError, cap: Cap) -> Reply:
@@ -209,9 +224,8 @@ def _failure(asked: Asked, error: ReadroomError) -> dict[str, Fact]:
             )
         case BadRange() if "total_lines" in error.facts:
             total = int(str(error.facts["total_lines"]))
-            lines = "1 line" if total == 1 else f"{total} lines"
             return _failed(
-                f"Offset {asked.offset} is beyond the end of {asked.name}, which has {lines}",
+                f"Offset {asked.offset} is beyond the end of {asked.name}, which has {_lines(total)}",
                 f"Use an offset from 1 to {max(1, total)}",
             )
         case Binary():
