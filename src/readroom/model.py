@@ -355,13 +355,15 @@ class Reply:
     """What a caller receives: one text for the model, images, and facts for programs.
 
     Facts are built when first asked for: counting tokens costs more than the read
-    of a small file, and a host that only wants the text does not pay for it.
+    of a small file, and a host that only wants the text does not pay for it.  `shown` is the
+    result as far as the text has it, where that is less than the engine selected.
     """
 
     text: str
     build_facts: Callable[[], dict[str, Fact]] = field(repr=False, compare=False)
     images: Sequence[Image] = ()
     is_error: bool = False
+    shown: Result | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def facts(self) -> dict[str, Fact]:

@@ -263,7 +263,8 @@ class Workspace:
         def work(request: Request, cap: Cap, content: bool) -> tuple[Result, Reply]:
             result = where._result(record, request, cap, deadline)
             result = result if content else counted(result, request)
-            return result, record.worded(tool, arguments).render(result, cap)
+            reply = record.worded(tool, arguments).render(result, cap)
+            return reply.shown or result, reply
 
         return visit.answer(record.parse(tool, arguments), work)
 

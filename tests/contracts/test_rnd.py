@@ -286,6 +286,20 @@ def test_every_read_stands_in_the_ledger_and_the_most_read_files_are_counted(tmp
     assert [(total.name, total.calls) for total in most_read(rows)] == [("a.py", 2), ("b.py", 1)]
 
 
+def test_the_ledger_says_what_was_shown_after_every_cut(tmp_path: Path) -> None:
+    ledger = LedgerPolicy(enabled=True, file=str(tmp_path / "ledger.sqlite3"))
+    with room({"a.py": ('"' * 50 + "\n") * 100}, ledger=ledger) as workspace:
+        reply = workspace.call("read", {"path": "a.py"}, contract_name="rnd", reply_bytes=MIN_REPLY_BYTES)
+    read_lines = json.loads(reply.text)["lines_read"]
+    book = open_book(ledger)
+    try:
+        (row,) = book.rows()
+    finally:
+        book.close()
+    assert [(one.first, one.last) for one in row.event.spans] == [(1, read_lines)]
+    assert 1 < read_lines < 30
+
+
 @given(
     st.integers(MIN_REPLY_BYTES, 5000), st.text(st.sampled_from('"\\\n\x01é'), min_size=400, max_size=4000)
 )

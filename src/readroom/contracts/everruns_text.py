@@ -87,7 +87,7 @@ def render(result: ReadResult, cap: Cap) -> Reply:
     if result.raw is not None:
         return _render_raw(result, result.raw, cap)
     fits = envelope.fitted(result, cap, lambda one: envelope.size(_fields(one)))
-    return envelope.reply(_fields(fits), partial(_facts, fits))
+    return replace(envelope.reply(_fields(fits), partial(_facts, fits)), shown=fits)
 
 
 def _facts(result: ReadResult) -> dict[str, Fact]:

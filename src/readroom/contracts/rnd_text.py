@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from readroom.contracts import envelope
@@ -117,7 +117,8 @@ def render(asked: Asked, result: Result, cap: Cap) -> Reply:
     """A window of a file as an object."""
     assert isinstance(result, ReadResult), "this contract only reads"
     shown = envelope.fitted(result, cap, lambda one: envelope.size(_object(asked, one)))
-    return envelope.reply(_object(asked, shown), partial(envelope.result_facts, shown, to_call))
+    facts = partial(envelope.result_facts, shown, to_call)
+    return replace(envelope.reply(_object(asked, shown), facts), shown=shown)
 
 
 def _object(asked: Asked, result: ReadResult) -> dict[str, Fact]:
