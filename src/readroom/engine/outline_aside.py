@@ -23,6 +23,9 @@ from readroom.text.select import byte_size
 _SENTENCES = 200
 """Bytes of what is said about the outline, beside a path."""
 
+_TRIES = 3
+"""How often lines make room for the signatures of those that have made room: hardly ever twice."""
+
 
 def with_outline(asked: Outliner, content: Content, result: ReadResult) -> ReadResult:
     """A window of source code that does not reach the end, with the outline of the rest."""
@@ -39,19 +42,29 @@ def with_outline(asked: Outliner, content: Content, result: ReadResult) -> ReadR
     except (TimedOut, NoOutline):
         return result
     listed, cap = list(rows(outline.items)), asked.cap
-    chosen = _chosen(listed, result, budget, cap)
+    chosen, given = _chosen(listed, result, budget, cap), 0
     said = _SENTENCES + len(quote(asked.request.path).encode("utf-8", "replace"))
-    needed = _cost(listed, chosen, cap) + said
-    numbers = len(result.lines) * cap.measure.numbered(result.end)
-    if needed > room(asked.request, cap) - shown - numbers:
+    for _ in range(_TRIES):
+        needed = _cost(listed, chosen, cap) + said
+        if needed <= max(given, _free(asked, result)):
+            break
         # The lines make room, and signatures on those that go are shown in the outline instead.
-        smaller, fewer = replace(cap, size=cap.size - needed), _with_less(asked.request, needed)
+        given = needed
+        smaller, fewer = replace(cap, size=cap.size - given), _with_less(asked.request, given)
         result = Windows(asked.source, asked.limits, smaller, fewer).window(content)
-        chosen = _chosen(listed, result, needed - said, cap)
+        chosen = _chosen(listed, result, budget, cap)
+    else:
+        chosen = _chosen(listed, result, given - said, cap)
     missing = [at for at, row in enumerate(listed) if _is_missing(row, result)]
     if not chosen:
         return result
     return _added(asked, result, listed, chosen, missing, Shown(name, (), len(listed), 0, outline.partial))
+
+
+def _free(asked: Outliner, result: ReadResult) -> int:
+    """Bytes that the lines leave in the reply."""
+    numbers = len(result.lines) * asked.cap.measure.numbered(result.end)
+    return room(asked.request, asked.cap) - sum(map(byte_size, result.lines)) - numbers
 
 
 def _budget(asked: Outliner, shown: int) -> int:
