@@ -86,6 +86,9 @@ DOCUMENT_CACHE_BYTES = 16 * 1024 * 1024
 DOCUMENT_HASHES = 1_000
 """Documents whose hash and titles it keeps."""
 
+DOCUMENT_FLAT = 16
+"""Documents read as one text for which a workspace keeps how many lines each part has: 4 bytes for each."""
+
 DOCUMENT_PROCESSES = 3
 """Documents that are extracted at once, each in a process of up to DOCUMENT_CHILD_BYTES."""
 

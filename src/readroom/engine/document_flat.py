@@ -120,10 +120,11 @@ class _Flat:
     def _gathered(self) -> _Lines:
         """As many lines as the window can hold, and one more."""
         kept: list[str] = []
-        used, seen = 0, 0
+        used = 0
+        first, seen = self._known()
         last = None if self._limit is None else self._first + self._limit - 1
         try:
-            for line in self._lines():
+            for line in self._lines(first, filled=seen > 0):
                 seen += 1
                 if seen < self._first:
                     continue
@@ -134,20 +135,35 @@ class _Flat:
                     return _Lines(PartLines(kept, self._first, seen), seen, self._part)
         except TimedOut as error:
             if not kept:
-                advice = f"{seen:,} lines were extracted so far; the same call goes on from there."
+                opened = self._reading.opened
+                done = f"{self._part - 1:,} of {opened.total:,} {opened.unit}s"
+                advice = f"{done} were extracted so far; the same call goes on from there."
                 raise TimedOut(error.seconds, advice, next_request=self._request) from None
             return _Lines(PartLines(kept, self._first, seen), seen, self._part, timed_out=True)
         return _Lines(PartLines(kept, self._first, seen), seen, None)
 
-    def _lines(self) -> Iterator[str]:
-        """All lines, extracted as they are taken. Raises TimedOut or Cancelled."""
-        filled = False
+    def _known(self) -> tuple[int, int]:
+        """The part to begin with, and the lines before it: those that are counted need not be extracted."""
+        before = 0
+        for number, count in enumerate(self._reading.counted, 1):
+            if before + count >= self._first:
+                return number, before
+            before += count
+        return len(self._reading.counted) + 1, before
+
+    def _lines(self, first: int, *, filled: bool) -> Iterator[str]:
+        """The lines from a part on, extracted as they are taken; `filled` is whether any are before it.
+
+        Raises:
+            TimedOut, Cancelled: From the deadline.
+        """
         opened = self._reading.opened
-        for number in range(1, opened.total + 1):
+        for number in range(first, opened.total + 1):
             self._part = number
             lines = self._of_part(number, opened.unit)
             if lines and filled:
-                yield ""
+                lines = ["", *lines]
+            self._reading.count(number, len(lines))
             filled = filled or bool(lines)
             yield from lines
 

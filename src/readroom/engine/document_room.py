@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from array import array
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, TypeAlias, final
@@ -21,6 +23,7 @@ from readroom.formats.wire import Opened
 from readroom.limits import BLOCK_BYTES
 from readroom.limits_documents import (
     DOCUMENT_CACHE_BYTES,
+    DOCUMENT_FLAT,
     DOCUMENT_HASHES,
     DOCUMENT_IDLE_S,
     DOCUMENT_KEPT,
@@ -61,6 +64,7 @@ class DocumentRoom:
         self._hashes: OrderedDict[Version, str] = OrderedDict()
         self._parts: OrderedDict[_PartKey, tuple[Part, int]] = OrderedDict()
         self._opened: OrderedDict[tuple[str, str], Opened] = OrderedDict()
+        self._counts: OrderedDict[tuple[str, str], array[int]] = OrderedDict()
         self._bytes = 0
         self._closed = False
 
@@ -143,6 +147,21 @@ class DocumentRoom:
         with self._lock:
             return self._opened.get((digits, form))
 
+    def _counted(self, key: tuple[str, str]) -> array[int]:
+        """The lines of the first parts of a document that is read as one text, as far as they are known."""
+        with self._lock:
+            found = self._counts.setdefault(key, array("I"))
+            self._counts.move_to_end(key)
+            while len(self._counts) > DOCUMENT_FLAT:
+                self._counts.popitem(last=False)
+            return found
+
+    def _count(self, key: tuple[str, str], number: int, lines: int) -> None:
+        with self._lock:
+            known = self._counts.get(key)
+            if known is not None and len(known) == number - 1:
+                known.append(lines)
+
     def _part(self, key: _PartKey) -> Part | None:
         with self._lock:
             found = self._parts.get(key)
@@ -209,6 +228,15 @@ class Reading:
         if self._opened is None:
             self._opened = self._room._known(self.digits, self._form)
         return self._opened or self._running()[1]
+
+    @property
+    def counted(self) -> Sequence[int]:
+        """How many lines its first parts have in one text, as far as somebody has said so."""
+        return self._room._counted((self.digits, self._form))
+
+    def count(self, number: int, lines: int) -> None:
+        """Say how many lines a part has in one text."""
+        self._room._count((self.digits, self._form), number, lines)
 
     def part(self, number: int, area: Area | None = None, *, text_only: bool = False) -> Part:
         """One part of it, for a search without its pictures. Raises Unreadable, TimedOut or Cancelled."""
