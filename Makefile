@@ -20,6 +20,7 @@ run: .venv/installed
 
 test: .venv/developer
 	@scripts/check
+	@.venv/bin/python -m scripts.mcp_conformance --install || true
 	@scripts/test
 
 bench: .venv/developer

@@ -1,0 +1,108 @@
+"""The server that the MCP conformance suite is run against: our HTTP agent, with the tools it asks for.
+
+    python -m scripts.mcp_fixture FOLDER
+
+Each of these tools is a request to our engine that shows what the suite wants to see: text, an image, an
+error, progress.  They are added to the native contract, so that the whole face is under test, with kept
+outputs as resources.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from PIL import Image
+
+from readroom import Workspace, config
+from readroom.commands import RunRequest
+from readroom.config_serve import Serving
+from readroom.contracts import registry
+from readroom.contracts.base import Tool
+from readroom.contracts.native import NATIVE
+from readroom.faces.http.serve import Where, serve_http
+from readroom.model import ReadRequest, Request
+from readroom.session.tokens import Tokens
+
+
+class _Nothing(msgspec.Struct, frozen=True):
+    """Arguments of a tool that takes none."""
+
+
+class _Person(msgspec.Struct, frozen=True):
+    """Arguments of the tool with a schema that the suite wants to find again, whole."""
+
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _WholeSchema(Tool):
+    """A tool whose schema has what our own never need."""
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        street = {"type": "object", "$anchor": "address", "properties": {"street": {"type": "string"}}}
+        return {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "object",
+            "$defs": {"address": street},
+            "properties": {"name": {"type": "string"}, "address": {"$ref": "#/$defs/address"}},
+            "allOf": [{"anyOf": [{"required": ["name"]}, {"required": ["address"]}]}],
+            "if": {"required": ["address"]},
+            "then": {"required": ["name"]},
+            "else": {},
+            "additionalProperties": False,
+        }
+
+
+def _asking(name: str, request: Request) -> Tool:
+    return Tool(name, name, "Of the conformance suite", _Nothing, lambda arguments: request)
+
+
+TOOLS = (
+    _asking("test_simple_text", ReadRequest("simple.txt")),
+    _asking("test_image_content", ReadRequest("pixel.png")),
+    _asking("test_error_handling", ReadRequest("missing.txt")),
+    # A command tells every second that it runs; the suite wants to hear it three times.
+    _asking("test_tool_with_progress", RunRequest("sleep 4; echo done")),
+    _WholeSchema(
+        "json_schema_2020_12_tool",
+        "Whole schema",
+        "Tool with JSON Schema 2020-12 features",
+        _Person,
+        lambda arguments: ReadRequest("simple.txt"),
+    ),
+)
+
+CONTRACT = replace(NATIVE, tools=(*NATIVE.tools, *TOOLS))
+
+
+def fill(folder: Path) -> None:
+    """Make the files that the tools read."""
+    (folder / "simple.txt").write_text("This is a simple text response for testing.\n", encoding="utf-8")
+    Image.new("RGB", (1, 1), "red").save(folder / "pixel.png")
+
+
+def main(folder: str) -> None:
+    """Serve until a signal comes; the URL is printed when the server is ready."""
+    fill(Path(folder))
+    registry._WHERE["native"] = f"{__spec__.name}:CONTRACT"
+    settings = config.load(config.open_store(folder), allow_commands=True)
+    with Workspace(folder, settings=settings) as workspace:
+        workspace.run("echo kept")  # there has to be a resource
+        serve_http(
+            {"default": workspace},
+            Where(),
+            Serving(),
+            Tokens("/nonexistent/tokens.db"),
+            contract_name="native",
+            reply_chars=None,
+            on_ready=lambda url: print(url, flush=True),
+        )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
