@@ -22,6 +22,7 @@ LAYERS = {
     "readroom.limits_giant": 0,
     "readroom.limits_inspect": 0,
     "readroom.limits_keeping": 0,
+    "readroom.limits_names": 0,
     "readroom.limits_rnd": 0,
     "readroom.limits_documents": 0,
     "readroom.limits_kilo": 0,

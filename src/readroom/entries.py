@@ -38,7 +38,9 @@ class EntryKind(StrEnum):
 class Stat:
     """What is known of a file or folder without reading it. Times in nanoseconds since the epoch.
 
-    `device` and `inode` together tell files apart, where the store has them.
+    `device` and `inode` together tell files apart, where the store has them.  `changed_ns` is the
+    last change of anything about it, its name included, `created_ns` when it was made; None when
+    the store does not know.
     """
 
     kind: EntryKind
@@ -48,6 +50,8 @@ class Stat:
     links: int = 1
     device: int = 0
     inode: int = 0
+    changed_ns: int | None = None
+    created_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

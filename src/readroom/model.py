@@ -21,6 +21,7 @@ from readroom.entries import Names as Names
 from readroom.entries import Stat as Stat
 from readroom.entries import Version as Version
 from readroom.manner import NATIVE_MANNER, NATIVE_SEARCH, Manner, SearchManner
+from readroom.moves import NameRequest, NameResult
 
 # Values like the others here; `changes`, which this module builds on, needs them too.
 from readroom.notes import Newline as Newline
@@ -141,7 +142,9 @@ class ListRequest:
     skip: int | None = None
 
 
-Request: TypeAlias = ReadRequest | GrepRequest | ListRequest | EditRequest | WriteRequest | RunRequest
+Request: TypeAlias = (
+    ReadRequest | GrepRequest | ListRequest | EditRequest | WriteRequest | RunRequest | NameRequest
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +295,7 @@ class ListResult:
     warnings: Sequence[Warn] = ()
 
 
-Result: TypeAlias = ReadResult | GrepResult | ListResult | EditResult | WriteResult | RunResult
+Result: TypeAlias = ReadResult | GrepResult | ListResult | EditResult | WriteResult | RunResult | NameResult
 
 
 class Measure(Protocol):

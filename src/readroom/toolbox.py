@@ -49,12 +49,13 @@ from readroom.model import (
     Request,
     Result,
 )
+from readroom.moves import DeleteRequest, MakeFolderRequest, MoveRequest, StatRequest, TrashRequest
 from readroom.offers import Offer
 from readroom.paths import WorkPath
 from readroom.policy.guard import Guard
 from readroom.policy.places import Places
 from readroom.policy.rules import Layer
-from readroom.session.degrading import changes, counted
+from readroom.session.degrading import changes, counted, is_edit
 from readroom.session.keeper import Visit
 from readroom.session.outlines import OutlineCache
 from readroom.session.session import Session
@@ -276,6 +277,9 @@ class Workspace:
         # A path is normalized once, so that every reply and hint shows one spelling.
         if path != request.path:
             request = replace(request, path=path)
+        if isinstance(request, MoveRequest):
+            _, destination = self._found(own, replace(request, path=request.destination))
+            request = replace(request, destination=destination)
         try:
             return self._performed(guard, places, request, cap, deadline)
         except NotFound as error:
@@ -317,7 +321,7 @@ class Workspace:
         output = None if self._room is None else self._room.parse(request.path)
         if self._room is None or output is None:
             return own, own.parse(request.path)
-        if isinstance(request, (EditRequest, WriteRequest)):
+        if is_edit(request):
             raise Protected(output, "it is the kept output of a command")
         if isinstance(request, RunRequest):
             raise BadValue(
@@ -356,6 +360,11 @@ class Workspace:
                 return write(places, self._texts, cap, request, within)
             case RunRequest():
                 return self._running().run(cap, request, deadline)
+            case StatRequest() | DeleteRequest() | MakeFolderRequest() | MoveRequest() | TrashRequest():
+                from readroom.engine.names import perform
+
+                within = deadline.within(self.limits.change_timeout_s)
+                return perform(guard, places, self._texts, cap, request, within)
             case _:
                 assert_never(request)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from readroom import errors
 from readroom.errors import ReadroomError
-from readroom.model import GrepRequest, ListRequest, ReadRequest
+from readroom.model import EntryKind, GrepRequest, ListRequest, ReadRequest
 from readroom.outlines import Item, Row
 
 PATH = "docs/a.md"
@@ -43,7 +43,9 @@ EXAMPLES: tuple[ReadroomError, ...] = (
     errors.EncryptedDocument("a.pdf", "pdf", "it needs a password", "Ask the user."),
     errors.Exists(PATH),
     errors.FailedError("It cannot be done", "Do something else."),
+    errors.FolderNotEmpty("docs", 3),
     errors.HardLinked(PATH, 2, "its other name is denied"),
+    errors.HoldsDenied("docs", 2),
     errors.Internal("KeyError"),
     errors.LedgerFailed("ledger", "the disk is full"),
     errors.ManyMatches(PATH, 1, [3, 9], 2, next_request=READ),
@@ -67,6 +69,7 @@ EXAMPLES: tuple[ReadroomError, ...] = (
     errors.OutputGone(".outputs/1.stdout", "it was removed", ".outputs"),
     errors.OutsideRoot("../x", "'..' leads above the root"),
     errors.Overlap(PATH, 1, 2, 3),
+    errors.PartlyDeleted("docs", 3, "the disk failed"),
     errors.Protected("readroom.toml", "it is the configuration"),
     errors.ReadOnlyFile(PATH, 0o444),
     errors.ReadOnlyPlace(PATH),
@@ -76,6 +79,7 @@ EXAMPLES: tuple[ReadroomError, ...] = (
     errors.Stale(PATH, "sha256:" + 64 * "0", "sha256:" + 64 * "1", changed="-a\n+b", next_request=READ),
     errors.StoreFailed(PATH, "Input/output error"),
     errors.SymbolicLink("link", PATH),
+    errors.Taken(PATH, EntryKind.FILE, replaceable=True),
     errors.TimedOut(15.0),
     errors.TooLarge(PATH, 1_200_000, 1_000_000, "bytes", "Read a part of it."),
     errors.TooManyRequests(3),

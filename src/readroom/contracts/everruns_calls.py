@@ -34,7 +34,10 @@ def to_call(request: Request) -> Call:
         return Call(EDIT, {"path": shown(request.path), "expected_hash": digest, "edits": edits})
     if isinstance(request, WriteRequest):
         return Call(WRITE, _write(request))
-    return Call(RUN, _run(request))
+    if isinstance(request, RunRequest):
+        return Call(RUN, _run(request))
+    # No hint means the others; what can be done is to look at the place.
+    return Call(LIST, {"path": shown(request.path.rpartition("/")[0] or ".")})
 
 
 def _read(request: ReadRequest) -> dict[str, Fact]:

@@ -15,7 +15,14 @@ from msgspec import Meta
 from readroom import limits
 from readroom.changes import EditResult, WriteResult
 from readroom.commands import RunResult
-from readroom.contracts import native_changes, native_document, native_outline, native_run, native_text
+from readroom.contracts import (
+    native_changes,
+    native_document,
+    native_moves,
+    native_outline,
+    native_run,
+    native_text,
+)
 from readroom.contracts.base import Contract, Tool
 from readroom.contracts.native_calls import GREP, LIST, READ, to_call
 from readroom.contracts.native_changes import EDIT_FILE, WRITE_FILE
@@ -38,6 +45,7 @@ from readroom.model import (
     Reply,
     Result,
 )
+from readroom.moves import DeleteResult, FolderResult, MoveResult, StatResult, TrashResult
 
 Positive = Annotated[int, Meta(ge=1)]
 Globs = str | list[str]
@@ -206,6 +214,8 @@ def _render(result: Result, cap: Cap) -> Reply:
         return native_changes.render(result, cap)
     if isinstance(result, RunResult):
         return native_run.render(result, cap)
+    if isinstance(result, (StatResult, DeleteResult, FolderResult, MoveResult, TrashResult)):
+        return native_moves.render(result, cap)
     if isinstance(result, ReadResult) and result.document is not None:
         return native_document.render(result, result.document, cap)
     return native_text.render(result, cap)

@@ -8,6 +8,7 @@ from base64 import b64encode
 from readroom.changes import EditRequest, WriteRequest
 from readroom.commands import RunRequest
 from readroom.model import Call, Fact, GrepRequest, ListRequest, ReadRequest, Request
+from readroom.moves import DeleteRequest, MakeFolderRequest, MoveRequest, StatRequest, TrashRequest
 from readroom.paths import quote
 
 READ, GREP, LIST = "read_file", "grep_files", "list_directory"
@@ -17,7 +18,7 @@ RUN = "run_command"
 
 
 def to_call(request: Request) -> Call:
-    """The call that means `request`; parsing it again gives the request back."""
+    """The call that means `request`; parsing it gives the request back, if a native tool means it."""
     if isinstance(request, ReadRequest):
         return Call(READ, _read(request))
     if isinstance(request, GrepRequest):
@@ -28,7 +29,28 @@ def to_call(request: Request) -> Call:
         return Call(EDIT, _edit(request))
     if isinstance(request, WriteRequest):
         return Call(WRITE, _write(request))
-    return Call(RUN, _run(request))
+    if isinstance(request, RunRequest):
+        return Call(RUN, _run(request))
+    # No native tool does the others; what can be done is to look at the place.
+    return Call(LIST, _list(ListRequest(request.path.rpartition("/")[0] or ".")))
+
+
+def arguments(request: Request) -> dict[str, Fact]:
+    """What a request says, for the ledger; that of `to_call` wherever that means the same."""
+    if not isinstance(request, NAMES):
+        return to_call(request).arguments
+    found: dict[str, Fact] = {"path": quote(request.path)}
+    if isinstance(request, MoveRequest):
+        found["destination"] = quote(request.destination)
+        found["overwrite"] = request.overwrite
+    if isinstance(request, DeleteRequest):
+        found["recursive"] = request.recursive
+        found["expected_hash"] = request.expected_hash
+    return found
+
+
+NAMES = (StatRequest, DeleteRequest, MakeFolderRequest, MoveRequest, TrashRequest)
+"""Requests that no native tool means."""
 
 
 def shown(request: Request) -> str:

@@ -10,7 +10,8 @@ from readroom.commands import RunRequest
 from readroom.deadline import Deadline
 from readroom.errors import NotFound
 from readroom.model import EntryKind, GrepRequest, ListRequest, ReadRequest, Request
-from readroom.paths import OUTPUTS, WorkPath
+from readroom.moves import DeleteRequest, MakeFolderRequest, MoveRequest, StatRequest, TrashRequest
+from readroom.paths import OUTPUTS, WorkPath, parent
 from readroom.policy.guard import Guard
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ def with_near_names(
             near = guard.near(request.path, frozenset((EntryKind.FOLDER,)), deadline)
         case GrepRequest():
             near = guard.near(request.path, frozenset((EntryKind.FILE, EntryKind.FOLDER)), deadline)
+        case StatRequest() | DeleteRequest() | MakeFolderRequest() | MoveRequest() | TrashRequest():
+            # Nor what changes something: the next step shows where the first name is.
+            near = guard.near(request.path, frozenset((EntryKind.FILE, EntryKind.FOLDER)), deadline)
+            above = ListRequest(parent(near[0])) if near else None
+            return NotFound(request.path, near, next_request=above)
         case _:
             assert_never(request)
     if not near or isinstance(request, RunRequest):

@@ -28,6 +28,7 @@ them once; a contract words them for its callers.
     │   ├── HardLinked
     │   ├── Protected
     │   ├── SymbolicLink
+    │   ├── HoldsDenied
     │   ├── CommandsOff
     │   ├── BudgetSpent
     │   ├── NotConfined
@@ -68,10 +69,13 @@ them once; a contract words them for its callers.
         │   ├── NoMatch
         │   ├── ManyMatches
         │   ├── WrongCount
+        │   ├── FolderNotEmpty
+        │   ├── Taken
         │   └── Overlap
         ├── Unencodable
         ├── BrokenPlace
         ├── TooLarge
+        ├── PartlyDeleted
         ├── ReadOnlyFile
         ├── ReadOnlyPlace
         ├── NoSpace
@@ -124,6 +128,7 @@ from readroom.errors.failed import (
     TimedOut,
 )
 from readroom.errors.keeping import BudgetSpent, LedgerFailed
+from readroom.errors.names import FolderNotEmpty, HoldsDenied, PartlyDeleted, Taken
 from readroom.errors.refused import Denied, HardLinked, NotFound, OutsideRoot
 from readroom.errors.serving import (
     BadRequest,
@@ -187,7 +192,9 @@ __all__ = [
     "EncryptedDocument",
     "Exists",
     "FailedError",
+    "FolderNotEmpty",
     "HardLinked",
+    "HoldsDenied",
     "Internal",
     "LedgerFailed",
     "ManyMatches",
@@ -211,6 +218,7 @@ __all__ = [
     "OutputGone",
     "OutsideRoot",
     "Overlap",
+    "PartlyDeleted",
     "Protected",
     "ReadOnlyFile",
     "ReadOnlyPlace",
@@ -220,6 +228,7 @@ __all__ = [
     "Stale",
     "StoreFailed",
     "SymbolicLink",
+    "Taken",
     "TimedOut",
     "TooLarge",
     "TooManyRequests",

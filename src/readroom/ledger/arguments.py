@@ -13,14 +13,14 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from math import isfinite
 
-from readroom.contracts.native_calls import to_call
+from readroom.contracts.native_calls import arguments as told
 from readroom.limits_keeping import LEDGER_ARGUMENTS, LEDGER_DEPTH, LEDGER_TEXT_CHARS
 from readroom.model import Fact, Request
 
 KEPT = frozenset(
     (
         *("path", "pattern", "glob", "type", "output", "include", "sort", "cursor", "encoding", "pages"),
-        *("symbol", "view", "known_hash", "expected_hash", "cwd", "command"),
+        *("symbol", "view", "known_hash", "expected_hash", "cwd", "command", "destination"),
     )
 )
 """Arguments whose text is kept; of every other text only the length and the hash."""
@@ -28,7 +28,7 @@ KEPT = frozenset(
 
 def of_request(request: Request, hide: Collection[str] = ()) -> str:
     """The arguments of a request that was understood, in the native names, as a JSON object."""
-    return _encoded(to_call(request).arguments, hide)
+    return _encoded(told(request), hide)
 
 
 def of_anything(arguments: object, hide: Collection[str] = ()) -> str:

@@ -19,14 +19,15 @@ from readroom.errors import (
     Denied,
     HardLinked,
     NotAFile,
+    NotAFolder,
     NotFound,
     Protected,
     ReadOnlyFile,
     ReadroomError,
     SymbolicLink,
 )
-from readroom.model import EntryKind
-from readroom.paths import WorkPath, basename, require_normal
+from readroom.model import EntryKind, Stat
+from readroom.paths import ROOT, WorkPath, basename, require_normal
 from readroom.policy.guard import Guard
 from readroom.policy.rules import foldable
 from readroom.stores import locks
@@ -79,9 +80,7 @@ class Places:
             NotAFile: Something else than a file is there.
             OutsideRoot, NotAFolder, NoPermission, BadPath, StoreFailed: As the store says.
         """
-        asked = require_normal(path)
-        if self.policy.read_only:
-            raise Protected(asked, "the workspace is read-only")
+        asked = self._changeable(path)
         place = self._at(asked, asked)
         try:
             found = place.look()
@@ -95,6 +94,84 @@ class Places:
             raise
         place.close()
         return self._behind(asked)
+
+    def entry(self, path: str) -> Place:
+        """The place of whatever has a name, or may get it: a link itself, a folder, a file.
+
+        Ask `there` what is at it once it is entered.  Raises as `find` does, but nothing because of
+        what is there.
+        """
+        asked = self._changeable(path)
+        if asked == ROOT:
+            raise Protected(asked, "it is the root of the workspace")
+        return self._at(asked, asked)
+
+    def there(self, place: Place, asked: str) -> Stat | None:
+        """What is at a place that `entry` gave, when the rules let it be changed.
+
+        Raises:
+            Denied: A rule denies it as what it is; when there is nothing, as whatever it could be.
+        """
+        found = place.look()
+        if found is None or found.kind is EntryKind.FOLDER:
+            self.require(place, asked, folder=True)
+        return found
+
+    def require(self, place: Place, asked: str, *, folder: bool) -> None:
+        """Return when a file or folder of that name may be changed. Raises Denied or Protected."""
+        for path in {WorkPath(asked), place.real}:
+            self._require(path, WorkPath(asked), folder=folder)
+
+    def require_inside(self, path: WorkPath, *, folder: bool) -> None:
+        """Return when a name found in a folder may be changed with it. Raises Denied or Protected."""
+        self._visible(path, path, folder=folder)
+        if _folded(path) in self.protected:
+            raise Protected(path, _POLICY)
+
+    def require_writable(self, place: Place, asked: str, found: Stat) -> None:
+        """Return when a file may be deleted or get another name.
+
+        Raises:
+            ReadOnlyFile, ReadOnlyPlace: It is write-protected, or its file system is.
+            HardLinked: Another of its names is denied.
+        """
+        if not place.writable:
+            raise ReadOnlyFile(asked, found.mode)
+        if found.links > 1:
+            with place.open() as source:
+                self.guard.check_links(source, WorkPath(asked))
+
+    def look(self, path: str) -> tuple[WorkPath, Stat | None]:
+        """The real name of whatever has a name, and what it is, a link itself; None when nothing has it.
+
+        For looking only: the rules are those of reading.
+
+        Raises:
+            Denied: A rule denies its name or the name it really has, whether or not it is there.
+            OutsideRoot, NoPermission, BadPath, StoreFailed: As the store says.
+        """
+        asked = require_normal(path)
+        if asked == ROOT:
+            return self.guard.stat(asked)
+        self._visible(asked, asked, folder=False)
+        try:
+            place = self.guard.store.place(asked)
+        except NotAFolder:
+            self._visible(asked, asked, folder=True)
+            return asked, None
+        with place:
+            self._visible(place.real, asked, folder=False)
+            found = place.look()
+            if found is None or found.kind is EntryKind.FOLDER:
+                for name in {asked, place.real}:
+                    self._visible(name, asked, folder=True)
+            return place.real, found
+
+    def _changeable(self, path: str) -> WorkPath:
+        asked = require_normal(path)
+        if self.policy.read_only:
+            raise Protected(asked, "the workspace is read-only")
+        return asked
 
     def source(self, place: Place, asked: str) -> Source:
         """The file at a place, which may be replaced.
@@ -149,10 +226,13 @@ class Places:
             return None
         return real if found.kind is EntryKind.FILE else None
 
-    def _require(self, path: WorkPath, asked: WorkPath, *, folder: bool) -> None:
+    def _visible(self, path: WorkPath, asked: WorkPath, *, folder: bool) -> None:
         rule = self.guard.decide(path, folder=folder).rule
         if rule is not None:
             raise Denied(asked, rule.pattern, rule.source, rule.reason)
+
+    def _require(self, path: WorkPath, asked: WorkPath, *, folder: bool) -> None:
+        self._visible(path, asked, folder=folder)
         if _folded(path) in self.protected:
             raise Protected(asked, _POLICY)
         if locks.is_temporary(basename(path)):

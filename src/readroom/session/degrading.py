@@ -7,22 +7,26 @@ from dataclasses import replace
 from readroom.changes import EditRequest, WriteRequest
 from readroom.commands import RunRequest
 from readroom.model import GrepRequest, ListRequest, Omission, ReadRequest, ReadResult, Request, Result
+from readroom.moves import DeleteRequest, MakeFolderRequest, MoveRequest, TrashRequest
 from readroom.session.budgets import Level
 
 REASON = "budget"
 """Why something is left out, as `reason` in the facts says."""
 
 
+_NAMES = (DeleteRequest, MakeFolderRequest, MoveRequest, TrashRequest)
+
+
 def changes(request: Request) -> bool:
     """Whether performing it leaves traces, so that it must not be done twice."""
     if isinstance(request, EditRequest):
         return not request.dry_run
-    return isinstance(request, (WriteRequest, RunRequest))
+    return isinstance(request, (WriteRequest, RunRequest, *_NAMES))
 
 
 def is_edit(request: Request) -> bool:
     """Whether it is what remains possible when only changes are."""
-    return isinstance(request, (EditRequest, WriteRequest))
+    return isinstance(request, (EditRequest, WriteRequest, *_NAMES))
 
 
 def degraded(request: Request, level: Level) -> Request:

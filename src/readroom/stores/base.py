@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeAlias
 
 from readroom.deadline import Deadline
 from readroom.model import Bytes, Entry, Names, Stat, Version
@@ -86,6 +86,10 @@ class Folder(Protocol):
     ) -> None: ...
 
 
+Step: TypeAlias = Callable[[WorkPath, bool], None]
+"""Takes the name of what is about to be removed, and whether it is a folder."""
+
+
 class Moved(Exception):
     """What is at a name is not what it was taken for; it was left as it is."""
 
@@ -104,6 +108,10 @@ class Place(Protocol):
     @property
     def folders(self) -> Sequence[WorkPath]:
         """Folders that `enter` made; they are removed again when nothing is put."""
+
+    @property
+    def warnings(self) -> Sequence[Warn]:
+        """What `make`, `remove` and their like could not do as they should."""
 
     @property
     def writable(self) -> bool:
@@ -133,6 +141,45 @@ class Place(Protocol):
 
         Raises:
             Moved: Something else is at the name, or the folder is elsewhere by now.
+        """
+
+    def enter_with(self, other: Place, deadline: Deadline) -> None:
+        """Enter two places of one store, of which only the other one may lack folders. Raises as `enter`."""
+
+    def make(self) -> None:
+        """Make a folder at the name, after `enter`. Raises Moved when something is there."""
+
+    def remove(self, expected: Version | None) -> None:
+        """Remove a file or a link, after `enter`; what a link leads to stays.
+
+        Args:
+            expected: The state of the file, as `open` gave it; None for whatever is there.
+
+        Raises:
+            Moved: It is not that, or it is a folder.
+        """
+
+    def remove_folder(self, step: Step) -> None:
+        """Remove a folder with all that is in it, after `enter`; links in it are removed, never followed.
+
+        Args:
+            step: Called before each removal, for a folder before what is in it; what it raises
+                ends the call, and what was removed so far stays so.
+
+        Raises:
+            Moved: It is no folder, or somebody else is changing it.
+        """
+
+    def move(self, found: Stat, to: Place, over: Version | None) -> None:
+        """Give what is here the other place's name in one step, after `enter_with`.
+
+        Args:
+            found: As `look` gave it.
+            to: Where to.
+            over: The file there that is replaced, as `open` gave it; None when there must be none.
+
+        Raises:
+            Moved: Something else is at one of the names; nothing was changed.
         """
 
     def close(self) -> None:

@@ -93,4 +93,15 @@ def to_stat(found: os.stat_result) -> Stat:
         found.st_nlink,
         found.st_dev,
         found.st_ino,
+        found.st_ctime_ns,
+        _birth(found) if _BIRTHS else None,
     )
+
+
+_BIRTHS = hasattr(os.stat_result, "st_birthtime")
+"""macOS and the BSDs tell when a file was made; Linux does so in a call that Python does not have."""
+
+
+def _birth(found: os.stat_result) -> int:
+    seconds: float = getattr(found, "st_birthtime")  # noqa: B009  # mypy knows it on macOS only
+    return int(seconds * 1_000_000_000)

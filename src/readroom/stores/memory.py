@@ -10,149 +10,26 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
-from types import TracebackType
-from typing import Self, TypeAlias, final
+from collections.abc import Callable, Mapping, Sequence
+from typing import final
 
 from readroom.errors import BadPath, NoSpace, NotAFile, NotAFolder, NotFound, OutsideRoot
 from readroom.limits import LINK_HOPS
-from readroom.model import Entry, EntryKind, Names, Stat, Version
+from readroom.model import Stat, Version
 from readroom.paths import ROOT, WorkPath, join, normalize, parts
-from readroom.stores.base import Moved
+from readroom.stores.base import Moved, Step
+from readroom.stores.memory_nodes import (
+    File,
+    FolderNode,
+    Link,
+    MemoryFolder,
+    MemorySource,
+    Node,
+    each,
+    size_of,
+    stat_of,
+)
 from readroom.stores.memory_places import MemoryPlace
-
-
-@dataclass(slots=True)
-class _File:
-    """A file; its bytes and their version change together, as one value."""
-
-    state: tuple[bytes, Version]
-
-
-@dataclass(slots=True)
-class _Folder:
-    mtime_ns: int
-    names: dict[str, _Node] = field(default_factory=dict)
-
-
-@dataclass(slots=True, frozen=True)
-class _Link:
-    target: str
-    mtime_ns: int
-
-
-_Node: TypeAlias = "_File | _Folder | _Link"
-
-
-@final
-class MemorySource:
-    """An open file in memory."""
-
-    __slots__ = ("_file", "_version", "real")
-
-    def __init__(self, real: WorkPath, file: _File) -> None:
-        self._file = file
-        self._version = file.state[1]
-        self.real = real
-
-    @property
-    def size(self) -> int:
-        """Length in bytes at the moment of opening."""
-        return self._version.size
-
-    @property
-    def stat(self) -> Stat:
-        """What was known of it at the moment of opening."""
-        return Stat(EntryKind.FILE, self.size, self._version.mtime_ns, inode=self._version.inode)
-
-    @property
-    def version(self) -> Version:
-        """Identity of the state that was opened."""
-        return self._version
-
-    def current(self) -> Version:
-        """Identity of the state right now."""
-        return self._file.state[1]
-
-    def read_at(self, offset: int, size: int) -> bytes:
-        """Up to `size` bytes from `offset` of what is in the file now."""
-        return self._file.state[0][offset : offset + size]
-
-    def read_into(self, offset: int, buffer: memoryview) -> int:
-        """Fill `buffer` from `offset`; the number of bytes, smaller only at the end."""
-        data = self.read_at(offset, len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-    def fileno(self) -> None:
-        """There is no descriptor."""
-        return
-
-    def close(self) -> None:
-        """Nothing to release."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-
-@final
-class MemoryFolder:
-    """An open folder in memory."""
-
-    __slots__ = ("_folder", "real")
-
-    def __init__(self, real: WorkPath, folder: _Folder) -> None:
-        self._folder = folder
-        self.real = real
-
-    def entries(self) -> Iterator[Entry]:
-        """The names in it when the first is asked for."""
-        for name, node in list(self._folder.names.items()):
-            yield Entry(name, _stat(node).kind)
-
-    def names(self, most: int) -> Iterator[Names]:
-        """The same, up to `most` at a time."""
-        entries = self.entries()
-        while found := list(islice(entries, most)):
-            kinds = {entry.name: entry.kind for entry in found if entry.kind is not EntryKind.FILE}
-            yield Names([entry.name for entry in found], kinds)
-
-    def stat(self, name: str) -> Stat:
-        """Of one name in it, links not followed."""
-        return _stat(self._node(name))
-
-    def target(self, name: str) -> str | None:
-        """Where a link in it points, as stored; None when it is no link."""
-        node = self._node(name)
-        return node.target if isinstance(node, _Link) else None
-
-    def fileno(self) -> None:
-        """There is no descriptor."""
-        return
-
-    def close(self) -> None:
-        """Nothing to release."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-    def _node(self, name: str) -> _Node:
-        if "/" in name or name in ("", ".", "..") or "\0" in name:
-            raise BadPath(name, "is no name of a folder's entry")
-        node = self._folder.names.get(name)
-        if node is None:
-            raise NotFound(join(self.real, name))
-        return node
 
 
 @final
@@ -186,7 +63,7 @@ class MemoryStore:
         self._lock = threading.Lock()
         self.writing = threading.Lock()
         self._count = 0
-        self._root = _Folder(clock())
+        self._root = FolderNode(clock())
         for path, data in (files or {}).items():
             self.put(path, data)
 
@@ -200,7 +77,7 @@ class MemoryStore:
         content = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else bytes(data)
         with self._lock:
             folder, name = self._place(path)
-            if isinstance(folder.names.get(name), _Folder):
+            if isinstance(folder.names.get(name), FolderNode):
                 raise NotAFile(path, "folder")
             self._put(folder, name, content, self._clock() if mtime_ns is None else mtime_ns)
 
@@ -213,9 +90,54 @@ class MemoryStore:
         with self._lock:
             folder, name = self._place(path)
             old = folder.names.get(name)
-            if (old.state[1] if isinstance(old, _File) else old) != expected:
+            if (old.state[1] if isinstance(old, File) else old) != expected:
                 raise Moved
             self._put(folder, name, data, self._clock())
+
+    def add_folder(self, path: WorkPath) -> None:
+        """Make a folder and those above it.
+
+        Raises:
+            Moved: Something has the name.
+        """
+        with self._lock:
+            folder, name = self._place(path)
+            if name in folder.names:
+                raise Moved
+            folder.names[name] = FolderNode(self._clock())
+
+    def remove(self, path: WorkPath, expected: Version | None, step: Step | None) -> None:
+        """Remove a file or link, or with `step`, as a place takes it, a folder with all that is in it.
+
+        Raises:
+            Moved: Something else is there; for a file also another state than `expected`.
+        """
+        with self._lock:
+            folder, name, node = self._there(path)
+            if node is None or isinstance(node, FolderNode) != (step is not None):
+                raise Moved
+            if expected is not None and _version(node) != expected:
+                raise Moved
+            if step is not None:
+                each(path, node, step)
+            del folder.names[name]
+
+    def move(self, path: WorkPath, found: Stat, to: WorkPath, over: Version | None) -> None:
+        """Give what is at a name another one; folders above that are made.
+
+        Raises:
+            Moved: Something else than `found` is there, or at the other name than the file `over`.
+        """
+        with self._lock:
+            folder, name, node = self._there(path)
+            if node is None or stat_of(node) != found:
+                raise Moved
+            old = self._there(to)[2]
+            if (None if old is None else _version(old)) != over or (old is None) != (over is None):
+                raise Moved
+            target, new = self._place(to)
+            del folder.names[name]
+            target.names[new] = node
 
     def place(self, path: WorkPath) -> MemoryPlace:
         """A name for a new file, whether or not something is there; nothing is changed yet."""
@@ -230,9 +152,9 @@ class MemoryStore:
             while pending:
                 above, folder = pending.pop()
                 for name, node in folder.names.items():
-                    if isinstance(node, _Folder):
+                    if isinstance(node, FolderNode):
                         pending.append((join(above, name), node))
-                    elif isinstance(node, _File):
+                    elif isinstance(node, File):
                         found.append((node.state[1].inode, join(above, name), node.state[0]))
         return [(path, data) for _, path, data in sorted(found, key=lambda one: one[0])]
 
@@ -245,7 +167,7 @@ class MemoryStore:
         """Make a symbolic link; folders above it are made."""
         with self._lock:
             folder, name = self._place(path)
-            folder.names[name] = _Link(target, self._clock())
+            folder.names[name] = Link(target, self._clock())
 
     def delete(self, path: str) -> None:
         """Remove a file, a link, or a folder with all that is in it.
@@ -261,21 +183,21 @@ class MemoryStore:
     def open(self, path: WorkPath) -> MemorySource:
         """Open a file."""
         real, node = self._found(path)
-        if not isinstance(node, _File):
+        if not isinstance(node, File):
             raise NotAFile(path, "folder")
         return MemorySource(real, node)
 
     def open_folder(self, path: WorkPath) -> MemoryFolder:
         """Open a folder."""
         real, node = self._found(path)
-        if not isinstance(node, _Folder):
+        if not isinstance(node, FolderNode):
             raise NotAFolder(path, "file")
         return MemoryFolder(real, node)
 
     def stat(self, path: WorkPath) -> tuple[WorkPath, Stat]:
         """The real name and the stat of whatever is there, links followed."""
         real, node = self._found(path)
-        return real, _stat(node)
+        return real, stat_of(node)
 
     def version(self, path: WorkPath) -> Version | None:
         """Identity of what is there now, links followed; None when nothing is."""
@@ -283,47 +205,57 @@ class MemoryStore:
             _, node = self._found(path)
         except NotFound:
             return None
-        return node.state[1] if isinstance(node, _File) else Version(0, 0, 0, 0, 0)
+        return node.state[1] if isinstance(node, File) else Version(0, 0, 0, 0, 0)
 
     def close(self) -> None:
         """Nothing to release."""
 
-    def _put(self, folder: _Folder, name: str, content: bytes, now: int) -> None:
+    def _put(self, folder: FolderNode, name: str, content: bytes, now: int) -> None:
         old = folder.names.get(name)
         if self._most_bytes is not None:
-            freed = old.state[1].size if isinstance(old, _File) else 0
-            if _size(self._root) - freed + len(content) > self._most_bytes:
+            freed = old.state[1].size if isinstance(old, File) else 0
+            if size_of(self._root) - freed + len(content) > self._most_bytes:
                 raise NoSpace(name, f"the store may hold {self._most_bytes:,} bytes")
         self._count += 1
-        if isinstance(old, _File):
+        if isinstance(old, File):
             inode = old.state[1].inode
             old.state = (content, Version(0, inode, len(content), now, self._count))
         else:
             version = Version(0, self._count, len(content), now, self._count)
-            folder.names[name] = _File((content, version))
+            folder.names[name] = File((content, version))
 
-    def _place(self, path: str) -> tuple[_Folder, str]:
+    def _place(self, path: str) -> tuple[FolderNode, str]:
         found = parts(normalize(path))
         if not found:
             raise NotAFile(ROOT, "folder")
         return self._make(found[:-1]), found[-1]
 
-    def _make(self, names: list[str]) -> _Folder:
+    def _there(self, path: WorkPath) -> tuple[FolderNode, str, Node | None]:
+        """The folder of a name, the name and what has it, no link followed and nothing made."""
+        folder, found = self._root, parts(path)
+        for part in found[:-1]:
+            inner = folder.names.get(part)
+            if not isinstance(inner, FolderNode):
+                return FolderNode(0), found[-1], None
+            folder = inner
+        return folder, found[-1], folder.names.get(found[-1])
+
+    def _make(self, names: list[str]) -> FolderNode:
         folder = self._root
         for at, name in enumerate(names):
             node = folder.names.get(name)
             if node is None:
-                node = folder.names[name] = _Folder(self._clock())
-            if not isinstance(node, _Folder):
+                node = folder.names[name] = FolderNode(self._clock())
+            if not isinstance(node, FolderNode):
                 raise NotAFolder("/".join(names[: at + 1]), "file")
             folder = node
         return folder
 
-    def _found(self, path: WorkPath) -> tuple[WorkPath, _Node]:
+    def _found(self, path: WorkPath) -> tuple[WorkPath, Node]:
         """Follow a path as `stores.walk` does."""
         pending = parts(path)[::-1]
-        above: list[tuple[str, _Folder]] = []
-        node: _Node = self._root
+        above: list[tuple[str, FolderNode]] = []
+        node: Node = self._root
         name = ""
         hops = 0
         while pending:
@@ -337,13 +269,13 @@ class MemoryStore:
                 continue
             folder = above[-1][1] if above else self._root
             found = folder.names.get(part)
-            if isinstance(found, _Link):
+            if isinstance(found, Link):
                 hops += 1
                 pending.extend(_todo(found.target, path, hops))
                 continue
-            if found is None or (pending and not isinstance(found, _Folder)):
+            if found is None or (pending and not isinstance(found, FolderNode)):
                 raise NotFound(path)
-            if isinstance(found, _Folder):
+            if isinstance(found, FolderNode):
                 above.append((part, found))
             else:
                 name, node = part, found
@@ -353,18 +285,6 @@ class MemoryStore:
         elif above:
             node = above[-1][1]
         return WorkPath("/".join(names) or "."), node
-
-
-def _size(folder: _Folder) -> int:
-    """The bytes of all files below a folder."""
-    pending, total = [folder], 0
-    while pending:
-        for node in pending.pop().names.values():
-            if isinstance(node, _Folder):
-                pending.append(node)
-            elif isinstance(node, _File):
-                total += node.state[1].size
-    return total
 
 
 def _todo(target: str, path: WorkPath, hops: int) -> list[str]:
@@ -379,12 +299,5 @@ def _todo(target: str, path: WorkPath, hops: int) -> list[str]:
     return todo[::-1]
 
 
-def _stat(node: _Node) -> Stat:
-    match node:
-        case _File():
-            version = node.state[1]
-            return Stat(EntryKind.FILE, version.size, version.mtime_ns, inode=version.inode)
-        case _Folder():
-            return Stat(EntryKind.FOLDER, len(node.names), node.mtime_ns, 0o755)
-        case _Link():
-            return Stat(EntryKind.LINK, len(node.target), node.mtime_ns, 0o777)
+def _version(node: Node) -> Version | None:
+    return node.state[1] if isinstance(node, File) else None

@@ -13,7 +13,7 @@ from readroom.limits import LOCK_WAIT_S
 from readroom.model import Stat, Version
 from readroom.notes import Warn
 from readroom.paths import WorkPath, basename, join, parent
-from readroom.stores.base import Folder, Moved, Source
+from readroom.stores.base import Folder, Moved, Place, Source, Step
 
 _WAIT_S = 0.05
 """How long a waiting writer is deaf to its caller going away."""
@@ -35,12 +35,22 @@ class Held(Protocol):
     def replace(self, path: WorkPath, data: bytes, expected: Version | None) -> None:
         """Put a file if what is there has that version, or, for None, if nothing is. Raises Moved."""
 
+    def add_folder(self, path: WorkPath) -> None:
+        """Make a folder and those above it. Raises Moved when something has the name."""
+
+    def remove(self, path: WorkPath, expected: Version | None, step: Step | None) -> None:
+        """Remove a file or link, or with `step` a folder with all that is in it. Raises Moved."""
+
+    def move(self, path: WorkPath, found: Stat, to: WorkPath, over: Version | None) -> None:
+        """Give what is at a name another one. Raises Moved."""
+
 
 @final
 class MemoryPlace:
     """A name in memory. Folders that are missing are made together with the file."""
 
     writable = True
+    warnings: Sequence[Warn] = ()
 
     def __init__(self, store: Held, path: WorkPath) -> None:
         """Find the deepest folder on the way that exists."""
@@ -97,6 +107,30 @@ class MemoryPlace:
         ready()
         self._store.replace(self.real, data, None if over is None else over.version)
         return ()
+
+    def enter_with(self, other: Place, deadline: Deadline) -> None:
+        """Enter both: there is one lock for all."""
+        assert isinstance(other, MemoryPlace)
+        self.enter(deadline, make_folders=False)
+        other.folders = other._missing
+
+    def make(self) -> None:
+        """Make a folder at the name, with those above it."""
+        self._store.add_folder(self.real)
+        self.folders = (*self.folders, self.real)
+
+    def remove(self, expected: Version | None) -> None:
+        """Remove a file or a link."""
+        self._store.remove(self.real, expected, None)
+
+    def remove_folder(self, step: Step) -> None:
+        """Remove a folder with all that is in it: all of it, or when `step` raises nothing."""
+        self._store.remove(self.real, None, step)
+
+    def move(self, found: Stat, to: Place, over: Version | None) -> None:
+        """Give what is here the other name."""
+        assert isinstance(to, MemoryPlace)
+        self._store.move(self.real, found, to.real, over)
 
     def close(self) -> None:
         """Let other writers in; a second call does nothing."""

@@ -20,11 +20,11 @@ from readroom.deadline import Deadline
 from readroom.errors import NotAFolder, NotFound
 from readroom.errors.changes import ReadOnlyPlace
 from readroom.limits import SMALL_FILE_BYTES
-from readroom.model import Stat
+from readroom.model import Stat, Version
 from readroom.notes import Warn
 from readroom.paths import WorkPath, basename, join, parent, parts
-from readroom.stores import keeping, locks, renames
-from readroom.stores.base import Moved, Source
+from readroom.stores import keeping, locks, removals, renames
+from readroom.stores.base import Moved, Place, Source, Step
 from readroom.stores.confinement import FOLDER_FLAGS, READ_FLAGS, Found, Way, require_regular, to_stat
 from readroom.stores.failures import unwritten
 
@@ -55,6 +55,7 @@ class LocalPlace:
         self._folder = found.real
         self.name = basename(path)
         self.folders: Sequence[WorkPath] = ()
+        self.warnings: Sequence[Warn] = ()
         self.real = join(_below(found.real, self._missing), self.name)
 
     def _deepest(self, folder: WorkPath) -> Found:
@@ -178,17 +179,81 @@ class LocalPlace:
         except OSError as error:
             raise unwritten(error, self.real) from None
         self._made.clear()
-        try:
-            _flush(folder)
-        except OSError as error:
-            warnings.append(Warn("not_flushed", f"the folder could not be flushed to disk: {error.strerror}"))
-        return warnings
+        return [*warnings, *self._flushed()]
 
     def _name(self, temporary: str, over: Source | None) -> None:
         if over is None:
             renames.create(self._fds[-1], temporary, self.name)
         else:
             renames.replace(self._fds[-1], temporary, self.name, over.version)
+
+    def enter_with(self, other: Place, deadline: Deadline) -> None:
+        """Enter both, in an order that keeps two such calls from waiting for each other."""
+        assert isinstance(other, LocalPlace)
+        if self._missing:
+            raise NotFound(self.real)
+        try:
+            other._make_folders()
+            ends = {one._identity(): one for one in (self, other)}
+            for _, one in sorted(ends.items()):
+                locks.lock(one._fds[-1], deadline)
+                one._locked = True
+        except OSError as error:
+            raise unwritten(error, other.real) from None
+
+    def _identity(self) -> tuple[int, int]:
+        found = os.fstat(self._fds[-1])
+        return found.st_dev, found.st_ino
+
+    def make(self) -> None:
+        """Make a folder at the name."""
+        with self._changing():
+            os.mkdir(self.name, dir_fd=self._fds[-1])
+        self.folders = (*self.folders, self.real)
+
+    def remove(self, expected: Version | None) -> None:
+        """Remove a file or a link."""
+        with self._changing():
+            if expected is not None:
+                renames.remove(self._fds[-1], self.name, expected)
+            else:
+                removals.remove(self._fds[-1], self.name)
+
+    def remove_folder(self, step: Step) -> None:
+        """Remove a folder with all that is in it, by descriptors."""
+        with self._changing():
+            removals.remove_tree(self._fds[-1], self.name, self.real, step)
+
+    def move(self, found: Stat, to: Place, over: Version | None) -> None:
+        """Give what is here the other name; a file system of its own cannot be left in one step."""
+        assert isinstance(to, LocalPlace)
+        old, new = (self._fds[-1], self.name), (to._fds[-1], to.name)
+        with to._changing(), self._changing():
+            if over is None:
+                renames.move(old, new, (found.device, found.inode))
+            else:
+                renames.take(old, new, (found.device, found.inode), over)
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Around a change of names: in the right folder, with failures in our words, and flushed."""
+        self._require_same_folder()
+        try:
+            yield
+        except FileExistsError:
+            raise Moved from None
+        except OSError as error:
+            raise unwritten(error, self.real) from None
+        self._made.clear()
+        self.warnings = (*self.warnings, *self._flushed())
+
+    def _flushed(self) -> Sequence[Warn]:
+        """What was changed is not lost with the power; or it is said that it may be."""
+        try:
+            _flush(self._fds[-1])
+        except OSError as error:
+            return [Warn("not_flushed", f"the folder could not be flushed to disk: {error.strerror}")]
+        return ()
 
     def _require_same_folder(self) -> None:
         """The folder may have been moved, even out of the root, since it was opened."""

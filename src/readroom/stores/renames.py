@@ -1,10 +1,11 @@
-"""Giving a file its name at once: in place of another, or only where there is none.
+"""Giving a file its name at once: in place of another, or only where there is none; and taking it away.
 
 `replace` exchanges the two names where the system can (Linux `renameat2`), looks
 at what came out, and puts it back when it is not the file that was to be
 replaced: a program that saved the file in the instant before loses nothing.
 Where names cannot be exchanged the file is looked at just before the rename, and
-that instant stays open.
+that instant stays open.  `move`, `take` and `remove` look at what they have moved
+in the same way.
 """
 
 from __future__ import annotations
@@ -15,9 +16,17 @@ import errno
 import os
 import sys
 from functools import cache
+from typing import TypeAlias
 
 from readroom.model import Version
+from readroom.stores import locks
 from readroom.stores.base import Moved
+
+Name: TypeAlias = tuple[int, str]
+"""A folder's descriptor and a name in it."""
+
+Identity: TypeAlias = tuple[int, int]
+"""Device and inode."""
 
 _NOREPLACE = 1
 _EXCHANGE = 2
@@ -37,11 +46,76 @@ def create(folder: int, temporary: str, name: str) -> None:
         OSError: The system's refusal; the file still has its temporary name.
     """
     try:
-        if _renamed(folder, temporary, name, _NOREPLACE):
-            return
-        _linked(folder, temporary, name)
+        _renamed_if_free((folder, temporary), (folder, name))
     except FileExistsError:
         raise Moved from None
+
+
+def move(old: Name, new: Name, expected: Identity) -> None:
+    """Give a file, link or folder another name if nothing has that.
+
+    Raises:
+        Moved: Something has, or another object was at the old name; that one has its name again.
+        OSError: The system's refusal; nothing is changed.
+    """
+    try:
+        _renamed_if_free(old, new)
+    except (FileExistsError, FileNotFoundError):
+        raise Moved from None
+    found = _stat(*new)
+    if found is None or _identity(found) != expected:
+        with contextlib.suppress(OSError):  # something else has the old name by now
+            _renamed_if_free(new, old)
+        raise Moved
+
+
+def take(old: Name, new: Name, expected: Identity, over: Version) -> None:
+    """Give a file the name of another file, whose state is `over` and which is gone then.
+
+    Raises:
+        Moved: Something else was at one of the names; both are as they were.
+        OSError: The system's refusal; nothing is changed.
+    """
+    ours = _stat(*old)
+    if ours is None or _identity(ours) != expected or not _same(_stat(*new), over):
+        raise Moved
+    try:
+        if not _renamed(old, new, _EXCHANGE):
+            os.rename(old[1], new[1], src_dir_fd=old[0], dst_dir_fd=new[0])
+            return
+    except FileNotFoundError:
+        raise Moved from None
+    found = _stat(*new)
+    if found is None or _identity(found) != expected or not _same(_stat(*old), over):
+        with contextlib.suppress(OSError):
+            _renamed(old, new, _EXCHANGE)
+        raise Moved
+    os.unlink(old[1], dir_fd=old[0])
+
+
+def remove(folder: int, name: str, expected: Version) -> None:
+    """Remove a file whose state is `expected`.
+
+    It gets another name first, so that what is removed is what was looked at.
+
+    Raises:
+        Moved: Another file, or another state of it, is there, and stays.
+        OSError: The system's refusal; nothing is changed.
+    """
+    if not _same(_stat(folder, name), expected):
+        raise Moved
+    aside = locks.temporary_name()
+    try:
+        if not _renamed((folder, name), (folder, aside), _NOREPLACE):
+            os.unlink(name, dir_fd=folder)
+            return
+    except FileNotFoundError:
+        raise Moved from None
+    if not _same(_stat(folder, aside), expected):
+        with contextlib.suppress(OSError):
+            _renamed_if_free((folder, aside), (folder, name))
+        raise Moved
+    os.unlink(aside, dir_fd=folder)
 
 
 def replace(folder: int, temporary: str, name: str, expected: Version) -> None:
@@ -65,7 +139,7 @@ def exchange(folder: int, temporary: str, name: str, expected: Version) -> bool:
     """
     ours = os.stat(temporary, dir_fd=folder, follow_symlinks=False)
     try:
-        if not _renamed(folder, temporary, name, _EXCHANGE):
+        if not _renamed((folder, temporary), (folder, name), _EXCHANGE):
             return False
     except FileNotFoundError:
         raise Moved from None
@@ -81,10 +155,10 @@ def _put_back(folder: int, temporary: str, name: str, ours: os.stat_result) -> N
     found = _stat(folder, name)
     if found is None or _identity(found) != _identity(ours):
         return
-    _renamed(folder, temporary, name, _EXCHANGE)
+    _renamed((folder, temporary), (folder, name), _EXCHANGE)
     found = _stat(folder, temporary)
     if found is not None and _identity(found) != _identity(ours):
-        _renamed(folder, temporary, name, _EXCHANGE)
+        _renamed((folder, temporary), (folder, name), _EXCHANGE)
 
 
 def _stat(folder: int, name: str) -> os.stat_result | None:
@@ -103,36 +177,41 @@ def _same(found: os.stat_result | None, expected: Version) -> bool:
     )
 
 
-def _identity(found: os.stat_result) -> tuple[int, int]:
+def _identity(found: os.stat_result) -> Identity:
     return found.st_dev, found.st_ino
 
 
-def _renamed(folder: int, old: str, new: str, flag: int) -> bool:
+def _renamed_if_free(old: Name, new: Name) -> None:
+    if not _renamed(old, new, _NOREPLACE):
+        _linked(old, new)
+
+
+def _renamed(old: Name, new: Name, flag: int) -> bool:
     """Rename with a flag; False where the system or this file system cannot."""
     function = _renameat2()
     if function is None:
         return False
-    if function(folder, os.fsencode(old), folder, os.fsencode(new), flag) == 0:
+    if function(old[0], os.fsencode(old[1]), new[0], os.fsencode(new[1]), flag) == 0:
         return True
     code = ctypes.get_errno()
     if code in _UNSUPPORTED:
         return False
-    raise OSError(code, os.strerror(code), new)
+    raise OSError(code, os.strerror(code), new[1])
 
 
-def _linked(folder: int, temporary: str, name: str) -> None:
+def _linked(old: Name, new: Name) -> None:
     try:
-        os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+        os.link(old[1], new[1], src_dir_fd=old[0], dst_dir_fd=new[0], follow_symlinks=False)
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        # A file system without links: nothing better than to look first.
-        if _stat(folder, name) is not None:
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name) from None
-        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        # A folder, or a file system without links: nothing better than to look first.
+        if _stat(*new) is not None:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new[1]) from None
+        os.rename(old[1], new[1], src_dir_fd=old[0], dst_dir_fd=new[0])
         return
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(temporary, dir_fd=folder)
+        os.unlink(old[1], dir_fd=old[0])
 
 
 @cache
