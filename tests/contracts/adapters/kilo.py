@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -26,6 +27,10 @@ class KiloAdapter(Adapter):
         if op == "validateAccess":
             return Answer(value=explain(room.workspace.guard, call["path"]).allowed)
         return super().answer(room, op, call, body)
+
+    def lines(self, answer: Answer) -> list[str]:
+        found = (re.fullmatch(r" *\d+ \| (.*)", line, re.DOTALL) for line in answer.text.split("\n"))
+        return [one[1] for one in found if one]
 
     def check_failure(self, tool: str, text: str) -> None:
         assert text.startswith(("Error: ", "Error reading file: "))
