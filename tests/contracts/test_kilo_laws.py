@@ -116,6 +116,15 @@ def test_settings_that_make_no_sense_are_refused(tmp_path: Path, said: str) -> N
         config.load(MemoryStore({}), own)
 
 
+def test_a_budget_that_is_spent_names_no_tool_that_is_not_here() -> None:
+    made = config.Settings(layers=(denials(),), budgets=BudgetPolicy(session=1500))
+    with Workspace(MemoryStore({"a.txt": LINES * 200}), settings=made) as space:
+        replies = [call(space, "a.txt") for _ in range(20)]
+    assert replies[-1].is_error
+    assert replies[-1].text.startswith("Error: The budget of this session is spent: ")
+    assert not any("_file" in reply.text for reply in replies if reply.is_error)
+
+
 def test_a_spent_budget_shows_definitions_and_then_counts() -> None:
     made = config.Settings(layers=(denials(),), budgets=BudgetPolicy(call=700))
     with Workspace(MemoryStore({"a.py": CODE * 20, "a.txt": LINES * 200}), settings=made) as space:

@@ -13,6 +13,7 @@ from readroom.errors import (
     BadRange,
     BadValue,
     Binary,
+    BudgetSpent,
     Denied,
     FailedError,
     NotAFile,
@@ -54,6 +55,8 @@ def _words(asked: Asked, path: str, error: ReadroomError) -> str:
             return f"Error reading file: Cannot read text for file type: {_file_type(error)}"
         case BadRange() if "total_lines" in error.facts:
             return f"Error: {_past_end(asked, path, error)}"
+        case BudgetSpent():  # the tools that may still work are not those of this contract
+            return f"Error: {error.message}. Work with what you have seen, or ask the user for more."
         case BadPath():
             return f"Error: {error.message}. Give a path relative to the workspace root."
         case BadValue() | WrongType() if error.facts.get("argument") in _NUMBERS:
