@@ -132,6 +132,16 @@ def test_definitions_that_have_no_room_are_counted() -> None:
     assert len(reply) < KILO_REPLY_BYTES
 
 
+def test_a_source_whose_definitions_are_not_known_says_so() -> None:
+    large = CODE + "# long enough\n" * 90_000
+    space = room({"a.py": large, "a.zig": LINES, "a.txt": LINES}, max_read_file_line=3)
+    said = "\n[No definitions are listed for the rest of this file.]"
+    for path in ("a.py", "a.zig"):
+        assert read(space, path, auto_truncate=True).endswith(said)
+    assert said not in read(space, "a.txt", auto_truncate=True)
+    assert said not in read(space, "a.py", start_line=4)
+
+
 @pytest.mark.clause("kilo.whole_file_cap", "kilo.large.without_range", "kilo.default.whole")
 def test_a_whole_file_beyond_the_cap_ends_at_a_line_and_names_the_next() -> None:
     text = "".join(f"line {number}\n" for number in range(1, 10_001))
@@ -188,6 +198,7 @@ def test_notices_stay_within_the_room_that_is_kept_for_them() -> None:
         f"[... truncated {most} lines ...]",
         f"[File truncated: showing lines {most}-{most} of {most} total lines. "
         f"Use start_line={most} and end_line={most} to read more.]",
+        "[No definitions are listed for the rest of this file.]",
         "", "# ", f"[{most} more definitions are not listed.]",
     ]  # fmt: skip
     assert len("\n".join(longest)) + 1 <= KILO_NOTICE_BYTES

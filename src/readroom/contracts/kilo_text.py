@@ -110,9 +110,12 @@ def _rest(asked: Asked, result: ReadResult) -> list[str]:
     if asked.end_line is not None and first > asked.end_line:
         return []
     last = asked.end_line if total is None else min(total, asked.end_line or total)
+    # It is too large, takes too long, is in a language that has no grammar here, or there are none.
+    missing = not asked.is_range and result.kind is Kind.SOURCE and result.outline is None
+    unlisted = ["[No definitions are listed for the rest of this file.]"] if missing else []
     gap = "[... truncated ...]" if last is None else f"[... truncated {_lines(last - first + 1)} ...]"
     more = f"Use start_line={first}{_to(asked)} to read more."
-    return [gap, f"[File truncated: {_showing(asked, result)}. {more}]"]
+    return [gap, f"[File truncated: {_showing(asked, result)}. {more}]", *unlisted]
 
 
 def _showing(asked: Asked, result: ReadResult) -> str:
