@@ -136,8 +136,7 @@ def load(
         where = os.fspath(explicit)
         settings = Reader(where, _from_disk(where), os.environ, trusted=True).applied(settings)
     if front_matter is not None:
-        files = (*settings.files, front_matter)  # it is not to be changed, either
-        settings = replace(settings, setup=with_command(settings.setup, front_matter), files=files)
+        settings = replace(settings, setup=with_command(settings.setup, front_matter))
     commands = replace(
         settings.commands, enabled=settings.commands.enabled or allow_commands, one_shot=one_shot
     )
@@ -198,7 +197,8 @@ def guard(store: Store, settings: Settings) -> Guard:
 def places(guarded: Guard, settings: Settings) -> Places:
     """Where files may be changed: not the configuration files, where they lie in the root."""
     protected = []
-    for name in settings.files:
+    command = settings.setup.rnd.command
+    for name in (*settings.files, *(() if command is None else (command.source,))):
         with contextlib.suppress(ReadroomError):  # an operator's file is usually elsewhere
             protected.append(parse(os.path.realpath(name), guarded.roots))
     return Places(guarded, settings.changes, protected)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import subprocess
 import sys
 from pathlib import Path
@@ -13,10 +14,11 @@ from hypothesis import strategies as st
 
 from readroom import config
 from readroom.contracts.front_matter import published, read_front_matter
-from readroom.errors import BadConfig
+from readroom.errors import BadConfig, Protected
 from readroom.limits_rnd import FRONT_MATTER_BYTES
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
+from readroom.toolbox import Workspace
 
 
 def parsed(text: str) -> object:
@@ -142,6 +144,21 @@ def test_a_missing_or_odd_command_file_is_named(tmp_path: Path) -> None:
         with pytest.raises(BadConfig) as caught:
             config.load(LocalStore(tmp_path), front_matter=str(path))
         assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("by_option", [True, False])
+def test_a_command_file_in_the_workspace_cannot_be_changed(tmp_path: Path, by_option: bool) -> None:
+    command, operator = tmp_path / "own.md", tmp_path / "c.toml"
+    command.write_text("---\n---\n", encoding="utf-8")
+    operator.write_text('[contracts.rnd]\nfront_matter = "own.md"\n', encoding="utf-8")
+    store = LocalStore(tmp_path)
+    settings = config.load(store, front_matter=str(command)) if by_option else config.load(store, operator)
+    with Workspace(store, settings=settings) as workspace, pytest.raises(Protected):
+        workspace.write("own.md", "---\n---\nmore\n", hash_of(command))
+
+
+def hash_of(path: Path) -> str:
+    return "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def test_reading_needs_no_yaml_for_other_contracts() -> None:
