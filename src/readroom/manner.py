@@ -9,6 +9,21 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class Whole:
+    """How much one reply may show where more is refused (`TooMuch`) instead of cut.
+
+    Attributes:
+        bytes: Of the lines as they are shown: their numbers, and the line feeds between them, included.
+        lines: So many.
+        mark_bytes: What a line that is cut for its own length has at its end.
+    """
+
+    bytes: int
+    lines: int
+    mark_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Manner:
     """The ways of one contract; the defaults are the native ones.
 
@@ -35,6 +50,9 @@ class Manner:
         flat: Documents that can be read as one text, with lines numbered through, are read so.
         binary_whole: `limit` is for texts, not for documents in a binary format.
         tells_end: The result says whether the last line of the file has an end.
+        nul: A text may hold NUL characters; else it is a binary file.
+        past_empty: Of an empty file nothing is shown from any line; else only its first may be asked for.
+        whole: What is asked for is shown whole or refused; None shows what fits.
     """
 
     line_chars: int | None = None
@@ -57,6 +75,9 @@ class Manner:
     flat: bool = False
     binary_whole: bool = False
     tells_end: bool = False
+    nul: bool = True
+    past_empty: bool = False
+    whole: Whole | None = None
 
 
 NATIVE_MANNER = Manner()

@@ -13,6 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Literal, Protocol, TypeAlias
 
+from readroom.batch import EditFilesRequest, EditFilesResult
 from readroom.changes import EditRequest, EditResult, WriteRequest, WriteResult
 from readroom.commands import RunRequest, RunResult
 from readroom.entries import Entry as Entry
@@ -28,6 +29,7 @@ from readroom.notes import Newline as Newline
 from readroom.notes import Packed as Packed
 from readroom.notes import Warn as Warn
 from readroom.outlines import Row, Shown
+from readroom.raw import BytesRequest, BytesResult, Stream
 from readroom.shown import Cut as Cut
 from readroom.shown import Image as Image
 from readroom.shown import ShownDocument, ShownPart
@@ -143,7 +145,15 @@ class ListRequest:
 
 
 Request: TypeAlias = (
-    ReadRequest | GrepRequest | ListRequest | EditRequest | WriteRequest | RunRequest | NameRequest
+    ReadRequest
+    | GrepRequest
+    | ListRequest
+    | EditRequest
+    | EditFilesRequest
+    | WriteRequest
+    | RunRequest
+    | NameRequest
+    | BytesRequest
 )
 
 
@@ -295,7 +305,17 @@ class ListResult:
     warnings: Sequence[Warn] = ()
 
 
-Result: TypeAlias = ReadResult | GrepResult | ListResult | EditResult | WriteResult | RunResult | NameResult
+Result: TypeAlias = (
+    ReadResult
+    | GrepResult
+    | ListResult
+    | EditResult
+    | EditFilesResult
+    | WriteResult
+    | RunResult
+    | NameResult
+    | BytesResult
+)
 
 
 class Measure(Protocol):
@@ -357,6 +377,8 @@ class Call:
 class Reply:
     """What a caller receives: one text for the model, images, and facts for programs.
 
+    `stream` has the bytes of a file that a program asked for; whoever receives it closes it.
+
     Facts are built when first asked for: counting tokens costs more than the read
     of a small file, and a host that only wants the text does not pay for it.  `shown` is the
     result as far as the text has it, where that is less than the engine selected.
@@ -367,6 +389,7 @@ class Reply:
     images: Sequence[Image] = ()
     is_error: bool = False
     shown: Result | None = field(default=None, repr=False, compare=False)
+    stream: Stream | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def facts(self) -> dict[str, Fact]:

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, assert_never
 
 from readroom import config
+from readroom.batch import EditFilesRequest
 from readroom.caller import ANONYMOUS, Caller
 from readroom.changes import EditRequest, WriteRequest
 from readroom.commands import RunRequest
@@ -55,6 +56,7 @@ from readroom.paths import WorkPath
 from readroom.policy.guard import Guard
 from readroom.policy.places import Places
 from readroom.policy.rules import Layer
+from readroom.raw import BytesRequest
 from readroom.session.degrading import changes, counted, is_edit
 from readroom.session.keeper import Visit
 from readroom.session.outlines import OutlineCache
@@ -177,7 +179,8 @@ class Workspace:
             ReadroomError: Any class of `readroom.errors`.
         """
         record = self.contract(contract_name)
-        with self.keeper.visit(caller, record, tool, arguments, self._cap(record, reply_bytes)) as visit:
+        cap = self._cap(record, reply_bytes, tool)
+        with self.keeper.visit(caller, record, tool, arguments, cap) as visit:
             return self._answer(visit, record, tool, arguments, caller, deadline or Deadline())
 
     def call(
@@ -196,7 +199,8 @@ class Workspace:
         `granted` are the tools that the caller may use; None is all of them.
         """
         record = self.contract(contract_name)
-        with self.keeper.visit(caller, record, tool, arguments, self._cap(record, reply_bytes)) as visit:
+        cap = self._cap(record, reply_bytes, tool)
+        with self.keeper.visit(caller, record, tool, arguments, cap) as visit:
             try:
                 if granted is not None and record.tool(tool).name not in granted:
                     raise NotGranted(tool, [one.name for one in record.tools if one.name in granted])
@@ -212,11 +216,16 @@ class Workspace:
         return self.keeper.session(session_id)
 
     def refuse(
-        self, error: ReadroomError, contract_name: str = "native", *, reply_bytes: int | None = None
+        self,
+        error: ReadroomError,
+        contract_name: str = "native",
+        tool: str = "",
+        *,
+        reply_bytes: int | None = None,
     ) -> Reply:
         """A failure that a face met before the call began, in the contract's words."""
         record = self.contract(contract_name)
-        return record.render_error(error, self._cap(record, reply_bytes))
+        return record.worded(tool, None).render_error(error, self._cap(record, reply_bytes, tool))
 
     def close(self) -> None:
         """Release the store, end what reads documents, remove kept outputs and what was expanded."""
@@ -238,12 +247,12 @@ class Workspace:
     ) -> None:
         self.close()
 
-    def _cap(self, record: Contract, reply_bytes: int | None) -> Cap:
+    def _cap(self, record: Contract, reply_bytes: int | None, tool: str = "") -> Cap:
         # A contract without a cap of its own has that of the workspace, which an operator may have raised;
         # one that has an own is capped further only where an operator said so.
-        own, size = record.reply_bytes != REPLY_BYTES, self.limits.reply_bytes
-        if own:
-            size = record.reply_bytes if size == REPLY_BYTES else min(record.reply_bytes, size)
+        own, size = record.cap_of(tool), self.limits.reply_bytes
+        if own != REPLY_BYTES:
+            size = own if size == REPLY_BYTES else min(own, size)
         if reply_bytes is not None:
             size = min(size, reply_bytes)
         return Cap(max(size, MIN_REPLY_BYTES), record.measure)
@@ -348,16 +357,15 @@ class Workspace:
                 from readroom.engine.listing import list_folder
 
                 return list_folder(guard, self.limits, cap, request, deadline)
-            case EditRequest():
-                from readroom.engine.edit import edit
+            case EditRequest() | EditFilesRequest() | WriteRequest():
+                from readroom.engine.changing import change
 
                 within = deadline.within(self.limits.change_timeout_s)
-                return edit(places, self._texts, cap, request, within)
-            case WriteRequest():
-                from readroom.engine.write import write
+                return change(places, self._texts, cap, request, within)
+            case BytesRequest():
+                from readroom.engine.open_bytes import open_bytes
 
-                within = deadline.within(self.limits.change_timeout_s)
-                return write(places, self._texts, cap, request, within)
+                return open_bytes(guard, request)
             case RunRequest():
                 return self._running().run(cap, request, deadline)
             case StatRequest() | DeleteRequest() | MakeFolderRequest() | MoveRequest() | TrashRequest():

@@ -210,6 +210,8 @@ def playable() -> Iterator[tuple[Case, StoreName]]:
 @contextlib.contextmanager
 def played_in(case: Case, name: StoreName, folder: Path) -> Iterator[Room]:
     """The workspace of a case, in memory or in `folder`."""
+    if case.needs_no_root:
+        folder.chmod(0o755)  # whoever it is played as may look into it
     store = MemoryStore() if name == "memory" else LocalStore(folder)
     for given, value in case.data["files"].items():
         path = adapter(case.contract).path(given)

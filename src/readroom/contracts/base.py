@@ -40,6 +40,7 @@ class Tool:
 
     `render` and `render_error` word its results and failures where those of its contract do not,
     `wording` those of one call by its arguments, where the words repeat what the caller sent.
+    `reply_bytes` is the cap of its replies where that of its contract does not hold.
     `store` names the store in memory that a call means, None for the workspace itself.
     """
 
@@ -56,6 +57,7 @@ class Tool:
     render_error: Callable[[ReadroomError, Cap], Reply] | None = None
     wording: Callable[[Any], Wording] | None = None
     store: Callable[[Any], str | None] | None = None
+    reply_bytes: int | None = None
 
     @property
     def input_schema(self) -> dict[str, Any]:
@@ -94,6 +96,7 @@ class Contract:
     cap that the engine selected for; `to_call` is the call for a request,
     None when the contract has none.
     `commands` are tools that run programs: offered only where policy allows that.
+    `routes` are what has addresses of its own over HTTP: never listed as tools.
     `remark` adds a sentence about the call itself to a reply, such as how much of a budget is left.
     `deviations` are what the original does and this does not.  `layers` are rules that hold for
     its calls beside those of the workspace, and like those only restrict; `change_layers` are
@@ -110,6 +113,7 @@ class Contract:
     render_error: Callable[[ReadroomError, Cap], Reply]
     to_call: Callable[[Request], Call | None]
     commands: tuple[Tool, ...] = ()
+    routes: tuple[Tool, ...] = ()
     remark: Callable[[Reply, str], Reply] = remarked
     deviations: tuple[Deviation, ...] = ()
     layers: tuple[Layer, ...] = ()
@@ -120,16 +124,30 @@ class Contract:
         """The tools that are listed; with `commands`, those that run programs too."""
         return (*self.tools, *self.commands) if commands else self.tools
 
+    @property
+    def callable(self) -> tuple[Tool, ...]:
+        """All tools that have a name, listed or not."""
+        return (*self.offered(commands=True), *self.routes)
+
     def tool(self, name: str) -> Tool:
         """The tool of that name.
 
         Raises:
             UnknownTool: With the names there are.
         """
-        for tool in self.offered(commands=True):
-            if tool.name == name:
-                return tool
+        found = self._find(name)
+        if found is not None:
+            return found
         raise UnknownTool(name, [tool.name for tool in self.tools])
+
+    def cap_of(self, name: str) -> int:
+        """The cap on the replies of a tool; there may be none of that name."""
+        found = self._find(name)
+        own = None if found is None else found.reply_bytes
+        return self.reply_bytes if own is None else own
+
+    def _find(self, name: str) -> Tool | None:
+        return next((tool for tool in self.callable if tool.name == name), None)
 
     def store_of(self, name: str, arguments: object) -> str | None:
         """The store in memory that a call means; None for the workspace itself."""
@@ -138,7 +156,7 @@ class Contract:
 
     def worded(self, name: str, arguments: object) -> Wording:
         """How a call is worded; there may be no tool of that name, and the arguments may be anything."""
-        tool = next((tool for tool in self.offered(commands=True) if tool.name == name), None)
+        tool = self._find(name)
         if tool is None:
             return Wording(self.render, self.render_error)
         if tool.wording is not None:

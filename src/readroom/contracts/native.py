@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from readroom import limits
+from readroom.batch import EditFilesResult
 from readroom.changes import EditResult, WriteResult
 from readroom.commands import RunResult
 from readroom.contracts import (
@@ -46,6 +47,7 @@ from readroom.model import (
     Result,
 )
 from readroom.moves import DeleteResult, FolderResult, MoveResult, StatResult, TrashResult
+from readroom.raw import BytesResult
 
 Positive = Annotated[int, Meta(ge=1)]
 Globs = str | list[str]
@@ -210,6 +212,8 @@ LIST_DIRECTORY = Tool(
 
 
 def _render(result: Result, cap: Cap) -> Reply:
+    # No tool of this contract asks for these.
+    assert not isinstance(result, (EditFilesResult, BytesResult))
     if isinstance(result, (EditResult, WriteResult)):
         return native_changes.render(result, cap)
     if isinstance(result, RunResult):

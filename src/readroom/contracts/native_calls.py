@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 
+from readroom.batch import EditFilesRequest
 from readroom.changes import EditRequest, WriteRequest
 from readroom.commands import RunRequest
+from readroom.contracts.native_others import other_arguments
 from readroom.model import Call, Fact, GrepRequest, ListRequest, ReadRequest, Request
 from readroom.moves import DeleteRequest, MakeFolderRequest, MoveRequest, StatRequest, TrashRequest
 from readroom.paths import quote
+from readroom.raw import BytesRequest
 
 READ, GREP, LIST = "read_file", "grep_files", "list_directory"
 EDIT, WRITE = "edit_file", "write_file"
@@ -37,6 +40,8 @@ def to_call(request: Request) -> Call:
 
 def arguments(request: Request) -> dict[str, Fact]:
     """What a request says, for the ledger; that of `to_call` wherever that means the same."""
+    if isinstance(request, (BytesRequest, EditFilesRequest)):
+        return other_arguments(request)
     if not isinstance(request, NAMES):
         return to_call(request).arguments
     found: dict[str, Fact] = {"path": quote(request.path)}

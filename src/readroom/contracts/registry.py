@@ -14,6 +14,7 @@ _WHERE = {
     "everruns": "readroom.contracts.everruns:EVERRUNS",
     "kilo": "readroom.contracts.kilo:made",
     "rnd": "readroom.contracts.rnd:made",
+    "coder": "readroom.contracts.coder:made",
 }
 """Where a record is, or a function that makes it for a `Setup`."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
+from readroom.batch import EditFilesRequest
 from readroom.changes import EditRequest, WriteRequest
 from readroom.commands import RunRequest
 from readroom.deadline import Deadline
@@ -13,6 +14,7 @@ from readroom.model import EntryKind, GrepRequest, ListRequest, ReadRequest, Req
 from readroom.moves import DeleteRequest, MakeFolderRequest, MoveRequest, StatRequest, TrashRequest
 from readroom.paths import OUTPUTS, WorkPath, parent
 from readroom.policy.guard import Guard
+from readroom.raw import BytesRequest
 
 if TYPE_CHECKING:
     from readroom.engine.run_room import Room
@@ -36,7 +38,7 @@ def with_near_names(
     if room is not None and request.path.startswith(f"{OUTPUTS[1:]}/") and room.holds(kept):
         return NotFound(request.path, [kept])
     match request:
-        case ReadRequest() | EditRequest() | WriteRequest():
+        case ReadRequest() | EditRequest() | WriteRequest() | BytesRequest() | EditFilesRequest():
             near = guard.near(request.path, frozenset((EntryKind.FILE,)), deadline)
             return NotFound(request.path, near)
         case ListRequest() | RunRequest():

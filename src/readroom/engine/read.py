@@ -23,6 +23,7 @@ from readroom.engine.outline_aside import with_outline
 from readroom.engine.packed import described, is_as_it_was, packed_content, unpacked
 from readroom.engine.read_image import read_image
 from readroom.engine.read_raw import read_raw, require_taken
+from readroom.engine.read_whole import require_text
 from readroom.engine.read_window import Content, Windows, line_chars
 from readroom.errors import BadDocument, BadEncoding, BadRange, Binary, Changed
 from readroom.formats.documents import FLAT
@@ -181,7 +182,9 @@ class _Reading:
                 return self._windows.base(content, not_modified=True)
             if self._request.symbol is not None or self._request.view == "outline":
                 return self._outliner.result(content)
-            return with_outline(self._outliner, content, self._windows.window(content))
+            shown = self._windows.window(content)
+            require_text(self._source, self._request, shown.lines)
+            return with_outline(self._outliner, content, shown)
         except Undecodable as problem:
             raise self._unfit(encoding, problem) from None
 
@@ -243,6 +246,7 @@ class _Reading:
 
     def _small(self, data: bytes, encoding: Encoding, kind: Kind) -> Content:
         found = decoded(data[len(encoding.bom) :], encoding, self._decoder)
+        require_text(self._source, self._request, (found,))
         text = WholeText(found, keep_cr=self._request.manner.keep_cr)
         digits = hashlib.sha256(data).hexdigest()
         self._texts.put(self._source.real, digits, data)  # for an edit of it that comes too late

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
+from readroom.engine.read_whole import require_whole
 from readroom.errors import BadRange, BadValue, TimedOut
 from readroom.formats.kinds import carries_header, default_lines, starts_at_end
 from readroom.limits import MAX_WARNINGS, Limits
@@ -118,7 +119,8 @@ class Windows:
         ):
             return replace(self.base(content), read_mode=mode)
         elif text.total_lines == 0:
-            self._first_line(content)
+            if not request.manner.past_empty or content.unfinished is not None:
+                self._first_line(content)
             return replace(self.base(content), read_mode=mode)
         else:
             limit = request.limit or default_lines(content.kind)
@@ -130,6 +132,9 @@ class Windows:
                 page = replace(page, cuts={**header.cuts, **page.cuts})
         if content.unfinished is not None and page.next_line is None:
             page = replace(page, next_line=page.start + len(page.lines))
+        whole = request.manner.whole
+        if whole is not None:
+            require_whole(page, request, whole, frame)
         return self._shown(content, page, header, mode)
 
     def _first_line(self, content: Content) -> int:

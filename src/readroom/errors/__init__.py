@@ -17,6 +17,8 @@ them once; a contract words them for its callers.
     │   ├── BadCursor
     │   ├── Ambiguous
     │   ├── BadPath
+    │   ├── NotAbsolute
+    │   ├── SameFile
     │   ├── BadConfig
     │   ├── BadRequest
     │   ├── WrongMethod
@@ -56,6 +58,7 @@ them once; a contract words them for its callers.
         ├── NoOutline
         ├── NoPermission
         ├── Changed
+        ├── TooMuch
         ├── TimedOut
         ├── Cancelled
         ├── Closed
@@ -71,6 +74,7 @@ them once; a contract words them for its callers.
         │   ├── WrongCount
         │   ├── FolderNotEmpty
         │   ├── Taken
+        │   ├── EditsFailed
         │   └── Overlap
         ├── Unencodable
         ├── BrokenPlace
@@ -94,6 +98,7 @@ from readroom.errors.base import AbsentError, FailedError, ReadroomError, Refuse
 from readroom.errors.changes import (
     BrokenPlace,
     ConflictError,
+    EditsFailed,
     Exists,
     ManyMatches,
     NoMatch,
@@ -102,6 +107,7 @@ from readroom.errors.changes import (
     Protected,
     ReadOnlyFile,
     ReadOnlyPlace,
+    SameFile,
     Stale,
     SymbolicLink,
     TooLarge,
@@ -126,6 +132,7 @@ from readroom.errors.failed import (
     NotAFolder,
     StoreFailed,
     TimedOut,
+    TooMuch,
 )
 from readroom.errors.keeping import BudgetSpent, LedgerFailed
 from readroom.errors.names import FolderNotEmpty, HoldsDenied, PartlyDeleted, Taken
@@ -157,6 +164,7 @@ from readroom.errors.usage import (
     BadRange,
     BadValue,
     MissingArgument,
+    NotAbsolute,
     UnknownArgument,
     UnknownTool,
     WrongType,
@@ -189,6 +197,7 @@ __all__ = [
     "CommandsOff",
     "ConflictError",
     "Denied",
+    "EditsFailed",
     "EncryptedDocument",
     "Exists",
     "FailedError",
@@ -210,6 +219,7 @@ __all__ = [
     "NoSuchWorkspace",
     "NotAFile",
     "NotAFolder",
+    "NotAbsolute",
     "NotConfined",
     "NotFound",
     "NotGranted",
@@ -224,6 +234,7 @@ __all__ = [
     "ReadOnlyPlace",
     "ReadroomError",
     "RefusedError",
+    "SameFile",
     "SlowRequest",
     "Stale",
     "StoreFailed",
@@ -232,6 +243,7 @@ __all__ = [
     "TimedOut",
     "TooLarge",
     "TooManyRequests",
+    "TooMuch",
     "Unauthorized",
     "Unencodable",
     "UnknownArgument",

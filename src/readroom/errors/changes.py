@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from readroom.errors.base import FailedError, ReadroomError, RefusedError
+from readroom.errors.base import FailedError, ReadroomError, RefusedError, UsageError
 from readroom.model import ListRequest, ReadRequest, Request
 from readroom.quoting import quote
 
@@ -188,6 +188,41 @@ class WrongCount(ConflictError):
             f"Send count={found} if that is what you mean, or a longer old_text.",
             facts={"path": path, "edit": edit, "expected": expected, "found": found},
         )
+
+
+class SameFile(UsageError):
+    """Two paths of one call are one file."""
+
+    code = "same_file"
+
+    def __init__(self, path: str, other: str) -> None:
+        super().__init__(
+            f"{quote(path)} and {quote(other)} are the same file",
+            "Send all edits of a file together.",
+            facts={"path": quote(path), "other": quote(other)},
+        )
+        self.path, self.other = path, other
+
+
+class EditsFailed(ConflictError):
+    """Some of the files of one call cannot be changed as it says; none was."""
+
+    code = "edits_failed"
+
+    def __init__(self, failures: Sequence[tuple[str, ReadroomError]]) -> None:
+        """`failures` are the paths as asked for, each with its failure."""
+        super().__init__(
+            "; ".join(f"{quote(path)}: {error.message}" for path, error in failures),
+            "No file was changed. Mend these edits, then send all of them again.",
+            facts={
+                "files": [
+                    {"path": quote(path), "code": error.code, "facts": error.facts}
+                    for path, error in failures
+                ]
+            },
+            next_request=failures[0][1].next,
+        )
+        self.failures = failures
 
 
 class Overlap(ConflictError):

@@ -154,6 +154,23 @@ class Changed(FailedError):
         )
 
 
+class TooMuch(FailedError):
+    """More lines than one reply shows, for a contract that refuses instead of cutting."""
+
+    code = "too_much"
+
+    def __init__(
+        self, limit: int, unit: str, *, fitting: int = 0, next_request: Request | None = None
+    ) -> None:
+        """`unit` is bytes or lines, `fitting` how many lines would have fitted, 0 when none does."""
+        super().__init__(
+            f"What is asked for takes more than {limit:,} {unit}",
+            f"Ask for {fitting:,} lines at most." if fitting else "Not even one line fits.",
+            facts={"limit": limit, "unit": unit, "fitting": fitting},
+            next_request=next_request,
+        )
+
+
 class TimedOut(FailedError, TimeoutError):
     """The time limit passed before there was anything to show."""
 

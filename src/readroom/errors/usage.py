@@ -161,6 +161,20 @@ class BadPath(UsageError):
         )
 
 
+class NotAbsolute(UsageError):
+    """A relative path, for a contract that speaks in absolute ones."""
+
+    code = "not_absolute"
+
+    def __init__(self, path: str, root: str) -> None:
+        shown = quote(path[:SHOWN_PATH_CHARS])
+        super().__init__(
+            f"The path {shown} is not absolute",
+            f"The workspace is {quote(root)}; give the path below it.",
+            facts={"path": shown, "root": quote(root)},
+        )
+
+
 class BadConfig(UsageError):
     """A configuration file or setting that cannot be used."""
 

@@ -18,15 +18,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from readroom.caller import ANONYMOUS, Caller
 from readroom.contracts.base import Tool, tool_result
 from readroom.deadline import Deadline
 from readroom.errors import Busy
 from readroom.limits import MCP_PROGRESS_S, MCP_WORKERS, SERVE_QUEUE
-from readroom.model import Fact
+from readroom.model import Fact, Reply
 from readroom.toolbox import Workspace
+
+T = TypeVar("T")
 
 _LOG = logging.getLogger("readroom")
 
@@ -112,12 +114,35 @@ class Calls:
         waiter: Waiter | None = None,
         send_progress: SendProgress | None = None,
     ) -> dict[str, Fact]:
-        """The tool result of one call; cancelling the task ends the work.
+        """The tool result of one call; otherwise as `sealed`."""
+        return await self.sealed(
+            access,
+            tool,
+            arguments,
+            tool_result,
+            reply_bytes=reply_bytes,
+            waiter=waiter,
+            send_progress=send_progress,
+        )
+
+    async def sealed(
+        self,
+        access: Access,
+        tool: str,
+        arguments: object,
+        seal: Callable[[Reply], T],
+        *,
+        reply_bytes: int | None = None,
+        waiter: Waiter | None = None,
+        send_progress: SendProgress | None = None,
+    ) -> T:
+        """What becomes of the reply to one call; cancelling the task ends the work.
 
         Args:
             access: What the client may use.
             tool: Name in the contract.
             arguments: As the client sent them.
+            seal: Makes of a reply what is sent, in the thread of the call.
             reply_bytes: Cap on the text.
             waiter: Whose leaving ends the work, beside the end of this task.
             send_progress: Told now and then how far the work is; never after this returns.
@@ -128,17 +153,18 @@ class Calls:
         if self.open >= self._most:
             if waiter is not None:
                 waiter.turned_away = True
-            return tool_result(access.workspace.refuse(Busy(), access.contract_name, reply_bytes=reply_bytes))
+            name = access.contract_name
+            return seal(access.workspace.refuse(Busy(), name, tool, reply_bytes=reply_bytes))
         self.open += 1
+        work = partial(_work, access, tool, arguments, reply_bytes, seal)
         try:
             if send_progress is None:
-                deadline = Deadline(access.seconds)
-                return await self._answer(access, tool, arguments, reply_bytes, waiter, deadline)
+                return await self._answer(work, waiter, Deadline(access.seconds))
             progress = _Progress(send_progress)
             pump = asyncio.create_task(progress.pump())
             try:
                 deadline = Deadline(access.seconds, progress=progress.report)
-                return await self._answer(access, tool, arguments, reply_bytes, waiter, deadline)
+                return await self._answer(work, waiter, deadline)
             finally:
                 pump.cancel()
         finally:
@@ -153,22 +179,13 @@ class Calls:
         self.stop()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    async def _answer(
-        self,
-        access: Access,
-        tool: str,
-        arguments: object,
-        reply_bytes: int | None,
-        waiter: Waiter | None,
-        deadline: Deadline,
-    ) -> dict[str, Fact]:
+    async def _answer(self, work: Callable[[Deadline], T], waiter: Waiter | None, deadline: Deadline) -> T:
         loop = asyncio.get_running_loop()
         waiting = {waiter or self._everyone, self._everyone}
         for one in waiting:
             one.wait_for(deadline)
-        work = partial(_work, access, tool, arguments, reply_bytes, deadline)
         try:
-            return await loop.run_in_executor(self._pool, work)
+            return await loop.run_in_executor(self._pool, work, deadline)
         finally:
             # Harmless after an answer; when this task was cancelled, it ends the thread.
             deadline.cancel()
@@ -177,8 +194,13 @@ class Calls:
 
 
 def _work(
-    access: Access, tool: str, arguments: object, reply_bytes: int | None, deadline: Deadline
-) -> dict[str, Fact]:
+    access: Access,
+    tool: str,
+    arguments: object,
+    reply_bytes: int | None,
+    seal: Callable[[Reply], T],
+    deadline: Deadline,
+) -> T:
     try:
         reply = access.workspace.call(
             tool,
@@ -190,7 +212,7 @@ def _work(
             granted=access.granted,
         )
         # Here too: facts are built when first asked for, and images are encoded.
-        return tool_result(reply)
+        return seal(reply)
     except Exception:
         _LOG.exception("the reply to a call could not be made")
         raise Failed from None

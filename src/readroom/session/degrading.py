@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from readroom.batch import EditFilesRequest
 from readroom.changes import EditRequest, WriteRequest
 from readroom.commands import RunRequest
 from readroom.model import GrepRequest, ListRequest, Omission, ReadRequest, ReadResult, Request, Result
@@ -19,14 +20,14 @@ _NAMES = (DeleteRequest, MakeFolderRequest, MoveRequest, TrashRequest)
 
 def changes(request: Request) -> bool:
     """Whether performing it leaves traces, so that it must not be done twice."""
-    if isinstance(request, EditRequest):
+    if isinstance(request, (EditRequest, EditFilesRequest)):
         return not request.dry_run
     return isinstance(request, (WriteRequest, RunRequest, *_NAMES))
 
 
 def is_edit(request: Request) -> bool:
     """Whether it is what remains possible when only changes are."""
-    return isinstance(request, (EditRequest, WriteRequest, *_NAMES))
+    return isinstance(request, (EditRequest, EditFilesRequest, WriteRequest, *_NAMES))
 
 
 def degraded(request: Request, level: Level) -> Request:

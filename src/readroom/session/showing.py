@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from readroom.batch import EditFilesResult
 from readroom.changes import EditResult, WriteResult
 from readroom.commands import RunResult
 from readroom.limits_keeping import SHOWN_SPANS
 from readroom.model import GrepResult, ReadResult, Result
+from readroom.raw import BytesResult
 from readroom.session.session import Shown
 
 
@@ -20,6 +22,10 @@ def shown_by(result: Result) -> Sequence[Shown]:
     if isinstance(result, (EditResult, WriteResult)):
         # Of a change the caller sees its own text; the hash is what a later edit has to name.
         return (Shown(result.path, result.content_hash),)
+    if isinstance(result, EditFilesResult):
+        return [Shown(one.path, one.content_hash) for one in result.files]
+    if isinstance(result, BytesResult):
+        return (Shown(result.path, None),)
     if isinstance(result, RunResult):
         return [
             Shown(output.path, None, output.lines[0].number, output.lines[-1].number)

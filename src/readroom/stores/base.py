@@ -117,6 +117,10 @@ class Place(Protocol):
     def writable(self) -> bool:
         """Whether the file at the name may be written to, by its mode and by this process."""
 
+    @property
+    def lock(self) -> tuple[int, ...]:
+        """What `enter` locks. Of places with the same, one alone is entered, and all may put then."""
+
     def look(self) -> Stat | None:
         """What is at the name now, links not followed; None when nothing is."""
 

@@ -75,6 +75,11 @@ class MemoryPlace:
         self.folders: Sequence[WorkPath] = ()
         self.real = join(real, self.name)
 
+    @property
+    def lock(self) -> tuple[int, ...]:
+        """The whole store."""
+        return (id(self._store),)
+
     def look(self) -> Stat | None:
         """What is at the name now, links not followed; None when nothing is."""
         try:

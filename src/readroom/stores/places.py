@@ -71,6 +71,12 @@ class LocalPlace:
             self._missing.insert(0, basename(folder))
             folder = parent(folder)
 
+    @property
+    def lock(self) -> tuple[int, ...]:
+        """The folder."""
+        found = os.fstat(self._fds[-1])
+        return found.st_dev, found.st_ino
+
     def look(self) -> Stat | None:
         """What is at the name now, links not followed; None when nothing is."""
         if self._missing:

@@ -17,7 +17,7 @@ _DOTS = re.compile(rb"(?:^|/)\.{1,2}(?:/|$)")
 _IN_WORKSPACE = re.compile(r"/w/([^/]+)(/.*)")
 
 _WORDS = frozenset(
-    ("", "w", "v1", "mcp", "sessions", "compacted", "healthz", "metrics", "openapi.json", "docs")
+    ("", "w", "v1", "mcp", "sessions", "compacted", "healthz", "metrics", "openapi.json", "docs", "api", "v0")
 )
 _DEEPEST = 6
 """Names in the longest address that is one of ours: /w/NAME/v1/CONTRACT/TOOL."""
@@ -56,5 +56,5 @@ def _raw(scope: Scope) -> bytes:
 @cache
 def _tools() -> frozenset[str]:
     """The names of all contracts and their tools."""
-    tools = (tool.name for name in NAMES for tool in contract(name).offered(commands=True))
+    tools = (tool.name for name in NAMES for tool in contract(name).callable)
     return frozenset((*NAMES, *tools))

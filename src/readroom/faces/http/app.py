@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
 from typing import Any
 
-import msgspec
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -20,18 +18,17 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from readroom.caller import conversation
 from readroom.contracts.base import Contract
 from readroom.contracts.registry import NAMES
-from readroom.errors import BadRequest, Internal, NoSuchRoute, ReadroomError, WrongMediaType, WrongMethod
-from readroom.faces.calls import Access, Calls, Failed, Waiter
-from readroom.faces.http import openapi
+from readroom.errors import BadRequest, NoSuchRoute, ReadroomError, WrongMethod
+from readroom.faces.calls import Access, Calls, Waiter
+from readroom.faces.http import coder, openapi
 from readroom.faces.http.exchange import Exchange, Metrics
 from readroom.faces.http.gate import ACCESS, EXCHANGE, MCP_PATH, OPENS, WAITER, within
 from readroom.faces.http.replies import again_later, ok, refused, status_of_code
 from readroom.faces.http.rooms import Rooms
+from readroom.faces.http.routes import Endpoint, json_body, leaving, route
 from readroom.faces.mcp.server import Context, build
 from readroom.limits import HTTP_SESSION_IDLE_S, HTTP_SESSIONS, MCP_MESSAGE_BYTES
 from readroom.model import Fact
-
-Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def inside(
@@ -56,13 +53,14 @@ def inside(
     )
     pages = _Pages(rooms)
     routes: list[Route] = [
-        _route("/", "GET", pages.welcome),
-        _route("/healthz", "GET", _health),
-        _route("/metrics", "GET", _metrics(calls, metrics)),
-        _route("/openapi.json", "GET", pages.openapi),
-        _route("/docs", "GET", pages.docs),
-        _route("/v1/sessions/{session}/compacted", "POST", _compacted),
-        _route("/v1/{contract}/{tool}", "POST", _Tools(calls).call),
+        route("/", "GET", pages.welcome),
+        route("/healthz", "GET", _health),
+        route("/metrics", "GET", _metrics(calls, metrics)),
+        route("/openapi.json", "GET", pages.openapi),
+        route("/docs", "GET", pages.docs),
+        route("/v1/sessions/{session}/compacted", "POST", _compacted),
+        route("/v1/{contract}/{tool}", "POST", _Tools(calls).call),
+        *coder.routes(calls),
     ]
     return _Errors(
         server.streamable_http_app(
@@ -112,25 +110,6 @@ async def _unrouted(request: Request, error: Exception) -> Response:
     return refused(failure)
 
 
-def _route(path: str, method: str, endpoint: Endpoint) -> Route:
-    async def answer(request: Request) -> Response:
-        exchange: Exchange = request.scope[EXCHANGE]
-        exchange.route = path
-        try:
-            return await endpoint(request)
-        except ReadroomError as error:
-            # What the gate has said already stands: it ended the body that could not be read.
-            exchange.code = exchange.code or error.code
-            return refused(error)
-        except Failed:
-            exchange.code = Internal.code
-            return refused(Internal("Failed"))
-
-    found = Route(path, answer, methods=[method])
-    found.methods = {method}  # without the HEAD that Starlette adds
-    return found
-
-
 class _Tools:
     """POST /v1/{contract}/{tool}: the arguments in, the tool result out."""
 
@@ -145,21 +124,14 @@ class _Tools:
         access.workspace.contract(name).tool(tool)
         exchange: Exchange = request.scope[EXCHANGE]
         exchange.contract, exchange.tool = name, tool
-        arguments = await _body(request)
+        arguments = await json_body(request)
         exchange.reached = True
-        watch = asyncio.create_task(_watch(request.receive, waiter))
+        watch = asyncio.create_task(leaving(request.receive, waiter))
         try:
             result = await self._calls.run(access, tool, arguments, waiter=waiter)
         finally:
             watch.cancel()
         return _answered(result, exchange)
-
-
-async def _watch(receive: Receive, waiter: Waiter) -> None:
-    """End the work for a client that goes away before its answer: nobody else looks for that."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    waiter.leave()
 
 
 def _answered(result: dict[str, Fact], exchange: Exchange) -> Response:
@@ -170,23 +142,6 @@ def _answered(result: dict[str, Fact], exchange: Exchange) -> Response:
     exchange.code = error["code"]
     # One shape for every error, whoever made it; the model's words stay beside it.
     return again_later(ok({**result, "error": error}, status_of_code(error["code"])))
-
-
-async def _body(request: Request) -> object:
-    """The JSON value of a request. What has no body, or another type, is told what to send."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise WrongMediaType(kind)
-    try:
-        data = await request.body()
-    except ClientDisconnect:
-        raise BadRequest("its body ended early", "Send it again.") from None
-    try:
-        return msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadRequest(f"its body is not JSON ({error})", "Send one JSON object.") from None
-    except RecursionError:
-        raise BadRequest("its body is nested too deeply", "Send one JSON object.") from None
 
 
 async def _compacted(request: Request) -> Response:

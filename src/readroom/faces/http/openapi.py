@@ -9,6 +9,7 @@ from typing import Any
 
 from readroom.contracts.base import FACTS_KEY, Contract, Tool
 from readroom.contracts.schema import in_words
+from readroom.faces.http import openapi_coder
 
 SESSION = "[A-Za-z0-9_.~-]{1,128}"
 """Names of conversations, in an address."""
@@ -74,6 +75,7 @@ def document(contracts: Iterable[Contract], names: Sequence[str], *, commands: b
     for contract in contracts:
         for tool in contract.offered(commands=commands):
             paths[f"/v1/{contract.name}/{tool.name}"] = {"post": _operation(contract, tool)}
+        paths |= openapi_coder.paths(contract)
     paths["/v1/sessions/{session}/compacted"] = {"post": _compacted()}
     paths["/healthz"] = {
         "get": _plain("health", "Whether the server answers.", "application/json", open_=True)

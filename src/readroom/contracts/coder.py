@@ -1,0 +1,96 @@
+"""The contract of coder's workspace agent: files read by lines, under absolute paths.
+
+Two tools with one meaning: what a chat loop calls, and what an MCP client calls.  The
+same read and its neighbours have addresses of their own over HTTP, see `coder_routes`.
+Lines keep their carriage return.  More than a reply holds is refused, not cut.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from readroom import limits_coder as limits
+from readroom.contracts.base import Contract, Tool, Wording
+from readroom.contracts.coder_calls import READ, WORKSPACE_READ, to_call
+from readroom.contracts.coder_deviations import DEVIATIONS
+from readroom.contracts.coder_json import noted
+from readroom.contracts.coder_measure import CoderMeasure
+from readroom.contracts.coder_read import Bounds, Form, read_request
+from readroom.contracts.coder_routes import routes
+from readroom.contracts.setup import Setup
+from readroom.model import ReadRequest
+
+_OFFSET = Meta(ge=0, description="First line, from 1 (default: 1)")
+_LIMIT = Meta(ge=0, description=f"Lines (default: {limits.RESPONSE_LINES})")
+_PATH = Meta(description="Absolute path")
+
+
+class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of read_file."""
+
+    path: Annotated[str, _PATH]
+    offset: Annotated[int, _OFFSET] = 0
+    limit: Annotated[int, _LIMIT] = 0
+
+
+class WorkspaceReadArguments(ReadArguments, frozen=True, kw_only=True):
+    """Arguments of coder_workspace_read_file."""
+
+    workspace: Annotated[str, Meta(description="Any name: one workspace is served")]
+
+
+def made(setup: Setup) -> Contract:
+    """The contract for a workspace that callers know by this root."""
+    root = setup.root
+    plain, chat = Form(root, chat=False), Form(root, chat=True)
+
+    def to_request(given: ReadArguments) -> ReadRequest:
+        return read_request(root, given.path, given.offset, given.limit, Bounds())
+
+    def worded(form: Form, given: ReadArguments) -> Wording:
+        return form.wording(given.path, given.offset)
+
+    return Contract(
+        name="coder",
+        title="coder",
+        instructions="Read files by their absolute paths; page through large ones with offset and limit.",
+        tools=(
+            Tool(
+                name=WORKSPACE_READ,
+                title="Read a file",
+                description=_DESCRIPTION,
+                arguments=WorkspaceReadArguments,
+                to_request=to_request,
+                render_error=plain.plainly,
+                wording=lambda given: worded(plain, given),
+                reports_progress=True,
+            ),
+            Tool(
+                name=READ,
+                title="Read a file",
+                description=_DESCRIPTION,
+                arguments=ReadArguments,
+                to_request=to_request,
+                wording=lambda given: worded(chat, given),
+                reports_progress=True,
+            ),
+        ),
+        reply_bytes=limits.REPLY_BYTES,
+        measure=CoderMeasure(root),
+        render=chat.read,
+        render_error=chat.plainly,
+        to_call=lambda request: to_call(request, root),
+        routes=routes(root),
+        remark=noted,
+        deviations=DEVIATIONS,
+    )
+
+
+_DESCRIPTION = (
+    "Read a file from the workspace. Returns line-numbered content. The offset parameter is a 1-based line "
+    f"number (default: 1). The limit parameter is the number of lines to return (default: "
+    f"{limits.RESPONSE_LINES}). For large files, use offset and limit to paginate."
+)

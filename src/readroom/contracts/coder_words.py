@@ -1,0 +1,199 @@
+"""How the contract `coder` says what failed: the documented strings, with the path as the caller wrote it.
+
+What its document has no words for begins like the nearest of them, and goes on in ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
+
+from readroom import errors
+from readroom.contracts.coder_json import go_quoted
+from readroom.errors import ReadroomError
+from readroom.model import Fact
+
+QUERY = "Query parameters have invalid values."
+
+_LESS = "Read less at a time using offset and limit parameters."
+_LARGE = "Use grep, sed, or awk to extract the content you need, or use offset and limit to read a portion."
+
+
+def lines_status(error: ReadroomError) -> int:
+    """The status of a failure of read-file-lines: what is wrong with the file is told with success."""
+    unserved = (errors.NotGranted, errors.Busy, errors.Closing, errors.Closed, errors.Internal)
+    return status_of(error) if isinstance(error, unserved) else HTTPStatus.OK.value
+
+
+def absolute(path: str) -> bool:
+    """Whether a path begins at the root of the machine; odd names stand in quotes."""
+    return path.startswith(("/", '"/'))
+
+
+def of_read(error: ReadroomError, path: str, offset: int = 0) -> str:
+    """Why lines of a file are not read."""
+    facts = error.facts
+    match error:
+        case errors.TooLarge() if facts.get("unit") == "bytes":
+            size, most = facts["size"], facts["limit"]
+            return f"file is {size} bytes which exceeds the maximum of {most} bytes. {_LARGE}"
+        case errors.BadRange():
+            lines = facts.get("total_lines", 0)
+            return f"offset {offset} is beyond the file length of {lines} lines"
+        case errors.TooMuch():
+            return f"output would exceed {facts['limit']} {facts['unit']}. {_LESS}"
+        case errors.Binary():
+            return f"file is binary, not text: {path} ({facts['media_type']}, {facts['size_bytes']} bytes)"
+        case errors.NotAFile():
+            return f"not a file: {path}"
+        case errors.NotFound():
+            return f"file does not exist: {path}"
+        case _:
+            return _common(error, path) or f"read file: {error}"
+
+
+def of_open(error: ReadroomError, path: str) -> str:
+    """Why the bytes of a file are not read."""
+    match error:
+        case errors.NotAFile():
+            return f"open {path}: not a file"
+        case errors.NotFound():
+            return f"open {path}: no such file or directory"
+        case _:
+            return _common(error, path) or str(error)
+
+
+def of_write(error: ReadroomError, path: str) -> str:
+    """Why a file is not written."""
+    if isinstance(error, errors.NotAFile):
+        return f"open {path}: is a directory"
+    return _common(error, path) or str(error)
+
+
+def of_list(error: ReadroomError, path: str) -> str:
+    """Why a folder is not listed."""
+    match error:
+        case errors.NotAbsolute():
+            return f"path must be absolute: {go_quoted(path)}"
+        case errors.NotFound():
+            return f"failed to open directory {go_quoted(path)}: open {path}: no such file or directory"
+        case errors.NotAFolder():
+            return f"path {go_quoted(path)} is not a directory"
+        case errors.NoPermission():
+            return f"failed to open directory {go_quoted(path)}: open {path}: permission denied"
+        case errors.BadValue() if error.facts.get("argument") == "relativity":
+            return f"unsupported relativity type {go_quoted(str(error.facts['value']))}"
+        case _:
+            return _common(error, path) or str(error)
+
+
+def of_edits(error: ReadroomError) -> str:
+    """Why files are not edited."""
+    match error:
+        case errors.EditsFailed():
+            return "\n".join(of_edit(inner, path) for path, inner in error.failures)
+        case errors.SameFile():
+            also = "" if error.path == error.other else f" aliases {go_quoted(error.other)} (same real file)"
+            return f"duplicate file path {go_quoted(error.path)}{also}: {_COMBINE}"
+        case errors.MissingArgument():
+            return "must specify at least one file"
+        case _:
+            return str(error)
+
+
+_COMBINE = 'combine edits into a single entry\'s "edits" list'
+
+
+def of_edit(error: ReadroomError, path: str) -> str:
+    """Why one file is not edited."""
+    match error:
+        case errors.MissingArgument() if error.facts["argument"] == "path":
+            return '"path" is required'
+        case errors.MissingArgument():
+            return "must specify at least one edit"
+        case errors.NoMatch():
+            return f"edit {path}: {_NO_MATCH}"
+        case errors.ManyMatches():
+            return f"edit {path}: search string matches {error.facts['count']} occurrences {_MANY}"
+        case errors.BadValue():
+            return f"edit {path}: search string must not be empty; include the text you want to match"
+        case errors.Binary():
+            media, size = error.facts["media_type"], error.facts["size_bytes"]
+            return f"edit {path}: file is binary, not text ({media}, {size} bytes)"
+        case errors.NotAFile():
+            return f"open {path}: not a file"
+        case errors.NotFound():
+            return f"open {path}: no such file or directory"
+        case _:
+            return _common(error, path) or f"edit {path}: {error}"
+
+
+_NO_MATCH = (
+    "search string not found in file. Verify the search string matches the file content exactly, "
+    "including whitespace and indentation"
+)
+_MANY = (
+    "(expected exactly 1). Include more surrounding context to make the match unique, or set replace_all "
+    "to true"
+)
+
+
+def _common(error: ReadroomError, path: str) -> str | None:
+    match error:
+        case errors.NotAbsolute():
+            return f"file path must be absolute: {go_quoted(path)}"
+        case errors.NoPermission():
+            return f"permission denied: {path}"
+        case errors.BudgetSpent() | errors.NotGranted() | errors.TooManyRequests():
+            return None
+        case errors.OutsideRoot():
+            return f"permission denied: {path}: it is outside the workspace"
+        case errors.RefusedError():
+            return f"permission denied: {path}: {error}"
+        case errors.NotAFolder():
+            return f"open {path}: not a directory"
+        case errors.BadPath():
+            return f"open {path}: {error}"
+        case _:
+            return None
+
+
+_STATUS: Sequence[tuple[type[ReadroomError], HTTPStatus]] = (
+    (errors.UsageError, HTTPStatus.BAD_REQUEST),
+    (errors.AbsentError, HTTPStatus.NOT_FOUND),
+    (errors.NoPermission, HTTPStatus.FORBIDDEN),
+    (errors.ReadOnlyFile, HTTPStatus.FORBIDDEN),
+    (errors.ReadOnlyPlace, HTTPStatus.FORBIDDEN),
+    (errors.RefusedError, HTTPStatus.FORBIDDEN),
+    (errors.Changed, HTTPStatus.CONFLICT),
+    (errors.Busy, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.Closing, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.Cancelled, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.Closed, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.TimedOut, HTTPStatus.GATEWAY_TIMEOUT),
+    (errors.NoSpace, HTTPStatus.INSUFFICIENT_STORAGE),
+    (errors.Internal, HTTPStatus.INTERNAL_SERVER_ERROR),
+    (errors.StoreFailed, HTTPStatus.INTERNAL_SERVER_ERROR),
+    (errors.LedgerFailed, HTTPStatus.INTERNAL_SERVER_ERROR),
+    (ReadroomError, HTTPStatus.BAD_REQUEST),
+)
+"""The first class that fits decides. A mistake of the client is none of the server."""
+
+
+def status_of(error: ReadroomError) -> int:
+    """The status of a failure at an address of this contract; of several, the highest."""
+    if isinstance(error, errors.EditsFailed):
+        return max(status_of(one) for _, one in error.failures)
+    return next(status for kind, status in _STATUS if isinstance(error, kind)).value
+
+
+def query_problem(problems: Mapping[str, str]) -> dict[str, Fact]:
+    """What is wrong with a query, by parameter."""
+    found: list[Fact] = [
+        {"field": name, "detail": f"Query param {go_quoted(name)} {what}"} for name, what in problems.items()
+    ]
+    return {"message": QUERY, "validations": found}
+
+
+Words = Callable[[ReadroomError], str]
+"""Words a failure of one call."""

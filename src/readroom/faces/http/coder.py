@@ -1,0 +1,201 @@
+"""The addresses of coder's workspace agent: /api/v0/...
+
+What is asked goes the way of every tool call; the reply is the body of the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+import posixpath
+from base64 import b64encode
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, final
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import Message, Receive, Scope, Send
+
+from readroom.contracts import coder_routes as routed
+from readroom.contracts.coder_calls import READ, WORKSPACE_READ
+from readroom.contracts.coder_query import parsed
+from readroom.contracts.coder_words import query_problem
+from readroom.errors import BadRequest
+from readroom.faces.calls import Calls
+from readroom.faces.http.exchange import Exchange
+from readroom.faces.http.gate import EXCHANGE, WAITER, within
+from readroom.faces.http.openapi_coder import PREFIX
+from readroom.faces.http.replies import JSON, again_later, ok
+from readroom.faces.http.routes import as_json, leaving, route, whole_body
+from readroom.limits_coder import SEND_S, STREAM_BYTES
+from readroom.model import Fact, Reply
+from readroom.raw import Stream
+
+_GRANTED_BY: Mapping[str, frozenset[str]] = {
+    routed.READ_LINES: frozenset((READ, WORKSPACE_READ)),
+    routed.READ_BYTES: frozenset((READ, WORKSPACE_READ)),
+    routed.LIST: frozenset(("list_directory",)),
+    routed.WRITE: frozenset(("write_file",)),
+    routed.EDIT: frozenset(("edit_file",)),
+}
+"""The tools, in any contract, of which a token must allow one."""
+
+_TYPES = mimetypes.MimeTypes().types_map[True]
+"""The table of Python alone: that of the machine must not decide what an answer is."""
+
+_UNKNOWN = "application/octet-stream"
+
+_HARMLESS = {"Content-Security-Policy": "sandbox; default-src 'none'"}
+"""A file of the workspace that a browser opens must not act in the name of this server."""
+
+
+def routes(calls: Calls) -> list[Route]:
+    """The addresses."""
+    agent = _Agent(calls)
+    return [
+        route(f"{PREFIX}/{routed.READ_LINES}", "GET", agent.read_lines),
+        route(f"{PREFIX}/{routed.READ_BYTES}", "GET", agent.read_bytes),
+        route(f"{PREFIX}/{routed.WRITE}", "POST", agent.write),
+        route(f"{PREFIX}/{routed.EDIT}", "POST", agent.edit),
+        route(f"{PREFIX}/{routed.LIST}", "POST", agent.list),
+    ]
+
+
+class _Refused(Exception):
+    """The query or the body cannot be understood; with the answer that says so."""
+
+    def __init__(self, body: Mapping[str, Fact]) -> None:
+        super().__init__()
+        self.body = body
+
+
+@final
+class _Agent:
+    """The endpoints."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    async def read_lines(self, request: Request) -> Response:
+        numbers = ("offset", "limit", "max_file_size", "max_line_bytes", *_RESPONSE)
+        return await self._answer(request, routed.READ_LINES, lambda: _query(request, *numbers))
+
+    async def read_bytes(self, request: Request) -> Response:
+        return await self._answer(request, routed.READ_BYTES, lambda: _query(request, "offset", "limit"))
+
+    async def write(self, request: Request) -> Response:
+        body = await whole_body(request)
+
+        def arguments() -> dict[str, Any]:
+            return {**_query(request), "content": b64encode(body).decode("ascii")}
+
+        return await self._answer(request, routed.WRITE, arguments)
+
+    async def edit(self, request: Request) -> Response:
+        body = await whole_body(request)
+        return await self._answer(
+            request, routed.EDIT, lambda: {**_query(request, texts=()), **_object(body)}
+        )
+
+    async def list(self, request: Request) -> Response:
+        body = await whole_body(request)
+
+        def arguments() -> dict[str, Any]:
+            given = _object(body or b"{}")
+            parts = {"parts": given.pop("path")} if "path" in given else {}
+            return {**given, **parts, **_query(request, required=())}
+
+        return await self._answer(request, routed.LIST, arguments)
+
+    async def _answer(self, request: Request, name: str, arguments: Any) -> Response:
+        exchange: Exchange = request.scope[EXCHANGE]
+        exchange.contract, exchange.tool = "coder", name
+        try:
+            given = arguments()
+        except _Refused as refusal:
+            exchange.code = BadRequest.code
+            return ok(refusal.body, 400)
+        access, waiter = within(request.scope, "coder"), request.scope[WAITER]
+        if access.granted is not None and access.granted & _GRANTED_BY[name]:
+            access = replace(access, granted=access.granted | {name})
+        exchange.reached = True
+        watch = asyncio.create_task(leaving(request.receive, waiter))
+        try:
+            reply = await self._calls.sealed(access, name, given, _with_facts, waiter=waiter)
+        finally:
+            watch.cancel()
+        error: Any = reply.facts.get("error")
+        if error is not None:
+            exchange.code = error["code"]
+        if reply.stream is not None:
+            return _Bytes(reply.stream, str(given["path"]))
+        status: Any = reply.facts.get(routed.STATUS, 200)
+        return again_later(Response(reply.text.encode(), status, media_type=JSON))
+
+
+_RESPONSE = ("max_response_lines", "max_response_bytes")
+
+
+def _with_facts(reply: Reply) -> Reply:
+    """The reply, whose facts are built in the thread of the call."""
+    assert reply.facts is not None
+    return reply
+
+
+def _query(
+    request: Request, *numbers: str, required: tuple[str, ...] = ("path",), texts: tuple[str, ...] = ("path",)
+) -> dict[str, str | int]:
+    values, problems = parsed(
+        request.scope["query_string"],
+        numbers,
+        required=[name for name in required if name in texts],
+        texts=texts,
+    )
+    if problems:
+        raise _Refused(query_problem(problems))
+    return values
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        found = as_json(body)
+    except BadRequest as error:
+        raise _Refused({"message": "Request body must be valid JSON.", "detail": error.message}) from None
+    if not isinstance(found, dict):
+        raise _Refused({"message": "Request body must be valid JSON.", "detail": "it is no object"})
+    return found
+
+
+@final
+class _Bytes(StreamingResponse):
+    """The bytes of a file, a piece at a time: memory is that of one piece, whatever the file has."""
+
+    def __init__(self, stream: Stream, path: str) -> None:
+        headers = {**_HARMLESS, "Content-Length": str(stream.left)}
+        super().__init__(_pieces(stream), 200, headers, _type(path))
+        self._held = stream
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def in_time(message: Message) -> None:
+            # A client that takes nothing must not hold a file open for ever.
+            async with asyncio.timeout(SEND_S):
+                await send(message)
+
+        try:
+            await super().__call__(scope, receive, in_time)
+        finally:
+            self._held.close()
+
+
+def _type(path: str) -> str:
+    """By the ending of its name alone, as the original has it."""
+    return _TYPES.get(posixpath.splitext(path)[1].lower(), _UNKNOWN)
+
+
+async def _pieces(stream: Stream) -> AsyncIterator[bytes]:
+    loop = asyncio.get_running_loop()
+    while piece := await loop.run_in_executor(None, partial(stream.read, STREAM_BYTES)):
+        yield piece
