@@ -9,6 +9,7 @@
     workers = 8                         # calls that run at once
     queue = 128                         # calls that wait
     access_log = true                   # one line of JSON for each request, on standard error
+    max_chars = 20000                   # of a reply over MCP, instead of what each client passes on
 
     [workspaces.docs]
     root = "/srv/docs"                  # relative to this file
@@ -28,7 +29,9 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 from readroom.errors import BadConfig
 from readroom.limits import (
     CONFIG_FILE_BYTES,
+    MAX_REPLY_BYTES,
     MCP_WORKERS,
+    MIN_REPLY_BYTES,
     SERVE_ADDRESS_RATE,
     SERVE_CALL_S,
     SERVE_QUEUE,
@@ -67,6 +70,7 @@ class Serving:
     workers: int = MCP_WORKERS
     queue: int = SERVE_QUEUE
     access_log: bool = False
+    max_chars: int | None = None
     call_s: float = SERVE_CALL_S
 
 
@@ -75,6 +79,7 @@ _NUMBERS: Mapping[str, tuple[int, int]] = {
     "address_rate": (0, 10**9),
     "workers": (1, 256),
     "queue": (0, 100_000),
+    "max_chars": (MIN_REPLY_BYTES, MAX_REPLY_BYTES),
 }
 _KEYS = ("default", "hosts", "auth", *_NUMBERS, "access_log")
 _PLACE_KEYS = ("root", "config")

@@ -89,6 +89,15 @@ def test_a_cut_reply_says_so_in_its_first_and_last_line(url: str) -> None:
     assert "Next: read_file" in last
 
 
+def test_the_operators_file_sets_a_cap_that_an_option_overrides(folder: Path, tmp_path: Path) -> None:
+    config = tmp_path / "operator.toml"
+    config.write_text("[serve]\nmax_chars = 4000\n", encoding="utf-8")
+    for options, most in ((), 4000), (("--max-chars", "3000"), 3000):
+        with Stdio(folder, "--config", str(config), *options, client="claude-code") as client:
+            text = client.call("read_file", {"path": "plain.txt"})["content"][0]["text"]
+        assert 2000 < len(text) <= most
+
+
 def test_the_operator_lowers_the_cap(folder: Path) -> None:
     with Stdio(folder, "--max-chars", "3000", client="claude-code") as client:
         text = client.call("read_file", {"path": "plain.txt"})["content"][0]["text"]

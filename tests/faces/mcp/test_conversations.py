@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from readroom.ledger.book import Book
 from readroom.ledger.sqlite import SqliteBackend
 from readroom.ledger.verify import verify
 
-from .serving import Http, Stdio, call, http_server
+from .serving import ERAS, Http, Stdio, call, http_server
 
 COMPACTED = {"jsonrpc": "2.0", "method": "notifications/readroom/compacted"}
 
@@ -53,6 +54,22 @@ def test_a_host_counts_conversations_and_compactions_in_meta(folder: Path) -> No
         assert not asked("x", 1, known_hash=known)["not_modified"]
         assert asked("x", 1, known_hash=known)["not_modified"]
         assert asked("y", 0, known_hash=known)["not_modified"]
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_host_without_a_connection_says_it_over_http(folder: Path, era: str) -> None:
+    with http_server(folder) as (url, _), Http(url, version=era) as client:
+
+        def asked(**arguments: str) -> dict[str, Any]:
+            meta = {"readroom/session": "talk"}
+            return facts(client.ask(call(1, "read_file", {"path": "a.txt", **arguments}, **meta)))
+
+        known = asked()["content_hash"]
+        assert asked(known_hash=known)["not_modified"]
+        with closing(client.connect()) as connection:
+            connection.request("POST", "/v1/sessions/talk/compacted")
+            assert connection.getresponse().status == 200
+        assert not asked(known_hash=known)["not_modified"]
 
 
 def test_what_a_server_answers_stands_in_the_ledger_of_its_user(folder: Path, tmp_path: Path) -> None:

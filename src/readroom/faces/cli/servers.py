@@ -35,9 +35,11 @@ def _mcp(
     front_matter: str | None,
 ) -> ExitCode:
     """Serve a folder to one MCP client over standard input and output."""
+    from readroom import config_serve
     from readroom.faces.mcp.stdio import serve_stdio
 
     where = Where(_root(folder, root), config, allow_commands, lasting=True, front_matter=front_matter)
+    max_chars = max_chars or config_serve.load(config).max_chars
     with where.open() as workspace:
         serve_stdio(workspace, contract_name=contract_name, reply_chars=max_chars)
     return ExitCode.OK
@@ -106,7 +108,7 @@ def _serve(
             replace(serving, default=None if named is not None else serving.default),
             tokens,
             contract_name=contract_name,
-            reply_chars=max_chars,
+            reply_chars=max_chars or serving.max_chars,
             on_ready=ready,
         )
     return ExitCode.OK
