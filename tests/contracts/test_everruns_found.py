@@ -16,6 +16,7 @@ from readroom import config
 from readroom.contracts.everruns_errors import NO_EDITS
 from readroom.contracts.everruns_globs import globs, path_pattern
 from readroom.limits_everruns import EVERRUNS_DIFF_CHARS, EVERRUNS_GREP_BYTES
+from readroom.model import Reply
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.toolbox import Workspace
@@ -51,18 +52,14 @@ def test_a_spent_budget_leaves_counts_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "o.toml").write_text("[budget]\nsession = 3800\n")
     store = LocalStore(tmp_path)
     with Workspace(store, settings=config.load(store, tmp_path / "o.toml")) as workspace:
-        replies = [
-            workspace.call(tool, arguments, contract_name="everruns")
-            for tool, arguments in (
-                ("read_file", {"path": "a.py", "limit": 60}),
-                ("grep_files", {"pattern": "hit"}),
-                ("read_file", {"path": "a.py"}),
-            )
-        ]
-    for reply in replies:
-        found = json.loads(reply.text)
-        assert found["truncation"]["truncated"]
-    assert "Budget" in " ".join(json.loads(replies[-1].text)["notes"])
+        replies: list[Reply] = []
+        while not replies or not replies[-1].is_error:
+            for tool, arguments in (("read_file", {"path": "a.py"}), ("grep_files", {"pattern": "hit"})):
+                replies.append(workspace.call(tool, arguments, contract_name="everruns"))
+    found = [json.loads(reply.text) for reply in replies if not reply.is_error]
+    assert all(reply["truncation"]["truncated"] for reply in found)
+    assert "exec_budget" in [reply["truncation"]["reason"] for reply in found]
+    assert any("Budget" in note for reply in found for note in reply.get("notes", ()))
 
 
 @pytest.mark.parametrize(
@@ -237,11 +234,48 @@ def test_a_file_is_no_directory_and_a_missing_one_is_not_found() -> None:
     assert failure(files, "list_directory", limit=0) == "limit must be greater than 0"
 
 
-@pytest.mark.clause("everruns.deviation.no-stat-nor-delete")
-def test_there_are_no_tools_for_one_name() -> None:
-    with Workspace(MemoryStore()) as workspace:
-        names = {tool.name for tool in workspace.tools("everruns")}
-    assert names == {"read_file", "grep_files", "list_directory", "edit_file", "write_file"}
+# --- stat_file, delete_file --------------------------------------------------------------------
+
+
+@pytest.mark.clause("everruns.stat.fields")
+def test_facts_of_a_file_and_of_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "f.txt").write_text("abc")
+    os.utime(tmp_path / "d" / "f.txt", (1_700_000_000, 1_700_000_000))
+    with Workspace(tmp_path) as workspace:
+
+        def stat(path: str) -> Json:
+            return json.loads(workspace.call("stat_file", {"path": path}, contract_name="everruns").text)
+
+        found = stat("d/f.txt")
+        assert list(found) == [
+            "path", "name", "exists", "is_directory", "is_readonly", "size_bytes", "created_at", "updated_at",
+        ]  # fmt: skip
+        assert (found["name"], found["size_bytes"], found["is_readonly"]) == ("f.txt", 3, False)
+        assert found["updated_at"] == "2023-11-14T22:13:20Z"
+        assert stat("/d")["is_directory"]
+        assert stat("/") | {"created_at": "", "updated_at": "", "size_bytes": 0} == {
+            "path": "/workspace", "name": "workspace", "exists": True, "is_directory": True,
+            "is_readonly": False, "size_bytes": 0, "created_at": "", "updated_at": "",
+        }  # fmt: skip
+
+
+@pytest.mark.clause("everruns.delete")
+def test_a_file_is_deleted_and_one_that_is_not_there_is_not_found(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "f").write_text("abc")
+    (tmp_path / ".env").write_text("TOKEN=1")
+    with Workspace(tmp_path) as workspace:
+
+        def delete(path: str) -> str:
+            return workspace.call("delete_file", {"path": path}, contract_name="everruns").text
+
+        assert "d is a folder with 1 name in it" in delete("d")
+        assert json.loads(delete("/d/f")) == {"path": "/workspace/d/f", "deleted": True}
+        assert delete("d/f") == "File not found: /workspace/d/f"
+        assert "denied" in delete(".env")
+    assert (tmp_path / ".env").exists()
+    assert not (tmp_path / "d" / "f").exists()
 
 
 # --- edit_file ---------------------------------------------------------------------------------

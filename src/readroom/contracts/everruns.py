@@ -16,14 +16,14 @@ from msgspec import Meta
 
 from readroom.changes import DiffStyle, Edit, EditRequest, EditResult, WriteRequest, WriteResult
 from readroom.commands import RunResult
-from readroom.contracts import envelope, everruns_found, everruns_run, everruns_text
+from readroom.contracts import envelope, everruns_found, everruns_names, everruns_run, everruns_text
 from readroom.contracts.base import Contract, Tool, Wording
 from readroom.contracts.everruns_calls import EDIT, GREP, LIST, READ, WRITE, to_call
 from readroom.contracts.everruns_deviations import DEVIATIONS
 from readroom.contracts.everruns_errors import render_error
 from readroom.contracts.everruns_globs import globs
 from readroom.contracts.everruns_kinds import manner_of
-from readroom.contracts.everruns_paths import ROOT, work_path
+from readroom.contracts.everruns_paths import ROOT, required_path
 from readroom.errors import BadValue, MissingArgument
 from readroom.formats.kinds import default_lines
 from readroom.limits import DIFF_HUNK_BYTES
@@ -52,6 +52,7 @@ from readroom.model import (
     Reply,
     Result,
 )
+from readroom.moves import DeleteResult, StatResult
 
 Offset = Annotated[int, Meta(ge=0)]
 
@@ -119,15 +120,8 @@ class WriteArguments(msgspec.Struct, frozen=True, kw_only=True):
 # --- requests ----------------------------------------------------------------------------------
 
 
-def _path(given: str, tool: str) -> str:
-    found = work_path(given)
-    if not found:
-        raise MissingArgument(tool, "path")
-    return found
-
-
 def _to_read(given: ReadArguments) -> ReadRequest:
-    path = _path(given.path, READ)
+    path = required_path(given.path, READ)
     manner = manner_of(path, whole=given.offset is None or given.limit is None)
     if given.column:
         return ReadRequest(path, (given.offset or 0) + 1, 1, given.column + 1, manner=manner)
@@ -140,7 +134,7 @@ def _to_grep(given: GrepArguments) -> GrepRequest:
     lines = 1 + around
     return GrepRequest(
         pattern=given.pattern,
-        path=_path(given.path, GREP),
+        path=required_path(given.path, GREP),
         glob=globs(given.path_pattern),
         before=given.before_context,
         after=given.after_context,
@@ -160,7 +154,7 @@ def _to_grep(given: GrepArguments) -> GrepRequest:
 
 
 def _to_list(given: ListArguments) -> ListRequest:
-    path = _path(given.path, LIST)
+    path = required_path(given.path, LIST)
     return ListRequest(path, include=frozenset(("ignored",)), limit=given.limit, skip=given.offset)
 
 
@@ -176,7 +170,7 @@ def _to_edit(given: EditArguments) -> EditRequest:
     if not given.expected_hash.strip():
         raise MissingArgument(EDIT, "expected_hash")
     return EditRequest(
-        _path(given.path, EDIT),
+        required_path(given.path, EDIT),
         _hash(given.expected_hash),
         tuple(Edit(one.old_text, one.new_text) for one in _edits(given)),
         diff=DiffStyle(EVERRUNS_DIFF_CONTEXT, DIFF_HUNK_BYTES),
@@ -210,7 +204,7 @@ def _to_write(given: WriteArguments) -> WriteRequest:
                 "content", given.content[:80], "is no base64", "Encode it, or send it as text."
             ) from None
     expected = None if given.expected_hash is None else _hash(given.expected_hash)
-    return WriteRequest(_path(given.path, WRITE), "", expected, data=data)
+    return WriteRequest(required_path(given.path, WRITE), "", expected, data=data)
 
 
 # --- replies -----------------------------------------------------------------------------------
@@ -226,6 +220,10 @@ def _render(result: Result, cap: Cap) -> Reply:
             return everruns_found.render_list(result, cap)
         case EditResult():
             return everruns_found.render_edit(result, cap)
+        case StatResult():
+            return everruns_names.render_stat(result)
+        case DeleteResult():
+            return everruns_names.render_delete(result)
         case RunResult():
             return everruns_run.render(result, cap)
         case WriteResult():
@@ -318,7 +316,15 @@ EVERRUNS = Contract(
         f"Files are below {ROOT}. Find with grep_files or list_directory, then read the part you need with "
         "read_file. edit_file needs the content_hash of the last read."
     ),
-    tools=(READ_FILE, GREP_FILES, LIST_DIRECTORY, EDIT_FILE, WRITE_FILE),
+    tools=(
+        READ_FILE,
+        GREP_FILES,
+        LIST_DIRECTORY,
+        EDIT_FILE,
+        WRITE_FILE,
+        everruns_names.STAT_FILE,
+        everruns_names.DELETE_FILE,
+    ),
     reply_bytes=EVERRUNS_REPLY_BYTES,
     measure=everruns_text.MEASURE,
     render=_render,

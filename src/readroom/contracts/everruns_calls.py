@@ -10,6 +10,7 @@ from readroom.contracts.everruns_globs import path_pattern
 from readroom.contracts.everruns_paths import shown
 from readroom.contracts.native_calls import write_text
 from readroom.model import Call, Fact, GrepRequest, ListRequest, ReadRequest, Request
+from readroom.moves import DeleteRequest, StatRequest
 
 READ, GREP, LIST = "read_file", "grep_files", "list_directory"
 EDIT, WRITE, STAT, DELETE = "edit_file", "write_file", "stat_file", "delete_file"
@@ -20,10 +21,15 @@ _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&~-]")
 """Characters that mean something in a pattern."""
 
 
-def to_call(request: Request) -> Call:
-    """The call that means `request`, or what of it this contract can say."""
+def read_call(request: ReadRequest) -> Call:
+    """The call that means a read, or what of it this contract can say."""
+    return Call(READ, _read(request))
+
+
+def to_call(request: Request) -> Call | None:
+    """The call that means `request`, or what of it this contract can say; None when there is none."""
     if isinstance(request, ReadRequest):
-        return Call(READ, _read(request))
+        return read_call(request)
     if isinstance(request, GrepRequest):
         return Call(GREP, _grep(request))
     if isinstance(request, ListRequest):
@@ -34,10 +40,11 @@ def to_call(request: Request) -> Call:
         return Call(EDIT, {"path": shown(request.path), "expected_hash": digest, "edits": edits})
     if isinstance(request, WriteRequest):
         return Call(WRITE, _write(request))
-    if isinstance(request, RunRequest):
-        return Call(RUN, _run(request))
-    # No hint means the others; what can be done is to look at the place.
-    return Call(LIST, {"path": shown(request.path.rpartition("/")[0] or ".")})
+    if isinstance(request, StatRequest):
+        return Call(STAT, {"path": shown(request.path)})
+    if isinstance(request, DeleteRequest):
+        return Call(DELETE, {"path": shown(request.path)})
+    return Call(RUN, _run(request)) if isinstance(request, RunRequest) else None
 
 
 def _read(request: ReadRequest) -> dict[str, Fact]:

@@ -71,11 +71,6 @@ DEVIATIONS = (
         "It is true only for a new file.",
     ),
     Deviation(
-        "everruns.deviation.no-stat-nor-delete",
-        "There are stat_file and delete_file.",
-        "list_directory has the facts of a file; nothing is deleted.",
-    ),
-    Deviation(
         "everruns.deviation.unchanged-edit",
         "An edit whose new_text is its old_text is applied.",
         "It is refused: it changes nothing.",

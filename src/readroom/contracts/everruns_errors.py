@@ -61,8 +61,8 @@ def render_error(
 
 def _plainly(error: ReadroomError) -> str:
     text = str(error)
-    if error.next is not None:
-        call = to_call(error.next)
+    call = None if error.next is None else to_call(error.next)
+    if call is not None:
         text += f" Next: {call.tool} {envelope.encoded(call.arguments)}"
     return text
 

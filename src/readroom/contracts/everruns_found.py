@@ -7,7 +7,7 @@ from functools import partial
 
 from readroom.changes import EditResult, WriteResult
 from readroom.contracts import envelope, native_facts
-from readroom.contracts.everruns_calls import GREP, LIST, READ, to_call
+from readroom.contracts.everruns_calls import GREP, LIST, READ, read_call, to_call
 from readroom.contracts.everruns_notes import notes_of
 from readroom.contracts.everruns_paths import shown, shown_below
 from readroom.limits_everruns import EVERRUNS_DIFF_CHARS
@@ -86,7 +86,7 @@ def _cuts(result: GrepResult) -> Iterator[str]:
     """Lines of which a part is shown, each with the call for the rest."""
     for item in result.omitted:
         if isinstance(item.request, ReadRequest):
-            arguments = envelope.encoded(to_call(item.request).arguments)
+            arguments = envelope.encoded(read_call(item.request).arguments)
             yield f"Line {item.line} is cut; characters {item.first}-{item.last}: {READ} {arguments}"
 
 

@@ -6,7 +6,7 @@ file.  Kept outputs of commands are `/.outputs/...`, as its document has them.
 
 from __future__ import annotations
 
-from readroom.errors import ReadroomError
+from readroom.errors import MissingArgument, ReadroomError
 from readroom.paths import OUTPUTS, WorkPath, parse, quote
 
 ROOT = "/workspace"
@@ -36,6 +36,14 @@ def work_path(given: str) -> str:
     path = "/".join(steps)
     # What begins with a quote here is a name; paths are read once more further on.
     return f"./{path}" if path.startswith('"') else path or "."
+
+
+def required_path(given: str, tool: str) -> str:
+    """The path of a request. Raises MissingArgument when there is none, and as `work_path`."""
+    found = work_path(given)
+    if not found:
+        raise MissingArgument(tool, "path")
+    return found
 
 
 def shown(path: str) -> str:

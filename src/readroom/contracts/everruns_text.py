@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 
 from readroom.contracts import envelope, native_facts
-from readroom.contracts.everruns_calls import READ, to_call
+from readroom.contracts.everruns_calls import READ, read_call, to_call
 from readroom.contracts.everruns_notes import notes_of
 from readroom.contracts.everruns_paths import shown
 from readroom.contracts.native_text import size_bytes
@@ -93,7 +93,7 @@ def render(result: ReadResult, cap: Cap) -> Reply:
 def _facts(result: ReadResult) -> dict[str, Fact]:
     following = _following(result)
     found = envelope.result_facts(result, to_call)
-    return {**found, "next": None if following is None else to_call(following).to_fact()}
+    return {**found, "next": None if following is None else read_call(following).to_fact()}
 
 
 def _about(result: ReadResult) -> dict[str, Fact]:
