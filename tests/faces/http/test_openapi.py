@@ -10,9 +10,10 @@ from tests.faces.http.serving import agent
 
 
 def test_generated_requests_meet_what_the_description_says(tmp_path: Path) -> None:
-    """schemathesis: no server error, no undocumented status or type, bad input refused.
+    """schemathesis: no server error, no undocumented status, type or form of an answer.
 
-    That good input can be refused too is documented: a path that fits its schema may be denied.
+    Good input can be refused, as a path that fits its schema may be denied.  Bad input can be taken: null
+    for what is not given, "10" for 10 and 0 for false, as models send them.
     """
     root = tmp_path / "root"
     root.mkdir()
@@ -26,7 +27,7 @@ def test_generated_requests_meet_what_the_description_says(tmp_path: Path) -> No
                     f"http://127.0.0.1:{found.port}/openapi.json",
                 ),
                 *("--max-examples", "15", "--generation-deterministic", "--no-color"),
-                *("--exclude-checks", "positive_data_acceptance,ignored_auth"),
+                *("--exclude-checks", "positive_data_acceptance,negative_data_rejection,ignored_auth"),
             ],
             capture_output=True,
             cwd=tmp_path,
