@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from readroom.changes import ABSENT
-from readroom.errors import NoSpace, ReadOnlyPlace
+from readroom.errors import NoSpace, ReadOnlyPlace, StoreFailed
+from readroom.moves import DeleteRequest, MakeFolderRequest, MoveRequest, TrashRequest
 from readroom.stores.local import LocalStore
 from readroom.toolbox import Workspace
 from tests.engine.changing import digest
+from tests.engine.naming import files, perform
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
 
@@ -76,3 +78,44 @@ def test_a_disk_that_became_read_only_refuses_edits_and_writes(workspace: Worksp
     subprocess.run(["mount", "-o", "remount,rw", str(small)], check=True)
     edit(workspace, "2nd")
     assert (small / "f").read_bytes() == OLD.replace(b"second", b"2nd")
+
+
+NAMES = (
+    DeleteRequest("f"),
+    DeleteRequest("d", recursive=True),
+    MoveRequest("f", "g"),
+    MoveRequest("d", "new/d"),
+    TrashRequest("d"),
+    MakeFolderRequest("new/deep"),
+)
+
+
+def test_nothing_is_deleted_or_moved_on_a_disk_that_became_read_only(
+    workspace: Workspace, small: Path
+) -> None:
+    (small / "d").mkdir()
+    (small / "d/f").write_bytes(OLD)
+    subprocess.run(["mount", "-o", "remount,ro", str(small)], check=True)
+    for request in NAMES:
+        with pytest.raises(ReadOnlyPlace):
+            perform(workspace, request)
+    assert files(small) == {"f": OLD, "d/f": OLD}
+
+
+def test_a_full_disk_lets_files_be_deleted(workspace: Workspace, small: Path) -> None:
+    (small / "filler").write_bytes(b"x" * 60 * 1024)
+    with pytest.raises(NoSpace):
+        workspace.write("g", LONG, ABSENT)
+    perform(workspace, DeleteRequest("f", expected_hash=digest(OLD)))
+    perform(workspace, DeleteRequest("filler"))
+    assert os.listdir(small) == []
+
+
+def test_what_cannot_be_moved_to_another_file_system_stays(tmp_path: Path, small: Path) -> None:
+    (tmp_path / "f").write_bytes(OLD)
+    with Workspace(LocalStore(tmp_path)) as workspace:
+        for destination in ("small/g", "small/new/g"):
+            with pytest.raises(StoreFailed, match="another file system"):
+                perform(workspace, MoveRequest("f", destination))
+        unchanged(small)
+        assert (tmp_path / "f").read_bytes() == OLD

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import cast
 
@@ -20,10 +22,12 @@ from readroom.errors import (
     NotAFolder,
     NotFound,
     OutsideRoot,
+    PartlyDeleted,
     Protected,
     ReadOnlyFile,
     ReadroomError,
     Stale,
+    StoreFailed,
     SymbolicLink,
     Taken,
 )
@@ -49,6 +53,8 @@ from tests.engine.changing import STORES, Room, digest, made
 from tests.engine.naming import perform, tree
 from tests.stores.cases import ODD_NAMES
 from tests.stores.worlds import LocalWorld
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount, or become another user")
 
 
 @pytest.fixture(params=STORES)
@@ -291,6 +297,58 @@ def test_pipes_are_left_alone(local: Room) -> None:
         with pytest.raises(NotAFile):
             perform(local, request)
     assert look(local, "p").kind is EntryKind.OTHER
+
+
+NOBODY = """
+import os, sys
+from readroom.deadline import Deadline
+from readroom.errors import ReadroomError
+from readroom.moves import DeleteRequest, MakeFolderRequest, MoveRequest, StatRequest, TrashRequest
+from readroom.toolbox import Workspace
+from tests.engine.naming import perform
+with Workspace(sys.argv[1]) as workspace:
+    perform(workspace, StatRequest("d"))  # loads what nobody may not read
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)
+    for request in (DeleteRequest("d/f"), DeleteRequest("d", recursive=True), MoveRequest("d/f", "w/f"),
+                    MoveRequest("w/g", "d/g"), TrashRequest("d/f"), MakeFolderRequest("d/n")):
+        try:
+            perform(workspace, request)
+        except ReadroomError as error:
+            print(error.code)
+"""
+
+
+@as_root
+def test_folders_that_may_not_be_written_keep_what_is_in_them(local: Room) -> None:
+    base = root(local)
+    local.file("d/f", b"x")
+    local.file("w/g", b"y")
+    for path in (base / "w", base / "d/f", base / "w/g"):
+        path.chmod(0o777)
+    for folder in (base, *base.parents):
+        folder.chmod(folder.stat().st_mode | 0o5)
+    done = subprocess.run(
+        [sys.executable, "-c", NOBODY, str(base)], capture_output=True, text=True, check=True
+    )
+    assert set(done.stdout.split()) == {"no_permission"}
+    assert len(done.stdout.split()) == 6
+    assert tree(local) == {"d": None, "d/f": b"x", "w": None, "w/g": b"y"}
+
+
+@as_root
+def test_a_folder_in_which_the_system_refuses_a_step_says_how_much_is_gone(local: Room) -> None:
+    """A mount point cannot be removed, whoever asks."""
+    local.file("a/b/f", b"x")
+    (root(local) / "a/mounted").mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(root(local) / "a/mounted")], check=True)
+    try:
+        with pytest.raises((PartlyDeleted, StoreFailed)) as caught:
+            perform(local, DeleteRequest("a", recursive=True))
+        gone = 2 if isinstance(caught.value, PartlyDeleted) else 0
+        assert caught.value.facts.get("removed", 0) == gone
+        assert (root(local) / "a/b").exists() is not bool(gone)
+    finally:
+        subprocess.run(["umount", "-l", str(root(local) / "a/mounted")], check=True)
 
 
 # --- folders ---

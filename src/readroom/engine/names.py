@@ -221,10 +221,8 @@ def _delete_folder(places: Places, place: Place, request: DeleteRequest, deadlin
     entries = survey_deletion(places, top, path, deadline, recursive=request.recursive)
     if entries and not request.recursive:
         raise FolderNotEmpty(path, entries)
-    begun = 0
 
     def step(name: WorkPath, folder: bool) -> None:
-        nonlocal begun
         if name != top:
             if not request.recursive:
                 raise Moved
@@ -232,17 +230,15 @@ def _delete_folder(places: Places, place: Place, request: DeleteRequest, deadlin
             if len(parts(name)) > MAX_PATH_DEPTH:
                 raise TooLarge(path, len(parts(name)), MAX_PATH_DEPTH, "folders in one path", "Ask the user.")
             places.require_inside(name, folder=folder)
-        if not folder:
-            begun += 1
 
     try:
         place.remove_folder(step)
     except (Moved, ReadroomError) as error:
-        if not begun or places.guard.folder is None:
+        if not place.removed:
             raise
         why = error.message if isinstance(error, ReadroomError) else "another program is changing it"
-        raise PartlyDeleted(path, begun, why) from None
-    return entries + 1
+        raise PartlyDeleted(path, place.removed, why) from None
+    return place.removed
 
 
 def make_folder(places: Places, request: MakeFolderRequest, deadline: Deadline) -> FolderResult:

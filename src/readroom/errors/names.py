@@ -61,9 +61,9 @@ class PartlyDeleted(FailedError):
     code = "partly_deleted"
 
     def __init__(self, path: str, removed: int, why: str) -> None:
-        """`removed` names are gone, or one less."""
+        """`removed` names are gone."""
         super().__init__(
-            f"{quote(path)} is still there; up to {_names(removed)} in it were deleted before this: {why}",
+            f"{quote(path)} is still there; what was deleted in it: {_names(removed)}. Then: {why}",
             "See what is left, then send the call again or ask the user.",
             facts={"path": quote(path), "removed": removed, "why": why},
             next_request=ListRequest(path.rpartition("/")[0] or "."),

@@ -114,6 +114,10 @@ class Place(Protocol):
         """What `make`, `remove` and their like could not do as they should."""
 
     @property
+    def removed(self) -> int:
+        """How many names `remove_folder` has removed, also when it failed."""
+
+    @property
     def writable(self) -> bool:
         """Whether the file at the name may be written to, by its mode and by this process."""
 

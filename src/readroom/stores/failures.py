@@ -45,6 +45,8 @@ def unwritten(error: OSError, path: WorkPath) -> ReadroomError:
             return NoSpace(path, os.strerror(error.errno))
         case errno.EROFS:
             return ReadOnlyPlace(path)
+        case errno.EXDEV:
+            return StoreFailed(path, "it is on another file system than the place it shall go to")
         case errno.EACCES | errno.EPERM if not isinstance(error, ReadroomError):
             return NoPermission(path, "change")
     return translated(error, path)

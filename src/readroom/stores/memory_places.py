@@ -51,6 +51,7 @@ class MemoryPlace:
 
     writable = True
     warnings: Sequence[Warn] = ()
+    removed = 0
 
     def __init__(self, store: Held, path: WorkPath) -> None:
         """Find the deepest folder on the way that exists."""
@@ -130,7 +131,15 @@ class MemoryPlace:
 
     def remove_folder(self, step: Step) -> None:
         """Remove a folder with all that is in it: all of it, or when `step` raises nothing."""
-        self._store.remove(self.real, None, step)
+        count = 0
+
+        def counted(path: WorkPath, folder: bool) -> None:
+            nonlocal count
+            step(path, folder)
+            count += 1
+
+        self._store.remove(self.real, None, counted)
+        self.removed = count
 
     def move(self, found: Stat, to: Place, over: Version | None) -> None:
         """Give what is here the other name."""

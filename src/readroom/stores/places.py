@@ -56,6 +56,7 @@ class LocalPlace:
         self.name = basename(path)
         self.folders: Sequence[WorkPath] = ()
         self.warnings: Sequence[Warn] = ()
+        self.removed = 0
         self.real = join(_below(found.real, self._missing), self.name)
 
     def _deepest(self, folder: WorkPath) -> Found:
@@ -227,8 +228,12 @@ class LocalPlace:
 
     def remove_folder(self, step: Step) -> None:
         """Remove a folder with all that is in it, by descriptors."""
-        with self._changing():
-            removals.remove_tree(self._fds[-1], self.name, self.real, step)
+        removal = removals.Removal(step)
+        try:
+            with self._changing():
+                removal.folder(self._fds[-1], self.name, self.real)
+        finally:
+            self.removed = removal.removed
 
     def move(self, found: Stat, to: Place, over: Version | None) -> None:
         """Give what is here the other name; a file system of its own cannot be left in one step."""

@@ -33,41 +33,54 @@ def remove(folder: int, name: str) -> None:
         raise
 
 
-def remove_tree(above: int, name: str, path: WorkPath, step: Step) -> None:
-    """Remove a folder with all that is in it.
+class Removal:
+    """The removal of one folder with all that is in it.
 
-    Args:
-        above: The folder that it is in.
-        name: Its name there.
-        path: Its name for `step`.
-        step: Called before each removal, for a folder before what is in it.
-
-    Raises:
-        Moved: Somebody else is changing it.
-        OSError: The system's refusal. What was removed so far stays so, after any failure.
+    Attributes:
+        removed: Names that are gone so far, whatever then failed.
     """
-    step(path, True)
-    try:
-        folder = os.open(name, FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=above)
-    except OSError as error:
-        if error.errno in _ANOTHER:
-            raise Moved from None
-        raise
-    try:
-        for inner, is_folder in _names(folder):
-            if is_folder:
-                remove_tree(folder, inner, join(path, inner), step)
-            else:
-                step(join(path, inner), False)
-                remove(folder, inner)
-    finally:
-        os.close(folder)
-    try:
-        os.rmdir(name, dir_fd=above)
-    except OSError as error:
-        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, *_ANOTHER):
-            raise Moved from None
-        raise
+
+    def __init__(self, step: Step) -> None:
+        """`step` is called before each removal, for a folder before what is in it."""
+        self._step = step
+        self.removed = 0
+
+    def folder(self, above: int, name: str, path: WorkPath) -> None:
+        """Remove it.
+
+        Args:
+            above: The folder that it is in.
+            name: Its name there.
+            path: Its name for `step`.
+
+        Raises:
+            Moved: Somebody else is changing it.
+            OSError: The system's refusal.
+        """
+        self._step(path, True)
+        try:
+            folder = os.open(name, FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=above)
+        except OSError as error:
+            if error.errno in _ANOTHER:
+                raise Moved from None
+            raise
+        try:
+            for inner, is_folder in _names(folder):
+                if is_folder:
+                    self.folder(folder, inner, join(path, inner))
+                else:
+                    self._step(join(path, inner), False)
+                    remove(folder, inner)
+                    self.removed += 1
+        finally:
+            os.close(folder)
+        try:
+            os.rmdir(name, dir_fd=above)
+        except OSError as error:
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST, *_ANOTHER):
+                raise Moved from None
+            raise
+        self.removed += 1
 
 
 def _names(folder: int) -> list[tuple[str, bool]]:
