@@ -141,6 +141,10 @@ class Tokens:
         clause = "WHERE revoked IS NULL AND (expires IS NULL OR expires > ?) LIMIT 1"
         return bool(self._rows(clause, (self._clock(),)))
 
+    def any_made(self) -> bool:
+        """Whether somebody was given one and nobody took it back: that it expires opens no door."""
+        return bool(self._rows("WHERE revoked IS NULL LIMIT 1", ()))
+
     def revoke(self, identifier: str) -> Grant:
         """End a token. Raises NoSuchToken; one that has ended stays ended since then."""
         if os.path.exists(self._path):

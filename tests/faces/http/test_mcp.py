@@ -215,6 +215,14 @@ def test_a_client_without_a_token_that_works_is_told_why(served: Agent, tokens: 
         assert why in refusal(served, token, mode)
 
 
+def test_the_end_of_the_only_token_does_not_open_the_door(shelves: Path, tmp_path: Path) -> None:
+    with closing(Tokens(os.fspath(tmp_path / "readroom" / "tokens.db"))) as tokens:
+        _, token = tokens.create("bot", lifetime_s=-1.0)
+    with agent(tmp_path, os.fspath(shelves / "main")) as found:
+        assert "there is none" in refusal(found, None, "auto")
+        assert "it is expired" in refusal(found, token, "auto")
+
+
 @pytest.mark.parametrize("era", ERAS)
 def test_a_refusal_is_a_401_that_asks_for_a_token(served: Agent, tokens: Tokens, era: str) -> None:
     """As RFC 6750 has it: the header says what is wrong with a token, and nothing when there was none."""

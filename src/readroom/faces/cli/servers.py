@@ -98,7 +98,7 @@ def _serve(
         ]
 
         def ready(url: str) -> None:
-            needed = serving.auth == "required" or tokens.any_valid()
+            needed = serving.auth == "required" or tokens.any_made()
             text = startup_text(url=url, root=served, command=command, tokens=needed, names=list(workspaces))
             terminal.write(text.encode())
 

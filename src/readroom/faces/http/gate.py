@@ -157,7 +157,7 @@ class Gate:
         try:
             if given is None:
                 # Once tokens were needed they stay so: a file that is gone must not open the door.
-                self._required = self._required or self._tokens.any_valid()
+                self._required = self._required or self._tokens.any_made()
                 if self._required:
                     raise Unauthorized("there is none", presented=False)
                 return None
