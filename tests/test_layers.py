@@ -74,7 +74,9 @@ LAYERS = {
     "readroom.instances": 5,
     "readroom.offers": 5,
     "readroom.toolbox": 5,
-    # 6 faces
+    # 6 faces, and the client of one: it knows what goes over the wire, and nothing of what is behind it
+    "readroom.client": 6,
+    "readroom.client_wire": 6,
     "readroom.faces": 6,
     # above all: names for users, and `python -m readroom`
     "readroom": 7,

@@ -43,3 +43,6 @@ STREAM_BYTES = 256 * 1024
 
 SEND_S = 30.0
 """How long a client may take for one such piece before its connection is ended."""
+
+CLIENT_TIMEOUT_S = 130.0
+"""A little longer than the server's own limit for a call, so that a client hears its answer."""
