@@ -270,7 +270,8 @@ def test_a_file_is_deleted_and_one_that_is_not_there_is_not_found(tmp_path: Path
         def delete(path: str) -> str:
             return workspace.call("delete_file", {"path": path}, contract_name="everruns").text
 
-        assert "d is a folder with 1 name in it" in delete("d")
+        words = "Path '/workspace/d' is a directory that is not empty. Delete what is in it first."
+        assert delete("d") == words
         assert json.loads(delete("/d/f")) == {"path": "/workspace/d/f", "deleted": True}
         assert delete("d/f") == "File not found: /workspace/d/f"
         assert "denied" in delete(".env")

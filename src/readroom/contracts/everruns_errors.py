@@ -112,6 +112,10 @@ def _not_a_folder(failure: _Failure) -> str:
     return f"Path '{failure.path}' is a {what}, not a directory.{advice}"
 
 
+def _not_empty(failure: _Failure) -> str:
+    return f"Path '{failure.path}' is a directory that is not empty. Delete what is in it first."
+
+
 def _missing(failure: _Failure) -> str:
     item = failure.item
     if item is not None and item[1]:
@@ -202,6 +206,7 @@ _WORDS: Mapping[str, Callable[[_Failure], str | None]] = {
     "vanished": _absent,
     "not_a_file": _not_a_file,
     "not_a_folder": _not_a_folder,
+    "folder_not_empty": _not_empty,
     "missing_argument": _missing,
     "bad_value": _bad_value,
     "wrong_type": _wrong_type,
