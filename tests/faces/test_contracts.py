@@ -17,7 +17,7 @@ from readroom.contracts.base import tool_result
 from readroom.contracts.registry import NAMES
 from readroom.faces.cli.main import main
 from readroom.faces.mcp.clients import UNKNOWN_CHARS
-from tests.contracts.cases import adapter
+from tests.contracts.cases import ROOT, adapter
 from tests.faces.http.serving import Agent, agent
 from tests.faces.mcp.serving import Stdio, plain, request
 
@@ -38,11 +38,14 @@ def served(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Age
         yield found
 
 
-def calls(contract: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def calls(contract: str, root: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """A read that is answered, one that is refused, and one of nothing."""
     for path in ("a.py", ".env", "gone.py"):
         asked = adapter(contract).reading(path)
         if asked is not None:
-            yield asked
+            tool, arguments = asked
+            given = str(arguments["path"]) if "path" in arguments else None
+            yield tool, arguments if given is None else {**arguments, "path": given.replace(ROOT, str(root))}
 
 
 def without_tokens(result: dict[str, Any]) -> dict[str, Any]:
@@ -64,7 +67,7 @@ def test_the_library_offers_tools_with_handlers(contract: str, root: Path) -> No
         for offer in offers.values():
             jsonschema.Draft202012Validator.check_schema(offer.input_schema)
             assert offer.description
-        for tool, arguments in calls(contract):
+        for tool, arguments in calls(contract, root):
             expected = workspace.call(tool, arguments, contract_name=contract)
             assert offers[tool].handler(**arguments).text == expected.text
 
@@ -72,7 +75,7 @@ def test_the_library_offers_tools_with_handlers(contract: str, root: Path) -> No
 @every_contract
 def test_http_and_the_command_line_answer_like_the_library(contract: str, root: Path, served: Agent) -> None:
     with Workspace(root) as workspace:
-        for tool, arguments in calls(contract):
+        for tool, arguments in calls(contract, root):
             expected = without_tokens(tool_result(workspace.call(tool, arguments, contract_name=contract)))
             answer = post(served, contract, tool, arguments)
             assert without_tokens(answer.json) == expected
@@ -89,7 +92,7 @@ def test_mcp_lists_and_answers_as_the_library(contract: str, root: Path) -> None
         assert [(one["name"], one["inputSchema"]) for one in listed] == [
             (offer.name, offer.input_schema) for offer in workspace.tools(contract)
         ]
-        for tool, arguments in calls(contract):
+        for tool, arguments in calls(contract, root):
             expected = workspace.call(tool, arguments, contract_name=contract, reply_bytes=UNKNOWN_CHARS)
             found = plain(client.call(tool, arguments))
             assert without_tokens(found) == without_tokens(tool_result(expected))

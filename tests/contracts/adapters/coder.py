@@ -19,7 +19,7 @@ from readroom.faces.http import coder
 from readroom.faces.http.exchange import Exchange
 from readroom.faces.http.gate import ACCESS, EXCHANGE, WAITER
 from readroom.toolbox import Workspace
-from tests.contracts.cases import Adapter, Answer, Case, Room
+from tests.contracts.cases import ROOT, Adapter, Answer, Case, Room
 
 
 class _Coder(Adapter):
@@ -35,6 +35,14 @@ class _Coder(Adapter):
             assert found["success"] is False
         else:
             assert not text.startswith("{")
+
+    def reading(self, path: str) -> tuple[str, dict[str, Any]]:
+        return "read_file", {"path": path if path.startswith("/") else f"{ROOT}/{path}"}
+
+    def lines(self, answer: Answer) -> list[str]:
+        """Without the CR of a line's end, which this contract shows."""
+        content: str = answer.json["content"]
+        return [line.partition("\t")[2].removesuffix("\r") for line in content.split("\n")]
 
     def answer(self, room: Room, op: str, call: Mapping[str, Any], body: object) -> Answer:
         kind, _, name = op.partition(" ")
