@@ -17,6 +17,7 @@ SUITES = (
     "listing",
     "starting",
     "tokens",
+    "contracts",
     "integrity",
     "outlining",
     "serving",

@@ -78,6 +78,7 @@ LAYERS = {
     "readroom.client": 6,
     "readroom.client_wire": 6,
     "readroom.faces": 6,
+    "readroom.adapters": 6,
     # above all: names for users, and `python -m readroom`
     "readroom": 7,
 }

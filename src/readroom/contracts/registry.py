@@ -15,6 +15,7 @@ _WHERE = {
     "kilo": "readroom.contracts.kilo:made",
     "rnd": "readroom.contracts.rnd:made",
     "coder": "readroom.contracts.coder:made",
+    "inspect_agents": "readroom.contracts.inspect_agents:made",
 }
 """Where a record is, or a function that makes it for a `Setup`."""
 
