@@ -153,7 +153,7 @@ def _common(error: ReadroomError, path: str) -> str | None:
         case errors.NotAFolder():
             return f"open {path}: not a directory"
         case errors.BadPath():
-            return f"open {path}: {error}"
+            return f"open {path}: the path {error.facts['problem']}"
         case _:
             return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import socket
@@ -11,7 +12,15 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import pytest
+from starlette.types import Message
 
+from readroom.faces.http.coder import _Bytes
+from readroom.faces.http.exchange import Exchange
+from readroom.faces.http.gate import EXCHANGE
+from readroom.limits_coder import STREAM_BYTES
+from readroom.paths import WorkPath
+from readroom.raw import Stream
+from readroom.stores.local import LocalStore
 from tests.faces.http.serving import Agent, agent, command
 
 LARGE = 24 * 1024 * 1024
@@ -95,6 +104,26 @@ def test_a_client_that_leaves_in_the_middle_leaves_no_open_file(server: Agent, s
         if not held:
             return
     pytest.fail("the file is still open")
+
+
+def test_a_file_that_is_cut_short_meanwhile_ends_the_answer_early_and_quietly(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(bytes(2 * STREAM_BYTES))
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+        (tmp_path / "f").write_bytes(b"short")
+
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        return {}
+
+    with LocalStore(tmp_path).open(WorkPath("f")) as source:
+        response = _Bytes(Stream(source, 0, source.size), "f")
+        exchange = Exchange("GET", "")
+        asyncio.run(response({"type": "http", EXCHANGE: exchange}, receive, send))
+    assert exchange.code == "changed"
+    assert all(one.get("more_body", True) for one in sent)  # it never says that it is complete
 
 
 def _target(link: Path) -> Path:

@@ -23,7 +23,7 @@ from readroom.contracts import coder_routes as routed
 from readroom.contracts.coder_calls import READ, WORKSPACE_READ
 from readroom.contracts.coder_query import parsed
 from readroom.contracts.coder_words import query_problem
-from readroom.errors import BadRequest
+from readroom.errors import BadRequest, Changed
 from readroom.faces.calls import Calls
 from readroom.faces.http.exchange import Exchange
 from readroom.faces.http.gate import EXCHANGE, WAITER, within
@@ -169,6 +169,10 @@ def _object(body: bytes) -> dict[str, Any]:
     return found
 
 
+class _Short(Exception):
+    """The file has become shorter than it was when it was opened."""
+
+
 @final
 class _Bytes(StreamingResponse):
     """The bytes of a file, a piece at a time: memory is that of one piece, whatever the file has."""
@@ -186,6 +190,9 @@ class _Bytes(StreamingResponse):
 
         try:
             await super().__call__(scope, receive, in_time)
+        except (TimeoutError, _Short):
+            # The connection is ended before the promised length: the client knows that bytes are missing.
+            scope[EXCHANGE].code = Changed.code
         finally:
             self._held.close()
 
@@ -199,3 +206,5 @@ async def _pieces(stream: Stream) -> AsyncIterator[bytes]:
     loop = asyncio.get_running_loop()
     while piece := await loop.run_in_executor(None, partial(stream.read, STREAM_BYTES)):
         yield piece
+    if stream.left:
+        raise _Short
