@@ -23,6 +23,7 @@ from typing import Any, Literal, TypeAlias
 
 from readroom import config
 from readroom.config import Settings
+from readroom.contracts import registry
 from readroom.contracts.registry import NAMES
 from readroom.model import Image, Reply
 from readroom.paths import WorkPath, normalize
@@ -130,7 +131,11 @@ class Adapter:
 
     def reading(self, path: str) -> tuple[str, dict[str, Any]] | None:
         """The tool and arguments that read a file from its first line; None when no tool reads."""
-        return "read_file", {"path": path}
+        for tool in registry.contract(self.contract).tools:
+            for name in ("path", "file_path"):
+                if tool.name == "read_file" and name in tool.input_schema.get("properties", {}):
+                    return tool.name, {name: path}
+        return None
 
     def lines(self, answer: Answer) -> list[str] | None:
         """The lines of the file that one answer to such a call shows; None when it cannot be told."""
