@@ -100,7 +100,7 @@ def test_a_later_page_does_not_expand_it_again(store: Store) -> None:
 def test_out_of_time_the_beginning_is_shown_and_the_next_call_goes_on() -> None:
     big = os.urandom(600_000).hex().encode()
     text = b"".join(big[at : at + 99] + b"\n" for at in range(0, len(big), 99))
-    data = gzip.compress(text)
+    data = gzip.compress(text, mtime=0)
     with Workspace(MemoryStore({"a.log.gz": data})) as workspace:
         first = Watched(60)
         arguments: dict[str, Any] = {"path": "a.log.gz", "offset": 2, "limit": 1}
@@ -135,7 +135,7 @@ def test_what_was_before_the_damage_is_shown_and_the_place_is_said(compression: 
 
 
 def test_data_of_which_nothing_can_be_expanded_are_an_error() -> None:
-    with Workspace(MemoryStore({"a.gz": gzip.compress(TEXT)[:15]})) as workspace:
+    with Workspace(MemoryStore({"a.gz": gzip.compress(TEXT, mtime=0)[:15]})) as workspace:
         with pytest.raises(BrokenData, match="cut off"):
             workspace.read("a.gz")
         with pytest.raises(BrokenData, match="cut off"):
@@ -143,7 +143,7 @@ def test_data_of_which_nothing_can_be_expanded_are_an_error() -> None:
 
 
 def test_pages_of_a_compressed_file_are_refused() -> None:
-    with Workspace(MemoryStore({"a.html.gz": gzip.compress(b"<h1>One</h1>")})) as workspace:
+    with Workspace(MemoryStore({"a.html.gz": gzip.compress(b"<h1>One</h1>", mtime=0)})) as workspace:
         with pytest.raises(BadValue, match="pages"):
             workspace.read("a.html.gz", pages="1")
 
@@ -160,13 +160,13 @@ def test_a_tar_inside_is_no_log() -> None:
 
 
 def test_compressed_twice_is_said() -> None:
-    with Workspace(MemoryStore({"a.gz": gzip.compress(gzip.compress(TEXT))})) as workspace:
+    with Workspace(MemoryStore({"a.gz": gzip.compress(gzip.compress(TEXT, mtime=0), mtime=0)})) as workspace:
         with pytest.raises(Binary, match="application/gzip, gzip"):
             workspace.read("a.gz")
 
 
 def test_a_bomb_of_zeros_is_not_expanded() -> None:
-    bomb = gzip.compress(bytes(50_000_000))
+    bomb = gzip.compress(bytes(50_000_000), mtime=0)
     watched = Watched()
     with Workspace(MemoryStore({"a.log.gz": bomb})) as workspace, pytest.raises(Binary):
         workspace.perform("read_file", {"path": "a.log.gz"}, deadline=watched.deadline)
@@ -175,13 +175,13 @@ def test_a_bomb_of_zeros_is_not_expanded() -> None:
 
 def test_no_more_than_the_limit_is_expanded() -> None:
     limits = Limits(expanded_bytes=1_000_000)
-    store = MemoryStore({"a.log.gz": gzip.compress(TEXT)})
+    store = MemoryStore({"a.log.gz": gzip.compress(TEXT, mtime=0)})
     with Workspace(store, settings=Settings(limits=limits)) as workspace:
         reply = workspace.read("a.log.gz", offset=1, limit=1)
     assert fact(reply, "expanded_bytes") == 1_000_000
     assert codes(reply) == ["expansion_limit"]
     assert fact(reply, "total_lines") is None
-    assert fact(reply, "content_hash") == "sha256:" + hashlib.sha256(gzip.compress(TEXT)).hexdigest()
+    assert fact(reply, "content_hash") == "sha256:" + hashlib.sha256(gzip.compress(TEXT, mtime=0)).hexdigest()
 
 
 def test_text_that_grows_beyond_all_measure_is_cut() -> None:
@@ -208,16 +208,16 @@ with Workspace(sys.argv[1]) as space:
 def test_expanding_takes_little_memory(tmp_path: Path) -> None:
     text = TEXT * 60
     names = [f"a.log.{SUFFIX[name]}" for name in ("gzip", "zstd")]
-    (tmp_path / names[0]).write_bytes(gzip.compress(text, 1))
+    (tmp_path / names[0]).write_bytes(gzip.compress(text, 1, mtime=0))
     (tmp_path / names[1]).write_bytes(PACK["zstd"](text))
-    (tmp_path / "small.log.gz").write_bytes(gzip.compress(TEXT))
+    (tmp_path / "small.log.gz").write_bytes(gzip.compress(TEXT, mtime=0))
     command = [sys.executable, "-c", _HUNGRY, str(tmp_path), *names]
     said = subprocess.run(command, cwd=REPO, check=True, stdout=subprocess.PIPE, text=True).stdout
     assert int(said) < 64 * 1024 * 1024
 
 
 def test_a_denied_log_is_denied_compressed_or_not(tmp_path: Path) -> None:
-    (tmp_path / "secret.log.gz").write_bytes(gzip.compress(TEXT))
+    (tmp_path / "secret.log.gz").write_bytes(gzip.compress(TEXT, mtime=0))
     with Workspace(tmp_path) as workspace:
         workspace.read("secret.log.gz")
         (tmp_path / ".readroomignore").write_text("secret*\n", encoding="utf-8")
@@ -226,7 +226,7 @@ def test_a_denied_log_is_denied_compressed_or_not(tmp_path: Path) -> None:
 
 
 def test_expanded_content_has_no_name_anywhere(tmp_path: Path) -> None:
-    (tmp_path / "a.log.gz").write_bytes(gzip.compress(TEXT))
+    (tmp_path / "a.log.gz").write_bytes(gzip.compress(TEXT, mtime=0))
     with Workspace(tmp_path) as workspace:
         workspace.read("a.log.gz")
         links = [os.readlink(f"/proc/self/fd/{fd}") for fd in _descriptors()]
@@ -243,11 +243,11 @@ def _descriptors() -> list[str]:
 
 def test_a_compressed_log_that_is_appended_to_is_shown_as_it_was(tmp_path: Path) -> None:
     file = tmp_path / "a.log.gz"
-    file.write_bytes(gzip.compress(TEXT))
+    file.write_bytes(gzip.compress(TEXT, mtime=0))
 
     def append(count: int) -> None:
         with file.open("ab") as end:
-            end.write(gzip.compress(b"more\n"))
+            end.write(gzip.compress(b"more\n", mtime=0))
 
     with Workspace(Restless(LocalStore(tmp_path), append)) as workspace:
         reply = workspace.read("a.log.gz", limit=1)
@@ -261,7 +261,7 @@ def test_a_compressed_log_that_was_replaced_is_expanded_again(tmp_path: Path) ->
     file = tmp_path / "a.log.gz"
     with Workspace(tmp_path) as workspace:
         for word in ("old", "new"):
-            file.write_bytes(gzip.compress(f"{word}\n".encode()))
+            file.write_bytes(gzip.compress(f"{word}\n".encode(), mtime=0))
             assert shown(workspace.read("a.log.gz")) == {1: word}
 
 
@@ -293,7 +293,7 @@ def test_a_search_that_finds_nothing_says_how_compressed_files_are_searched(stor
 
 
 def test_a_search_out_of_time_in_a_compressed_log_says_so() -> None:
-    data = gzip.compress(os.urandom(300_000).hex().encode())
+    data = gzip.compress(os.urandom(300_000).hex().encode(), mtime=0)
     with Workspace(MemoryStore({"a.gz": data})) as workspace:
         reply = workspace.perform(
             "grep_files", {"pattern": "x", "path": "a.gz"}, deadline=Watched(5).deadline

@@ -21,7 +21,7 @@ from readroom.stores.memory import MemoryStore
 from tests.session.logs import Watched, rows
 
 TEXT = rows(1, 5000)
-STORE = MemoryStore({f"{number}.log.gz": gzip.compress(TEXT) for number in range(4)})
+STORE = MemoryStore({f"{number}.log.gz": gzip.compress(TEXT, mtime=0) for number in range(4)})
 
 
 def opened(cache: Expansions, name: str, deadline: Deadline | None = None) -> ExpandedSource:
@@ -56,7 +56,7 @@ def test_the_least_recently_used_leave_and_can_still_be_read_by_who_has_them(cac
 
 
 def test_a_cancelled_expansion_goes_on_with_the_next_call() -> None:
-    store = MemoryStore({"a.gz": gzip.compress(os.urandom(400_000).hex().encode())})
+    store = MemoryStore({"a.gz": gzip.compress(os.urandom(400_000).hex().encode(), mtime=0)})
     cache = Expansions()
 
     def call(deadline: Deadline) -> ExpandedSource:
@@ -101,7 +101,7 @@ with Workspace(sys.argv[1]) as space:
 
 
 def test_a_disk_that_is_full_ends_the_expansion_not_the_read(tmp_path: Path) -> None:
-    (tmp_path / "a.log.gz").write_bytes(gzip.compress(TEXT))
+    (tmp_path / "a.log.gz").write_bytes(gzip.compress(TEXT, mtime=0))
     command = [sys.executable, "-c", _SMALL_DISK, str(tmp_path)]
     said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     assert "1\tline 0000001 of a log" in said
