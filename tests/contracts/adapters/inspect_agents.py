@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +20,11 @@ class InspectAgents(Adapter):
             assert again.is_error == found.is_error
             assert found.text == again.text or found.text.startswith("Invalid parameters: ")
         return found
+
+    def lines(self, answer: Answer) -> list[str]:
+        """Those with a number; a reminder has none."""
+        found = (re.fullmatch(r" *\d+\t(.*)", line, re.DOTALL) for line in answer.text.split("\n"))
+        return [one[1] for one in found if one]
 
     def path(self, name: str) -> str:
         """Names are keys."""
