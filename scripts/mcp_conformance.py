@@ -33,6 +33,11 @@ _PROGRAM = _BUILT / "node_modules" / ".bin" / "conformance"
 _SUITE = "@modelcontextprotocol/conformance"
 _INSTALL_S = 120
 _RUN_S = 120
+_SILENT = re.compile(
+    "ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT|E403|E404|E50[0-9]"
+)
+"""What npm says when there is no way to its registry, or a mirror that lacks the suite."""
+
 _NAME = re.compile(r"server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z")
 
 _ASKS = "the server never asks the client for anything: no sampling, elicitation or roots"
@@ -74,6 +79,10 @@ PARTLY: Mapping[tuple[str, str], str] = {
 
 class NotInstalled(Exception):
     """Node or the suite is not there and could not be fetched."""
+
+
+class Unreachable(NotInstalled):
+    """The registry did not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +130,9 @@ def install() -> None:
         )
     except (OSError, subprocess.SubprocessError) as error:
         shutil.rmtree(_BUILT)
-        raise NotInstalled(f"npm cannot fetch the suite: {getattr(error, 'stderr', '') or error}") from None
+        told = str(getattr(error, "stderr", "") or error)
+        silent = isinstance(error, subprocess.TimeoutExpired) or _SILENT.search(told) is not None
+        raise (Unreachable if silent else NotInstalled)(f"npm cannot fetch the suite: {told}") from None
 
 
 def _node() -> Path:

@@ -18,6 +18,10 @@ from scripts import mcp_conformance as conformance
 )
 def test_what_readroom_offers_conforms_and_the_page_says_so() -> None:
     """What the suite renames is looked at again, instead of passing for absent."""
+    try:
+        conformance.install()
+    except conformance.Unreachable as error:
+        pytest.skip(f"NOT TESTED: {error}")
     results = {revision: conformance.run(revision) for revision in conformance.REVISIONS}
     assert [line for outcomes in results.values() for line in conformance.failures(outcomes)] == []
     names = {one.scenario for outcomes in results.values() for one in outcomes}
