@@ -31,6 +31,7 @@ _LOCKED = ROOT / "scripts" / "mcp-conformance"
 _BUILT = ROOT / "build" / "mcp-conformance"
 _PROGRAM = _BUILT / "node_modules" / ".bin" / "conformance"
 _SUITE = "@modelcontextprotocol/conformance"
+_UNREACHED = _BUILT.with_name("mcp-conformance.unreached")
 _INSTALL_S = 120
 _RUN_S = 120
 _SILENT = re.compile(
@@ -81,10 +82,6 @@ class NotInstalled(Exception):
     """Node or the suite is not there and could not be fetched."""
 
 
-class Unreachable(NotInstalled):
-    """The registry did not answer."""
-
-
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """One scenario: checks that passed, checks about what is not offered, messages of those that failed."""
@@ -115,6 +112,11 @@ def installed() -> bool:
     return _PROGRAM.exists() and own.exists() and own.read_bytes() == locked.read_bytes()
 
 
+def unreached() -> bool:
+    """Whether the last try to fetch the suite found no registry that has it."""
+    return _UNREACHED.exists()
+
+
 def install() -> None:
     """Fetch the suite into the build folder when it is not there. Raises NotInstalled."""
     if installed():
@@ -131,8 +133,10 @@ def install() -> None:
     except (OSError, subprocess.SubprocessError) as error:
         shutil.rmtree(_BUILT)
         told = str(getattr(error, "stderr", "") or error)
-        silent = isinstance(error, subprocess.TimeoutExpired) or _SILENT.search(told) is not None
-        raise (Unreachable if silent else NotInstalled)(f"npm cannot fetch the suite: {told}") from None
+        if isinstance(error, subprocess.TimeoutExpired) or _SILENT.search(told):
+            _UNREACHED.write_text(told, encoding="utf-8")
+        raise NotInstalled(f"npm cannot fetch the suite: {told}") from None
+    _UNREACHED.unlink(missing_ok=True)
 
 
 def _node() -> Path:

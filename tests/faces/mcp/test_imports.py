@@ -32,10 +32,18 @@ def _imported(path: Path) -> set[str]:
 
 
 SERVERS = {SRC / "faces" / "mcp", SRC / "faces" / "http"}
+ADAPTERS = SRC / "adapters"
+"""What only programs of other frameworks import, which have all that is heavy loaded already."""
 ALLOWED = {SRC / "faces" / "calls.py"}
 """What only the servers import."""
 
 
 def test_only_the_servers_import_the_sdk_and_a_web_server() -> None:
-    elsewhere = [path for path in SRC.rglob("*.py") if path.parent not in SERVERS and path not in ALLOWED]
+    allowed = {*SERVERS, ADAPTERS}
+    elsewhere = [path for path in SRC.rglob("*.py") if path.parent not in allowed and path not in ALLOWED]
     assert {str(path): _imported(path) & HEAVY for path in elsewhere if _imported(path) & HEAVY} == {}
+
+
+def test_nothing_of_ours_imports_an_adapter() -> None:
+    others = [path for path in SRC.rglob("*.py") if path.parent != ADAPTERS]
+    assert [str(path) for path in others if "readroom.adapters" in path.read_text(encoding="utf-8")] == []
