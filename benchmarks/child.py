@@ -18,6 +18,9 @@ from readroom import Workspace, config
 from readroom.model import Fact
 from readroom.session.index_files import IndexPolicy
 
+_KEPT_NOWHERE = config.Settings(index=IndexPolicy(keep=False))
+"""So that the first page is the first: an index that an earlier run left on disk would be found."""
+
 _LATER = 31
 """Later calls whose median is taken."""
 
@@ -26,7 +29,7 @@ def pages(file: str, line: str) -> dict[str, float]:
     """A page at `line` of a log: cold index, then other pages around it."""
     path = Path(file)
     start = int(line)
-    with Workspace(path.parent) as workspace:
+    with Workspace(path.parent, settings=_KEPT_NOWHERE) as workspace:
         first: dict[str, Fact] = {"path": path.name, "offset": start, "limit": 500}
         later: list[dict[str, Fact]] = [
             {"path": path.name, "offset": max(1, start - 997 * number), "limit": 500}
@@ -59,7 +62,7 @@ def columns(file: str) -> dict[str, float]:
     """The first piece of a one-line file, then pieces from all over it."""
     path = Path(file)
     step = path.stat().st_size // (_LATER + 1)
-    with Workspace(path.parent) as workspace:
+    with Workspace(path.parent, settings=_KEPT_NOWHERE) as workspace:
         later: list[dict[str, Fact]] = [
             {"path": path.name, "column": 1 + step * number} for number in range(1, _LATER + 1)
         ]

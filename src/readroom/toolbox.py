@@ -105,6 +105,7 @@ class Workspace:
         self._making = threading.Lock()
         self._outlines = OutlineCache()
         self._instances = Instances[Workspace]()
+        self._records: dict[str, Contract] = {}
         self._narrowed: dict[tuple[Layer, ...], tuple[Guard, Places]] = {}
 
     def read(self, path: str, **options: Fact) -> Reply:
@@ -151,9 +152,11 @@ class Workspace:
 
     def contract(self, name: str) -> Contract:
         """The contract of that name, as this workspace offers it. Raises BadValue when there is none."""
-        setup, roots = self.settings.setup, self._store.roots
-        root = roots[0] if roots else setup.root
-        return contract(name, replace(setup, root=root, folder=self._store.folder is not None))
+        if name not in self._records:
+            setup, roots = self.settings.setup, self._store.roots or (self.settings.setup.root,)
+            setup = replace(setup, root=roots[0], folder=self._store.folder is not None)
+            self._records[name] = contract(name, setup)
+        return self._records[name]
 
     def perform(
         self,

@@ -29,9 +29,10 @@ _TRIES = 3
 
 def with_outline(asked: Outliner, content: Content, result: ReadResult) -> ReadResult:
     """A window of source code that does not reach the end, with the outline of the rest."""
-    shown = sum(map(byte_size, result.lines))
-    budget = _budget(asked, shown)
-    if not budget or not _is_cut(asked, result):
+    if not _is_cut(asked, result):
+        return result
+    budget = _budget(asked, byte_size("".join(result.lines)))
+    if not budget:
         return result
     name = language(asked.source, content)
     if name is None or name in DATA:
@@ -64,7 +65,7 @@ def with_outline(asked: Outliner, content: Content, result: ReadResult) -> ReadR
 def _free(asked: Outliner, result: ReadResult) -> int:
     """Bytes that the lines leave in the reply."""
     numbers = len(result.lines) * asked.cap.measure.numbered(result.end)
-    return room(asked.request, asked.cap) - sum(map(byte_size, result.lines)) - numbers
+    return room(asked.request, asked.cap) - byte_size("".join(result.lines)) - numbers
 
 
 def _budget(asked: Outliner, shown: int) -> int:
