@@ -28,6 +28,7 @@ from readroom.engine.grep_scope import Scope, join_below
 from readroom.engine.grep_search import Opened, Searcher
 from readroom.engine.grep_symbols import Symbols
 from readroom.engine.grep_warnings import hidden_in, left_out, warnings_of
+from readroom.engine.listing_cursor import path_key
 from readroom.engine.packed import searchable
 from readroom.errors import (
     AbsentError,
@@ -345,7 +346,7 @@ class _Search:
         if self._request.manner.totals:
             return uncounted(self._result())
         last = self._page.last
-        if last is not None and (at is None or last.path == at.path):
+        if last is not None and (at is None or _is_reached(at, last)):
             at = last
         rank = PLAIN if at is None else at.rank
         if at is None or self._began_at(at):
@@ -366,8 +367,14 @@ class _Search:
         )
 
     def _began_at(self, place: Last) -> bool:
+        """Whether the place is where this page began, or before: going on from there would go backwards."""
         begun = self._cursor
-        return begun is not None and (begun.place.rank, begun.path, begun.line) == place
+        if begun is None or begun.place.rank != place.rank:
+            return False
+        key = path_key(place.path)
+        if key != begun.place.key:
+            return key < begun.place.key
+        return begun.line is None or (place.line is not None and place.line <= begun.line)
 
     def _patient(self) -> GrepRequest:
         """The same request, with time to do something."""
@@ -384,3 +391,8 @@ class _Search:
         if result.shown or self._cursor is not None:
             return result
         return replace(result, warnings=[*result.warnings, *left_out(self._request)])
+
+
+def _is_reached(at: Last, last: Last) -> bool:
+    """Whether what was shown last is `at` or after it: rg may still hold a file open that it is done with."""
+    return at.rank == last.rank and path_key(at.path) <= path_key(last.path)
