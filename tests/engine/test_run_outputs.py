@@ -70,7 +70,7 @@ def test_a_folder_of_that_name_in_the_workspace_is_another(root: Path, name: str
     with room(root) as workspace:
         workspace.run("true")
         assert "1\tmine" in workspace.read(f"{name}/a.stdout").text
-        assert "a.stdout" not in workspace.list("/.outputs").text
+        assert "\ta.stdout" not in workspace.list("/.outputs").text
 
 
 def test_the_slash_that_was_left_out_is_named(root: Path) -> None:
