@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "readroom"
 MAX_FUNCTION_LINES = 80
-MAX_MODULE_LINES = 400
+MAX_MODULE_LINES = 500
 
 CORPORA = ROOT / "benchmarks" / "corpora"
 """Made by a script, and nobody's code."""

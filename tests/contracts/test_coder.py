@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from readroom import limits_coder as limits
 from readroom.config import load
-from readroom.contracts.coder_json import encoded, go_quoted
+from readroom.contracts.coder_json import go_quoted
+from readroom.contracts.envelope import encoded
 from readroom.contracts.registry import contract
 from readroom.model import Reply
 from readroom.stores.local import LocalStore

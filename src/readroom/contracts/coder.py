@@ -13,10 +13,10 @@ import msgspec
 from msgspec import Meta
 
 from readroom import limits_coder as limits
+from readroom.contracts import envelope
 from readroom.contracts.base import Contract, Tool, Wording
 from readroom.contracts.coder_calls import READ, WORKSPACE_READ, to_call
 from readroom.contracts.coder_deviations import DEVIATIONS
-from readroom.contracts.coder_json import noted
 from readroom.contracts.coder_measure import CoderMeasure
 from readroom.contracts.coder_read import Bounds, Form, read_request
 from readroom.contracts.coder_routes import routes
@@ -84,7 +84,7 @@ def made(setup: Setup) -> Contract:
         render_error=chat.plainly,
         to_call=lambda request: to_call(request, root),
         routes=routes(root),
-        remark=noted,
+        remark=envelope.remark,
         deviations=DEVIATIONS,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
-from readroom.contracts.coder_json import encoded
+from readroom.contracts.envelope import encoded
 from readroom.contracts.native_text import MEASURE
 from readroom.model import GrepFile, GrepLine, ListEntry
 from readroom.outlines import Row

@@ -12,7 +12,8 @@ from readroom.contracts import coder_words as words
 from readroom.contracts import native_facts, native_outline, native_text
 from readroom.contracts.base import Wording
 from readroom.contracts.coder_calls import to_call
-from readroom.contracts.coder_json import encoded, present
+from readroom.contracts.coder_json import present
+from readroom.contracts.envelope import encoded
 from readroom.errors import NotAbsolute, ReadroomError, TooMuch
 from readroom.manner import Manner, Whole
 from readroom.model import Cap, Fact, ReadRequest, ReadResult, Reply, Request, Result

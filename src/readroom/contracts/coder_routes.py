@@ -21,8 +21,9 @@ from readroom.contracts import coder_words as words
 from readroom.contracts import native_facts, native_text
 from readroom.contracts.base import Tool, Wording
 from readroom.contracts.coder_calls import spelled
-from readroom.contracts.coder_json import NOTES, encoded, go_quoted, present
+from readroom.contracts.coder_json import go_quoted, present
 from readroom.contracts.coder_read import Bounds, Form, capped, error_facts, read_request, require_absolute
+from readroom.contracts.envelope import NOTES, encoded
 from readroom.errors import BadValue, MissingArgument, ReadroomError
 from readroom.model import Cap, EntryKind, Fact, ListRequest, ListResult, ReadRequest, Reply, Result
 from readroom.raw import BytesRequest, BytesResult

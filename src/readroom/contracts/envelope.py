@@ -15,6 +15,7 @@ from functools import partial
 from typing import TypeAlias
 
 from readroom.contracts import native_facts, native_text
+from readroom.contracts.base import remarked
 from readroom.errors import ReadroomError
 from readroom.model import (
     Call,
@@ -66,8 +67,11 @@ def failure(value: Fact, error: ReadroomError, to_call: ToCall) -> Reply:
 
 
 def remark(found: Reply, words: str, *, field: str = NOTES) -> Reply:
-    """The reply with one more sentence in a field of its object; a list of things gets none."""
-    value = json.loads(found.text)
+    """The reply with one more sentence in a field; a list of things gets none, a plain text a last line."""
+    try:
+        value = json.loads(found.text)
+    except ValueError:
+        return remarked(found, words)
     if not isinstance(value, dict):
         return found
     return replace(found, text=encoded({**value, field: [*value.get(field, ()), words]}))

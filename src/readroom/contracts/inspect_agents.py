@@ -16,7 +16,7 @@ from msgspec import Meta
 
 from readroom import limits
 from readroom.changes import Edit, EditRequest, WriteRequest
-from readroom.contracts import inspect_words
+from readroom.contracts import envelope, inspect_words
 from readroom.contracts.base import Contract, Tool, Wording
 from readroom.contracts.inspect_calls import FILES, READ, to_call
 from readroom.contracts.inspect_deviations import DEVIATIONS
@@ -148,7 +148,7 @@ def made(setup: Setup) -> Contract:
         render=partial(inspect_words.render, told),
         render_error=partial(inspect_words.render_error, told),
         to_call=dialect.to_call,
-        remark=inspect_words.remark,
+        remark=envelope.remark,
         deviations=DEVIATIONS,
         layers=(*denials, *allowed) if holds else denials,
         change_layers=() if holds else allowed,

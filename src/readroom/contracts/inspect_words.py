@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from readroom.changes import EditResult, WriteResult
 from readroom.contracts import envelope, inspect_errors, native_facts, native_text
-from readroom.contracts.base import remarked
 from readroom.contracts.inspect_told import Told
 from readroom.errors import BadRange, NotFound, ReadroomError
 from readroom.limits_inspect import INSPECT_NUMBER_WIDTH
@@ -112,13 +111,6 @@ def render_error(told: Told, error: ReadroomError, cap: Cap) -> Reply:
 def render_invalid(told: Told, error: ReadroomError, cap: Cap) -> Reply:
     """The reply for arguments of `files` that fit no command."""
     return _failed(told, f"Invalid parameters: {error}", error, cap)
-
-
-def remark(reply: Reply, words: str) -> Reply:
-    """A sentence about the call itself: in a field of an object, else below the text."""
-    if reply.text.startswith(("{", "[")):
-        return envelope.remark(reply, words)
-    return remarked(reply, words)
 
 
 # --- reading ----------------------------------------------------------------------------------
