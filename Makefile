@@ -1,6 +1,7 @@
 # Needs Python 3.11 or newer, make, and the package index once; everything else is installed into .venv.
 #
 #   make run              serve this folder to MCP clients; DIR=/some/folder for another, PORT=8000 for a port
+#   make install          put `readroom` on your PATH: a link in ~/.local/bin, or BIN=/some/folder
 #   make test             every check: lint, format, types, tests
 #   make bench            the benchmarks
 #   make docs             write the generated parts of the documentation
@@ -8,15 +9,21 @@
 
 DIR ?= .
 PORT ?=
+BIN ?= $(HOME)/.local/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench docs clean
+.PHONY: help run install test bench docs clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
 
 run: .venv/installed
 	@exec .venv/bin/readroom serve $(if $(PORT),--port "$(PORT)") -- "$(DIR)"
+
+install: .venv/installed
+	@mkdir -p "$(BIN)" && ln -sfn "$(CURDIR)/.venv/bin/readroom" "$(BIN)/readroom"
+	@case ":$$PATH:" in *":$(BIN):"*) echo "readroom is on your PATH, from $(BIN)" ;; \
+	  *) echo "$(BIN)/readroom is there; add $(BIN) to your PATH to type it anywhere" ;; esac
 
 test: .venv/developer
 	@scripts/check

@@ -18,7 +18,7 @@ from readroom.contracts.native import NATIVE
 from readroom.contracts.native_facts import FACTS
 from readroom.contracts.schema import in_words
 from readroom.errors import ReadroomError
-from readroom.faces.cli.exits import MEANING
+from readroom.faces.cli.exits import MEANING, OF_RUN
 from readroom.faces.cli.failures import exit_code
 from readroom.faces.mcp.clients import CLIENTS, UNKNOWN_CHARS
 from readroom.formats.kinds import WINDOWS
@@ -117,7 +117,8 @@ def _first_sentence(thing: object) -> str:
 
 
 def exit_codes() -> str:
-    return table(["exit code", "meaning"], [[str(int(code)), meaning] for code, meaning in MEANING.items()])
+    rows = [[str(int(code)), meaning] for code, meaning in MEANING.items()]
+    return f"{table(['exit code', 'meaning'], rows)}\n\n{OF_RUN}."
 
 
 def windows() -> str:

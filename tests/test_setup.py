@@ -24,7 +24,17 @@ def run(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
 
 def test_make_without_a_target_says_what_there_is() -> None:
     printed = run("make").stdout
-    assert [line.split()[1] for line in printed.splitlines()] == ["run", "test", "bench", "docs", "clean"]
+    assert [line.split()[1] for line in printed.splitlines()] == [
+        "run", "install", "test", "bench", "docs", "clean",
+    ]  # fmt: skip
+
+
+def test_make_install_puts_the_command_where_it_is_asked_to(tmp_path: Path) -> None:
+    done = run("make", "install", f"BIN={tmp_path}/bin")
+    assert f"add {tmp_path}/bin to your PATH" in done.stdout
+    assert subprocess.run([tmp_path / "bin/readroom", "--version"], capture_output=True, check=True).stdout
+    again = run("make", "install", f"BIN={tmp_path}/bin", PATH=f"{tmp_path}/bin:{os.environ['PATH']}")
+    assert "readroom is on your PATH" in again.stdout
 
 
 def test_make_run_serves_the_folder_as_named() -> None:

@@ -1,4 +1,4 @@
-"""Quoted names and omitted fields as programs written in Go send them: what callers of the contract compare with."""
+"""Quoted names and omitted fields as programs written in Go send them: what callers compare with."""
 
 from __future__ import annotations
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from readroom.batch import EditFilesRequest
 from readroom.changes import EditRequest, WriteRequest
@@ -58,10 +61,30 @@ NAMES = (StatRequest, DeleteRequest, MakeFolderRequest, MoveRequest, TrashReques
 """Requests that no native tool means."""
 
 
-def shown(request: Request) -> str:
+def as_tool_call(call: Call) -> str:
     """The call as one piece of text that a model can send as it stands."""
-    call = to_call(request)
     return f"{call.tool} {json.dumps(call.arguments, ensure_ascii=False, separators=(',', ':'))}"
+
+
+_SPELLING: ContextVar[Callable[[Call], str]] = ContextVar("spelling of calls", default=as_tool_call)
+"""Whoever reads a reply at a shell is given commands.  Every sentence with a call in it asks here, and
+only the command line sets it, around one call: handing it through every function that words something
+would put it into some forty signatures."""
+
+
+@contextmanager
+def spelled(spelling: Callable[[Call], str]) -> Iterator[None]:
+    """Replies worded inside name their calls in this spelling."""
+    before = _SPELLING.set(spelling)
+    try:
+        yield
+    finally:
+        _SPELLING.reset(before)
+
+
+def shown(request: Request) -> str:
+    """The call for a request, as whoever reads the reply can send it."""
+    return _SPELLING.get()(to_call(request))
 
 
 def _read(request: ReadRequest) -> dict[str, Fact]:

@@ -52,7 +52,7 @@ def write_parquet(rows: Iterable[Row], path: str) -> int:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise MissingProgram("pyarrow", "pip install pyarrow") from None
+        raise MissingProgram("pyarrow", "pip install 'readroom[parquet]'") from None
     numbers = {"number", "time_us", "epoch", "tokens", "duration_us"}
     schema = pyarrow.schema(
         [(name, pyarrow.int64() if name in numbers else pyarrow.string()) for name in COLUMNS]

@@ -15,7 +15,8 @@ class Filter:
     """Which rows are meant; None means any.
 
     Attributes:
-        agent, session, tool, face, outcome: Exactly these; outcome `failed` is all but ok and begun.
+        agent, session, tool, face, workspace, outcome: Exactly these.
+            Outcome `failed` is all but ok and begun.
         path: This file, or what lies below this folder; also where a search showed lines of it.
         since_us: Not before that time.
         until_us: Before that time.
@@ -26,6 +27,7 @@ class Filter:
     session: str | None = None
     tool: str | None = None
     face: str | None = None
+    workspace: str | None = None
     outcome: str | None = None
     path: str | None = None
     since_us: int | None = None
@@ -36,7 +38,7 @@ class Filter:
         """For a ledger."""
         found = [
             Condition(f"{name} = ?", (value,))
-            for name in ("agent", "session", "tool", "face", "outcome")
+            for name in ("agent", "session", "tool", "face", "workspace", "outcome")
             if (value := getattr(self, name)) is not None and (name, value) != ("outcome", "failed")
         ]
         if self.outcome == "failed":
@@ -84,7 +86,7 @@ class Twice:
     rows: list[int] = field(default_factory=list)
 
 
-GROUPS = ("tool", "kind", "path", "agent", "session", "outcome", "face")
+GROUPS = ("tool", "kind", "path", "agent", "session", "outcome", "face", "workspace")
 """What totals can be made by."""
 
 

@@ -95,6 +95,11 @@ class Pattern:
         found = None if self._regex is None else self._regex.search(piece)
         return None if found is None else found.span()
 
+    def spans_in(self, piece: bytes) -> list[tuple[int, int]]:
+        """Where it matches in a piece of one line, without what matches nothing."""
+        found = [] if self._regex is None else [match.span() for match in self._regex.finditer(piece)]
+        return [(first, last) for first, last in found if first < last]
+
     def _by_line(self, text: bytes, check: Callable[[], None]) -> Iterator[Hit]:
         size = len(text)
         at, number, counted = 0, 1, 0

@@ -48,7 +48,7 @@ def test_replace_all_and_dry_run(cli: Cli, root: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["README.md", "--old", "a", "--new", "b"], 2, "expected_hash"),
+        (["README.md", "--old", "a", "--new", "b"], 2, "--expected-hash was not given"),
         (["README.md", "--expected-hash", "0" * 12, "--old", "a"], 2, "1 --old and 0 --new"),
         (["README.md", "--expected-hash", "0" * 12, "--edits", "nonsense"], 2, "is not JSON"),
         (["README.md", "--expected-hash", "0" * 12, "--old", "a", "--new", "b"], 5, "has changed"),

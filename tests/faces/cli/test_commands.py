@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from readroom.contracts.base import tool_result
+from readroom.contracts.native_calls import as_tool_call
 from readroom.errors import ReadroomError
 from readroom.faces.cli.exits import MEANING, ExitCode
-from readroom.faces.cli.failures import exit_code, exit_code_of
+from readroom.faces.cli.failures import command, exit_code, exit_code_of
 from readroom.faces.cli.main import main, unsupported
+from readroom.model import Call
 from readroom.toolbox import Workspace
 from tests.faces.cli.running import Cli
 
@@ -37,12 +39,16 @@ CALLS: list[tuple[list[str], str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("words", "tool", "arguments"), CALLS)
-def test_a_command_prints_the_text_that_the_tool_gives(
+def test_a_command_prints_the_text_that_the_tool_gives_with_commands_for_calls(
     cli: Cli, words: list[str], tool: str, arguments: dict[str, Any]
 ) -> None:
     done = cli(*words)
     assert (done.code, done.err) == (0, "")
-    assert done.out == Workspace(cli.root).call(tool, arguments).text + "\n"
+    reply = Workspace(cli.root).call(tool, arguments)
+    text = reply.text
+    if isinstance(call := reply.facts["next"], dict):
+        text = text.replace(as_tool_call(Call(**call)), command(call, cli.root))
+    assert done.out == text + "\n"
 
 
 @pytest.mark.parametrize(("words", "tool", "arguments"), CALLS)

@@ -51,6 +51,7 @@ def test_the_list_says_how_many_there_are(capfdbinary: pytest.CaptureFixture[byt
         "time",
         "(UTC)",
         "agent",
+        "folder",
         "tool",
         "path",
         "lines",

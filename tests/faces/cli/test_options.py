@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import shlex
+from hashlib import sha256
 from pathlib import Path
 
 import click
@@ -14,15 +15,21 @@ from readroom.contracts.native import NATIVE
 from readroom.contracts.schema import properties
 from readroom.faces.cli import commands, servers
 from readroom.faces.cli.calling import Where
-from readroom.faces.cli.exits import MEANING
+from readroom.faces.cli.exits import MEANING, OF_RUN
 from readroom.faces.cli.failures import COMMANDS, command
-from readroom.faces.cli.options import given
-from readroom.faces.cli.running import NOT_RUN
+from readroom.faces.cli.options import given_for_each_path
 from readroom.model import Fact
 from tests.faces.cli.running import Cli
 
 OWN = {"as_json", "root", "config"}
 """Options that every command of a tool has beside those of its schema."""
+
+OF_A_SHELL = {
+    "edit_file": {"old", "new", "replace_all", "now"},
+    "write_file": {"new", "now"},
+    "run_command": {"allow_commands"},
+}
+"""Those of one command, for what is said in another way in a shell."""
 
 
 def _command(name: str) -> click.Command:
@@ -35,7 +42,7 @@ def _command(name: str) -> click.Command:
 def test_every_argument_of_a_tool_is_an_option_of_its_command_and_the_reverse(tool: str) -> None:
     found = NATIVE.tool(tool)
     options = {param.name for param in _command(COMMANDS[found.name]).params}
-    own = OWN | ({"allow_commands"} if found in NATIVE.commands else set())
+    own = OWN | OF_A_SHELL.get(found.name, set())
     assert options == {field.name for field in msgspec.structs.fields(found.arguments)} | own
 
 
@@ -59,7 +66,7 @@ def test_every_command_has_help_and_exit_codes(cli: Cli, name: str) -> None:
         assert done.code == 0
         assert done.out.startswith(f"Usage: readroom {name} ")
         if name == "run":
-            assert f"  those of the command; {NOT_RUN} when none was run" in done.out
+            assert f"  {OF_RUN}" in done.out
         else:
             assert all(f"  {code.value}  {text}" in done.out for code, text in MEANING.items())
 
@@ -68,6 +75,7 @@ def test_help_names_every_command(cli: Cli) -> None:
     out = cli.bare("--help").out
     assert all(f"  {name} " in out and summary in out for name, (_, summary) in commands.COMMANDS.items())
     assert all(f"  {code.value}  {text}" in out for code, text in MEANING.items())
+    assert OF_RUN in out
 
 
 @pytest.mark.parametrize("name", ["mcp", "serve"])
@@ -113,7 +121,25 @@ def test_a_call_as_a_command_means_the_same_call(tool: str, arguments: dict[str,
     with _command(words[1]).make_context(words[1], words[2:]) as context:
         values = {name: value for name, value in context.params.items() if name not in OWN}
     defaults = {"column": 1, "output": "content", "path": ".", "view": "text"}
-    assert {**defaults, **given(values)} == {**defaults, **arguments}
+    assert [{**defaults, **one} for one in given_for_each_path(values)] == [{**defaults, **arguments}]
+
+
+@pytest.mark.parametrize("all_places", [[False], [True], [False, False], [True, False]])
+def test_an_edit_as_a_command_makes_the_same_edit(cli: Cli, root: Path, all_places: list[bool]) -> None:
+    (root / "-f").write_text("-one 'two'\n$three\n", encoding="utf-8")
+    texts = [("-one", "--new=x"), ("$three", "'3'\n\"4\"")]
+    edits: list[Fact] = [
+        {"old_text": old, "new_text": new, "replace_all": everywhere}
+        for (old, new), everywhere in zip(texts, all_places, strict=False)
+    ]
+    digest = sha256((root / "-f").read_bytes()).hexdigest()
+    call: dict[str, Fact] = {"path": "-f", "expected_hash": digest, "edits": edits}
+    done = cli.bare(*shlex.split(command({"tool": "edit_file", "arguments": call}, cli.root))[1:])
+    assert (done.code, done.err) == (0, "")
+    wanted = "-one 'two'\n$three\n"
+    for old, new in texts[: len(edits)]:
+        wanted = wanted.replace(old, new)
+    assert (root / "-f").read_text(encoding="utf-8") == wanted
 
 
 def test_a_call_without_a_command_of_its_own_is_made_by_call() -> None:

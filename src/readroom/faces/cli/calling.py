@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
 
 import click
 
 from readroom.caller import Caller
 from readroom.contracts.base import Contract
-from readroom.contracts.registry import contract
+from readroom.contracts.native_calls import as_tool_call, spelled
+from readroom.contracts.registry import NAMES, contract
 from readroom.deadline import Deadline
 from readroom.errors import ReadroomError
 from readroom.faces.cli import terminal
 from readroom.faces.cli.exits import ExitCode
-from readroom.faces.cli.failures import exit_code_of, worded
-from readroom.model import Cap, Reply
+from readroom.faces.cli.failures import command, exit_code_of, worded
+from readroom.model import Cap, Fact, Reply
 from readroom.toolbox import Workspace
 
 NATIVE = "native"
@@ -100,25 +104,58 @@ def answer(
     contract_name: str = NATIVE,
     reply_bytes: int | None = None,
     session: str = "",
+    for_person: bool = False,
 ) -> Reply:
     """The reply to a call; whatever fails on the way is a reply, too."""
+    made = answers(
+        where,
+        tool,
+        [arguments],
+        contract_name=contract_name,
+        reply_bytes=reply_bytes,
+        session=session,
+        for_person=for_person,
+    )
+    return next(made)
+
+
+def answers(
+    where: Where,
+    tool: str,
+    calls: Iterable[object],
+    *,
+    contract_name: str = NATIVE,
+    reply_bytes: int | None = None,
+    session: str = "",
+    for_person: bool = False,
+) -> Iterator[Reply]:
+    """The reply to each call of one tool, made when it is asked for.
+
+    A workspace that cannot be opened is the reply to all of them.  `for_person`
+    words what can be done next as commands of a shell.
+    """
+    spelling = partial(command, root=where.root) if for_person else as_tool_call
     try:
         contract(contract_name)
+        workspace = where.open()
     except ReadroomError as error:
-        return failure(error)
-    with terminal.ProgressLine(sys.stderr) as progress:
-        try:
-            with where.open() as workspace:
-                return workspace.call(
-                    tool,
-                    arguments,
-                    contract_name=contract_name,
-                    deadline=Deadline(progress=progress),
-                    reply_bytes=reply_bytes,
-                    caller=Caller(session=session, face="cli"),
-                )
-        except ReadroomError as error:
-            return failure(error, contract_name)
+        yield failure(error, contract_name if contract_name in NAMES else NATIVE)
+        return
+    with workspace:
+        for arguments in calls:
+            with spelled(spelling), terminal.ProgressLine(sys.stderr) as progress:
+                try:
+                    reply = workspace.call(
+                        tool,
+                        arguments,
+                        contract_name=contract_name,
+                        deadline=Deadline(progress=progress),
+                        reply_bytes=reply_bytes,
+                        caller=Caller(session=session, face="cli"),
+                    )
+                except ReadroomError as error:
+                    reply = failure(error, contract_name)
+            yield reply
 
 
 def failure(error: ReadroomError, contract_name: str = NATIVE) -> Reply:
@@ -127,12 +164,18 @@ def failure(error: ReadroomError, contract_name: str = NATIVE) -> Reply:
     return record.render_error(error, Cap(record.reply_bytes, record.measure))
 
 
-def finish(reply: Reply, *, as_json: bool, root: str | None = None) -> ExitCode:
-    """Print a reply, or on standard error what went wrong."""
+def finish(
+    reply: Reply,
+    *,
+    as_json: bool,
+    root: str | None = None,
+    arguments: Mapping[str, Fact] = MappingProxyType({}),
+) -> ExitCode:
+    """Print a reply, or on standard error what went wrong; `arguments` as `terminal.show` takes them."""
     if as_json:
         terminal.show_result(reply)
     elif reply.is_error:
         terminal.complain(worded(reply.facts, root))
     else:
-        terminal.show(reply.text)
+        terminal.show(reply.text, arguments)
     return exit_code_of(reply.facts) if reply.is_error else ExitCode.OK

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 import msgspec
 
+from readroom.changes import ABSENT
 from readroom.contracts.base import Tool
-from readroom.contracts.native_calls import EDIT, WRITE
+from readroom.contracts.native_calls import EDIT, READ, WRITE
 from readroom.contracts.native_changes import EDIT_FILE, WRITE_FILE
-from readroom.errors import BadValue, ReadroomError
+from readroom.contracts.native_text import HASH_DIGITS
+from readroom.errors import BadValue, NotFound, ReadroomError, UsageError
 from readroom.faces.cli import options
 from readroom.faces.cli.calling import Where, answer, failure, finish, json_option, parameters
 from readroom.faces.cli.exits import ExitCode
@@ -21,10 +23,15 @@ from readroom.model import Fact
 _STDIN = "-"
 
 
+_HASH, _NOW, _NEW = "--expected-hash", "--now", "--new"
+"""Short ways to say which state of the file is meant, for a person who looks at it while typing."""
+
+
 def _edit(
     root: str | None,
     config: str | None,
     as_json: bool,
+    now: bool,
     old: Sequence[str],
     new: Sequence[str],
     edits: str | None,
@@ -33,15 +40,18 @@ def _edit(
 ) -> ExitCode:
     """Replace texts in a file if it still has the expected hash; all of them, or none.
 
-    Each --old is replaced by the --new that stands at the same place among them.
-    Many or long edits come as JSON, as edit_file takes them, with --edits.
+    --now takes the hash that the file has as the command starts: what changes between then and the
+    replacement still ends the edit.  Each --old is replaced by the --new that stands at the same
+    place among them.  Many or long edits come as JSON, as edit_file takes them, with --edits.
     """
     try:
         sent = _pairs(old, new, replace_all=replace_all) if edits is None else _from_json(edits)
+        arguments = {**options.given(values), "edits": sent}
+        where = Where(root, config)
+        state = _state(where, EDIT, arguments, now=now)
     except ReadroomError as error:
-        return finish(failure(error), as_json=as_json)
-    arguments = {**options.given(values), "edits": sent}
-    return finish(answer(Where(root, config), EDIT, arguments), as_json=as_json, root=root)
+        return finish(failure(error), as_json=as_json, root=root)
+    return _change(where, EDIT, {**arguments, **state}, as_json=as_json)
 
 
 def _pairs(old: Sequence[str], new: Sequence[str], *, replace_all: bool) -> Fact:
@@ -65,18 +75,84 @@ def _from_json(edits: str) -> Fact:
 
 
 def _write(
-    root: str | None, config: str | None, as_json: bool, content: str | None, **values: object
+    root: str | None,
+    config: str | None,
+    as_json: bool,
+    now: bool,
+    new: bool,
+    content: str | None,
+    **values: object,
 ) -> ExitCode:
     """Create a file, with its folders, or replace all of its content.
 
-    The content is read from standard input unless it is given with --content.
+    --new only creates; --now replaces the file as it is when the command starts, once all of the
+    content has been read.  The content is read from standard input unless it is given with --content.
     """
     try:
         sent = _standard_input("content") if content is None else content
+        arguments = {**options.given(values), "content": sent}
+        where = Where(root, config)
+        state = _state(where, WRITE, arguments, now=now, new=new)
     except ReadroomError as error:
-        return finish(failure(error), as_json=as_json)
-    arguments = {**options.given(values), "content": sent}
-    return finish(answer(Where(root, config), WRITE, arguments), as_json=as_json, root=root)
+        return finish(failure(error), as_json=as_json, root=root)
+    return _change(where, WRITE, {**arguments, **state}, as_json=as_json)
+
+
+def _change(where: Where, tool: str, arguments: Mapping[str, Fact], *, as_json: bool) -> ExitCode:
+    reply = answer(where, tool, arguments, for_person=not as_json)
+    return finish(reply, as_json=as_json, root=where.root)
+
+
+def _state(
+    where: Where, tool: str, arguments: Mapping[str, Fact], *, now: bool, new: bool = False
+) -> Mapping[str, Fact]:
+    """The hash that the file must have, as an argument.
+
+    Raises:
+        UsageError: None of the ways to say it was used, or two of them.
+        ReadroomError: The file cannot be read, as reading it says.
+    """
+    said = [
+        name for name, is_said in ((_NOW, now), (_NEW, new), (_HASH, "expected_hash" in arguments)) if is_said
+    ]
+    if len(said) > 1:
+        raise UsageError(f"{' and '.join(said)} were both given", "Give one of them.")
+    if new:
+        return {"expected_hash": ABSENT}
+    if said == [_HASH]:
+        return {}
+    try:
+        current = _current_hash(where, arguments)
+    except NotFound:
+        if now or tool == EDIT:
+            raise
+        advice = f"Add `{_NEW}` to create the file."
+        raise UsageError(f"{_HASH} was not given, and there is no such file yet", advice) from None
+    if now:
+        return {"expected_hash": current}
+    digest = current.removeprefix("sha256:")[:HASH_DIGITS]
+    raise UsageError(
+        f"{_HASH} was not given; the file now has {digest}",
+        f"If that is the file you mean, add `{_HASH} {digest}`, or `{_NOW}` for what it holds by then.",
+        facts={"content_hash": current},
+    )
+
+
+def _current_hash(where: Where, arguments: Mapping[str, Fact]) -> str:
+    """The hash of the whole file, read as read_file reads it: under policy, and into the ledger.
+
+    Raises:
+        ReadroomError: The file cannot be read.
+    """
+    kept = {name: arguments[name] for name in ("path", "encoding") if name in arguments}
+    with where.open() as workspace:
+        found = workspace.perform(READ, {**kept, "limit": 1}).facts["content_hash"]
+    if not isinstance(found, str):
+        # A file so large that one look does not hash it.
+        raise UsageError(
+            "The hash of the file is not known yet", "Run `readroom read` on it until it is shown."
+        )
+    return found
 
 
 def _standard_input(argument: str) -> str:
@@ -89,9 +165,14 @@ def _standard_input(argument: str) -> str:
 
 
 def _parameters(tool: Tool, without: str) -> list[click.Parameter]:
-    """Those of the tool but one, which a shell gives in another way."""
+    """Those of the tool but one, which a shell gives in another way; the hash may be said in short."""
     made = options.parameters(tool.arguments, ("path",))
-    return [parameter for parameter in made if parameter.name != without]
+    for parameter in made:
+        parameter.required = parameter.required and parameter.name != "expected_hash"
+    return [
+        *(parameter for parameter in made if parameter.name != without),
+        click.Option([_NOW], is_flag=True, help="Instead of a hash: the file as it is when this starts"),
+    ]
 
 
 edit = click.Command(
@@ -113,6 +194,7 @@ write = click.Command(
     "write",
     params=[
         *_parameters(WRITE_FILE, "content"),
+        click.Option([_NEW], is_flag=True, help="Instead of a hash: only create the file"),
         click.Option(["--content"], metavar="TEXT", help="Instead of standard input"),
         json_option(),
         *parameters(),

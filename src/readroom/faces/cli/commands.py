@@ -8,6 +8,7 @@ any other failure.
 from __future__ import annotations
 
 import gc
+import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -15,7 +16,7 @@ from typing import Any
 
 import click
 
-from readroom.faces.cli.exits import MEANING, ExitCode
+from readroom.faces.cli.exits import MEANING, OF_RUN, ExitCode
 
 COMMANDS = {
     "read": ("tools:read", "Read a text file, an image or a document."),
@@ -35,6 +36,7 @@ COMMANDS = {
 """Every command: its module in this package, its name there, and what it does."""
 
 EXIT_CODES = "\b\nExit codes:\n" + "\n".join(f"  {code.value}  {text}" for code, text in MEANING.items())
+EXIT_CODES_OF_ALL = f"{EXIT_CODES}\n  {OF_RUN}"
 
 
 _HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -58,6 +60,13 @@ class _Commands(click.Group):
         found.context_settings = _HELP
         return found
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
@@ -70,11 +79,23 @@ def run(arguments: Sequence[str]) -> int:
     except click.Abort:
         raise KeyboardInterrupt from None
     except click.UsageError as error:
-        return _misused(error, arguments)
+        return _misused(_in_place(error, arguments), arguments)
     except Exception as error:
         from readroom.faces.cli.failures import unexpected
 
         return unexpected(error)
+
+
+def _in_place(error: click.UsageError, arguments: Sequence[str]) -> click.UsageError:
+    """Of an option that stands before the command and belongs behind it, the line that works."""
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None or error.ctx.parent is not None:
+        return error
+    # What stands before the command is its own option, and perhaps that option's value.
+    at = next((at for at, word in enumerate(arguments) if word in COMMANDS), None)
+    if at is None:
+        return click.UsageError(f"{error.message} Name a command first, then its options.", error.ctx)
+    line = shlex.join(["readroom", arguments[at], *arguments[at + 1 :], *arguments[:at]])
+    return click.UsageError(f"{error.message} Options stand behind the command: {line}", error.ctx)
 
 
 def _misused(error: click.UsageError, arguments: Sequence[str]) -> int:
@@ -106,7 +127,7 @@ _GROUP = _Commands(
     params=[click.Option(["--debug"], is_flag=True, help="Log to standard error, with tracebacks.")],
     callback=_start,
     help=_start.__doc__,
-    epilog=EXIT_CODES,
+    epilog=EXIT_CODES_OF_ALL,
     context_settings=_HELP,
 )
 click.version_option(package_name="readroom", message="%(prog)s %(version)s")(_GROUP)

@@ -26,3 +26,9 @@ MEANING: Mapping[ExitCode, str] = {
     ExitCode.FAILED: "anything else: binary, unreadable, out of time, a defect",
 }
 """For --help and the documentation."""
+
+NOT_RUN = 125
+"""Exit code of `run` when there is no command whose code could be passed on, as of docker and env."""
+
+OF_RUN = f"`run` ends with the exit code of the command, and with {NOT_RUN} when none was run"
+"""The exception, said beside the others."""

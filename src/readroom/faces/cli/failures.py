@@ -12,21 +12,23 @@ from readroom.contracts.native_calls import EDIT, GREP, LIST, READ, RUN, WRITE
 from readroom.errors import AbsentError, Internal, ReadroomError, RefusedError, UsageError
 from readroom.faces.cli import terminal
 from readroom.faces.cli.exits import ExitCode
-from readroom.model import Fact
+from readroom.model import Call, Fact
 
-COMMANDS: Mapping[str, str] = {READ: "read", GREP: "grep", LIST: "ls", RUN: "run"}
+COMMANDS: Mapping[str, str] = {
+    READ: "read", GREP: "grep", LIST: "ls", EDIT: "edit", WRITE: "write", RUN: "run",
+}  # fmt: skip
 """The command for each tool of the native contract."""
-
-_VERBS: Mapping[str, str] = {**COMMANDS, EDIT: "edit", WRITE: "write"}
 
 _OPTIONS: Mapping[str, str] = {"old_text": "--old", "new_text": "--new", "encoding=utf-8": "--encoding utf-8"}
 
-_TOOL_WORD = re.compile(rf"(?<![\w./'\"-])(?:{'|'.join([*_VERBS, *_OPTIONS])})(?![\w/'\"-]|\.\w)")
+_TOOL_WORD = re.compile(rf"(?<![\w./'\"-])(?:{'|'.join([*COMMANDS, *_OPTIONS])})(?![\w/'\"-]|\.\w)")
 
 POSITIONAL: Mapping[str, tuple[str, ...]] = {
     READ: ("path",),
     GREP: ("pattern", "path"),
     LIST: ("path",),
+    EDIT: ("path",),
+    WRITE: ("path",),
     RUN: ("command",),
 }
 """Arguments that a command takes without an option's name."""
@@ -82,27 +84,45 @@ def _in_verbs(message: str) -> str:
 
 
 def _for_shells(word: str) -> str:
-    return f"`readroom {_VERBS[word]}`" if word in _VERBS else _OPTIONS[word]
+    return f"`readroom {COMMANDS[word]}`" if word in COMMANDS else _OPTIONS[word]
 
 
-def command(call: Mapping[str, Fact], root: str | None) -> str:
-    """A native call, {tool, arguments}, as a command that a shell takes as it stands."""
-    tool, arguments = str(call["tool"]), call["arguments"]
-    assert isinstance(arguments, Mapping)
+def command(call: Call | Mapping[str, Fact], root: str | None) -> str:
+    """A native call, {tool, arguments} among the facts, as a command that a shell takes as it stands."""
+    if not isinstance(call, Call):
+        sent = call["arguments"]
+        assert isinstance(sent, Mapping)
+        call = Call(str(call["tool"]), dict(sent))
     place = [] if root is None else ["--root", root]
-    if tool not in COMMANDS:
-        sent = json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
-        return shlex.join(["readroom", "call", tool, sent, *place])
-    positional = POSITIONAL[tool]
-    names = [str(arguments[name]) for name in positional if name in arguments]
+    if call.tool not in COMMANDS:
+        text = json.dumps(call.arguments, ensure_ascii=False, separators=(",", ":"))
+        return shlex.join(["readroom", "call", call.tool, text, *place])
+    positional = POSITIONAL[call.tool]
+    names = [str(call.arguments[name]) for name in positional if name in call.arguments]
     options = [
-        word for name in arguments if name not in positional for word in _option(name, arguments[name])
+        word
+        for name, value in call.arguments.items()
+        if name not in positional
+        for word in (_edits(value) if name == "edits" else _option(name, value))
     ]
     options += place
-    words = ["readroom", COMMANDS[tool]]
+    words = ["readroom", COMMANDS[call.tool]]
     if any(name.startswith("-") for name in names):
         return shlex.join([*words, *options, "--", *names])
     return shlex.join([*words, *names, *options])
+
+
+def _edits(edits: Fact) -> Iterator[str]:
+    """Pairs of options where they can say it: one --replace-all is meant for all pairs of a command."""
+    items = [item for item in edits if isinstance(item, Mapping)] if isinstance(edits, list) else []
+    if len({bool(item.get("replace_all")) for item in items}) != 1:
+        yield from ("--edits", json.dumps(edits, ensure_ascii=False, separators=(",", ":")))
+        return
+    for item in items:
+        # One word each: a text may begin with a dash.
+        yield from (f"--old={item['old_text']}", f"--new={item['new_text']}")
+    if items[0].get("replace_all"):
+        yield "--replace-all"
 
 
 def _option(name: str, value: Fact) -> Iterator[str]:

@@ -174,10 +174,21 @@ def _head(text: str) -> Head:
     return Head(int(number), digest)
 
 
+def _folder(ctx: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """As the ledger names it: links resolved."""
+    return None if value is None else os.path.realpath(value)
+
+
 def _filters() -> list[click.Parameter]:
     return [
         click.Option(["--agent"], help="Only calls of this agent."),
         click.Option(["--session"], help="Only calls of this conversation."),
+        click.Option(
+            ["--workspace"],
+            metavar="DIR",
+            callback=_folder,
+            help="Only calls in this folder, the root of a workspace: `.` is the current one.",
+        ),
         click.Option(["--tool"], help="Only calls of this tool."),
         click.Option(["--path"], help="Only calls about this file, or below this folder."),
         click.Option(["--face"], help="Only calls that came this way: library, cli, mcp or http."),

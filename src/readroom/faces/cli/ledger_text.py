@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -29,12 +30,13 @@ def of_rows(rows: Sequence[Row], total: int) -> str:
     """Calls, one a line."""
     if not rows:
         return "No calls."
-    heads = ("row", "time (UTC)", "agent", "tool", "path", "lines", "outcome", "tokens", "ms")
+    heads = ("row", "time (UTC)", "agent", "folder", "tool", "path", "lines", "outcome", "tokens", "ms")
     cells = [
         (
             str(row.number),
             _time(row.event.time_us, "%m-%d %H:%M:%S"),
             row.event.agent or row.event.face,
+            _short(_home(row.event.workspace)),
             row.event.tool,
             _short(row.event.path or ""),
             _lines(row),
@@ -87,6 +89,12 @@ def of_verdict(verdict: Verdict, name: str) -> str:
     if verdict.head.number:
         lines.append(f"Head: {verdict.head.number}:{verdict.head.hash}")
     return "\n".join(lines)
+
+
+def _home(folder: str) -> str:
+    """A folder below the user's own as a shell writes it."""
+    home = os.path.expanduser("~")
+    return f"~{folder[len(home) :]}" if folder == home or folder.startswith(home + os.sep) else folder
 
 
 def _time(time_us: int, form: str) -> str:

@@ -30,13 +30,15 @@ _SHORT = {
 _PATHS = "Relative to the root, or absolute inside it"
 
 
-def parameters(arguments: type[msgspec.Struct], positional: tuple[str, ...]) -> list[click.Parameter]:
-    """One parameter for every field, in the order of the fields."""
+def parameters(
+    arguments: type[msgspec.Struct], positional: tuple[str, ...], *, several_paths: bool = False
+) -> list[click.Parameter]:
+    """One parameter for every field, in their order; with `several_paths` any number of paths is taken."""
     found: list[click.Parameter] = []
     for field in msgspec.structs.fields(arguments):
         schema = properties(arguments)[field.encode_name]
         if field.encode_name in positional:
-            found.append(_argument(field, schema))
+            found.append(_argument(field, schema, several=several_paths and field.encode_name == "path"))
         else:
             found.append(_option(field, schema))
     return found
@@ -49,9 +51,16 @@ def given(values: Mapping[str, Any]) -> dict[str, Fact]:
         if value is None or value is False or value == ():
             continue
         found[name] = list(value) if isinstance(value, tuple) else value
-    if isinstance(found.get("path"), str):
-        found["path"] = path_argument(str(found["path"]))
+    path = found.get("path")
+    if isinstance(path, str):
+        found["path"] = path_argument(path)
     return found
+
+
+def given_for_each_path(values: Mapping[str, Any]) -> list[dict[str, Fact]]:
+    """The arguments of one call for each path; of one call where none was given."""
+    paths = values.get("path") or (None,)
+    return [given({**values, "path": path}) for path in paths]
 
 
 def path_argument(path: str) -> str:
@@ -59,11 +68,14 @@ def path_argument(path: str) -> str:
     return path if path.isascii() or not any("\ud800" <= char <= "\udfff" for char in path) else quote(path)
 
 
-def _argument(field: msgspec.structs.FieldInfo, schema: Mapping[str, Any]) -> click.Argument:
+def _argument(
+    field: msgspec.structs.FieldInfo, schema: Mapping[str, Any], *, several: bool
+) -> click.Argument:
     words = [schema.get("description"), _PATHS if field.encode_name == "path" else None]
     return click.Argument(
         [field.name],
         required=field.required,
+        nargs=-1 if several else 1,
         # Completion offers files; whether one exists is for the guard to say.
         type=click.Path(readable=False) if field.encode_name == "path" else click.STRING,
         help=". ".join(filter(None, words)),

@@ -8,15 +8,16 @@ from readroom.contracts.native_calls import RUN
 from readroom.contracts.native_run import RUN_COMMAND
 from readroom.faces.cli import options
 from readroom.faces.cli.calling import Where, answer, commands_option, finish, json_option, parameters
+from readroom.faces.cli.exits import NOT_RUN, OF_RUN
 from readroom.faces.cli.failures import POSITIONAL
-
-NOT_RUN = 125
-"""Exit code when there is no command whose code could be passed on, as of docker, env and timeout."""
 
 
 def _run(root: str | None, config: str | None, allow_commands: bool, as_json: bool, **values: object) -> int:
-    """Run COMMAND in the shell, in the folder, and print the lines of its output that matter."""
-    reply = answer(Where(root, config, allow_commands), RUN, options.given(values))
+    """Run COMMAND in the shell, in the folder, and print the lines of its output that matter.
+
+    It is off unless --allow-commands is given or the configuration allows it.
+    """
+    reply = answer(Where(root, config, allow_commands), RUN, options.given(values), for_person=not as_json)
     finish(reply, as_json=as_json, root=root)
     code = reply.facts.get("exit_code")
     return code if isinstance(code, int) else NOT_RUN
@@ -32,5 +33,5 @@ run = click.Command(
     ],
     callback=_run,
     help=_run.__doc__,
-    epilog=f"\b\nExit codes:\n  those of the command; {NOT_RUN} when none was run",
+    epilog=f"\b\nExit codes:\n  {OF_RUN}",
 )

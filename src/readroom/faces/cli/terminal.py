@@ -11,20 +11,18 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable
-from types import TracebackType
+from collections.abc import Callable, Mapping
+from types import MappingProxyType, TracebackType
 from typing import Self, TextIO
 
 import msgspec
 
 from readroom.contracts.base import tool_result
 from readroom.errors import StoreFailed
-from readroom.model import Reply
+from readroom.model import Fact, Reply
 
 _DRIVES = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Characters that move the cursor, end lines or reorder text on a terminal; tab and line feed may stay."""
-
-_NUMBERS = r"(?m)^\d+-?\t"
 
 _QUIET_S = 0.5
 """Work that takes no longer shows no progress: it would only flicker."""
@@ -32,11 +30,11 @@ _QUIET_S = 0.5
 _EVERY_S = 0.1
 
 
-def show(text: str) -> None:
-    """Print the text of a reply."""
+def show(text: str, arguments: Mapping[str, Fact] = MappingProxyType({})) -> None:
+    """Print the text of a reply; `arguments` of the call say what is worth a colour on a terminal."""
     out = sys.stdout
     if out is not None and out.isatty():
-        _paint(text, out)
+        _paint(text, out, arguments)
     else:
         write((text + "\n").encode("utf-8", "backslashreplace"))
 
@@ -115,19 +113,15 @@ class ProgressLine:
             self._out.flush()
 
 
-def _paint(text: str, out: TextIO) -> None:
-    """Line numbers and the first and last line dimmed. Colour only: nothing here decides about content."""
+def _paint(text: str, out: TextIO, arguments: Mapping[str, Fact]) -> None:
+    """Colour only: nothing here decides about content; rich leaves it out where NO_COLOR says so."""
     from rich.console import Console
-    from rich.text import Text
 
-    painted = Text(visible(text))
-    painted.highlight_regex(_NUMBERS, "dim")
-    end = text.find("\n")
-    if end >= 0:
-        painted.stylize("bold", 0, end)
-    painted.highlight_regex(r"\n\[[^\n]*\]\Z", "dim")
+    from readroom.faces.cli.painting import painted
+
     out.reconfigure(errors="backslashreplace")  # type: ignore[attr-defined]  # every TextIOWrapper has it
-    Console(file=out, markup=False, highlight=False, emoji=False).print(painted, soft_wrap=True)
+    console = Console(file=out, markup=False, highlight=False, emoji=False)
+    console.print(painted(visible(text), arguments), soft_wrap=True)
 
 
 def _silence(stream: TextIO) -> None:

