@@ -16,11 +16,12 @@ from readroom import config, errors, limits
 from readroom.contracts.base import Tool
 from readroom.contracts.native import NATIVE
 from readroom.contracts.native_facts import FACTS
+from readroom.contracts.registry import NAMES, contract
 from readroom.contracts.schema import in_words
 from readroom.errors import ReadroomError
 from readroom.faces.cli.exits import MEANING, OF_RUN
 from readroom.faces.cli.failures import exit_code
-from readroom.faces.mcp.clients import CLIENTS, UNKNOWN_CHARS
+from readroom.faces.mcp.clients import CLIENTS
 from readroom.formats.kinds import WINDOWS
 from readroom.model import Kind
 from readroom.policy.commands import DEVICES, SYSTEM, SYSTEM_FACTS, SYSTEM_PATTERNS
@@ -154,15 +155,20 @@ def limits_table() -> str:
 
 
 def settable_limits() -> str:
-    rows = [[f"`{field.name}`", f"`{field.default}`"] for field in fields(limits.Limits)]
+    own = f"`{limits.REPLY_BYTES}`; of another contract its own"  # where the default is None
+    rows = [
+        [f"`{field.name}`", own if field.default is None else f"`{field.default}`"]
+        for field in fields(limits.Limits)
+    ]
     return table(["key in [limits]", "default"], rows)
 
 
 def clients() -> str:
-    rows = [[client.title, f"`{client.prefix}`", f"{client.chars:,}"] for client in CLIENTS]
-    return table(
-        ["client", "name starts with", "characters"], [*rows, ["any other", "", f"{UNKNOWN_CHARS:,}"]]
-    )
+    """What arrives: of the client's cap and the contract's the smaller one."""
+    caps = [contract(name).reply_bytes for name in NAMES]
+    rows = [[one.title, f"`{one.prefix}`", *(f"{min(one.chars, cap):,}" for cap in caps)] for one in CLIENTS]
+    heads = ["client", "name starts with", *(f"`{name}`" for name in NAMES)]
+    return table(heads, [*rows, ["any other", "", *(f"{cap:,}" for cap in caps)]])
 
 
 def denials() -> str:

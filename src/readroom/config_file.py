@@ -21,7 +21,7 @@ from readroom.config_keeping import (
 from readroom.contracts.setup import Setup
 from readroom.errors import BadConfig
 from readroom.ledger.policy import LedgerPolicy
-from readroom.limits import MAX_REPLY_BYTES, MIN_REPLY_BYTES, Limits
+from readroom.limits import MAX_REPLY_BYTES, MIN_REPLY_BYTES, REPLY_BYTES, Limits
 from readroom.paths import WorkPath
 from readroom.policy.commands import CommandPolicy
 from readroom.policy.defaults import denials
@@ -94,6 +94,12 @@ class Settings:
     ledger: LedgerPolicy = field(default_factory=LedgerPolicy)
     budgets: BudgetPolicy = field(default_factory=BudgetPolicy)
     setup: Setup = field(default_factory=Setup)
+
+
+def _in_force(limits: Limits, name: str) -> int | float:
+    """The value of a limit, of one that nobody has set the default."""
+    value: int | float | None = getattr(limits, name)
+    return REPLY_BYTES if value is None else value
 
 
 class Reader:
@@ -245,7 +251,7 @@ class Reader:
         return replace(before, **found)
 
     def _limits(self, section: Mapping[str, object], before: Limits) -> Limits:
-        values = {name: self._limit(name, value, getattr(before, name)) for name, value in section.items()}
+        values = {name: self._limit(name, value, _in_force(before, name)) for name, value in section.items()}
         # Each value has the type of the field it replaces.
         return replace(before, **cast("dict[str, int]", values))
 

@@ -380,9 +380,13 @@ SERVE_POLICIES = 64
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one workspace; configuration may lower or raise them, engines only obey."""
+    """Limits of one workspace; configuration may lower or raise them, engines only obey.
 
-    reply_bytes: int = REPLY_BYTES
+    `reply_bytes` is None where nobody has set it: each contract then has its own cap, the native one
+    REPLY_BYTES.
+    """
+
+    reply_bytes: int | None = None
     line_chars: int = LINE_CHARS
     grep_limit: int = GREP_LIMIT
     grep_timeout_s: float = GREP_TIMEOUT_S

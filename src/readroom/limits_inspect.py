@@ -11,6 +11,10 @@ INSPECT_TIMEOUT_S = 15.0
 INSPECT_LINES = 2000
 """Lines of a read without a limit; as documented."""
 
+INSPECT_REPLY_BYTES = 256 * 1024
+"""A reply's text. The original has no limit: 2,000 lines of 120 characters with their numbers are shown
+whole, as documented, and what is larger is cut with the offset that continues it."""
+
 INSPECT_LINE_CHARS = 2000
 """Shown of one line; as documented."""
 

@@ -38,7 +38,7 @@ from readroom.errors import (
     ReadroomError,
 )
 from readroom.instances import Instances
-from readroom.limits import MIN_REPLY_BYTES, REPLY_BYTES
+from readroom.limits import MIN_REPLY_BYTES
 from readroom.limits_keeping import STORE_BYTES
 from readroom.model import (
     Cap,
@@ -251,11 +251,10 @@ class Workspace:
         self.close()
 
     def _cap(self, record: Contract, reply_bytes: int | None, tool: str = "") -> Cap:
-        # A contract without a cap of its own has that of the workspace, which an operator may have raised;
-        # one that has an own is capped further only where an operator said so.
-        own, size = record.cap_of(tool), self.limits.reply_bytes
-        if own != REPLY_BYTES:
-            size = own if size == REPLY_BYTES else min(own, size)
+        # None is "nobody has set it"; a value is one, also where it is the usual one.
+        size, given = record.cap_of(tool), self.limits.reply_bytes
+        if given is not None:
+            size = given if record.raisable else min(size, given)
         if reply_bytes is not None:
             size = min(size, reply_bytes)
         return Cap(max(size, MIN_REPLY_BYTES), record.measure)

@@ -16,7 +16,6 @@ from readroom import Workspace
 from readroom.contracts.base import tool_result
 from readroom.contracts.registry import NAMES
 from readroom.faces.cli.main import main
-from readroom.faces.mcp.clients import UNKNOWN_CHARS
 from tests.contracts.cases import ROOT, adapter
 from tests.faces.http.serving import Agent, agent
 from tests.faces.mcp.serving import Stdio, plain, request
@@ -93,7 +92,7 @@ def test_mcp_lists_and_answers_as_the_library(contract: str, root: Path) -> None
             (offer.name, offer.input_schema) for offer in workspace.tools(contract)
         ]
         for tool, arguments in calls(contract, root):
-            expected = workspace.call(tool, arguments, contract_name=contract, reply_bytes=UNKNOWN_CHARS)
+            expected = workspace.call(tool, arguments, contract_name=contract)
             found = plain(client.call(tool, arguments))
             assert without_tokens(found) == without_tokens(tool_result(expected))
             assert "structuredContent" not in found

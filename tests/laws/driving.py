@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from readroom.config import Settings
 from readroom.contracts.native_outline import ASIDE
-from readroom.limits import MIN_REPLY_BYTES, Limits
+from readroom.limits import MIN_REPLY_BYTES, REPLY_BYTES, Limits
 from readroom.model import Reply
 from readroom.stores.base import Store
 from readroom.stores.local import LocalStore
@@ -49,7 +49,8 @@ class Driver:
         limits = limits or Limits()
         self.workspace = Workspace(store, settings=Settings(limits=limits))
         self.reply_bytes = reply_bytes
-        self.cap = max(MIN_REPLY_BYTES, min(limits.reply_bytes, reply_bytes or limits.reply_bytes))
+        own = REPLY_BYTES if limits.reply_bytes is None else limits.reply_bytes
+        self.cap = max(MIN_REPLY_BYTES, min(own, reply_bytes or own))
 
     def call(self, tool: str, /, **arguments: object) -> Reply:
         """A reply within its cap, whose text and facts can be sent as UTF-8 and JSON."""

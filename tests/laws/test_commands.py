@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from readroom import config
 from readroom.commands import Confinement
 from readroom.contracts.base import tool_result
-from readroom.faces.mcp.clients import UNKNOWN_CHARS
-from readroom.limits import MIN_REPLY_BYTES
+from readroom.limits import MIN_REPLY_BYTES, REPLY_BYTES
 from readroom.model import Reply
 from readroom.stores.local import LocalStore
 from readroom.toolbox import Workspace
@@ -104,7 +103,7 @@ def test_every_reply_is_within_its_cap_and_every_hint_is_accepted(
     arguments = {"command": "; ".join(parts), "output": output}
     reply = workspace.call("run_command", arguments, reply_bytes=cap)
     assert not reply.is_error, reply.text
-    assert len(reply.text.encode()) <= max(MIN_REPLY_BYTES, min(cap, workspace.limits.reply_bytes))
+    assert len(reply.text.encode()) <= max(MIN_REPLY_BYTES, min(cap, REPLY_BYTES))
     json.dumps(reply.facts, allow_nan=False).encode()
     for call in list(hints(reply))[:6]:
         following = workspace.call(call["tool"], call["arguments"], reply_bytes=cap)
@@ -145,7 +144,7 @@ def test_faces_agree_on_commands(tmp_path: Path) -> None:
         Stdio(tmp_path, "--allow-commands", version=STATELESS) as stateless,
     ):
         for arguments in CALLS:
-            expected = _same(tool_result(library.call("run_command", arguments, reply_bytes=UNKNOWN_CHARS)))
+            expected = _same(tool_result(library.call("run_command", arguments)))
             assert _same(stdio.call("run_command", arguments)) == expected
             assert _same(plain(stateless.call("run_command", arguments))) == expected
 
@@ -159,7 +158,7 @@ def test_the_command_line_gives_the_same_reply_but_keeps_nothing(
     store = config.open_store(tmp_path)
     with Workspace(store, settings=config.load(store, allow_commands=True, one_shot=True)) as library:
         for arguments in CALLS[:2]:
-            expected = _same(tool_result(library.call("run_command", arguments, reply_bytes=UNKNOWN_CHARS)))
-            options = ["--root", str(tmp_path), "--allow-commands", "--max-chars", str(UNKNOWN_CHARS)]
+            expected = _same(tool_result(library.call("run_command", arguments)))
+            options = ["--root", str(tmp_path), "--allow-commands"]
             main(["call", *options, "run_command", json.dumps(arguments)])
             assert _same(json.loads(capsys.readouterr().out)) == expected

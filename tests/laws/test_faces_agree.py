@@ -23,7 +23,6 @@ from PIL import Image
 from readroom.contracts.base import tool_result
 from readroom.contracts.native import NATIVE
 from readroom.faces.cli.main import main
-from readroom.faces.mcp.clients import UNKNOWN_CHARS
 from readroom.toolbox import Workspace
 from tests.faces.mcp.serving import END_S, STATELESS, Http, Stdio, http_server, plain
 
@@ -60,14 +59,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _library(folder: Path) -> Face:
     def call(tool: str, arguments: Any) -> Any:
         with Workspace(folder) as workspace:
-            return tool_result(workspace.call(tool, arguments, reply_bytes=UNKNOWN_CHARS))
+            return tool_result(workspace.call(tool, arguments))
 
     return call
 
 
 def _command(folder: Path) -> Face:
     """`readroom call`, in this process: it is started as a process below."""
-    options = ["--root", str(folder), "--max-chars", str(UNKNOWN_CHARS)]
+    options = ["--root", str(folder)]
 
     def call(tool: str, arguments: Any) -> Any:
         with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO(), encoding="utf-8")) as out:
@@ -192,7 +191,7 @@ def test_the_command_as_a_process_prints_what_a_model_receives(faces: dict[str, 
     call = ("read_file", {"path": "wide.txt"})
     command = [sys.executable, "-m", "readroom", "call", *call[:1], json.dumps(call[1])]
     done = subprocess.run(
-        [*command, "--root", str(folder), "--max-chars", str(UNKNOWN_CHARS)],
+        [*command, "--root", str(folder)],
         stdout=subprocess.PIPE,
         timeout=END_S,
         check=True,

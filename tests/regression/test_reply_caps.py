@@ -1,15 +1,20 @@
-"""A cap that an operator sets is the cap, above the usual one as well as below."""
+"""What an operator sets holds: above the usual value, below it, and where it is that value."""
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from readroom import config
+from readroom.contracts.registry import NAMES, contract
 from readroom.errors import BadConfig
-from readroom.limits import MAX_REPLY_BYTES, REPLY_BYTES
+from readroom.limits import MAX_REPLY_BYTES, MIN_REPLY_BYTES, REPLY_BYTES, Limits
 from readroom.stores.local import LocalStore
+from readroom.stores.memory import MemoryStore
 from readroom.toolbox import Workspace
 
 
@@ -30,3 +35,72 @@ def test_a_larger_cap_gives_larger_replies(tmp_path: Path) -> None:
         assert len(workspace.call("read_file", asked, reply_bytes=10**9).text) == whole
     with pytest.raises(BadConfig):
         settings(folder, MAX_REPLY_BYTES + 1)
+
+
+# --- a value is never taken for the default ------------------------------------------------------
+
+FILE = "".join(f"line {number} of a long text, in which each is another\n" for number in range(6000))
+
+READS: dict[str, tuple[str, dict[str, object]]] = {
+    "native": ("read_file", {"path": "a.txt", "limit": 6000}),
+    "everruns": ("read_file", {"path": "a.txt", "limit": 6000}),
+    "kilo": ("read_file", {"path": "a.txt"}),
+    "rnd": ("read", {"path": "b.md", "offset": 1}),
+    "coder": ("read_file", {"path": "/workspace/a.txt"}),
+    "inspect_agents": ("read_file", {"file_path": "a.txt", "limit": 6000}),
+}
+DEFAULTS = sorted({REPLY_BYTES, *(contract(name).reply_bytes for name in NAMES)} & set(range(2**20 + 1)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(
+    cap=st.integers(MIN_REPLY_BYTES, 150_000), near=st.sampled_from([*DEFAULTS, None]), by=st.integers(-1, 1)
+)
+@example(cap=0, near=REPLY_BYTES, by=0)
+@example(cap=0, near=REPLY_BYTES, by=-1)
+@example(cap=0, near=REPLY_BYTES, by=1)
+def test_no_reply_is_above_the_cap_that_an_operator_sets(
+    name: str, cap: int, near: int | None, by: int
+) -> None:
+    cap = cap if near is None else min(MAX_REPLY_BYTES, near + by)
+    tool, asked = READS[name]
+    held = config.Settings(limits=Limits(reply_bytes=cap))
+    with Workspace(MemoryStore({"a.txt": FILE, "b.md": FILE}), settings=held) as workspace:
+        assert len(workspace.call(tool, asked, contract_name=name).text.encode()) <= cap
+
+
+@given(st.integers(-1, 1))
+@example(0)
+def test_what_can_be_counted_goes_by_the_value_that_is_set(by: int) -> None:
+    """One less, the default itself, one more: each is what it says."""
+    files = {f"{number:04}.txt": "word\n" for number in range(300)} | {"long.txt": "x" * 5000}
+    usual = Limits()
+    held = Limits(
+        reply_bytes=REPLY_BYTES + by,
+        line_chars=usual.line_chars + by,
+        grep_limit=usual.grep_limit + by,
+        list_limit=usual.list_limit + by,
+    )
+    with Workspace(MemoryStore(files), settings=config.Settings(limits=held)) as workspace:
+        assert len(workspace.list().facts["entries"]) == held.list_limit
+        assert workspace.grep("word").facts["shown"] == held.grep_limit
+        (rest,) = workspace.read("long.txt").facts["omitted"]
+        assert rest["from"] == held.line_chars + 1
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Limits)])
+def test_every_limit_that_is_set_is_known_as_set(tmp_path: Path, name: str) -> None:
+    """Whoever writes a default into a file is not told apart from whoever writes another value."""
+    usual = getattr(Limits(), name)
+    value = REPLY_BYTES if usual is None else usual
+    (tmp_path / "own.toml").write_text(f"[limits]\n{name} = {value}\n", encoding="utf-8")
+    found = getattr(config.load(MemoryStore(), tmp_path / "own.toml").limits, name)
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_a_folder_cannot_set_a_larger_cap_than_the_usual_one() -> None:
+    lowered = config.load(MemoryStore({"readroom.toml": f"[limits]\nreply_bytes = {REPLY_BYTES}\n"}))
+    assert lowered.limits.reply_bytes == REPLY_BYTES
+    with pytest.raises(BadConfig):
+        config.load(MemoryStore({"readroom.toml": f"[limits]\nreply_bytes = {REPLY_BYTES + 1}\n"}))

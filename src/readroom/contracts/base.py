@@ -92,9 +92,9 @@ def remarked(reply: Reply, words: str) -> Reply:
 class Contract:
     """A published interface as data.
 
-    `reply_bytes` is the cap on a reply's text; `render` words a result under the
-    cap that the engine selected for; `to_call` is the call for a request,
-    None when the contract has none.
+    `reply_bytes` is the cap on a reply's text. An operator can lower every cap, and raise those that
+    no document prescribes (`raisable`).  `render` words a result under the cap that the engine
+    selected for; `to_call` is the call for a request, None when the contract has none.
     `commands` are tools that run programs: offered only where policy allows that.
     `routes` are what has addresses of its own over HTTP: never listed as tools.
     `remark` adds a sentence about the call itself to a reply, such as how much of a budget is left.
@@ -119,6 +119,7 @@ class Contract:
     layers: tuple[Layer, ...] = ()
     change_layers: tuple[Layer, ...] = ()
     seconds: float | None = None
+    raisable: bool = False
 
     def offered(self, *, commands: bool) -> tuple[Tool, ...]:
         """The tools that are listed; with `commands`, those that run programs too."""

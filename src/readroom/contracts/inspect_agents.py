@@ -24,7 +24,7 @@ from readroom.contracts.inspect_keys import path_of
 from readroom.contracts.inspect_told import Told
 from readroom.contracts.setup import Setup
 from readroom.errors import Protected, TooLarge
-from readroom.limits_inspect import INSPECT_LINE_CHARS, INSPECT_LINES
+from readroom.limits_inspect import INSPECT_LINE_CHARS, INSPECT_LINES, INSPECT_REPLY_BYTES
 from readroom.manner import Manner
 from readroom.model import Call, ListRequest, ReadRequest, Request
 from readroom.moves import (
@@ -143,7 +143,8 @@ def made(setup: Setup) -> Contract:
         title="inspect_agents files",
         instructions="",
         tools=(dialect.read_file(), dialect.files()),
-        reply_bytes=limits.REPLY_BYTES,
+        reply_bytes=INSPECT_REPLY_BYTES,
+        raisable=True,
         measure=inspect_words.MEASURE,
         render=partial(inspect_words.render, told),
         render_error=partial(inspect_words.render_error, told),
@@ -254,7 +255,7 @@ class _Dialect:
             case Read():
                 return self._to_read(params)
             case Ls():
-                every = limits.LIST_LIMIT * limits.LIST_MAX_DEPTH * limits.REPLY_BYTES
+                every = INSPECT_REPLY_BYTES
                 if self.in_store:
                     depth = limits.LIST_MAX_DEPTH
                     return ListRequest(depth=depth, include=frozenset(("ignored",)), sort="made", limit=every)

@@ -121,6 +121,7 @@ def made(setup: Setup) -> Contract:
         instructions="read_file shows files with line numbers; where it cuts, it says the next start_line.",
         tools=(_tool(setup.kilo),),
         reply_bytes=KILO_REPLY_BYTES,
+        raisable=True,
         measure=kilo_text.MEASURE,
         render=partial(kilo_text.render, nobody),
         render_error=partial(kilo_errors.render, nobody),

@@ -234,6 +234,7 @@ NATIVE = Contract(
     ),
     tools=(READ_FILE, GREP_FILES, LIST_DIRECTORY, EDIT_FILE, WRITE_FILE),
     reply_bytes=limits.REPLY_BYTES,
+    raisable=True,
     measure=native_text.MEASURE,
     render=_render,
     render_error=native_text.render_error,

@@ -11,7 +11,6 @@ import pytest
 from PIL import Image
 
 from readroom.contracts.base import FACTS_KEY, tool_result
-from readroom.faces.mcp.clients import UNKNOWN_CHARS
 from readroom.toolbox import Workspace
 from tests.faces.mcp.serving import ERAS, HANDSHAKE, STATELESS, Http, Stdio, http_server
 
@@ -46,7 +45,7 @@ def clients(request: pytest.FixtureRequest, folder: Path) -> Iterator[dict[str, 
 
 def _expected(folder: Path, tool: str, arguments: Any) -> Any:
     with Workspace(folder) as workspace:
-        return json.loads(json.dumps(tool_result(workspace.call(tool, arguments, reply_bytes=UNKNOWN_CHARS))))
+        return json.loads(json.dumps(tool_result(workspace.call(tool, arguments))))
 
 
 @pytest.mark.parametrize(("tool", "arguments"), CALLS)

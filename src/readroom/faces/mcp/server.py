@@ -101,9 +101,7 @@ def _listed(tool: Tool, reply_chars: int | None) -> types.Tool:
         ),
         _meta={
             # Takes the text out of a second limit, counted in tokens, that users can lower.
-            "anthropic/maxResultSizeChars": max(
-                reply_bytes(CLAUDE_CODE.prefix, reply_chars), CLAUDE_CODE.chars
-            ),
+            "anthropic/maxResultSizeChars": max(reply_chars or 0, CLAUDE_CODE.chars),
             # A file tool that has to be searched for first is not used. It costs each conversation the
             # tokens of its schema; a test keeps those of a contract under 1,500.
             "anthropic/alwaysLoad": True,
