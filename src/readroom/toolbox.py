@@ -284,12 +284,12 @@ class Workspace:
         if self._closed:
             raise Closed
         own, places = self._under(record, request)
-        guard, path = self._found(own, request)
+        guard, path = self._found(record, own, request)
         # A path is normalized once, so that every reply and hint shows one spelling.
         if path != request.path:
             request = replace(request, path=path)
         if isinstance(request, MoveRequest):
-            _, destination = self._found(own, replace(request, path=request.destination))
+            _, destination = self._found(record, own, replace(request, path=request.destination))
             request = replace(request, destination=destination)
         try:
             return self._performed(guard, places, request, cap, deadline)
@@ -327,11 +327,16 @@ class Workspace:
                 found = self._narrowed[layers] = (own, config.places(own, self.settings))
         return found
 
-    def _found(self, own: Guard, request: Request) -> tuple[Guard, WorkPath]:
+    def _found(self, record: Contract, own: Guard, request: Request) -> tuple[Guard, WorkPath]:
         """The guard of what a path means, and its normal form."""
-        output = None if self._room is None else self._room.parse(request.path)
-        if self._room is None or output is None:
+        if self._room is None:
             return own, own.parse(request.path)
+        output = self._room.parse(request.path)
+        if output is None:
+            path = own.parse(request.path)
+            output = self._room.named_inside(path, own) if record.holds_outputs else None
+            if output is None:
+                return own, path
         if is_edit(request):
             raise Protected(output, "it is the kept output of a command")
         if isinstance(request, RunRequest):

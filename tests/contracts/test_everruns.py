@@ -109,6 +109,72 @@ def test_the_header_stands_above_a_later_window_and_does_not_count() -> None:
     assert not found["truncated"]
 
 
+@pytest.mark.clause("everruns.read.csv-header-past-end")
+@pytest.mark.parametrize("offset", [3, 1000])
+def test_a_window_past_the_end_of_a_table_has_the_header(offset: int) -> None:
+    found = said({"d.csv": "id,name\n1,n\n2,n\n"}, "read_file", path="d.csv", offset=offset)
+    assert found["content"] == "1|id,name"
+    assert found["lines_shown"] == {"start": 0, "end": 0}
+    assert not found["truncated"]
+    assert said({"e.csv": ""}, "read_file", path="e.csv", offset=offset)["content"] == ""
+    assert said({"a.txt": "id,name\n"}, "read_file", path="a.txt", offset=offset)["content"] == ""
+
+
+@pytest.mark.clause("everruns.read.bytes-total")
+@pytest.mark.parametrize(
+    ("data", "asked"),
+    [
+        ("hello world", {}),
+        ("", {}),
+        (numbered(1, 50), {"offset": 40}),
+        (numbered(1, 3), {"offset": 9}),
+        ("a\r\nb\r\n", {}),
+        (b"\0\1\2", {}),
+    ],
+)
+def test_of_a_complete_read_all_bytes_are_returned(data: str | bytes, asked: dict[str, Json]) -> None:
+    found = said({"a.x": data}, "read_file", path="a.x", **asked)
+    size = len(found["content"].encode())
+    told = {"truncated": False, "reason": "size_cap", "bytes_returned": size, "bytes_total": size}
+    assert found["truncation"] == told
+
+
+@pytest.mark.clause("everruns.read.bytes-total")
+def test_of_a_cut_read_the_size_of_the_file_is_told() -> None:
+    found = said({"a.txt": numbered(1, 50)}, "read_file", path="a.txt", limit=2)["truncation"]
+    assert (found["bytes_returned"], found["bytes_total"]) == (17, len(numbered(1, 50)))
+
+
+@pytest.mark.clause("everruns.read.size-cap")
+@pytest.mark.parametrize(
+    ("name", "data", "asked", "reason"),
+    [
+        ("a.txt", ("x" * 99 + "\n") * 3000, {}, "size_cap"),
+        ("a.txt", ("x" * 99 + "\n") * 30_000, {"limit": 600}, "size_cap"),
+        ("a.txt", ("x" * 99 + "\n") * 3000, {"limit": 400}, "line_cap"),
+        ("a.log", ("x" * 99 + "\n") * 3000, {}, "size_cap"),
+        ("a.log", ("x" * 99 + "\n") * 3000, {"limit": 400}, "line_cap"),
+        ("a.log", "y" * 60_000 + "\nshort\n", {}, "size_cap"),  # one line shown, one above it
+        ("a.log", "short\nshort\n", {"limit": 1}, "line_cap"),
+        ("a.csv", "h\n" + ("x" * 999 + "\n") * 90, {}, "size_cap"),
+        ("a.txt", "y" * 60_000, {}, "size_cap"),
+    ],
+)
+def test_the_reason_is_the_cap_that_cut(name: str, data: str, asked: dict[str, Json], reason: str) -> None:
+    found = said({name: data}, "read_file", path=name, **asked)
+    assert found["truncated"]
+    assert found["truncation"]["reason"] == reason
+
+
+@pytest.mark.clause("everruns.read.images")
+@pytest.mark.parametrize("data", [b"\xff\xd8\xff", b"\xff\xd8\xff\xe0ab", b"\xff\xd8\xff\xdb" + b"a" * 500])
+def test_a_jpeg_is_an_image_by_its_first_bytes_however_short(data: bytes) -> None:
+    reply = call({"f.txt": data}, "read_file", path="f.txt")
+    found = json.loads(reply.text)
+    assert (found["media_type"], "content" in found) == ("image/jpeg", False)
+    assert [image.data for image in reply.images] == [data]
+
+
 @pytest.mark.clause("everruns.read.binary", "everruns.deviation.binary-content")
 def test_binary_is_base64_up_to_the_cap() -> None:
     small, large = b"\0\1\2", b"\0" + bytes(range(256)) * 300
@@ -276,6 +342,62 @@ def test_parts_before_and_after_have_a_section_each() -> None:
     )
 
 
+SIGNATURES = {
+    "m.ts": {
+        "export function main(): void {}": "function main(): void",
+        "export default function () {}": None,
+        "export async function far(a: string) {}": "async function far(a: string)",
+        "export default class Service<T> extends Base { }": "class Service",
+        "export abstract class Shape { }": "class Shape",
+        "export interface Config<T> extends A { a: string }": "interface Config",
+        "export type Mode = 'a' | 'b';": "type Mode",
+        "type Fn = (a: string) => void;": "type Fn",
+        "const run = () => {};": "const run = () =>",
+        "export const go = async (x: A): Promise<B> => { };": "const go = async (x: A): Promise<B> =>",
+        "const named = function (a: number) { return a; };": "const named = function (a: number)",
+        "let one = x => x;": "let one = x =>",
+    },
+    "m.js": {
+        "export const run = (a, b) => { };": "const run = (a, b) =>",
+        "exports.foo = function(x) {};": "exports.foo = function(x)",
+        "exports.bar = (x) => {};": "exports.bar = (x) =>",
+        "class A extends B { }": "class A",
+    },
+    "m.rs": {
+        "pub struct Config<T> { name: T }": "struct Config",
+        "pub(crate) enum Mode { A }": "enum Mode",
+        "pub trait Load: Send { }": "trait Load",
+        "pub mod inner { }": "mod inner",
+        "pub async fn new(name: &str) -> Self { todo!() }": "pub async fn new(name: &str) -> Self",
+        "impl std::fmt::Display for Config { }": "impl std::fmt::Display for Config",
+    },
+    "m.py": {
+        "class A(Base, metaclass=M):\n    pass": "class A",
+        "@decorated\nasync def f(a, b=1) -> int:\n    pass": "async def f(a, b=1) -> int",
+    },
+}
+
+
+@pytest.mark.clause("everruns.outline.signatures")
+@pytest.mark.parametrize(
+    ("name", "text", "shown"),
+    [(name, text, shown) for name, cases in SIGNATURES.items() for text, shown in cases.items()],
+)
+def test_signatures_are_those_of_the_published_module(name: str, text: str, shown: str | None) -> None:
+    found = said({name: f"\n\n{text}\n"}, "read_file", path=name, limit=1)["content"]
+    listed = [line.partition(": ")[2] for line in found.split("\n") if line.startswith("// L")]
+    assert listed == ([] if shown is None else [f"{shown} {{ ... }}"])
+
+
+@pytest.mark.clause("everruns.deviation.outline-members")
+def test_functions_are_listed_wherever_they_stand_and_fields_are_not() -> None:
+    text = "\n\nclass A {\n  count = 0;\n  run() {}\n}\ninterface B {\n  go(): void;\n}\n"
+    found = said({"m.ts": text}, "read_file", path="m.ts", limit=1)["content"]
+    assert "  // L5: run() { ... }" in found
+    assert "  // L8: go(): void { ... }" in found
+    assert "count" not in found
+
+
 @pytest.mark.parametrize(
     ("name", "arguments"), [("m.py", {}), ("m.py", {"offset": 9}), ("m.go", {"limit": 1})]
 )
@@ -409,6 +531,7 @@ def test_nothing_outside_is_reached(tmp_path: Path, path: str, tool: str) -> Non
     assert (tmp_path / "x").read_text() == "secret"
 
 
+@pytest.mark.clause("everruns.deviation.denied-by-default")
 def test_a_denied_file_is_neither_read_nor_found_nor_named(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("TOKEN=hunter2")
     (tmp_path / "link").symlink_to(".env")

@@ -12,6 +12,8 @@ import pytest
 
 from readroom import config
 from readroom.commands import SHOWN_BYTES
+from readroom.limits_everruns import EVERRUNS_REPLY_BYTES
+from readroom.policy import landlock
 from readroom.stores.local import LocalStore
 from readroom.toolbox import Workspace
 
@@ -46,6 +48,59 @@ def test_commands_are_offered_only_where_policy_allows_them(workspace: Workspace
     with Workspace(tmp_path / "root") as plain:
         assert "bash" not in [tool.name for tool in plain.tools("everruns")]
         assert plain.call("bash", {"command": "true"}, contract_name="everruns").is_error
+
+
+@pytest.mark.clause("everruns.exec.spellings")
+@pytest.mark.parametrize(
+    "root", [".outputs", "./.outputs", "/.outputs", "/workspace/.outputs", "workspace/../.outputs"]
+)
+def test_a_kept_output_is_one_file_in_every_spelling(workspace: Workspace, root: str) -> None:
+    bash(workspace, "seq 3", tool_call_id="one")
+    found = read(workspace, f"{root}/one.stdout")
+    assert (found["path"], found["content"]) == ("/.outputs/one.stdout", "1|1\n2|2\n3|3")
+    for tool, asked, key, shown in (
+        ("grep_files", {"path": root, "pattern": "2"}, "match_count", 1),
+        ("list_directory", {"path": root}, "count", 2),
+        ("stat_file", {"path": f"{root}/one.stdout"}, "path", "/.outputs/one.stdout"),
+    ):
+        assert json.loads(workspace.call(tool, asked, contract_name="everruns").text)[key] == shown
+    refused = workspace.call("read_file", {"path": root}, contract_name="everruns")
+    assert refused.text == "Path '/.outputs' is a directory, not a file. Use list_directory instead."
+    written = workspace.call(
+        "write_file", {"path": f"{root}/one.stdout", "content": ""}, contract_name="everruns"
+    )
+    assert written.is_error
+
+
+def test_a_folder_of_that_name_in_the_workspace_can_be_read(workspace: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "root" / ".outputs").mkdir()
+    (tmp_path / "root" / ".outputs" / "own.txt").write_text("own\n", encoding="utf-8")
+    bash(workspace, "seq 3", tool_call_id="one")
+    assert read(workspace, ".outputs/own.txt")["content"] == "1|own"
+    assert read(workspace, "/workspace/.outputs/one.stdout")["total_lines"] == 3
+
+
+@pytest.mark.clause("everruns.deviation.full-output")
+def test_full_output_ends_at_the_cap_and_names_where_the_rest_is(workspace: Workspace) -> None:
+    assert bash(workspace, "seq 3000", output="full")["stdout"].count("\n") == 2999
+    found = bash(workspace, "seq 100000", output="full", tool_call_id="long")
+    assert 0.8 * EVERRUNS_REPLY_BYTES < len(json.dumps(found)) <= EVERRUNS_REPLY_BYTES
+    assert "[full output saved to /.outputs/long.stdout (576 KiB)" in found["stdout"]
+    assert read(workspace, "/.outputs/long.stdout", offset=50_000, limit=1)["content"] == "50001|50001"
+
+
+@pytest.mark.clause("everruns.deviation.commands-beside-denied")
+@pytest.mark.skipif(bool(landlock.available() < landlock.FOR_COMMANDS), reason="no Landlock here")
+def test_beside_a_denied_file_nothing_is_created_under_landlock_and_a_note_says_so(tmp_path: Path) -> None:
+    operator, root = tmp_path / "operator.toml", tmp_path / "root"
+    operator.write_text('[commands]\nenabled = true\nconfinement = "landlock"\n', encoding="utf-8")
+    (root / "sub").mkdir(parents=True)
+    (root / ".env").write_text("A=1\n", encoding="utf-8")
+    store = LocalStore(root)
+    with Workspace(store, settings=config.load(store, operator)) as workspace:
+        found = bash(workspace, "touch beside; touch sub/below; ls sub")
+    assert (found["stdout"], (root / "beside").exists()) == ("below", False)
+    assert "nothing can be made or removed directly in ." in found["notes"][0]
 
 
 @pytest.mark.clause("everruns.exec.fields")

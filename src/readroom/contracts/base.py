@@ -101,6 +101,7 @@ class Contract:
     `deviations` are what the original does and this does not.  `layers` are rules that hold for
     its calls beside those of the workspace, and like those only restrict; `change_layers` are
     more of them for calls that change something.  `seconds` is the longest time for a call.
+    `holds_outputs` says that kept outputs of commands are files of a folder in the root, too.
     """
 
     name: str
@@ -120,6 +121,7 @@ class Contract:
     change_layers: tuple[Layer, ...] = ()
     seconds: float | None = None
     raisable: bool = False
+    holds_outputs: bool = False
 
     def offered(self, *, commands: bool) -> tuple[Tool, ...]:
         """The tools that are listed; with `commands`, those that run programs too."""

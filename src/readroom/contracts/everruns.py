@@ -210,10 +210,10 @@ def _to_write(given: WriteArguments) -> WriteRequest:
 # --- replies -----------------------------------------------------------------------------------
 
 
-def _render(result: Result, cap: Cap) -> Reply:
+def _render(result: Result, cap: Cap, *, limit: int | None = None) -> Reply:
     match result:
         case ReadResult():
-            return everruns_text.render(result, cap)
+            return everruns_text.render(result, cap, limit)
         case GrepResult():
             return everruns_found.render_grep(result, cap)
         case ListResult():
@@ -230,6 +230,10 @@ def _render(result: Result, cap: Cap) -> Reply:
             return everruns_found.render_write(result, cap)
         case _:
             raise AssertionError(result)
+
+
+def _word_read(given: ReadArguments) -> Wording:
+    return Wording(partial(_render, limit=given.limit), render_error)
 
 
 def _word_edit(given: EditArguments) -> Wording:
@@ -256,6 +260,7 @@ READ_FILE = Tool(
     arguments=ReadArguments,
     to_request=_to_read,
     reports_progress=True,
+    wording=_word_read,
 )
 
 GREP_FILES = Tool(
@@ -333,4 +338,5 @@ EVERRUNS = Contract(
     commands=(everruns_run.BASH,),
     remark=envelope.remark,
     deviations=DEVIATIONS,
+    holds_outputs=True,
 )

@@ -75,4 +75,26 @@ DEVIATIONS = (
         "An edit whose new_text is its old_text is applied.",
         "It is refused: it changes nothing.",
     ),
+    Deviation(
+        "everruns.deviation.outline-members",
+        "Fields of classes are listed; what traits, interfaces and modules hold is not.",
+        "Functions are listed wherever they are defined, fields that hold none are not.",
+    ),
+    Deviation(
+        "everruns.deviation.denied-by-default",
+        "Every file of a session can be read.",
+        "Credentials, keys and environment files such as `.env` are denied by default, since a workspace is "
+        "a folder of somebody's; an operator takes names out with `exceptions` in `[policy]`.",
+    ),
+    Deviation(
+        "everruns.deviation.commands-beside-denied",
+        "Commands create and remove files everywhere in the session.",
+        "Where Landlock confines commands, nothing can be created or removed directly in a folder that holds "
+        "a denied file, such as a root with `.env`; a note says so. bubblewrap has no such limit.",
+    ),
+    Deviation(
+        "everruns.deviation.full-output",
+        'With output="full" all output is in the result.',
+        "A result ends at the cap of replies; all of it stands in the kept output, which the result names.",
+    ),
 )

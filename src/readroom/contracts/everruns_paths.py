@@ -1,7 +1,7 @@
 """Paths as Everruns spells them: `/workspace/...`, and every other spelling of the same file.
 
 `notes.txt`, `/notes.txt`, `/workspace/notes.txt` and `//workspace//notes.txt` are one
-file.  Kept outputs of commands are `/.outputs/...`, as its document has them.
+file.  Kept outputs of commands are `/.outputs/...`, as its document has them, in every spelling, too.
 """
 
 from __future__ import annotations
@@ -28,11 +28,8 @@ def work_path(given: str) -> str:
     if not text or "\0" in text:
         return text
     steps = [step for step in text.split("/") if step not in ("", ".")]
-    if text.startswith("/"):
-        if steps[:1] == [ROOT[1:]]:
-            steps = steps[1:]
-        if steps[:1] == [OUTPUTS[1:]] and ".." not in steps:
-            return "/" + "/".join(steps)
+    if text.startswith("/") and steps[:1] == [ROOT[1:]]:
+        steps = steps[1:]
     path = "/".join(steps)
     # What begins with a quote here is a name; paths are read once more further on.
     return f"./{path}" if path.startswith('"') else path or "."

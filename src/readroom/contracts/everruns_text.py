@@ -8,15 +8,15 @@ there.  Below the lines stands the outline of the part that is not shown.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from readroom.contracts import envelope, native_facts
+from readroom.contracts import envelope, everruns_outline, native_facts
 from readroom.contracts.everruns_calls import READ, read_call, to_call
 from readroom.contracts.everruns_notes import notes_of
 from readroom.contracts.everruns_paths import shown
 from readroom.contracts.native_text import size_bytes
+from readroom.formats.kinds import default_lines
 from readroom.limits_everruns import EVERRUNS_CONTENT_BYTES
 from readroom.model import (
     Cap,
@@ -25,12 +25,11 @@ from readroom.model import (
     GrepLine,
     Kind,
     ListEntry,
-    Omission,
     ReadRequest,
     ReadResult,
     Reply,
 )
-from readroom.outlines import Row, Shown
+from readroom.outlines import Row
 from readroom.shown import ShownPart
 
 BINARY_NOTE = "Binary file — use a different tool or download to inspect."
@@ -71,14 +70,14 @@ class _Measure:
         return 2 * envelope.size(shown(entry.path)) + _ENTRY_BYTES
 
     def outlined(self, row: Row) -> int:
-        return size_bytes(_outline_line(row)) + 1
+        return everruns_outline.longest(row) + len("\n")
 
 
 MEASURE = _Measure()
 
 
-def render(result: ReadResult, cap: Cap) -> Reply:
-    """The reply for a read that was selected under `cap`."""
+def render(result: ReadResult, cap: Cap, limit: int | None = None) -> Reply:
+    """The reply for a read that was selected under `cap`; `limit` is what the call says."""
     if result.image is not None:
         fields: dict[str, Fact] = {**_about(result), "media_type": result.image.media_type}
         return envelope.reply(
@@ -86,8 +85,8 @@ def render(result: ReadResult, cap: Cap) -> Reply:
         )
     if result.raw is not None:
         return _render_raw(result, result.raw, cap)
-    fits = envelope.fitted(result, cap, lambda one: envelope.size(_fields(one)))
-    return replace(envelope.reply(_fields(fits), partial(_facts, fits)), shown=fits)
+    fits = envelope.fitted(result, cap, lambda one: envelope.size(_fields(one, limit)))
+    return replace(envelope.reply(_fields(fits, limit), partial(_facts, fits)), shown=fits)
 
 
 def _facts(result: ReadResult) -> dict[str, Fact]:
@@ -120,7 +119,7 @@ def _about_header(result: ReadResult) -> list[str]:
 # --- text --------------------------------------------------------------------------------------
 
 
-def _fields(result: ReadResult) -> dict[str, Fact]:
+def _fields(result: ReadResult, limit: int | None) -> dict[str, Fact]:
     about, content = _about(result), _content(result)
     following = _following(result)
     cut = following is not None
@@ -134,7 +133,7 @@ def _fields(result: ReadResult) -> dict[str, Fact]:
         "content_type": about["content_type"],
         "read_mode": about["read_mode"],
     }
-    return {**_in_order(result, fields), "truncation": _truncation(result, content, following)}
+    return {**_in_order(result, fields), "truncation": _truncation(result, content, following, limit)}
 
 
 def _content(result: ReadResult) -> str:
@@ -142,7 +141,7 @@ def _content(result: ReadResult) -> str:
     if result.header is not None:
         rows.insert(0, f"1|{result.header}")
     text = "\n".join(rows)
-    return text if result.outline is None else text + _outline(result, result.outline)
+    return text if result.outline is None else text + everruns_outline.text(result, result.outline)
 
 
 def _following(result: ReadResult) -> ReadRequest | None:
@@ -164,18 +163,15 @@ def _following(result: ReadResult) -> ReadRequest | None:
     return replace(plain, offset=1) if above or withheld else None
 
 
-def _truncation(result: ReadResult, content: str, following: ReadRequest | None) -> dict[str, Fact]:
+def _truncation(
+    result: ReadResult, content: str, following: ReadRequest | None, limit: int | None
+) -> dict[str, Fact]:
     size = size_bytes(content)
     if following is None:
-        return {
-            "truncated": False,
-            "reason": "size_cap",
-            "bytes_returned": size,
-            "bytes_total": result.size_bytes,
-        }
+        return _complete(size)
     found: dict[str, Fact] = {
         "truncated": True,
-        "reason": _reason(result, following),
+        "reason": _reason(result, following, limit),
         "bytes_returned": size,
         "bytes_total": result.size_bytes,
     }
@@ -193,48 +189,20 @@ def _truncation(result: ReadResult, content: str, following: ReadRequest | None)
     return found
 
 
-def _reason(result: ReadResult, following: ReadRequest) -> str:
+def _complete(size: int) -> dict[str, Fact]:
+    """Of a reply to which nothing is missing: all of it has been returned."""
+    return {"truncated": False, "reason": "size_cap", "bytes_returned": size, "bytes_total": size}
+
+
+def _reason(result: ReadResult, following: ReadRequest, limit: int | None) -> str:
     if following.column > 1:
         return "size_cap"
     if not result.lines or any(item.reason == "timeout" for item in result.omitted):
         return "exec_budget"
     by_size = any(item.what == "lines" and item.reason == "reply_cap" for item in result.omitted)
-    return "size_cap" if by_size or _cut_short(result) else "line_cap"
-
-
-def _cut_short(result: ReadResult) -> bool:
-    """Whether a tail has fewer lines than were asked for, as the read of those above it is."""
-    above = [item for item in result.omitted if item.reason == "tail"]
-    return bool(above) and len(result.lines) < min(_count(item) for item in above)
-
-
-def _count(item: Omission) -> int:
-    limit = None if not isinstance(item.request, ReadRequest) else item.request.limit
-    return limit or 0
-
-
-# --- the outline -------------------------------------------------------------------------------
-
-
-def _outline(result: ReadResult, outline: Shown) -> str:
-    above = [row for row in outline.rows if row.item.line < result.start]
-    below = [row for row in outline.rows if row.item.line > result.end]
-    total = result.total_lines or result.end
-    text = _section(above, 1, result.start - 1) + _section(below, result.end + 1, total)
-    if outline.left_out:
-        text += f"// ... {outline.left_out} more not listed\n"
-    return text
-
-
-def _section(rows: Sequence[Row], first: int, last: int) -> str:
-    if not rows:
-        return ""
-    lines = "".join(f"{_outline_line(row)}\n" for row in rows)
-    return f"\n--- Outline of lines {first}-{last} (not shown) ---\n{lines}"
-
-
-def _outline_line(row: Row) -> str:
-    return f"{'  ' * row.depth}// L{row.item.line}: {row.item.signature} {{ ... }}"
+    # A tail has fewer lines than it may have, and there are more, when they did not fit.
+    short = result.read_mode == "tail" and len(result.lines) < (limit or default_lines(result.kind))
+    return "size_cap" if by_size or short else "line_cap"
 
 
 # --- bytes -------------------------------------------------------------------------------------
@@ -266,12 +234,9 @@ def _raw_fields(result: ReadResult, raw: bytes) -> dict[str, Fact]:
         "read_mode": result.read_mode,
         "note": BINARY_NOTE,
     }
-    truncation: dict[str, Fact] = {
-        "truncated": cut,
-        "reason": "size_cap",
-        "bytes_returned": len(content),
-        "bytes_total": result.size_bytes,
-    }
+    truncation = _complete(len(content))
+    if cut:
+        truncation |= {"truncated": True, "bytes_total": result.size_bytes}
     return {**_in_order(result, fields), "truncation": truncation}
 
 

@@ -117,7 +117,7 @@ class Windows:
             and content.unfinished is None
             and (request.offset or 1) > text.total_lines
         ):
-            return replace(self.base(content), read_mode=mode)
+            return self._past_end(content, frame, mode)
         elif text.total_lines == 0:
             if not request.manner.past_empty or content.unfinished is not None:
                 self._first_line(content)
@@ -160,6 +160,14 @@ class Windows:
             return None, frame
         page = forward(content.text, 1, 1, replace(frame, room=frame.room // 2))
         return page, replace(frame, room=frame.room - weight(page, frame))
+
+    def _past_end(self, content: Content, frame: Frame, mode: ReadMode) -> ReadResult:
+        """A window behind the last line: nothing, and of a table its header."""
+        result = replace(self.base(content), read_mode=mode)
+        header, _ = self._header(content, content.text.total_lines + 1, frame)
+        if header is None or not header.lines:
+            return result
+        return replace(result, header=encodings.visible(header.lines[0]), cuts=header.cuts)
 
     def _along(self, content: Content, frame: Frame) -> Page:
         request, text = self._request, content.text

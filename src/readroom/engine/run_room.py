@@ -14,7 +14,7 @@ from readroom import paths
 from readroom.commands import RunRequest, RunResult
 from readroom.deadline import Deadline
 from readroom.engine.run import Runner, run
-from readroom.errors import Binary, OutsideRoot, ReadroomError
+from readroom.errors import Binary, NotFound, OutsideRoot, ReadroomError
 from readroom.limits import Limits
 from readroom.model import Cap, ReadResult
 from readroom.notes import Warn
@@ -75,6 +75,25 @@ class Room:
         if not given.startswith("/"):
             return None
         return OUTPUTS if inner == ROOT else WorkPath(f"{OUTPUTS}/{inner}")
+
+    def named_inside(self, path: WorkPath, guard: Guard) -> WorkPath | None:
+        """The kept output, or all of them, that a path means where they are files of the root.
+
+        None for any other path, and for a file of the root that is not a kept output.
+        """
+        name = OUTPUTS[1:]
+        if path != name and not path.startswith(f"{name}/"):
+            return None
+        kept = WorkPath(f"/{path}")
+        if self.holds(kept):
+            return kept
+        try:
+            guard.stat(path)
+        except NotFound:
+            return kept
+        except ReadroomError:
+            return None
+        return None
 
     def holds(self, path: WorkPath) -> bool:
         """Whether there is such an output."""

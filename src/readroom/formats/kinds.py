@@ -189,7 +189,7 @@ ADVICE: Mapping[Family, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class MediaType:
-    """What magic bytes stand for. `weak` ones hold no control character: text may start so by chance."""
+    """What magic bytes stand for. `weak` ones may begin a text by chance: letters."""
 
     name: str
     family: Family
@@ -208,8 +208,16 @@ UNKNOWN = MediaType("application/octet-stream", Family.UNKNOWN)
 """Binary that no magic bytes tell."""
 
 
+_TELLING_BYTES = 3
+
+
+def _telling(magic: bytes) -> bool:
+    """Whether so many bytes outside ASCII begin a file that no text of any language begins so (JPEG)."""
+    return len(magic) >= _TELLING_BYTES and not any(byte < 0x80 for byte in magic)
+
+
 def _media(name: str, family: Family, *magics: bytes, at: int = 0) -> list[tuple[int, bytes, MediaType]]:
-    weak = [len(magic) == len(magic.translate(None, CONTROLS)) for magic in magics]
+    weak = [len(magic) == len(magic.translate(None, CONTROLS)) and not _telling(magic) for magic in magics]
     return [(at, magic, MediaType(name, family, no)) for magic, no in zip(magics, weak, strict=True)]
 
 

@@ -10,7 +10,7 @@ import errno
 import os
 from typing import final
 
-from readroom.errors import NotAFolder, NotFound, OutputGone
+from readroom.errors import NotAFile, NotAFolder, NotFound, OutputGone
 from readroom.errors.changes import ReadOnlyPlace
 from readroom.model import Stat, Version
 from readroom.paths import OUTPUTS, ROOT, WorkPath
@@ -40,7 +40,9 @@ class OutputsMount:
         return self._outputs.folder
 
     def open(self, path: WorkPath) -> LocalSource:
-        """Open an output for reading. Raises NotFound, or OutputGone for one that has left."""
+        """Open an output for reading. Raises NotFound, NotAFile, or OutputGone for one that has left."""
+        if path in (OUTPUTS, ROOT):
+            raise NotAFile(OUTPUTS, "folder")
         try:
             fd = os.open(self._file(path), READ_FLAGS | os.O_NOFOLLOW)
         except OSError as error:

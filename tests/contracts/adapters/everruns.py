@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from readroom.commands import SHOWN_BYTES, Output
+from readroom.contracts.everruns_outline import signature
 from readroom.contracts.everruns_run import SHOWN, verbosity, words
 from readroom.deadline import Deadline
 from readroom.engine.run_text import KeptText, picked
@@ -88,7 +89,13 @@ _FUNCTIONS = {"python": "def", "rust": "fn"}
 def _item(item: Item, language: str) -> list[Any]:
     function = item.kind in ("function", "method")
     kind = _FUNCTIONS.get(language, item.kind) if function else _KINDS.get(item.kind, item.kind)
-    return [kind, item.name, item.signature, item.line, [_item(one, language) for one in item.members]]
+    return [
+        kind,
+        item.name,
+        signature(item, language),
+        item.line,
+        [_item(one, language) for one in item.members],
+    ]
 
 
 def _lines(text: str) -> int:
