@@ -154,7 +154,7 @@ class Workspace:
         """The contract of that name, as this workspace offers it. Raises BadValue when there is none."""
         if name not in self._records:
             setup, roots = self.settings.setup, self._store.roots or (self.settings.setup.root,)
-            setup = replace(setup, root=roots[0], folder=self._store.folder is not None)
+            setup = replace(setup, root=roots[0])
             self._records[name] = contract(name, setup)
         return self._records[name]
 

@@ -56,6 +56,14 @@ def test_the_chat_tool_shows_a_window_with_the_size_of_the_file() -> None:
     assert found.text == '{"content":"2\\tline2","file_size":17,"lines_read":1,"total_lines":3}'
 
 
+@pytest.mark.clause("coder.chat.path")
+@pytest.mark.parametrize("given", [{}, {"path": ""}, {"path": None}])
+def test_the_chat_tool_says_that_it_needs_a_path(given: dict[str, Any]) -> None:
+    with in_memory({"a": "x"}) as workspace:
+        found = read(workspace, **given)
+    assert (found.text, found.is_error) == ("path is required", True)
+
+
 @pytest.mark.clause("coder.mcp.lines")
 def test_the_mcp_tool_shows_the_same_object_as_the_address() -> None:
     with in_memory({"a": "line1\nline2\nline3"}) as workspace:

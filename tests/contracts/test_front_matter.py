@@ -40,6 +40,16 @@ def test_what_is_left_out_is_as_published() -> None:
     assert found.denied_paths == published().denied_paths
 
 
+@pytest.mark.clause("rnd.write_root")
+@pytest.mark.parametrize(
+    "text", ["write_root: out", "safety: {write_root: out}", "limits: {write_root: out}"]
+)
+def test_a_boundary_that_no_read_obeys_is_refused(text: str) -> None:
+    with pytest.raises(BadConfig) as caught:
+        parsed(text)
+    assert "write_root" in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("text", "key"),
     [

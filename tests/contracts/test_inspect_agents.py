@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,7 +24,8 @@ from readroom.contracts.registry import contract
 from readroom.contracts.setup import Setup
 from readroom.deadline import Deadline
 from readroom.limits import MIN_REPLY_BYTES
-from readroom.limits_inspect import INSPECT_LINE_CHARS, INSPECT_TIMEOUT_S
+from readroom.limits_inspect import INSPECT_LINE_CHARS, INSPECT_REPLY_BYTES, INSPECT_TIMEOUT_S
+from readroom.limits_keeping import STORE_BYTES
 from readroom.model import Reply
 from readroom.paths import normalize
 from readroom.stores.base import Store
@@ -28,6 +33,7 @@ from readroom.stores.memory import MemoryStore
 from readroom.toolbox import Workspace
 
 NAME = "inspect_agents"
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 STORE = {"INSPECT_AGENTS_FS_MODE": "store"}
 SANDBOX = {"INSPECT_AGENTS_FS_MODE": "sandbox"}
 TYPED = {"INSPECT_AGENTS_TYPED_RESULTS": "1"}
@@ -139,9 +145,47 @@ def test_without_a_folder_the_store_answers_and_says_so(open_: Any) -> None:
     assert agent.read("a").facts["answered_by"] == "store"
 
 
-def test_with_a_folder_and_no_mode_the_folder_answers(open_: Any, tmp_path: Path) -> None:
+@pytest.mark.clause("inspect_agents.mode.default")
+@pytest.mark.parametrize("mode", [{}, {"INSPECT_AGENTS_FS_MODE": ""}, {"INSPECT_AGENTS_FS_MODE": "other"}])
+def test_without_a_mode_the_store_answers_also_where_a_folder_is_served(
+    open_: Any, tmp_path: Path, mode: Mapping[str, str]
+) -> None:
     (tmp_path / "a").write_text("x")
-    assert open_(tmp_path, {}).read("a").facts["answered_by"] == "sandbox"
+    agent = open_(tmp_path, mode)
+    assert agent.read("a").facts["answered_by"] == "store"
+    assert agent.files("write", file_path="a", content="y").text == "Updated file a"
+    assert agent.files("write", file_path="own", content="z", instance="one").text == "Updated file own"
+    assert agent.read("own", instance="one").text == "     1\tz"
+    assert agent.read("own").is_error
+    assert agent.read("a", instance="one").is_error
+    assert agent.files("delete", file_path="a").text == "Deleted file a"
+    assert agent.read("a").is_error
+    assert (tmp_path / "a").read_text() == "x"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+@pytest.mark.clause("inspect_agents.mode.told")
+@pytest.mark.parametrize(
+    ("variables", "words"), [({}, "store mode"), (STORE, "store mode"), (SANDBOX, "sandbox mode")]
+)
+def test_whoever_starts_a_server_is_told_the_mode(
+    tmp_path: Path, variables: Mapping[str, str], words: str
+) -> None:
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("INSPECT_")}
+    command = [sys.executable, "-m", "readroom", "mcp", "--contract", NAME, str(tmp_path)]
+    done = subprocess.run(
+        command, env={**environ, **variables}, stdin=subprocess.DEVNULL, capture_output=True, check=True
+    )
+    told = done.stderr.decode()
+    assert told.startswith(f"inspect_agents: {words}")
+    assert told.count("\n") == 1
+    assert done.stdout == b""
+
+
+def test_a_folder_too_large_for_a_store_is_told_how_to_be_served(open_: Any, tmp_path: Path) -> None:
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(STORE_BYTES + 1)
+    assert "INSPECT_AGENTS_FS_MODE=sandbox" in open_(tmp_path, {}).files("ls").text
 
 
 @pytest.mark.clause("inspect_agents.files.mkdir")
@@ -235,6 +279,57 @@ def test_links_are_refused_in_sandbox_mode_wherever_they_stand(open_: Any, tmp_p
     assert (tmp_path / "real" / "a").read_text() == "x"
 
 
+@pytest.mark.clause("inspect_agents.link-targets")
+@pytest.mark.parametrize("target", ["nothing", "/etc/passwd", "/nowhere/at/all", "link", "../.."])
+@pytest.mark.parametrize("path", ["link", "link/a", "/repo/link"])
+def test_a_link_is_refused_as_a_link_wherever_it_leads(
+    open_: Any, tmp_path: Path, path: str, target: str
+) -> None:
+    (tmp_path / "link").symlink_to(target)
+    assert open_(tmp_path, SANDBOX).read(path).text == (
+        f"Access denied: '{path}' is a symbolic link. "
+        "Symbolic links are not allowed in sandbox mode for security reasons."
+    )
+
+
+def test_what_is_not_there_and_no_link_is_not_found(open_: Any, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x")
+    agent = open_(tmp_path, SANDBOX)
+    for path in ("b", "a/b", "c/d"):
+        assert agent.read(path).text.startswith(f"File '{path}' not found.")
+    assert "outside the configured filesystem root" in agent.read("../a").text
+
+
+@pytest.mark.parametrize("mode", [STORE, SANDBOX])
+def test_a_picture_is_not_called_the_wrong_sort_of_picture(
+    open_: Any, tmp_path: Path, mode: Mapping[str, str]
+) -> None:
+    (tmp_path / "a.png").write_bytes(base64.b64decode(PNG))
+    told = open_(tmp_path, mode).read("a.png").text
+    assert "image/png" in told
+    assert "this tool shows text" in told
+    assert "ask for a copy" not in told
+
+
+@pytest.mark.clause("inspect_agents.denied-by-default")
+@pytest.mark.parametrize("mode", [STORE, SANDBOX])
+def test_environment_files_are_denied_by_default(open_: Any, tmp_path: Path, mode: Mapping[str, str]) -> None:
+    (tmp_path / ".env").write_text("KEY=hunter2")
+    agent = open_(tmp_path, mode)
+    assert agent.read(".env").is_error
+    assert "hunter2" not in agent.read(".env").text
+    assert ".env" not in agent.files("ls").text
+
+
+@pytest.mark.clause("inspect_agents.cut-reply")
+def test_what_the_document_promises_of_a_read_fits_a_reply(open_: Any) -> None:
+    agent = open_(MemoryStore({"a": f"{'x' * 119}\n" * 2000, "b": f"{'x' * 1000}\n" * 2000}), STORE)
+    whole, cut = agent.read("a").text, agent.read("b").text
+    assert whole.count("\n") == 1999
+    assert "Use offset=" in cut
+    assert 0.9 * INSPECT_REPLY_BYTES < len(cut) <= INSPECT_REPLY_BYTES
+
+
 @pytest.mark.clause("inspect_agents.store-policy")
 @pytest.mark.parametrize("mode", [STORE, SANDBOX])
 def test_denials_hold_for_every_command_in_both_modes(
@@ -307,7 +402,7 @@ def test_every_key_has_a_path_of_its_own_inside_the_store(one: str, other: str) 
 
 
 def test_a_listing_that_is_cut_says_so(open_: Any) -> None:
-    agent = open_(MemoryStore({f"file-{number:05d}": "" for number in range(5000)}), STORE)
+    agent = open_(MemoryStore({f"{'long' * 12}-{number:05d}": "" for number in range(5000)}), STORE)
     found = json.loads(agent.files("ls").text)
     assert found["truncated"] is True
     assert str(len(found["files"])) in found["notes"][0]

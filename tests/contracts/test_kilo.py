@@ -311,6 +311,15 @@ def test_the_documented_failures_are_worded_as_documented() -> None:
     assert fact(call(space, "./src/b.py"), "error")["next"]["arguments"] == {"path": "src/a.py"}
 
 
+@pytest.mark.clause("kilo.denied_by_default")
+@pytest.mark.parametrize("name", [".env", "sub/.env.local", "id_rsa", "key.pem"])
+def test_credentials_are_denied_without_an_ignore_file_and_the_rule_is_named(name: str) -> None:
+    told = refused(room({name: "hunter2"}), name)
+    assert told.startswith(f"Error: Access denied to file '{name}' due to the rule ")
+    assert "of defaults" in told
+    assert "hunter2" not in told
+
+
 @pytest.mark.clause("kilo.ignore_outside")
 def test_what_other_rules_deny_and_what_is_outside_says_so(tmp_path: Path) -> None:
     (tmp_path / "out").symlink_to("/etc/passwd")

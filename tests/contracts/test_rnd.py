@@ -196,6 +196,7 @@ def test_another_command_file_gives_other_lists() -> None:
         assert read(workspace, "a.py")["suggestions"] == ["Allowed are *.rs"]
 
 
+@pytest.mark.clause("rnd.denied_by_default")
 def test_a_command_file_takes_no_denial_of_the_workspace_back() -> None:
     with room({".env": "x", "id_rsa": "x"}, "safety: {allowed_paths: ['*'], denied_paths: []}") as workspace:
         assert [read(workspace, path)["ok"] for path in (".env", "id_rsa")] == [False, False]

@@ -36,7 +36,7 @@ class Sandboxed:
         self._environment = environment
         # The store in memory is a means here: to the contract this is a sandbox.
         inspect = replace(setup.inspect, mode="sandbox", preflight="force")
-        self._setup = replace(setup, folder=False, inspect=inspect)
+        self._setup = replace(setup, inspect=inspect)
         self._record = contract(NAME, self._setup)
 
     async def answer(self, name: str, arguments: dict[str, Fact]) -> Reply:

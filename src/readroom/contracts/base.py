@@ -101,6 +101,7 @@ class Contract:
     `deviations` are what the original does and this does not.  `layers` are rules that hold for
     its calls beside those of the workspace, and like those only restrict; `change_layers` are
     more of them for calls that change something.  `seconds` is the longest time for a call.
+    `notice` is what whoever serves it is told at the start.
     `holds_outputs` says that kept outputs of commands are files of a folder in the root, too.
     """
 
@@ -122,6 +123,7 @@ class Contract:
     seconds: float | None = None
     raisable: bool = False
     holds_outputs: bool = False
+    notice: str = ""
 
     def offered(self, *, commands: bool) -> tuple[Tool, ...]:
         """The tools that are listed; with `commands`, those that run programs too."""

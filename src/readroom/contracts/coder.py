@@ -21,6 +21,7 @@ from readroom.contracts.coder_measure import CoderMeasure
 from readroom.contracts.coder_read import Bounds, Form, read_request
 from readroom.contracts.coder_routes import routes
 from readroom.contracts.setup import Setup
+from readroom.errors import MissingArgument
 from readroom.model import ReadRequest
 
 _OFFSET = Meta(ge=0, description="First line, from 1 (default: 1)")
@@ -50,6 +51,11 @@ def made(setup: Setup) -> Contract:
     def to_request(given: ReadArguments) -> ReadRequest:
         return read_request(root, given.path, given.offset, given.limit, Bounds())
 
+    def to_chat_request(given: ReadArguments) -> ReadRequest:
+        if not given.path:
+            raise MissingArgument(READ, "path")
+        return to_request(given)
+
     def worded(form: Form, given: ReadArguments) -> Wording:
         return form.wording(given.path, given.offset)
 
@@ -73,7 +79,8 @@ def made(setup: Setup) -> Contract:
                 title="Read a file",
                 description=_DESCRIPTION,
                 arguments=ReadArguments,
-                to_request=to_request,
+                to_request=to_chat_request,
+                render_error=chat.without_path,
                 wording=lambda given: worded(chat, given),
                 reports_progress=True,
             ),

@@ -33,7 +33,8 @@ DEVIATIONS = (
     Deviation(
         "coder.deviation.confinement",
         "Every file that the agent's user may open is read and written.",
-        "Only what lies in the workspace and policy allows; else it is `permission denied` with the reason.",
+        "Only what lies in the workspace and policy allows, which by default denies credentials, keys and "
+        "environment files such as `.env`; else it is `permission denied` with the reason.",
     ),
     Deviation(
         "coder.deviation.links",

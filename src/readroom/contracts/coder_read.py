@@ -128,6 +128,11 @@ class Form:
         return Wording(self.read, capped(self.failed, partial(words.of_read, path=path, offset=offset)))
 
     @property
+    def without_path(self) -> Callable[[ReadroomError, Cap], Reply]:
+        """How the chat loop's failures are worded before a path is known."""
+        return capped(self.failed, words.of_chat)
+
+    @property
     def plainly(self) -> Callable[[ReadroomError, Cap], Reply]:
         """How failures are worded of which no path is known."""
         return capped(self.failed, str)

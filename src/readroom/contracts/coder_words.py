@@ -34,6 +34,8 @@ def of_read(error: ReadroomError, path: str, offset: int = 0) -> str:
     """Why lines of a file are not read."""
     facts = error.facts
     match error:
+        case errors.MissingArgument():
+            return of_chat(error)
         case errors.TooLarge() if facts.get("unit") == "bytes":
             size, most = facts["size"], facts["limit"]
             return f"file is {size} bytes which exceeds the maximum of {most} bytes. {_LARGE}"
@@ -50,6 +52,13 @@ def of_read(error: ReadroomError, path: str, offset: int = 0) -> str:
             return f"file does not exist: {path}"
         case _:
             return _common(error, path) or f"read file: {error}"
+
+
+def of_chat(error: ReadroomError) -> str:
+    """What is wrong with the arguments of a chat loop's call."""
+    if isinstance(error, errors.MissingArgument):
+        return f"{error.facts['argument']} is required"
+    return str(error)
 
 
 def of_open(error: ReadroomError, path: str) -> str:

@@ -28,6 +28,9 @@ _FENCE = b"---"
 _LIMITS = ("max_bytes", "max_lines", "timeout_seconds")
 _SAFETY = ("reads_files", "sandbox", "allowed_paths", "denied_paths")
 
+_WRITE_ROOT = "write_root"
+"""A boundary that the published command mentions and has no key for: whoever sets it must not rely on it."""
+
 Bad: TypeAlias = Callable[[str, str, str], BadConfig]
 """Of a key, what is wrong with it, and what to do."""
 
@@ -78,6 +81,9 @@ def _read(where: str, data: bytes, before: FrontMatter) -> FrontMatter:
     found = _parsed(_fenced(data, bad), bad)
     if found.get("name", _NAME) != _NAME:
         raise bad("name", f"{found['name']!r} is another command", f"Give the file of the command {_NAME}.")
+    if _WRITE_ROOT in found:
+        problem = "it is a boundary of another command, and holds for no read"
+        raise bad(_WRITE_ROOT, problem, "Leave it out; safety.allowed_paths says what may be read.")
     limits = _section(found, "limits", _LIMITS, bad)
     safety = _section(found, "safety", _SAFETY, bad)
     for key, value in safety.items():

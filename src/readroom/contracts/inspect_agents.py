@@ -1,9 +1,9 @@
 """The contract of inspect_agents: `read_file`, and `files` with a command for everything else.
 
-Two places for files.  In store mode they are in memory, one store for each
-`instance`, and their names are opaque: `/etc/passwd` is a key like any other.  In
-sandbox mode they are those of the workspace, whose root callers write as
-`INSPECT_AGENTS_FS_ROOT`.  Offsets count from 0.
+Two places for files.  In store mode, which holds unless `INSPECT_AGENTS_FS_MODE` says
+sandbox, they are in memory, one store for each `instance`, and their names are
+opaque: `/etc/passwd` is a key like any other.  In sandbox mode they are those of the
+workspace, whose root callers write as `INSPECT_AGENTS_FS_ROOT`.  Offsets count from 0.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from readroom.policy.rules import Layer
 
 Offset = Annotated[int, Meta(ge=0, description="First line, from 0")]
 Limit = Annotated[int, Meta(ge=1, description="Lines")]
-Instance = Annotated[str, Meta(description="Store that the files are in")]
+Instance = Annotated[str, Meta(description="Store that the files are in; a sandbox has one for all")]
 
 
 class ReadFileArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,6 +128,22 @@ class FilesArguments(msgspec.Struct, frozen=True, kw_only=True):
     params: Params
 
 
+_PLACES = {
+    "store": "Files are in memory, in a store of their own for each `instance`.",
+    "sandbox": "Files are those of the sandbox.",
+}
+"""Where the files are, for models."""
+
+_NOTICES = {
+    "store": "inspect_agents: store mode. Files are in memory, in one store for each `instance`; the one "
+    "without a name begins as a copy of the folder, and nothing is written to disk. "
+    "INSPECT_AGENTS_FS_MODE=sandbox works in the folder itself.",
+    "sandbox": "inspect_agents: sandbox mode (INSPECT_AGENTS_FS_MODE). Changes are made in the folder, "
+    "nothing is deleted there, and `instance` makes no difference.",
+}
+"""The same for whoever starts a server."""
+
+
 def made(setup: Setup) -> Contract:
     """The record for a workspace."""
     dialect = _Dialect(setup)
@@ -141,7 +157,8 @@ def made(setup: Setup) -> Contract:
     return Contract(
         name="inspect_agents",
         title="inspect_agents files",
-        instructions="",
+        instructions=_PLACES["store" if dialect.in_store else "sandbox"],
+        notice=_NOTICES["store" if dialect.in_store else "sandbox"],
         tools=(dialect.read_file(), dialect.files()),
         reply_bytes=INSPECT_REPLY_BYTES,
         raisable=True,
@@ -162,8 +179,7 @@ class _Dialect:
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup.inspect
-        mode = self._setup.mode or ("sandbox" if setup.folder else "store")
-        self.in_store = mode == "store" or self._setup.preflight == "skip"
+        self.in_store = self._setup.mode != "sandbox" or self._setup.preflight == "skip"
 
     def to_call(self, request: Request) -> Call:
         return to_call(request, in_store=self.in_store)

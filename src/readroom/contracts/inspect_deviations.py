@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from readroom.contracts.base import Deviation
+from readroom.limits_inspect import INSPECT_REPLY_BYTES
 
 DEVIATIONS = (
     Deviation(
@@ -66,6 +67,18 @@ DEVIATIONS = (
     Deviation(
         "inspect_agents.cut-reply",
         "Replies have no size limit.",
-        "A reply that would be larger than the client takes ends with the offset that continues it.",
+        f"A reply ends at {INSPECT_REPLY_BYTES:,} bytes, or where the client is known to cut, with the "
+        "offset that continues it; an operator may set another size.",
+    ),
+    Deviation(
+        "inspect_agents.denied-by-default",
+        "Every file of a sandbox can be used.",
+        "Credentials, keys and environment files such as `.env` are denied by default, since a sandbox is a "
+        "folder of somebody's; an operator takes names out with `exceptions` in `[policy]`.",
+    ),
+    Deviation(
+        "inspect_agents.link-targets",
+        "A path that leads outside through a link is refused for its link or passes, by its last part.",
+        "Any link on the way of a read is refused as a symbolic link, wherever it leads, also to nothing.",
     ),
 )

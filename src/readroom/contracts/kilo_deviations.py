@@ -70,4 +70,10 @@ DEVIATIONS = (
         "The error about a directory names the tool list_files.",
         "It names no tool, since this contract has none for that.",
     ),
+    Deviation(
+        "kilo.denied_by_default",
+        "Only .kilocodeignore keeps files from being read.",
+        "Credentials, keys and environment files such as `.env` are denied without it, and the error names "
+        "the rule; an operator takes names out with `exceptions` in `[policy]`.",
+    ),
 )

@@ -59,6 +59,17 @@ DEVIATIONS = (
         "It fails with the number of lines and the offsets that there are",
     ),
     Deviation(
+        "rnd.write_root",
+        "Reading respects write_root, a boundary of the sibling command `write` that `read` has no key for",
+        "The root of the workspace bounds all reading; a write_root in the front matter is refused, "
+        "so that nobody relies on it",
+    ),
+    Deviation(
+        "rnd.denied_by_default",
+        "Only the lists of the front matter deny",
+        "Credentials, keys and environment files are denied by default, whatever the front matter allows",
+    ),
+    Deviation(
         "rnd.audit.hook",
         "The hooks that log and warn take the call from a place where it never stands",
         "Every read, refused ones too, is an entry of the ledger, made where calls are answered",

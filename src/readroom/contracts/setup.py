@@ -15,14 +15,12 @@ class Setup:
 
     Attributes:
         root: The root of the workspace as an absolute path, for contracts that speak in such paths.
-        folder: Whether the workspace is a folder; else it is in memory.
         inspect: What the contract inspect_agents is set to.
         kilo: What the contract kilo is set to.
         rnd: What the contract rnd is set to.
     """
 
     root: str = "/workspace"
-    folder: bool = True
     inspect: InspectSetup = field(default_factory=InspectSetup)
     kilo: KiloSetup = field(default_factory=KiloSetup)
     rnd: RndSetup = field(default_factory=RndSetup)

@@ -22,7 +22,7 @@ from readroom.engine.outline import Outliner
 from readroom.engine.outline_aside import with_outline
 from readroom.engine.packed import described, is_as_it_was, packed_content, unpacked
 from readroom.engine.read_image import read_image
-from readroom.engine.read_raw import read_raw, require_taken
+from readroom.engine.read_raw import opened, read_raw, require_taken
 from readroom.engine.read_whole import require_text
 from readroom.engine.read_window import Content, Windows, line_chars
 from readroom.errors import BadDocument, BadEncoding, BadRange, Binary, Changed
@@ -77,7 +77,7 @@ def read(
     """
     known = None if request.known_hash is None else hashes.parse_hash("known_hash", request.known_hash)
     for _ in range(_TRIES):
-        with guard.open(request.path) as source:
+        with opened(guard, request) as source:
             try:
                 require_taken(source, request)
                 expanded = None

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from readroom.deadline import Deadline
-from readroom.errors import Binary, SymbolicLink, TooLarge
-from readroom.formats.kinds import UNKNOWN, sniff
+from readroom.errors import BadPath, Binary, NotAFile, NotFound, OutsideRoot, SymbolicLink, TooLarge
+from readroom.formats.kinds import IMAGE_TYPES, UNKNOWN, sniff
 from readroom.limits import BLOCK_BYTES
 from readroom.model import Kind, ReadRequest, ReadResult
+from readroom.policy.guard import Guard
 from readroom.quoting import quote
 from readroom.stores.base import Source
 from readroom.text import hashes
 from readroom.text.hashing import Hashing
 from readroom.text.lines import Shrunk
+
+_PICTURE = "It is a picture, and this tool shows text: look for a description of it, or ask the user."
+"""Of an image that would be shown, were it not for the contract."""
+
+
+def opened(guard: Guard, request: ReadRequest) -> Source:
+    """The file of a request. Raises as `Guard.open`, and SymbolicLink for a link that cannot be followed."""
+    try:
+        return guard.open(request.path)
+    except (NotFound, NotAFile, OutsideRoot, BadPath):
+        if not request.manner.links and guard.through_link(request.path):
+            raise SymbolicLink(request.path, None) from None
+        raise
 
 
 def require_taken(source: Source, request: ReadRequest) -> None:
@@ -40,7 +54,8 @@ def read_raw(source: Source, request: ReadRequest, sample: bytes, deadline: Dead
     most = request.manner.raw_bytes
     if not most:
         media = sniff(sample) or UNKNOWN
-        raise Binary(request.path, media.name, source.stat.size, media.advice)
+        advice = _PICTURE if media.name in IMAGE_TYPES else media.advice
+        raise Binary(request.path, media.name, source.stat.size, advice)
     hashing, raw = Hashing(), b""
     while hashing.size < source.size:
         deadline.check()

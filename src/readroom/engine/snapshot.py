@@ -15,7 +15,10 @@ from readroom.policy.guard import Guard
 from readroom.policy.ignored import IgnoreTree
 from readroom.stores.memory import MemoryStore
 
-_ADVICE = "Work in the folder itself (sandbox mode), or serve a smaller one."
+_ADVICE = (
+    "Ask the user to serve a smaller folder, or to start with INSPECT_AGENTS_FS_MODE=sandbox, "
+    "which works in the folder itself."
+)
 
 
 def snapshot(guard: Guard, deadline: Deadline) -> MemoryStore:

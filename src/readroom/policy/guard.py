@@ -148,6 +148,22 @@ class Guard:
             _require(rules, real, folder=folder, asked=asked)
         return real, found
 
+    def through_link(self, path: str) -> bool:
+        """Whether a name, or a folder on the way to it, is a symbolic link, wherever that leads.
+
+        For callers to whom the rules have let the name through, and who follow no links.
+        """
+        asked = require_normal(path)
+        for name in (*paths.ancestors(asked), asked):
+            try:
+                with self.store.place(name) as place:
+                    found = place.look()
+            except ReadroomError:
+                return False
+            if found is None or found.kind is EntryKind.LINK:
+                return found is not None
+        return False
+
     def allows(self, path: WorkPath, *, folder: bool) -> bool:
         """Whether the rules let a name be seen, as they were when something was last opened.
 

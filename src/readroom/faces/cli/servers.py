@@ -20,6 +20,7 @@ from readroom.limits import HTTP_PORT
 
 if TYPE_CHECKING:
     from readroom.config_serve import Place
+    from readroom.toolbox import Workspace
 
 _HOST = "127.0.0.1"
 """Loopback: whoever reaches the port may read the folder."""
@@ -41,6 +42,7 @@ def _mcp(
     where = Where(_root(folder, root), config, allow_commands, lasting=True, front_matter=front_matter)
     max_chars = max_chars or config_serve.load(config).max_chars
     with where.open() as workspace:
+        _notify(workspace, contract_name)
         serve_stdio(workspace, contract_name=contract_name, reply_chars=max_chars)
     return ExitCode.OK
 
@@ -101,6 +103,7 @@ def _serve(
             needed = serving.auth == "required" or tokens.any_made()
             text = startup_text(url=url, root=served, command=command, tokens=needed, names=list(workspaces))
             terminal.write(text.encode())
+            _notify(first, contract_name)
 
         serve_http(
             workspaces,
@@ -112,6 +115,13 @@ def _serve(
             on_ready=ready,
         )
     return ExitCode.OK
+
+
+def _notify(workspace: Workspace, contract_name: str) -> None:
+    """Say on standard error what whoever serves a contract has to know of it."""
+    notice = workspace.contract(contract_name).notice
+    if notice:
+        terminal.complain(notice)
 
 
 def _places(listed: Mapping[str, Place], named: str | None, every: Where) -> dict[str, Where]:
