@@ -316,6 +316,12 @@ def test_a_closed_workspace_has_no_file_system() -> None:
         )
 
 
+@pytest.mark.clause("everruns.deviation.created-at", "everruns.deviation.read-many")
+def test_what_is_not_known_is_null_and_what_is_not_offered_is_named_as_unknown() -> None:
+    assert said({"a": "x"}, "stat_file", path="a")["created_at"] is None
+    assert "read_file" in failure({"a": "x", "b": "y"}, "read_many_files", paths=["a", "b"])
+
+
 # --- the outline -------------------------------------------------------------------------------
 
 CLASS = """import os
@@ -342,7 +348,7 @@ def test_parts_before_and_after_have_a_section_each() -> None:
     )
 
 
-SIGNATURES = {
+SIGNATURES: dict[str, dict[str, str | None]] = {
     "m.ts": {
         "export function main(): void {}": "function main(): void",
         "export default function () {}": None,

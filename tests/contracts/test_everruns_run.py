@@ -80,6 +80,15 @@ def test_a_folder_of_that_name_in_the_workspace_can_be_read(workspace: Workspace
     assert read(workspace, "/workspace/.outputs/one.stdout")["total_lines"] == 3
 
 
+@pytest.mark.clause("everruns.deviation.kept-bytes")
+def test_more_than_a_mebibyte_is_kept(workspace: Workspace) -> None:
+    bash(workspace, "seq 300000", tool_call_id="much")
+    assert read(workspace, "/.outputs/much.stdout", offset=0, limit=1)["size_bytes"] > 1 << 20
+    assert read(workspace, "/.outputs/much.stdout", limit=1)["content"] == "1|1"
+    last = read(workspace, "/.outputs/much.stdout", offset=299_999, limit=1)
+    assert last["content"] == "300000|300000"
+
+
 @pytest.mark.clause("everruns.deviation.full-output")
 def test_full_output_ends_at_the_cap_and_names_where_the_rest_is(workspace: Workspace) -> None:
     assert bash(workspace, "seq 3000", output="full")["stdout"].count("\n") == 2999

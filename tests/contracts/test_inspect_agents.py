@@ -188,7 +188,7 @@ def test_a_folder_too_large_for_a_store_is_told_how_to_be_served(open_: Any, tmp
     assert "INSPECT_AGENTS_FS_MODE=sandbox" in open_(tmp_path, {}).files("ls").text
 
 
-@pytest.mark.clause("inspect_agents.files.mkdir")
+@pytest.mark.clause("inspect_agents.files.mkdir", "inspect_agents.store-folders")
 @pytest.mark.parametrize("mode", [STORE, SANDBOX])
 def test_a_folder_is_made(open_: Any, tmp_path: Path, mode: Mapping[str, str]) -> None:
     agent = open_(tmp_path, mode)
@@ -309,6 +309,14 @@ def test_a_picture_is_not_called_the_wrong_sort_of_picture(
     assert "image/png" in told
     assert "this tool shows text" in told
     assert "ask for a copy" not in told
+
+
+@pytest.mark.parametrize("mode", [STORE, SANDBOX])
+def test_advice_names_what_this_contract_has(open_: Any, tmp_path: Path, mode: Mapping[str, str]) -> None:
+    (tmp_path / "a").write_text("x")
+    told = open_(tmp_path, mode).files("edit", file_path="a", old_string="", new_string="y").text
+    assert "the command write fills an empty file" in told
+    assert "write_file" not in told
 
 
 @pytest.mark.clause("inspect_agents.denied-by-default")

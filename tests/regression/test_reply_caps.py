@@ -16,6 +16,7 @@ from readroom.limits import MAX_REPLY_BYTES, MIN_REPLY_BYTES, REPLY_BYTES, Limit
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.toolbox import Workspace
+from tests.laws.driving import fact
 
 
 def settings(folder: Path, cap: int) -> config.Settings:
@@ -82,9 +83,9 @@ def test_what_can_be_counted_goes_by_the_value_that_is_set(by: int) -> None:
         list_limit=usual.list_limit + by,
     )
     with Workspace(MemoryStore(files), settings=config.Settings(limits=held)) as workspace:
-        assert len(workspace.list().facts["entries"]) == held.list_limit
-        assert workspace.grep("word").facts["shown"] == held.grep_limit
-        (rest,) = workspace.read("long.txt").facts["omitted"]
+        assert len(fact(workspace.list(), "entries")) == held.list_limit
+        assert fact(workspace.grep("word"), "shown") == held.grep_limit
+        (rest,) = fact(workspace.read("long.txt"), "omitted")
         assert rest["from"] == held.line_chars + 1
 
 

@@ -93,6 +93,22 @@ DEVIATIONS = (
         "a denied file, such as a root with `.env`; a note says so. bubblewrap has no such limit.",
     ),
     Deviation(
+        "everruns.deviation.kept-bytes",
+        "Of each stream 1 MiB is kept, and a line at its end says that the rest is lost.",
+        "Of each stream 32 MiB are kept, half from its beginning and half from its end; a line between them "
+        "says how much is not.",
+    ),
+    Deviation(
+        "everruns.deviation.created-at",
+        "stat_file says when a file was created.",
+        "created_at is null: most systems do not tell.",
+    ),
+    Deviation(
+        "everruns.deviation.read-many",
+        "Newer versions offer read_many_files for 2 to 10 paths in one call.",
+        "It is not offered; several calls of read_file can be sent at once.",
+    ),
+    Deviation(
         "everruns.deviation.full-output",
         'With output="full" all output is in the result.',
         "A result ends at the cap of replies; all of it stands in the kept output, which the result names.",

@@ -77,6 +77,11 @@ DEVIATIONS = (
         "folder of somebody's; an operator takes names out with `exceptions` in `[policy]`.",
     ),
     Deviation(
+        "inspect_agents.store-folders",
+        "The store has no folders; mkdir does nothing there.",
+        "mkdir makes one, and stat knows it and those that names of files lead through; ls lists files only.",
+    ),
+    Deviation(
         "inspect_agents.link-targets",
         "A path that leads outside through a link is refused for its link or passes, by its last part.",
         "Any link on the way of a read is refused as a symbolic link, wherever it leads, also to nothing.",

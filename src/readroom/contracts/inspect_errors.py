@@ -118,6 +118,8 @@ def _any(told: Told, error: ReadroomError) -> str:
         ("edits[0].new_text", "new_string"),
         ("old_text", "old_string"),
         ("new_text", "new_string"),
+        ("write_file", "the command write"),
+        ("list_directory", "the command ls"),
     ):
         text = text.replace(ours, theirs)
     path = error.facts.get("path")
