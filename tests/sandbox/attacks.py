@@ -6,6 +6,7 @@ canary out of two pieces, so that the words of a command are no leak.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 
@@ -214,4 +215,101 @@ PROCESSES = (
     python("the terminal by its name", "fd = os.open('{tty}', os.O_RDWR | os.O_NOCTTY); os.write(fd, b'x')"),
 )  # fmt: skip
 
-ATTACKS = (*READS, *CHANGES, *PROCESSES)
+
+def raising(name: str, code: str, *, real: bool = True, new: bool = False, where: str = "open") -> Attack:
+    """A call that takes a mode, with each of the two bits that make a program run as its owner.
+
+    `f` is the name of a file (bytes), which is not there yet when it is `new`; `call` is any call by its number.
+    """
+    lines = [
+        "call = lambda *args: libc.syscall(*(ctypes.c_long(a) if isinstance(a, int) else a for a in args))",
+        "x86 = os.uname().machine == 'x86_64'",
+        "for mode in (0o4755, 0o2755, 0o6755, 0o7777):",
+        f" f = os.fsencode(os.path.expandvars('{where}') + '/made%d' % mode)",
+        " try:",
+        *([] if new else ["  open(f, 'w').close()"]),
+        *(f"  {line}" for line in code.split("\n")),
+        " except OSError: pass",
+        " if os.path.exists(f) and os.stat(f).st_mode & 0o6000: print(WIN)",
+    ]
+    return python(f"set-user-id by {name}", "\n".join(lines), real=real)
+
+
+_CAPABILITY = "data = bytes.fromhex('0100000200040000000000000000000000000000')"
+"""All that a file needs to let its program read every file of the machine."""
+
+_IN_32_BITS = (
+    "m = mmap.mmap(-1, 4096, prot=7); b = ctypes.c_char.from_buffer(m); at = ctypes.addressof(b)\n"
+    "low = libc.mmap; low.restype = ctypes.c_void_p\n"
+    "name = low(None, ctypes.c_size_t(4096), 3, 0x62, -1, ctypes.c_long(0)); ctypes.memmove(name, f, len(f) + 1)\n"
+    "m.write(bytes.fromhex('53b80f000000bb') + name.to_bytes(4, 'little') + bytes.fromhex('b9') + mode.to_bytes(4, 'little') + bytes.fromhex('cd805bc3'))\n"
+    "ctypes.CFUNCTYPE(ctypes.c_int)(at)() if x86 else None"
+)
+"""chmod(name, mode) as programs of 32 bits call it: int 0x80."""
+
+RAISES = (
+    shell("a copy of the shell that runs as its owner", "cp /bin/sh open/su; chmod 4755 open/su", "cp /bin/sh open/sg; chmod u+s,g+s open/sg"),
+    shell("installed as its owner", "install -m 6755 /bin/sh open/su", real=True),
+    shell("unpacked as its owner", "cd open; cp /bin/sh su; chmod 6755 su; tar -cf a.tar --mode=6755 su; rm su; tar -xpf a.tar; rm a.tar"),
+    shell("a folder that hands on its group", "chmod g+s open; chmod 2777 src"),
+    shell("as its owner in a name space of its own", "cp /bin/sh open/su; unshare -Ur chmod 6755 open/su; unshare -Urm chmod 4755 open/su"),
+    raising("chmod", "libc.chmod(f, mode)"),
+    raising("chmod of a file in its home", "libc.chmod(f, mode)", where="$HOME"),
+    raising("chmod of a temporary file", "libc.chmod(f, mode)", where="$TMPDIR"),
+    raising("chmod by number", "call(90, f, mode) if x86 else libc.chmod(f, mode)"),
+    raising("chmod with more than a mode", "call(90, f, mode | 0x5A5A5A5A00010000) if x86 else libc.chmod(f, mode)"),
+    raising("chmod through a link of /proc", "libc.chmod(b'/proc/self/fd/%d' % os.open(f, os.O_PATH), mode)"),
+    raising("fchmod", "libc.fchmod(os.open(f, os.O_RDWR), mode)"),
+    raising("fchmodat", "libc.fchmodat(os.open('open', os.O_PATH), os.path.basename(f), mode, 0)"),
+    raising("fchmodat2", "call(452, -100, f, mode, 0)"),
+    raising("fchmodat2 of a descriptor", "call(452, os.open(f, os.O_PATH), b'', mode, 0x1000)"),
+    raising("open", "libc.open(f, os.O_CREAT | os.O_WRONLY, mode)", new=True),
+    raising("open by number", "call(2, f, os.O_CREAT | os.O_WRONLY, mode) if x86 else libc.open(f, os.O_CREAT | os.O_WRONLY, mode)", new=True),
+    raising("open with more than flags", "call(2, f, 0x5A5A5A5A00000000 | os.O_CREAT | os.O_WRONLY, mode | 0x5A00000000) if x86 else libc.open(f, os.O_CREAT | os.O_WRONLY, mode)", new=True),
+    raising("creat", "call(85, f, mode) if x86 else libc.creat(f, mode)", new=True),
+    raising("openat", "libc.openat(-100, f, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)", new=True),
+    raising("openat2", "how = (ctypes.c_uint64 * 3)(os.O_CREAT | os.O_RDWR, mode, 0)\ncall(437, -100, f, ctypes.byref(how), 24)", new=True),
+    raising(
+        "openat2 whose mode changes meanwhile",
+        "import threading\n"
+        "how = (ctypes.c_uint64 * 3)(os.O_CREAT | os.O_RDWR, 0o755, 0)\n"
+        "turn = lambda: [how.__setitem__(1, (0o755, mode)[n % 2]) for n in range(3000)]\n"
+        "t = threading.Thread(target=turn); t.start()\n"
+        "while t.is_alive(): (os.path.exists(f) and not os.stat(f).st_mode & 0o6000 and os.unlink(f)); call(437, -100, f, ctypes.byref(how), 24)",
+        new=True,
+        real=False,  # it is won now and then only
+    ),
+    raising("a file without a name", "fd = os.open('open', os.O_TMPFILE | os.O_RDWR, mode)\nlibc.linkat(-100, b'/proc/self/fd/%d' % fd, -100, f, 0x400)", new=True),
+    raising("mknod", "call(133, f, mode | 0o100000, 0) if x86 else libc.mknod(f, mode | 0o100000, 0)", new=True),
+    raising("mknodat", "call(259 if x86 else 33, -100, f, mode | 0o100000, 0)", new=True),
+    raising("mkfifo", "libc.mkfifo(f, mode)", new=True),
+    raising("mkdir", "libc.mkdir(f, mode)", new=True, real=False),  # the kernel leaves both bits out
+    raising("mkdirat", "libc.mkdirat(-100, f, mode)", new=True, real=False),
+    raising("chmod of a new folder", "os.mkdir(f); libc.chmod(f, mode)", new=True),
+    raising("a call of 32 bits", _IN_32_BITS, real=False),  # there where the kernel still has them
+    raising("a call of the x32 kind", "call(0x40000000 | 90, f, mode); call(0x40000000 | 268, -100, f, mode)", real=False),
+    raising("a list of access", "os.setxattr(f, 'system.posix_acl_access', bytes.fromhex('0200000001000700ffffffff04000500ffffffff20000500ffffffff'))", real=False),
+    *(
+        python(
+            f"capabilities of a file by {name}",
+            f"f = b'open/b.txt'; key = b'security.capability'\n{_CAPABILITY}\n{code}",
+            real=os.geteuid() == 0,  # who else may set them
+        )
+        for name, code in {
+            "setxattr": "libc.setxattr(f, key, data, 20, 0)",
+            "lsetxattr": "libc.lsetxattr(f, key, data, 20, 0)",
+            "fsetxattr": "libc.fsetxattr(os.open(f, os.O_RDWR), key, data, 20, 0)",
+            "setxattrat": "a = (ctypes.c_uint64 * 2)(ctypes.cast(data, ctypes.c_void_p).value, 20)\nlibc.syscall(463, -100, f, 0, key, a, 16)",
+        }.items()
+    ),
+    python(
+        "capabilities of a file in a name space of its own",
+        f"libc.unshare(0x10000000)\n{_CAPABILITY}\n"
+        "[open('/proc/self/' + n, 'w').write(t) for n, t in (('setgroups', 'deny'), ('uid_map', '0 %d 1' % os.getuid()))]\n"
+        "libc.setxattr(b'open/b.txt', b'security.capability', data, 20, 0)",
+        real=False,  # a name space of the user may be forbidden
+    ),
+)  # fmt: skip
+"""Programs that run as who owns them for whoever starts them, also when the confinement is over."""
+
+ATTACKS = (*READS, *CHANGES, *PROCESSES, *RAISES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import sysconfig
@@ -237,3 +238,17 @@ def leaked(cell: Cell) -> list[str]:
         if path.lstat().st_ino not in same and CANARY.encode() in path.read_bytes():
             found.append(inside)
     return found
+
+
+def raised(cell: Cell) -> list[str]:
+    """What commands have made that runs as somebody for whoever starts it."""
+    found = []
+    for path in (cell.root, *cell.root.rglob("*")):
+        if path.is_symlink() or not path.exists():
+            continue
+        if path.stat().st_mode & (stat.S_ISUID | stat.S_ISGID) or _CAPABILITY in os.listxattr(path):
+            found.append(str(path.relative_to(cell.base)))
+    return found
+
+
+_CAPABILITY = "security.capability"

@@ -5,6 +5,7 @@ Every attack that says so was seen to work without confinement, by the same chec
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
@@ -13,6 +14,7 @@ import pytest
 
 from readroom.commands import Confinement
 from readroom.policy.commands import PATH
+from tests.sandbox import inmate
 from tests.sandbox.attacks import ATTACKS, Attack
 from tests.sandbox.cells import (
     CANARY,
@@ -22,6 +24,7 @@ from tests.sandbox.cells import (
     cell,
     in_each_confinement,
     leaked,
+    raised,
     state,
 )
 
@@ -93,6 +96,7 @@ def escapes(prison: Prison, attack: Attack, confinement: str) -> list[str]:
     came += [f"changed: {path}" for path in before if before[path] != after.get(path)]
     came += [f"made: {path}" for path in after if path not in before]
     came += [f"leaked: {path}" for path in leaked(found)]
+    came += [f"raised: {path}" for path in raised(found)]
     came += [f"reached: {door}" for door in answer["reached"]]
     came += ["the victim was ended"] if answer["victim_ended"] else []
     came += ["something was typed"] if answer["typed"] else []
@@ -108,6 +112,29 @@ def test_an_honest_command_works(prison: Prison, confinement: Confinement) -> No
     [reply] = warder.run(found.root, [command], {"confinement": confinement})["replies"]
     assert reply["facts"]["exit_code"] == 0, reply["text"]
     assert "1\thello\n2\tnew\n" in reply["text"]
+
+
+@in_each_confinement
+def test_modes_that_raise_nobody_can_be_set(prison: Prison, confinement: Confinement) -> None:
+    """Sticky bits among them, and a folder is copied whose group it hands on to what is made in it."""
+    found, [warder] = prison
+    shared = found.root / "open" / "shared"
+    (shared / "below").mkdir(parents=True)
+    for path in (shared, shared / "below"):
+        shutil.chown(path, *((inmate.NOBODY, inmate.NOBODY) if found.user == "nobody" else (os.geteuid(),)))
+        path.chmod(0o2755)
+    names = "tmp d/e b.txt n t copy/below"
+    command = (
+        "cd open && mkdir -m 1777 tmp && mkdir -p -m 700 d/e && chmod 755 b.txt && touch n && "
+        "chmod 1640 n && install -m 751 /bin/true t && cp -pr d d2 && "
+        "cp -r shared copy && chmod -R g-s shared && "
+        f"chmod -R go-w . && stat -c '%a' {names}"
+    )
+    [reply] = warder.run(found.root, [command], {"confinement": confinement})["replies"]
+    assert reply["facts"]["exit_code"] == 0, reply["text"]
+    shown = [line.partition("\t")[2] for line in reply["text"].split("\n")[1:-1]]
+    assert shown == ["1755", "700", "755", "1640", "751", "755"]
+    assert raised(found) == []
 
 
 @in_each_confinement

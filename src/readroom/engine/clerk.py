@@ -30,6 +30,8 @@ _ANSWER = struct.Struct("=Qqii")
 _AT_FDCWD = -100
 _NOT_FOLLOWED, _EMPTY_PATH = 0x100, 0x1000
 _PATH_BYTES, _PAGE = 4096, 4096
+_RAISING = 0o6000
+"""Bits of a mode that the filter refuses before anybody is asked; see `policy.seccomp`."""
 _SELF = (b"/proc/self/", b"/proc/thread-self/")
 
 
@@ -121,6 +123,8 @@ def _opened(caller: int, thread: int, where: str, arguments: Sequence[int], flag
 def _change(caller: int, fd: int, what: str, values: Sequence[int]) -> None:
     name = f"/proc/self/fd/{fd}"
     if what == "mode":
+        if values[0] & _RAISING:
+            raise PermissionError(errno.EPERM, "set-user-id")
         os.chmod(name, values[0] & 0o7777)
     elif what == "owner":
         os.chown(name, _signed(values[0]), _signed(values[1]))

@@ -92,13 +92,16 @@ def available(confinement: Confinement) -> str:
         return ""
     if sys.platform != "linux":
         return "this system is no Linux"
+    if not seccomp.known_machine():
+        # Without its filter a command could leave programs that run as the user for whoever starts them.
+        return f"the system calls of {os.uname().machine} are not known here, and cannot be filtered"
     if confinement == "bwrap":
         return bubblewrap.program()[1]
     if landlock.available() < landlock.FOR_COMMANDS:
         return (
             f"Landlock of Linux 6.12 is needed (version {landlock.FOR_COMMANDS}, not {landlock.available()})"
         )
-    return "" if seccomp.known_machine() else f"Landlock is not used on {os.uname().machine}"
+    return ""
 
 
 def chosen(demand: Demand) -> Confinement:
@@ -185,7 +188,7 @@ class Sandbox:
             folder=folder,
         )
         # With a network of its own the abstract name space is empty; a shared one has the user's.
-        inner = seccomp.bubblewrap_filter(network=policy.network) if seccomp.known_machine() else b""
+        inner = seccomp.bubblewrap_filter(network=policy.network)
         return Start("bwrap", "/tmp", program, tuple(found), inner)
 
     def _landlock(self, root: str, reach: Reach, private: Private) -> Start:

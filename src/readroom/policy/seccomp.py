@@ -21,11 +21,11 @@ import ctypes
 import errno
 import os
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _ERRNO, _ASK = 0x7FFF0000, 0x00050000, 0x7FC00000
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
 """Offsets in struct seccomp_data."""
@@ -39,8 +39,13 @@ _X32 = 0x40000000
 _IO_URING_SETUP = 425
 """The same everywhere, as all calls of its age."""
 
-_NEWEST = {"setxattrat": 463, "removexattrat": 466, "file_setattr": 469}
-_FCHMODAT2 = 452
+_OPENAT2, _FCHMODAT2, _SETXATTRAT, _REMOVEXATTRAT, _FILE_SETATTR = 437, 452, 463, 466, 469
+
+_RAISING = 0o6000
+"""Of a mode: the set-user-id and the set-group-id bit. The sticky bit is harmless."""
+
+_CREATING = 0o100 | 0o20000000
+"""O_CREAT and O_TMPFILE, the same on all machines here: without them a mode means nothing."""
 
 _SET_FLAGS = (0x40086602, 0x401C5820)
 """Orders (ioctl) that set a file's flags: FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR."""
@@ -55,16 +60,34 @@ _NETWORK_FAMILIES = (2, 10, 16)
 
 @dataclass(frozen=True, slots=True)
 class _Machine:
-    """Numbers of system calls. `others` take the number of another process as an argument, by its place."""
+    """Numbers of system calls.
+
+    `others` take the number of another process as an argument, by its place; `making` take
+    the mode of what they make, by its place and that of flags that say whether it counts, -1
+    for always.  Folders are not among them: of their modes mkdir takes neither bit, and what
+    copies a folder hands over all of its mode.
+    """
 
     architecture: int
     socket: int
     ioctl: int
     seccomp: int
     keys: tuple[int, ...]
-    attributes: tuple[int, ...]
+    attributes_set: tuple[int, ...]
+    attributes_removed: tuple[int, ...]
     others: Mapping[int, int]
+    making: Mapping[int, tuple[int, int]]
     changes: Mapping[int, Change]
+
+    @property
+    def modes(self) -> Mapping[int, tuple[int, int]]:
+        """Every call that takes a mode, as `making` has them."""
+        changed = {
+            number: (2 if where == "at" else 1, -1)
+            for number, (what, where, _) in self.changes.items()
+            if what == "mode"
+        }
+        return {**self.making, **changed}
 
 
 def _generic(architecture: int) -> _Machine:
@@ -74,8 +97,10 @@ def _generic(architecture: int) -> _Machine:
         ioctl=29,
         seccomp=277,
         keys=(217, 218, 219),
-        attributes=(5, 6, 7, 14, 15, 16),
+        attributes_set=(5, 6, 7, _SETXATTRAT),
+        attributes_removed=(14, 15, 16, _REMOVEXATTRAT),
         others={261: 0, 140: 1, 30: 1},  # prlimit64, setpriority, ioprio_set
+        making={56: (3, 2), 33: (2, -1)},  # openat, mknodat
         changes={
             52: ("mode", "fd", -1),
             53: ("mode", "at", -1),
@@ -93,8 +118,16 @@ _X86_64 = _Machine(
     ioctl=16,
     seccomp=317,
     keys=(248, 249, 250),
-    attributes=(188, 189, 190, 197, 198, 199),
+    attributes_set=(188, 189, 190, _SETXATTRAT),
+    attributes_removed=(197, 198, 199, _REMOVEXATTRAT),
     others={302: 0, 141: 1, 251: 1},
+    making={
+        257: (3, 2),  # openat
+        2: (2, 1),  # open
+        85: (1, -1),  # creat
+        133: (1, -1),  # mknod
+        259: (2, -1),  # mknodat
+    },
     changes={
         90: ("mode", "path", -1),
         91: ("mode", "fd", -1),
@@ -131,11 +164,9 @@ def call_number() -> int:
 def landlock_filter(*, network: bool) -> bytes:
     """What stands beside Landlock; without a network there are no sockets at all."""
     machine = _MACHINES[os.uname().machine]
-    found = _common(machine)
-    for number in (*machine.attributes, *_NEWEST.values()):
-        found += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | errno.EOPNOTSUPP)]
-    for number in machine.changes:
-        found += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ASK)]
+    found = _for_commands(machine)
+    found += _answered((*machine.attributes_removed, _FILE_SETATTR), _ERRNO | errno.EOPNOTSUPP)
+    found += _answered(machine.changes, _ASK)
     for number, argument in machine.others.items():
         found += _unless(number, argument, (0,), _ALLOW, _ERRNO | errno.EPERM)
     found += _unless(machine.ioctl, 1, _SET_FLAGS, _ERRNO | errno.EOPNOTSUPP, _ALLOW)
@@ -145,15 +176,15 @@ def landlock_filter(*, network: bool) -> bytes:
 def bubblewrap_filter(*, network: bool) -> bytes:
     """What stands inside bubblewrap; a network of its own has no sockets of others but those in files."""
     machine = _MACHINES[os.uname().machine]
-    return _program([*_common(machine), *(_sockets(machine, _NETWORK_FAMILIES) if network else ())])
+    return _program([*_for_commands(machine), *(_sockets(machine, _NETWORK_FAMILIES) if network else ())])
 
 
 def reading_filter() -> bytes:
     """What stands beside Landlock for a process that only reads what it was given."""
     machine = _MACHINES[os.uname().machine]
     found = _common(machine)
-    for number in (*machine.attributes, *_NEWEST.values(), *machine.changes):
-        found += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | errno.EPERM)]
+    refused = (*machine.attributes_set, *machine.attributes_removed, _FILE_SETATTR, *machine.changes)
+    found += _answered(refused, _ERRNO | errno.EPERM)
     for number, argument in machine.others.items():
         found += _unless(number, argument, (0,), _ALLOW, _ERRNO | errno.EPERM)
     return _program([*found, *_sockets(machine, ())])
@@ -172,9 +203,35 @@ def _common(machine: _Machine) -> list[_Instruction]:
         (_AT_LEAST, 0, 1, _X32),
         (_RETURN, 0, 0, refused),
     ]
-    for number in (*machine.keys, _IO_URING_SETUP):
-        found += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | errno.ENOSYS)]
-    return found
+    return [*found, *_answered((*machine.keys, _IO_URING_SETUP), _ERRNO | errno.ENOSYS)]
+
+
+def _for_commands(machine: _Machine) -> list[_Instruction]:
+    """What no command may do, whatever else confines it."""
+    found = _common(machine)
+    for number, (mode, flags) in machine.modes.items():
+        found += _unraised(number, mode, flags)
+    found += _answered((_OPENAT2,), _ERRNO | errno.ENOSYS)
+    return [*found, *_answered(machine.attributes_set, _ERRNO | errno.EOPNOTSUPP)]
+
+
+def _answered(numbers: Iterable[int], answer: int) -> Iterator[_Instruction]:
+    """The same answer to some calls."""
+    for number in numbers:
+        yield from ((_EQUAL, 0, 1, number), (_RETURN, 0, 0, answer))
+
+
+def _unraised(number: int, mode: int, flags: int) -> list[_Instruction]:
+    """Of one call: refused when it would set one of the two bits; or else nothing is decided yet."""
+    body: list[_Instruction] = [
+        (_LOAD, 0, 0, _FIRST_ARGUMENT + 8 * mode),
+        (_ANY_BIT, 0, 1, _RAISING),
+        (_RETURN, 0, 0, _ERRNO | errno.EPERM),
+        (_LOAD, 0, 0, _NUMBER),
+    ]
+    if flags >= 0:
+        body = [(_LOAD, 0, 0, _FIRST_ARGUMENT + 8 * flags), (_ANY_BIT, 0, 3, _CREATING), *body]
+    return [(_EQUAL, 0, len(body), number), *body]
 
 
 def _unless(number: int, argument: int, values: Sequence[int], then: int, other: int) -> list[_Instruction]:
