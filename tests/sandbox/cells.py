@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import stat
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from _pytest.mark import ParameterSet
 
 from readroom.commands import Confinement
 from readroom.policy.sandbox import available
+from readroom.stores.private import remove_tree
 from tests.sandbox import inmate
 
 ROOT = Path(__file__).parents[2]
@@ -133,9 +133,12 @@ class Warder:
         self.here: dict[str, Any] = json.loads(self._line())
         """What it says of itself: numbers of processes, and where it listens."""
 
-    def run(self, root: Path, commands: Sequence[str], policy: Mapping[str, object]) -> Any:
+    def run(
+        self, root: Path, commands: Sequence[str], policy: Mapping[str, object], *, at_once: bool = False
+    ) -> Any:
+        """What commands came to in a new workspace, one after the other or all at once."""
         assert self._process.stdin is not None
-        job = {"root": str(root), "commands": list(commands), "policy": dict(policy)}
+        job = {"root": str(root), "commands": list(commands), "policy": dict(policy), "at_once": at_once}
         self._process.stdin.write(json.dumps(job) + "\n")
         self._process.stdin.flush()
         return json.loads(self._line())
@@ -150,8 +153,8 @@ class Warder:
 
 def planted(base: Path) -> None:
     """The workspace with what is denied in it, and secrets beside it; what was there before is gone."""
-    shutil.rmtree(base / "root", ignore_errors=True)
-    shutil.rmtree(base / "outside", ignore_errors=True)
+    for name in ("root", "outside"):
+        remove_tree(str(base / name))  # also of what an attack took the owner's rights
     secret = f"{CANARY}\n"
     files = {
         "outside/secret.txt": secret,
@@ -191,7 +194,7 @@ def cell(user: str) -> Iterator[Cell]:
         found.plant()
         yield found
     finally:
-        shutil.rmtree(base)
+        remove_tree(str(base))
 
 
 Seen = dict[str, tuple[Any, ...]]

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import termios
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -95,11 +96,16 @@ def _answers(job: dict[str, Any]) -> list[dict[str, Any]]:
     settings = load(open_store(job["root"]), allow_commands=True)
     commands = replace(settings.commands, **job["policy"])
     with Workspace(job["root"], settings=replace(settings, commands=commands)) as workspace:
-        found = []
-        for command in job["commands"]:
+
+        def run(command: str) -> dict[str, Any]:
+            ready.wait()
             reply = workspace.call("run_command", {"command": command, "output": "full", "timeout_s": 30})
-            found.append({"text": reply.text, "facts": reply.facts})
-        return found
+            return {"text": reply.text, "facts": reply.facts}
+
+        together = len(job["commands"]) if job["at_once"] else 1
+        ready = threading.Barrier(together)
+        with ThreadPoolExecutor(together) as pool:
+            return list(pool.map(run, job["commands"]))
 
 
 if __name__ == "__main__":

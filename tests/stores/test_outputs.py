@@ -6,7 +6,9 @@ import errno
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from hypothesis import given, settings
@@ -241,12 +243,50 @@ os._exit(0)
     assert os.listdir(tmp_path) == []
 
 
+def test_threads_that_need_the_same_places_make_them_once(tmp_path: Path) -> None:
+    """Nobody may open what is made here, so that a second attempt to make it must not be one to open it."""
+    made = PrivateFolder("/nowhere", (str(tmp_path),))
+    ready = Barrier(8)
+
+    def make(name: str) -> tuple[str, str]:
+        ready.wait()
+        return made.file(name, 0o000), made.inside(f"{name}.d", 0o000)
+
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(100):
+            assert len(set(pool.map(make, [str(number)] * 8))) == 1
+    made.remove()
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_link_with_such_a_name_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "lock").touch()
     (tmp_path / "readroom-run-x").symlink_to("mine")
     private.sweep(str(tmp_path))
     assert (tmp_path / "mine" / "lock").exists()
+
+
+def test_a_tree_is_removed_however_deep_it_is(tmp_path: Path) -> None:
+    """A command can make folders deeper than any name may be long, and than calls may be nested."""
+    deep = "mkdir top; cd top; i=0; while [ $i -lt 3000 ]; do mkdir dddd; touch f; cd dddd; i=$((i+1)); done"
+    subprocess.run(["sh", "-c", deep], cwd=tmp_path, check=True)
+    private.remove_tree(str(tmp_path / "top"))
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_tree_of_which_something_cannot_be_removed_loses_the_rest(tmp_path: Path) -> None:
+    """A link in the place of a folder is removed, not followed; so is one at the top left alone."""
+    (tmp_path / "keep" / "sub").mkdir(parents=True)
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "link").symlink_to(tmp_path / "keep", target_is_directory=True)
+    (tmp_path / "keep").chmod(0o500)
+    private.remove_tree(str(tmp_path / "a"))
+    (tmp_path / "top").symlink_to("keep", target_is_directory=True)
+    private.remove_tree(str(tmp_path / "top"))
+    assert sorted(os.listdir(tmp_path)) == ["keep", "top"]
+    assert os.listdir(tmp_path / "keep") == ["sub"]
+    assert (tmp_path / "keep").stat().st_mode & 0o777 == 0o500
 
 
 def test_what_commands_made_unreadable_is_removed_too(tmp_path: Path) -> None:

@@ -172,10 +172,8 @@ class _Run:
 
     def _private(self) -> Private:
         private = self._runner.outputs.private()
-        file = os.path.join(private.inside("shutters", 0o700), "file")
-        if not os.path.exists(file):
-            os.close(os.open(file, os.O_CREAT | os.O_CLOEXEC, 0o000))
-        folder = private.inside("shutters/folder", 0o000)
+        private.inside("shutters")
+        file, folder = private.file("shutters/file", 0o000), private.inside("shutters/folder", 0o000)
         temporary = self._runner.outputs.temporary(self._name)
         devices = private.inside("devices")
         shutters = Shutters(file, folder, devices if make_devices(devices) else "")

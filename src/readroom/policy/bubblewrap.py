@@ -8,6 +8,7 @@ place.  Later arguments lie on earlier ones.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import glob
 import os
@@ -155,7 +156,7 @@ def make_devices(folder: str) -> bool:
     try:
         for name, (major, minor) in _DEVICES.items():
             path = os.path.join(folder, name)
-            if not os.path.exists(path):
+            with contextlib.suppress(FileExistsError):  # of another command that began at the same time
                 os.mknod(path, 0o600 | stat.S_IFCHR, os.makedev(major, minor))
             os.chmod(path, 0o666)
         os.close(os.open(os.path.join(folder, "null"), os.O_RDONLY))

@@ -11,10 +11,9 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import shutil
+import secrets
 import stat
 import tempfile
-from collections.abc import Callable
 from typing import final
 
 from readroom.errors import StoreFailed
@@ -22,6 +21,9 @@ from readroom.errors import StoreFailed
 _PREFIX = "readroom-run-"
 _UNFINISHED = ".readroom-new-"
 _LOCK = "lock"
+
+_MOVED_BYTES = 16
+"""Of names that nothing below a folder has."""
 
 _ELSEWHERE = ("/tmp", "/var/tmp")
 """Tried where the usual place for temporary files lies in the workspace."""
@@ -63,6 +65,18 @@ class PrivateFolder:
             raise StoreFailed(path, error.strerror or type(error).__name__) from None
         return path
 
+    def file(self, name: str, mode: int) -> str:
+        """The path of an empty file in it, made if it is not there."""
+        path = os.path.join(self.path, name)
+        try:
+            # Only made, never opened: its mode may forbid that, and another thread may have made it.
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode))
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise StoreFailed(path, error.strerror or type(error).__name__) from None
+        return path
+
     def remove(self) -> None:
         """Remove it with all that is in it; a second call does nothing."""
         lock, self._lock = self._lock, -1
@@ -93,20 +107,61 @@ def _remove_abandoned(path: str) -> None:
 
 
 def remove_tree(path: str) -> None:
-    """Remove a folder and what commands have put into it, read-only folders included."""
+    """Remove a folder and what commands have put into it, however deep it is and whatever its modes.
 
-    def again(act: Callable[[str], object], name: str, problem: object) -> None:
+    What cannot be removed stays, and nobody is told.  Every folder below is moved up into the
+    topmost and emptied there, so that neither names nor open descriptors become more with depth;
+    none is entered through a link.
+    """
+    with contextlib.suppress(OSError):
+        top = _opened(path)
+        try:
+            pending = _emptied(top, top)
+            while pending:
+                with contextlib.suppress(OSError):
+                    _remove_folder(pending.pop(), top, pending)
+        finally:
+            os.close(top)
+        os.rmdir(path)
+
+
+def _remove_folder(name: str, top: int, pending: list[str]) -> None:
+    """Remove a folder of the topmost one; folders that were in it wait there."""
+    folder = _opened(name, top)
+    try:
+        pending += _emptied(folder, top)
+    finally:
+        os.close(folder)
+    os.rmdir(name, dir_fd=top)
+
+
+def _emptied(folder: int, top: int) -> list[str]:
+    """Remove all files of a folder, and move its folders to the topmost one: what they are called there."""
+    found = []
+    with os.scandir(folder) as entries:
+        listed = list(entries)
+    for entry in listed:
         with contextlib.suppress(OSError):
-            os.chmod(os.path.dirname(name), 0o700)
-            if not os.path.islink(name) and os.path.isdir(name):
-                os.chmod(name, 0o700)
-                shutil.rmtree(name, ignore_errors=True)
-            else:
-                act(name)
+            if not entry.is_dir(follow_symlinks=False):
+                os.unlink(entry.name, dir_fd=folder)
+                continue
+            name = secrets.token_hex(_MOVED_BYTES)
+            # Without the right to write into it a folder cannot be moved: its ".." changes.
+            _let_in(entry.name, folder)
+            os.rename(entry.name, name, src_dir_fd=folder, dst_dir_fd=top)
+            found.append(name)
+    return found
 
-    shutil.rmtree(path, onerror=again)
-    if os.path.isdir(path):
-        shutil.rmtree(path, ignore_errors=True)
+
+def _opened(name: str, above: int | None = None) -> int:
+    """A folder that its owner may list and change again."""
+    _let_in(name, above)
+    return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
+
+
+def _let_in(name: str, above: int | None) -> None:
+    with contextlib.suppress(OSError, NotImplementedError):  # the latter for a link, whose target is not meant
+        os.chmod(name, stat.S_IRWXU, dir_fd=above, follow_symlinks=False)
 
 
 def _place(away_from: str, places: tuple[str, ...]) -> str:
