@@ -7,6 +7,10 @@ whose budget pays for it, and who stands in the ledger.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
+
+Owner: TypeAlias = tuple[str, str]
+"""The token and the conversation to which belongs what a call leaves behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,11 @@ class Caller:
     session: str = ""
     token: str = ""
     face: str = "library"
+
+    @property
+    def owner(self) -> Owner:
+        """Whose the output of a command is: nobody else is shown it."""
+        return self.token, self.session
 
 
 ANONYMOUS = Caller()

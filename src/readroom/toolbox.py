@@ -67,7 +67,7 @@ from readroom.stores.memory import MemoryStore
 
 if TYPE_CHECKING:
     from readroom.engine.document_room import DocumentRoom
-    from readroom.engine.run_room import Room
+    from readroom.engine.run_room import OwnRoom
 
 _LOG = logging.getLogger("readroom")
 # Servers send it to their log; nobody else should find a traceback on the screen.
@@ -273,28 +273,31 @@ class Workspace:
         where = self._where(record.store_of(tool, arguments), caller, deadline)
 
         def work(request: Request, cap: Cap, content: bool) -> tuple[Result, Reply]:
-            result = where._result(record, request, cap, deadline)
+            result = where._result(record, request, cap, deadline, caller)
             result = result if content else counted(result, request)
             reply = record.worded(tool, arguments).render(result, cap)
             return reply.shown or result, reply
 
         return visit.answer(record.parse(tool, arguments), work)
 
-    def _result(self, record: Contract, request: Request, cap: Cap, deadline: Deadline) -> Result:
+    def _result(
+        self, record: Contract, request: Request, cap: Cap, deadline: Deadline, caller: Caller = ANONYMOUS
+    ) -> Result:
         if self._closed:
             raise Closed
         own, places = self._under(record, request)
-        guard, path = self._found(record, own, request)
+        room = None if self._room is None else self._room.of(caller.owner)
+        guard, path = _found(own, room, record, request)
         # A path is normalized once, so that every reply and hint shows one spelling.
         if path != request.path:
             request = replace(request, path=path)
         if isinstance(request, MoveRequest):
-            _, destination = self._found(record, own, replace(request, path=request.destination))
+            _, destination = _found(own, room, record, replace(request, path=request.destination))
             request = replace(request, destination=destination)
         try:
-            return self._performed(guard, places, request, cap, deadline)
+            return self._performed(guard, places, room, request, cap, deadline)
         except NotFound as error:
-            raise with_near_names(error, guard, self._room, request, deadline) from None
+            raise with_near_names(error, guard, room, request, deadline) from None
 
     def _where(self, store: str | None, caller: Caller, deadline: Deadline) -> Workspace:
         """The workspace of a call: this one, or a store in memory of the same conversation.
@@ -327,39 +330,26 @@ class Workspace:
                 found = self._narrowed[layers] = (own, config.places(own, self.settings))
         return found
 
-    def _found(self, record: Contract, own: Guard, request: Request) -> tuple[Guard, WorkPath]:
-        """The guard of what a path means, and its normal form."""
-        if self._room is None:
-            return own, own.parse(request.path)
-        output = self._room.parse(request.path)
-        if output is None:
-            path = own.parse(request.path)
-            output = self._room.named_inside(path, own) if record.holds_outputs else None
-            if output is None:
-                return own, path
-        if is_edit(request):
-            raise Protected(output, "it is the kept output of a command")
-        if isinstance(request, RunRequest):
-            raise BadValue(
-                "cwd", output, "is no folder of the workspace", "Leave it out to start in the root."
-            )
-        return self._room.guard, output
-
     def _performed(
-        self, guard: Guard, places: Places, request: Request, cap: Cap, deadline: Deadline
+        self,
+        guard: Guard,
+        places: Places,
+        room: OwnRoom | None,
+        request: Request,
+        cap: Cap,
+        deadline: Deadline,
     ) -> Result:
         match request:
             case ReadRequest():
                 within = deadline.within(self.limits.read_timeout_s)
                 asked = (self.limits, cap, request, within, self._document_room)
                 look = partial(read, guard, self._indexes, self._texts, self._outlines, *asked)
-                kept = self._room
-                return look() if kept is None or guard is not kept.guard else kept.read(look)
+                return look() if room is None or guard is not room.guard else room.read(look)
             case GrepRequest():
                 from readroom.engine.grep import grep
 
-                room = self._document_room
-                return grep(guard, self._indexes, self.limits, cap, request, deadline, documents=room)
+                documents = self._document_room
+                return grep(guard, self._indexes, self.limits, cap, request, deadline, documents=documents)
             case ListRequest():
                 from readroom.engine.listing import list_folder
 
@@ -374,7 +364,9 @@ class Workspace:
 
                 return open_bytes(guard, request)
             case RunRequest():
-                return self._running().run(cap, request, deadline)
+                if room is None:
+                    raise self._commands_off()
+                return room.run(cap, request, deadline)
             case StatRequest() | DeleteRequest() | MakeFolderRequest() | MoveRequest() | TrashRequest():
                 from readroom.engine.names import perform
 
@@ -392,13 +384,28 @@ class Workspace:
                 self._documents = DocumentRoom()
             return self._documents
 
-    def _running(self) -> Room:
-        """Where commands run. Raises CommandsOff or NoFolder."""
-        if self._room is not None:
-            return self._room
+    def _commands_off(self) -> CommandsOff | NoFolder:
+        """Why there is nowhere for commands to run."""
         policy = self.settings.commands
         if policy.forbidden_by:
-            raise CommandsOff(f"{policy.forbidden_by} of this folder forbids it")
-        if policy.enabled:
-            raise NoFolder(self._store.name)
-        raise CommandsOff("nobody has allowed it")
+            return CommandsOff(f"{policy.forbidden_by} of this folder forbids it")
+        return NoFolder(self._store.name) if policy.enabled else CommandsOff("nobody has allowed it")
+
+
+def _found(
+    own: Guard, room: OwnRoom | None, record: Contract, request: Request
+) -> tuple[Guard, WorkPath]:
+    """The guard of what a path means, and its normal form."""
+    if room is None:
+        return own, own.parse(request.path)
+    output = room.parse(request.path)
+    if output is None:
+        path = own.parse(request.path)
+        output = room.named_inside(path, own) if record.holds_outputs else None
+        if output is None:
+            return own, path
+    if is_edit(request):
+        raise Protected(output, "it is the kept output of a command")
+    if isinstance(request, RunRequest):
+        raise BadValue("cwd", output, "is no folder of the workspace", "Leave it out to start in the root.")
+    return room.guard, output

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
+from readroom.caller import ANONYMOUS
 from readroom.commands import Output, OutputLine, RunRequest, RunResult, Verbosity
 from readroom.contracts import native_run
 from readroom.contracts.native_text import MEASURE
@@ -15,7 +16,7 @@ from readroom.engine.run_text import chosen
 from readroom.limits import REPLY_BYTES, RUN_KEPT_BYTES, RUN_SESSION_BYTES
 from readroom.model import Cap, Reply
 from readroom.stores.mount import OutputsMount
-from readroom.stores.outputs import Outputs
+from readroom.stores.outputs import Outputs, OwnOutputs
 from scripts.record_outputs import OUTPUTS, cases
 
 CAP = Cap(REPLY_BYTES, MEASURE)
@@ -94,17 +95,17 @@ class Shown:
 
 
 @contextmanager
-def keeping(most: int = RUN_KEPT_BYTES) -> Iterator[Outputs]:
+def keeping(most: int = RUN_KEPT_BYTES) -> Iterator[OwnOutputs]:
     """Where outputs are kept while a test lasts."""
     outputs = Outputs("/proc", most, RUN_SESSION_BYTES)
     try:
-        yield outputs
+        yield outputs.of(ANONYMOUS.owner)
     finally:
         outputs.close()
 
 
 def shown(
-    outputs: Outputs,
+    outputs: OwnOutputs,
     stdout: bytes,
     stderr: bytes = b"",
     *,

@@ -96,14 +96,16 @@ def test_outputs_of_commands_cannot_be_changed(root: Path) -> None:
 def test_no_other_name_leads_anywhere(root: Path, path: str) -> None:
     with room(root) as workspace:
         workspace.run("true")
-        assert isinstance(refusal(workspace, "read_file", {"path": path}), (OutsideRoot, NotFound))
+        assert isinstance(
+            refusal(workspace, "read_file", {"path": path}), (OutsideRoot, OutputGone, NotFound)
+        )
 
 
 def test_outputs_of_another_workspace_are_not_there(root: Path, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     with room(root) as workspace, room(tmp_path / "other") as other:
         path = output(workspace.run("echo hello"))["path"]
-        assert isinstance(refusal(other, "read_file", {"path": path}), NotFound)
+        assert isinstance(refusal(other, "read_file", {"path": path}), OutputGone)
 
 
 def test_the_oldest_outputs_leave_and_a_read_says_so(root: Path) -> None:
@@ -113,7 +115,7 @@ def test_the_oldest_outputs_leave_and_a_read_says_so(root: Path) -> None:
             for tool, more in (("read_file", {}), ("grep_files", {"pattern": "x"}), ("list_directory", {})):
                 error = refusal(workspace, tool, {"path": path, **more})
                 assert isinstance(error, OutputGone), (tool, error)
-                assert "not kept any more" in str(error)
+                assert "newer outputs needed its place" in str(error)
         for path in paths[2:]:
             assert not workspace.read(path).is_error
 

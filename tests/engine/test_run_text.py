@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from readroom.caller import ANONYMOUS
 from readroom.commands import SHOWN_BYTES, Verbosity
 from readroom.config import Settings
 from readroom.deadline import Deadline
@@ -19,7 +20,7 @@ from readroom.limits import MIN_REPLY_BYTES, RUN_CONCISE_BYTES, RUN_SILENT_BYTES
 from readroom.model import Cap, Reply
 from readroom.policy.commands import CommandPolicy
 from readroom.stores.local import LocalStore
-from readroom.stores.outputs import Outputs
+from readroom.stores.outputs import OwnOutputs
 from readroom.text.encodings import visible
 from readroom.text.terminal import folded
 from readroom.toolbox import Workspace
@@ -32,7 +33,7 @@ LEVELS: tuple[Verbosity, ...] = ("silent", "concise", "normal", "verbose", "full
 
 
 @pytest.fixture(scope="module")
-def outputs() -> Iterator[Outputs]:
+def outputs() -> Iterator[OwnOutputs]:
     with keeping() as outputs:
         yield outputs
 
@@ -45,7 +46,7 @@ def shows_the_failure(found: Shown, case: Recorded) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_failing_line_is_shown(outputs: Outputs, name: str) -> None:
+def test_the_failing_line_is_shown(outputs: OwnOutputs, name: str) -> None:
     case = recorded()[name]
     for streams in ((case.stdout, case.stderr), (case.merged, b""), (b"", case.merged)):
         found = shown(outputs, *streams)
@@ -54,7 +55,7 @@ def test_the_failing_line_is_shown(outputs: Outputs, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_failing_line_is_shown_among_noise(outputs: Outputs, name: str) -> None:
+def test_the_failing_line_is_shown_among_noise(outputs: OwnOutputs, name: str) -> None:
     """100 kB before and after it, in either stream, and in the stream that it is not in."""
     case = recorded()[name]
     kinds = random.Random(name).sample(KINDS, 3)
@@ -73,7 +74,7 @@ def test_the_failing_line_is_shown_among_noise(outputs: Outputs, name: str) -> N
 
 
 @pytest.mark.parametrize("name", [name for name, case in recorded().items() if case.silent])
-def test_the_failing_line_is_all_that_is_needed(outputs: Outputs, name: str) -> None:
+def test_the_failing_line_is_all_that_is_needed(outputs: OwnOutputs, name: str) -> None:
     """Of nearly every failure 200 bytes tell what it is."""
     case = recorded()[name]
     found = shown(outputs, case.stdout, case.stderr, output="silent")
@@ -85,26 +86,26 @@ def test_of_most_failures_200_bytes_are_enough() -> None:
     assert sum(case.silent for case in recorded().values()) * 2 > len(NAMES) - 10
 
 
-def test_windows_line_ends_and_colours_hide_no_failure(outputs: Outputs) -> None:
+def test_windows_line_ends_and_colours_hide_no_failure(outputs: OwnOutputs) -> None:
     for case in recorded().values():
         lines = case.merged.replace(b"\r\n", b"\n").split(b"\n")
         drawn = b"\n".join(b"\x1b[2m" + line + b"\x1b[0m\r" for line in lines)
         shows_the_failure(shown(outputs, noise("log") + drawn + noise("log")), case)
 
 
-def test_a_message_behind_progress_is_found(outputs: Outputs) -> None:
+def test_a_message_behind_progress_is_found(outputs: OwnOutputs) -> None:
     progress = b"\rCompiling 1 of 9\x1b[K\rCompiling 9 of 9\x1b[K\r\x1b[K"
     data = noise("progress") + progress + b"error[E0308]: mismatched types\n" + noise("progress")
     assert shown(outputs, data).holds("error[E0308]: mismatched types")
 
 
-def test_a_failure_that_was_redrawn_is_shown_as_it_was_last(outputs: Outputs) -> None:
+def test_a_failure_that_was_redrawn_is_shown_as_it_was_last(outputs: OwnOutputs) -> None:
     drawn = b"".join(b"\x1b[1A\x1b[Kerror: try %d of 9 failed\n" % number for number in range(1, 10))
     found = shown(outputs, noise("log") + drawn + noise("log"))
     assert [text for text in found.texts if text.startswith("error")] == ["error: try 9 of 9 failed"]
 
 
-def test_what_is_said_once_stands_before_what_is_said_always(outputs: Outputs) -> None:
+def test_what_is_said_once_stands_before_what_is_said_always(outputs: OwnOutputs) -> None:
     once = b"deploy.sh: line 3: kubectll: command not found\n"
     found = shown(outputs, noise("retries") + once + noise("retries"), output="silent")
     assert found.holds("deploy.sh: line 3")
@@ -113,7 +114,7 @@ def test_what_is_said_once_stands_before_what_is_said_always(outputs: Outputs) -
 # --- commands that succeeded ---------------------------------------------------------------------
 
 
-def test_a_successful_command_shows_its_beginning_and_its_end(outputs: Outputs) -> None:
+def test_a_successful_command_shows_its_beginning_and_its_end(outputs: OwnOutputs) -> None:
     lines = [f"src/{number}.py: error handling" for number in range(1, 5001)]
     found = shown(outputs, "\n".join(lines).encode(), failed=False)
     numbers = [row.number for row in found.rows]
@@ -124,7 +125,7 @@ def test_a_successful_command_shows_its_beginning_and_its_end(outputs: Outputs) 
     assert 5 < head < len(numbers) - head
 
 
-def test_two_streams_share_the_room_by_what_they_need(outputs: Outputs) -> None:
+def test_two_streams_share_the_room_by_what_they_need(outputs: OwnOutputs) -> None:
     long = noise("log")
     found = shown(outputs, long, b"done\n", failed=False)
     assert [row.text for row in found.err.lines] == ["done"]
@@ -195,7 +196,7 @@ def test_shown_lines_are_lines_of_the_output(given: list[str], failed: bool, out
 
 
 @pytest.mark.parametrize("piece", ["x", "\x1b[31m", "\r", "\n", "ab\b", "\u202e"])
-def test_endless_outputs_are_cut_and_said(outputs: Outputs, piece: str) -> None:
+def test_endless_outputs_are_cut_and_said(outputs: OwnOutputs, piece: str) -> None:
     found = shown(outputs, piece.encode() * 1_000_000)
     assert found.size <= RUN_CONCISE_BYTES
     assert len(found.reply.text.encode()) <= CAP.size
@@ -207,7 +208,7 @@ def test_hidden_characters_are_reported(workspace: Workspace, tmp_path: Path) ->
     assert "Warning: bidi control at 2:10 (U+202E RIGHT-TO-LEFT OVERRIDE, in stdout)." in reply.text
 
 
-def test_an_escape_that_never_ends_hides_nothing(outputs: Outputs) -> None:
+def test_an_escape_that_never_ends_hides_nothing(outputs: OwnOutputs) -> None:
     found = shown(outputs, b"\x1b]0;title error: hidden\nerror: the cause\n")
     assert found.texts == ["]0;title error: hidden", "error: the cause"]
 
@@ -220,7 +221,7 @@ def ticking(step: float) -> Callable[[], float]:
     return lambda: next(ticks) * step
 
 
-def test_when_time_is_up_the_ends_are_still_shown(outputs: Outputs) -> None:
+def test_when_time_is_up_the_ends_are_still_shown(outputs: OwnOutputs) -> None:
     """A command's result is never lost because looking for its errors takes long."""
     data = noise("levels", 8_000_000)
     found = shown(outputs, data, deadline=Deadline(10_000, clock=ticking(0.5)))
@@ -228,7 +229,7 @@ def test_when_time_is_up_the_ends_are_still_shown(outputs: Outputs) -> None:
     assert found.rows
 
 
-def test_a_caller_who_goes_away_ends_the_search(outputs: Outputs) -> None:
+def test_a_caller_who_goes_away_ends_the_search(outputs: OwnOutputs) -> None:
     deadline = Deadline()
     deadline.cancel()
     with pytest.raises(Cancelled):
@@ -300,7 +301,7 @@ def test_only_the_inline_part_is_cleaned(workspace: Workspace, tmp_path: Path) -
     assert 3 not in body
     assert body[4] == "new"
     call_id = reply.facts["call_id"]
-    room = workspace._room
-    assert room is not None
+    assert workspace._room is not None
+    room = workspace._room.of(ANONYMOUS.owner)
     with room.guard.open(room.parse(f"/.outputs/{call_id}.stdout") or Path()) as source:  # type: ignore[arg-type]
         assert source.read_at(0, source.size) == raw

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from readroom.caller import ANONYMOUS
 from readroom.commands import Lost
 from readroom.errors import NotAFolder, NotFound, OutputGone, StoreFailed
 from readroom.errors.changes import ReadOnlyPlace
@@ -21,17 +22,17 @@ from readroom.limits import RUN_SESSION_OUTPUTS
 from readroom.paths import OUTPUTS, WorkPath
 from readroom.stores import private
 from readroom.stores.mount import OutputsMount
-from readroom.stores.outputs import Keeper, Outputs
+from readroom.stores.outputs import Keeper, Outputs, OwnOutputs
 from readroom.stores.private import PrivateFolder
 from readroom.stores.ring import Ring
 
 
 @pytest.fixture
-def outputs(tmp_path: Path) -> Outputs:
-    return Outputs(str(tmp_path), kept_bytes=1000, session_bytes=5000)
+def outputs(tmp_path: Path) -> OwnOutputs:
+    return Outputs(str(tmp_path), kept_bytes=1000, session_bytes=5000).of(ANONYMOUS.owner)
 
 
-def keep(outputs: Outputs, out: bytes, err: bytes = b"") -> str:
+def keep(outputs: OwnOutputs, out: bytes, err: bytes = b"") -> str:
     name, keepers = outputs.begin()
     for keeper, data in zip(keepers, (out, err), strict=True):
         keeper.write(data)
@@ -124,7 +125,7 @@ print(kept.size_bytes, kept.kept_bytes, kept.lost.first, kept.lost.bytes, kept.l
 # --- all of them -----------------------------------------------------------------------------------
 
 
-def test_the_oldest_leave_first_by_size(outputs: Outputs) -> None:
+def test_the_oldest_leave_first_by_size(outputs: OwnOutputs) -> None:
     names = [keep(outputs, b"x" * 900, b"y" * 900) for _ in range(4)]
     assert [outputs.gone(name) for name in names] == [True, True, False, False]
     assert sorted(os.listdir(outputs.folder)) == sorted(
@@ -134,13 +135,14 @@ def test_the_oldest_leave_first_by_size(outputs: Outputs) -> None:
 
 def test_the_oldest_leave_first_by_number(tmp_path: Path) -> None:
     outputs = Outputs(str(tmp_path), 1000, 10**9)
-    names = [keep(outputs, b"x") for _ in range(RUN_SESSION_OUTPUTS + 3)]
-    assert [name for name in names if outputs.gone(name)] == names[:3]
+    own = outputs.of(ANONYMOUS.owner)
+    names = [keep(own, b"x") for _ in range(RUN_SESSION_OUTPUTS + 3)]
+    assert [name for name in names if own.gone(name)] == names[:3]
     assert len(set(names)) == len(names)
     outputs.close()
 
 
-def test_what_a_command_wrote_is_read_back(outputs: Outputs) -> None:
+def test_what_a_command_wrote_is_read_back(outputs: OwnOutputs) -> None:
     mount = OutputsMount(outputs)
     name = keep(outputs, b"out\n", b"err\n")
     assert read(mount, f"/.outputs/{name}.stdout") == b"out\n"
@@ -153,19 +155,19 @@ def test_what_a_command_wrote_is_read_back(outputs: Outputs) -> None:
         mount.place(WorkPath(f"/.outputs/{name}.stdout"))
 
 
-def test_what_has_left_is_told_from_what_never_was(outputs: Outputs) -> None:
+def test_what_has_left_is_told_from_what_never_was(outputs: OwnOutputs) -> None:
     mount = OutputsMount(outputs)
     old = keep(outputs, b"x" * 1000, b"x" * 1000)
     for _ in range(3):
         keep(outputs, b"x" * 1000, b"x" * 1000)
-    with pytest.raises(OutputGone):
+    with pytest.raises(OutputGone, match="newer outputs needed its place"):
         mount.open(WorkPath(f"/.outputs/{old}.stdout"))
-    with pytest.raises(NotFound):
+    with pytest.raises(OutputGone, match="belongs to the conversation"):
         mount.open(WorkPath("/.outputs/zzzzz.stdout"))
     assert mount.version(WorkPath(f"/.outputs/{old}.stdout")) is None
 
 
-def test_an_output_that_is_being_read_stays_readable_when_it_leaves(outputs: Outputs) -> None:
+def test_an_output_that_is_being_read_stays_readable_when_it_leaves(outputs: OwnOutputs) -> None:
     mount = OutputsMount(outputs)
     name = keep(outputs, b"first\n")
     with mount.open(WorkPath(f"/.outputs/{name}.stdout")) as source:
@@ -176,13 +178,13 @@ def test_an_output_that_is_being_read_stays_readable_when_it_leaves(outputs: Out
 
 
 @pytest.mark.parametrize("name", ["a/b", "../lock", "..", ".", "", "x/../../lock"])
-def test_no_other_name_leads_out_of_the_folder(outputs: Outputs, name: str) -> None:
+def test_no_other_name_leads_out_of_the_folder(outputs: OwnOutputs, name: str) -> None:
     keep(outputs, b"x")
     with pytest.raises((NotFound, NotAFolder, OSError)):
         OutputsMount(outputs).open(WorkPath(f"/.outputs/{name}")).close()
 
 
-def test_links_that_somebody_put_there_are_not_followed(outputs: Outputs, tmp_path: Path) -> None:
+def test_links_that_somebody_put_there_are_not_followed(outputs: OwnOutputs, tmp_path: Path) -> None:
     keep(outputs, b"x")
     (tmp_path / "secret").write_text("canary")
     os.symlink(tmp_path / "secret", os.path.join(outputs.folder, "a.stdout"))
@@ -194,14 +196,14 @@ def test_links_that_somebody_put_there_are_not_followed(outputs: Outputs, tmp_pa
 def test_nothing_is_made_before_the_first_command_and_nothing_stays(tmp_path: Path) -> None:
     outputs = Outputs(str(tmp_path), 1000, 1000)
     assert not outputs.started
-    keep(outputs, b"x")
+    keep(outputs.of(ANONYMOUS.owner), b"x")
     folder = outputs.private().path
     assert os.stat(folder).st_mode & 0o777 == 0o700
     outputs.close()
     outputs.close()
     assert not os.path.exists(folder)
     with pytest.raises(StoreFailed):
-        outputs.begin()
+        outputs.of(ANONYMOUS.owner).begin()
 
 
 # --- the private folder ------------------------------------------------------------------------------

@@ -17,18 +17,18 @@ from readroom.policy.guard import Guard
 from readroom.raw import BytesRequest
 
 if TYPE_CHECKING:
-    from readroom.engine.run_room import Room
+    from readroom.engine.run_room import OwnRoom
 
 
 def with_near_names(
-    error: NotFound, guard: Guard, room: Room | None, request: Request, deadline: Deadline
+    error: NotFound, guard: Guard, room: OwnRoom | None, request: Request, deadline: Deadline
 ) -> NotFound:
     """The same failure with names that would have worked, if it is about the path that was asked for.
 
     Args:
         error: The failure.
         guard: What may be seen.
-        room: Where outputs of commands are kept; None when there are none.
+        room: Where outputs of the caller's commands are kept; None when there are none.
         request: What was asked for.
         deadline: Ends the search for names.
     """

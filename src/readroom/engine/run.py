@@ -32,7 +32,8 @@ from readroom.policy.guard import Guard
 from readroom.policy.sandbox import Private, Sandbox, Start
 from readroom.quoting import quote
 from readroom.stores.base import Store
-from readroom.stores.outputs import Keeper, Kept, Outputs
+from readroom.stores.outputs import Keeper, Kept, OwnOutputs
+from readroom.stores.private import remove_tree
 
 _SIGNALLED = 128
 """A shell reports a child that signal N ended as 128 + N."""
@@ -43,11 +44,11 @@ _CHOICE_S = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """What stays the same from command to command in one workspace."""
+    """What stays the same from command to command of one owner in one workspace."""
 
     guard: Guard
     sandbox: Sandbox
-    outputs: Outputs
+    outputs: OwnOutputs
     mount: Store
     policy: CommandPolicy
     limits: Limits
@@ -67,7 +68,7 @@ def run(runner: Runner, cap: Cap, request: RunRequest, deadline: Deadline) -> Ru
     seconds = min(request.timeout_s or runner.limits.run_timeout_s, RUN_MAX_TIMEOUT_S)
     name, keepers = runner.outputs.begin(request.name)
     try:
-        ran = _Run(runner, request, name, keepers, deadline.within(seconds), seconds).ran()
+        ran = _Run(runner, request, keepers, deadline.within(seconds), seconds).ran()
         if deadline.cancelled:
             raise Cancelled
         kept = runner.outputs.finish(name, keepers)
@@ -77,8 +78,6 @@ def run(runner: Runner, cap: Cap, request: RunRequest, deadline: Deadline) -> Ru
             keeper.close()
         runner.outputs.drop(name)
         raise
-    finally:
-        runner.outputs.end_temporary(name)
 
 
 def _require_usable(request: RunRequest) -> None:
@@ -122,14 +121,12 @@ class _Run:
         self,
         runner: Runner,
         request: RunRequest,
-        name: str,
         keepers: Sequence[Keeper],
         deadline: Deadline,
         seconds: float,
     ) -> None:
         self._runner = runner
         self._request = request
-        self._name = name
         self._keepers = keepers
         self._deadline = deadline
         self._seconds = seconds
@@ -141,6 +138,7 @@ class _Run:
             raise NoFolder(self._runner.guard.store.name)
         private = self._private()
         with ExitStack() as held:
+            held.callback(remove_tree, private.temporary)
             folder = held.enter_context(self._runner.guard.open_folder(self._request.path))
             start = self._runner.sandbox.start(folder.real, private, self._deadline)
             held.callback(start.close)
@@ -174,10 +172,9 @@ class _Run:
         private = self._runner.outputs.private()
         private.inside("shutters")
         file, folder = private.file("shutters/file", 0o000), private.inside("shutters/folder", 0o000)
-        temporary = self._runner.outputs.temporary(self._name)
         devices = private.inside("devices")
         shutters = Shutters(file, folder, devices if make_devices(devices) else "")
-        return Private(private.inside("home"), temporary, shutters)
+        return Private(private.inside("home"), private.temporary(), shutters)
 
 
 # --- the result ----------------------------------------------------------------------------------

@@ -1,16 +1,19 @@
 """Commands and their kept outputs in one workspace: what lives as long as it does.
 
 The outputs are seen as `/.outputs`, by a guard of their own over a store of their
-own, so that whatever reads files reads them, too.
+own, so that whatever reads files reads them, too.  They belong to who ran the
+command, so that each owner has such a store.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import final
 
 from readroom import paths
+from readroom.caller import Owner
 from readroom.commands import RunRequest, RunResult
 from readroom.deadline import Deadline
 from readroom.engine.run import Runner, run
@@ -25,7 +28,7 @@ from readroom.policy.places import Places
 from readroom.policy.rules import Rules
 from readroom.policy.sandbox import Sandbox
 from readroom.stores.mount import OutputsMount
-from readroom.stores.outputs import Outputs
+from readroom.stores.outputs import Outputs, OwnOutputs
 
 
 @final
@@ -52,12 +55,37 @@ class Room:
             limits: How much of their output is kept.
         """
         self._outputs = Outputs(guard.folder or "/", limits.run_kept_bytes, limits.run_session_bytes)
-        mount = OutputsMount(self._outputs)
-        self._runner = Runner(
-            guard, Sandbox(shown, own, places, policy), self._outputs, mount, policy, limits
+        self._guard = guard
+        self._sandbox = Sandbox(shown, own, places, policy)
+        self._policy = policy
+        self._limits = limits
+
+    def of(self, owner: Owner) -> OwnRoom:
+        """What an owner sees of it."""
+        outputs = self._outputs.of(owner)
+        mount = OutputsMount(outputs)
+        return OwnRoom(
+            outputs, Runner(self._guard, self._sandbox, outputs, mount, self._policy, self._limits)
         )
-        # No rule is about outputs: what a command may read was decided when it ran.
-        self.guard = Guard(mount, Rules(()))
+
+    def close(self) -> None:
+        """Remove the outputs."""
+        self._outputs.close()
+
+
+@final
+class OwnRoom:
+    """The commands of one owner, and the outputs that are kept of them."""
+
+    def __init__(self, outputs: OwnOutputs, runner: Runner) -> None:
+        """See `Room.of`."""
+        self._outputs = outputs
+        self._runner = runner
+
+    @cached_property
+    def guard(self) -> Guard:
+        """The guard of the outputs. No rule is about them: what a command may read was decided before."""
+        return Guard(self._runner.mount, Rules(()))
 
     def run(self, cap: Cap, request: RunRequest, deadline: Deadline) -> RunResult:
         """Run a command. Raises as `engine.run.run` does."""
@@ -115,7 +143,3 @@ class Room:
             return result
         detail = f"{lost.bytes} bytes of the output after line {lost.after} were not kept"
         return replace(result, warnings=(*result.warnings, Warn("not_kept", detail)))
-
-    def close(self) -> None:
-        """Remove the outputs."""
-        self._outputs.close()

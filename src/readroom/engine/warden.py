@@ -201,7 +201,7 @@ def _no_core_files() -> None:
 def _first_to_go() -> None:
     """When memory runs out the system ends a command, not whoever started it."""
     if _LINUX:
-        # What nobody may look into cannot change even its own score, except as user 0; programs start like this.
+        # A process that nobody may look into cannot write its own score either, but for user 0.
         _prctl(_PR_SET_DUMPABLE, 1)
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("1000")

@@ -36,15 +36,16 @@ class NotConfined(RefusedError):
 
 
 class OutputGone(AbsentError):
-    """The output of a command was kept and is not any more."""
+    """No output of that name is kept: it had to leave, or is not of this conversation."""
 
     code = "output_gone"
 
     def __init__(self, path: str, why: str, listed: str) -> None:
-        """`listed` is the folder of the outputs that are still kept."""
+        """`listed` is the folder of the outputs that are kept."""
         super().__init__(
-            f"{quote(path)} is not kept any more: {why}",
-            "Run the command again if its output is still needed; a narrower command writes less.",
+            f"{quote(path)} is not kept: {why}",
+            "Run the command again if its output is still needed; a narrower command writes less, and "
+            'output="full" shows more of it at once.',
             facts={"path": quote(path), "why": why},
             next_request=ListRequest(listed),
         )

@@ -1,7 +1,8 @@
-"""The kept outputs as a store of its own, seen as `/.outputs` beside the workspace.
+"""The kept outputs of one owner as a store of its own, seen as `/.outputs` beside the workspace.
 
-The folder behind it is private and flat, and only readroom writes to it.  An
-output that was kept and has left is told from one that never was.
+The folder behind it is private and flat, and only readroom writes to it.  What is
+not there has left, is somebody else's, or was kept by a process that has ended:
+nobody is told which, but for whoever's it was.
 """
 
 from __future__ import annotations
@@ -18,20 +19,21 @@ from readroom.stores.base import Place
 from readroom.stores.confinement import FOLDER_FLAGS, READ_FLAGS, Found, require_regular, to_stat
 from readroom.stores.failures import translated
 from readroom.stores.local import LocalFolder, LocalSource
-from readroom.stores.outputs import Outputs
+from readroom.stores.outputs import OwnOutputs
 
-_GONE = "newer outputs needed its place"
+_LEFT = "newer outputs needed its place"
+_UNKNOWN = "an output belongs to the conversation that ran the command, and goes with the process that ran it"
 
 
 @final
 class OutputsMount:
-    """The store of one session's outputs. Safe to share between threads."""
+    """The store of one owner's outputs. Safe to share between threads."""
 
     name = OUTPUTS
     roots = (str(OUTPUTS),)
     confinement = "none"
 
-    def __init__(self, outputs: Outputs) -> None:
+    def __init__(self, outputs: OwnOutputs) -> None:
         self._outputs = outputs
 
     @property
@@ -40,7 +42,7 @@ class OutputsMount:
         return self._outputs.folder
 
     def open(self, path: WorkPath) -> LocalSource:
-        """Open an output for reading. Raises NotFound, NotAFile, or OutputGone for one that has left."""
+        """Open an output for reading. Raises NotAFile, or OutputGone when there is none of that name."""
         if path in (OUTPUTS, ROOT):
             raise NotAFile(OUTPUTS, "folder")
         try:
@@ -96,7 +98,8 @@ class OutputsMount:
         return os.path.join(self.folder, name)
 
     def _failure(self, error: OSError, path: WorkPath) -> Exception:
-        name = path.removeprefix(f"{OUTPUTS}/").rpartition(".")[0]
-        if isinstance(error, FileNotFoundError) and self._outputs.gone(name):
-            return OutputGone(path, _GONE, OUTPUTS)
-        return translated(error, path)
+        name = path.removeprefix(f"{OUTPUTS}/")
+        if not isinstance(error, FileNotFoundError) or name == path or "/" in name:
+            return translated(error, path)
+        left = self._outputs.gone(name.rpartition(".")[0])
+        return OutputGone(path, _LEFT if left else _UNKNOWN, OUTPUTS)

@@ -4,6 +4,10 @@ Each command has a name of its own and two files under it.  Streams are written 
 they come; of one that is larger than its bound the beginning and the end are
 kept, with a line between them that says what is missing.  Of all that is kept the
 oldest leaves first, and what has left is remembered as that.
+
+Outputs belong to who ran the command.  Each owner has a folder, so that whatever
+lists or searches it meets nothing of others, and names of one are not taken for
+those of another; the bounds are of all of them together.
 """
 
 from __future__ import annotations
@@ -16,8 +20,9 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import TypeAlias, final
 
+from readroom.caller import Owner
 from readroom.commands import Lost, StreamName
 from readroom.errors import StoreFailed
 from readroom.limits import BLOCK_BYTES, RUN_SESSION_OUTPUTS
@@ -36,6 +41,12 @@ _NAME_CHARS = 5
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 
+_KEPT, _EMPTY = "outputs", "none"
+"""In the private folder."""
+
+_FOLDER_BYTES = 8
+"""Of the names of owners' folders, which tell nothing of a token or a conversation."""
+
 _REMEMBERED = 100_000
 """Outputs that have left and are known as such."""
 
@@ -49,6 +60,10 @@ class Kept:
     kept_bytes: int = 0
     lost: Lost | None = None
     problem: str | None = None
+
+
+_Key: TypeAlias = tuple[Owner, str]
+"""An owner and a name: of two conversations each may have an output of the same name."""
 
 
 @final
@@ -153,7 +168,7 @@ def _said(error: OSError) -> str:
 
 @final
 class Outputs:
-    """All that is kept in one session. Safe to share between threads."""
+    """All that is kept in one process. Safe to share between threads."""
 
     def __init__(self, away_from: str, kept_bytes: int, session_bytes: int) -> None:
         """Prepare; nothing is made before the first command.
@@ -164,37 +179,137 @@ class Outputs:
             session_bytes: Bound of all of them.
         """
         self._away_from = away_from
-        self._kept_bytes = kept_bytes
         self._session_bytes = session_bytes
-        self._lock = threading.Lock()
         self._private: PrivateFolder | None = None
         self._closed = False
-        self._kept: OrderedDict[str, int] = OrderedDict()
-        self._lost: dict[WorkPath, Lost] = {}
-        self._gone: OrderedDict[str, None] = OrderedDict()
+        self._folders: dict[Owner, str] = {}
+        self._kept: OrderedDict[_Key, int] = OrderedDict()
+        self._lost: dict[tuple[Owner, WorkPath], Lost] = {}
+        self._gone: OrderedDict[_Key, None] = OrderedDict()
+        self.kept_bytes = kept_bytes
+        self.lock = threading.RLock()
 
-    @property
-    def folder(self) -> str:
-        """The local folder that holds the files."""
-        return self.private().inside("outputs")
+    def of(self, owner: Owner) -> OwnOutputs:
+        """What belongs to one owner."""
+        return OwnOutputs(self, owner)
 
     @property
     def started(self) -> bool:
-        """Whether there is such a folder yet."""
+        """Whether there is a folder for them yet."""
         return self._private is not None
 
     def private(self) -> PrivateFolder:
-        """The private folder of this session, made when it is first needed.
+        """The private folder of this process, made when it is first needed.
 
         Raises:
-            StoreFailed: It cannot be made, or the session has ended.
+            StoreFailed: It cannot be made, or the workspace was closed.
         """
-        with self._lock:
+        with self.lock:
             if self._closed:
                 raise StoreFailed(OUTPUTS, "the workspace was closed")
             if self._private is None:
                 self._private = PrivateFolder(self._away_from)
             return self._private
+
+    def close(self) -> None:
+        """Remove everything; a second call does nothing."""
+        with self.lock:
+            self._closed = True
+            private, self._private = self._private, None
+        if private is not None:
+            private.remove()
+
+    # What follows is for `OwnOutputs`.
+
+    def folder(self, owner: Owner) -> str:
+        """The folder of an owner; an empty one of nobody's for those who have none."""
+        with self.lock:
+            return self._folders.get(owner) or self.private().inside(_EMPTY)
+
+    def add(self, owner: Owner, wanted: str | None) -> tuple[str, str]:
+        """A name that is free, taken for an output, and the folder for it."""
+        with self.lock:
+            name = self._free_name(owner, wanted) if wanted else self._new_name(owner)
+            if owner not in self._folders:
+                private = self.private()
+                private.inside(_KEPT)
+                self._folders[owner] = private.inside(f"{_KEPT}/{secrets.token_hex(_FOLDER_BYTES)}")
+            self._gone.pop((owner, name), None)
+            self._kept[owner, name] = 0
+            return name, self._folders[owner]
+
+    def settle(self, owner: Owner, name: str, kept: Sequence[Kept]) -> None:
+        """An output is whole; the oldest leave when there are too many, whoever's they are."""
+        with self.lock:
+            self._kept[owner, name] = sum(one.kept_bytes for one in kept)
+            self._lost.update({(owner, one.path): one.lost for one in kept if one.lost is not None})
+            while len(self._kept) > 1 and self._too_much():
+                oldest = next(iter(self._kept))
+                self._gone[oldest] = None
+                self.remove(*oldest)
+            while len(self._gone) > _REMEMBERED:
+                self._gone.popitem(last=False)
+
+    def remove(self, owner: Owner, name: str) -> None:
+        """Remove an output; with its last one an owner's folder goes, too."""
+        with self.lock:
+            if self._kept.pop((owner, name), None) is None:
+                return
+            folder = self._folders[owner]
+            for stream in STREAMS:
+                self._lost.pop((owner, join(OUTPUTS, f"{name}.{stream}")), None)
+                with contextlib.suppress(OSError):
+                    os.unlink(os.path.join(folder, f"{name}.{stream}"))
+            if not any(other == owner for other, _ in self._kept):
+                del self._folders[owner]
+                remove_tree(folder)
+
+    def lost(self, owner: Owner, path: WorkPath) -> Lost | None:
+        """What is missing in a kept output."""
+        with self.lock:
+            return self._lost.get((owner, path))
+
+    def gone(self, owner: Owner, name: str) -> bool:
+        """Whether an owner had an output of that name that had to leave."""
+        with self.lock:
+            return (owner, name) in self._gone
+
+    def _too_much(self) -> bool:
+        return len(self._kept) > RUN_SESSION_OUTPUTS or sum(self._kept.values()) > self._session_bytes
+
+    def _new_name(self, owner: Owner) -> str:
+        while True:
+            name = "".join(secrets.choice(_LETTERS) for _ in range(_NAME_CHARS))
+            if (owner, name) not in self._kept and (owner, name) not in self._gone:
+                return name
+
+    def _free_name(self, owner: Owner, wanted: str) -> str:
+        """The name that a caller wants, with a number behind it when there is such an output."""
+        name, number = output_name(wanted) or self._new_name(owner), 1
+        found = name
+        while (owner, found) in self._kept:
+            number += 1
+            found = f"{name}-{number}"
+        return found
+
+
+@final
+class OwnOutputs:
+    """What belongs to one owner. Safe to share between threads."""
+
+    def __init__(self, outputs: Outputs, owner: Owner) -> None:
+        """See `Outputs.of`."""
+        self._all = outputs
+        self._owner = owner
+
+    @property
+    def folder(self) -> str:
+        """The local folder that holds the files, and nothing else. Raises StoreFailed."""
+        return self._all.folder(self._owner)
+
+    def private(self) -> PrivateFolder:
+        """The private folder of this process. Raises StoreFailed."""
+        return self._all.private()
 
     def begin(self, wanted: str | None = None) -> tuple[str, tuple[Keeper, Keeper]]:
         """A new name, and what takes the two streams of the command.
@@ -202,13 +317,9 @@ class Outputs:
         Raises:
             StoreFailed: The system refuses the files.
         """
-        folder = self.folder
-        with self._lock:
-            name = self._free_name(wanted) if wanted else self._new_name()
-            self._gone.pop(name, None)
-            self._kept[name] = 0
+        name, folder = self._all.add(self._owner, wanted)
         try:
-            out, err = (Keeper(folder, f"{name}.{stream}", self._kept_bytes) for stream in STREAMS)
+            out, err = (Keeper(folder, f"{name}.{stream}", self._all.kept_bytes) for stream in STREAMS)
         except OSError as error:
             self.drop(name)
             raise StoreFailed(OUTPUTS, _said(error)) from None
@@ -217,78 +328,17 @@ class Outputs:
     def finish(self, name: str, keepers: Sequence[Keeper]) -> tuple[Kept, Kept]:
         """End the keeping of one command; the oldest outputs leave when there are too many."""
         out, err = (keeper.finish() for keeper in keepers)
-        with self._lock:
-            self._kept[name] = out.kept_bytes + err.kept_bytes
-            self._lost.update({one.path: one.lost for one in (out, err) if one.lost is not None})
-            while len(self._kept) > 1 and self._too_much():
-                self._forget(next(iter(self._kept)))
+        self._all.settle(self._owner, name, (out, err))
         return out, err
 
     def drop(self, name: str) -> None:
         """Forget an output that nobody was told of."""
-        with self._lock:
-            if self._kept.pop(name, None) is not None:
-                self._remove(name)
+        self._all.remove(self._owner, name)
 
     def lost(self, path: WorkPath) -> Lost | None:
         """What is missing in a kept output."""
-        with self._lock:
-            return self._lost.get(path)
+        return self._all.lost(self._owner, path)
 
     def gone(self, name: str) -> bool:
-        """Whether an output of that name was kept once."""
-        with self._lock:
-            return name in self._gone
-
-    def temporary(self, name: str) -> str:
-        """A folder for the temporary files of one command."""
-        private = self.private()
-        private.inside("tmp")
-        return private.inside(f"tmp/{name}")
-
-    def end_temporary(self, name: str) -> None:
-        """Remove it."""
-        if self._private is not None:
-            remove_tree(os.path.join(self._private.path, "tmp", name))
-
-    def close(self) -> None:
-        """Remove everything; a second call does nothing."""
-        with self._lock:
-            self._closed = True
-            private, self._private = self._private, None
-        if private is not None:
-            private.remove()
-
-    def _too_much(self) -> bool:
-        return len(self._kept) > RUN_SESSION_OUTPUTS or sum(self._kept.values()) > self._session_bytes
-
-    def _new_name(self) -> str:
-        while True:
-            name = "".join(secrets.choice(_LETTERS) for _ in range(_NAME_CHARS))
-            if name not in self._kept and name not in self._gone:
-                return name
-
-    def _free_name(self, wanted: str) -> str:
-        """The name that a caller wants, with a number behind it when there is such an output."""
-        name, number = output_name(wanted) or self._new_name(), 1
-        found = name
-        while found in self._kept:
-            number += 1
-            found = f"{name}-{number}"
-        return found
-
-    def _forget(self, name: str) -> None:
-        del self._kept[name]
-        self._gone[name] = None
-        if len(self._gone) > _REMEMBERED:
-            self._gone.popitem(last=False)
-        self._remove(name)
-
-    def _remove(self, name: str) -> None:
-        for stream in STREAMS:
-            self._lost.pop(join(OUTPUTS, f"{name}.{stream}"), None)
-        if self._private is None:
-            return
-        for stream in STREAMS:
-            with contextlib.suppress(OSError):
-                os.unlink(os.path.join(self._private.path, "outputs", f"{name}.{stream}"))
+        """Whether there was an output of that name that had to leave."""
+        return self._all.gone(self._owner, name)

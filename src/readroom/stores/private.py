@@ -22,8 +22,10 @@ _PREFIX = "readroom-run-"
 _UNFINISHED = ".readroom-new-"
 _LOCK = "lock"
 
-_MOVED_BYTES = 16
-"""Of names that nothing below a folder has."""
+_TEMPORARY = "tmp"
+
+_NEW_BYTES = 16
+"""Of names that nothing else has."""
 
 _ELSEWHERE = ("/tmp", "/var/tmp")
 """Tried where the usual place for temporary files lies in the workspace."""
@@ -76,6 +78,11 @@ class PrivateFolder:
         except OSError as error:
             raise StoreFailed(path, error.strerror or type(error).__name__) from None
         return path
+
+    def temporary(self) -> str:
+        """A new folder in it, for the temporary files of one command."""
+        self.inside(_TEMPORARY)
+        return self.inside(f"{_TEMPORARY}/{secrets.token_hex(_NEW_BYTES)}")
 
     def remove(self) -> None:
         """Remove it with all that is in it; a second call does nothing."""
@@ -145,7 +152,7 @@ def _emptied(folder: int, top: int) -> list[str]:
             if not entry.is_dir(follow_symlinks=False):
                 os.unlink(entry.name, dir_fd=folder)
                 continue
-            name = secrets.token_hex(_MOVED_BYTES)
+            name = secrets.token_hex(_NEW_BYTES)
             # Without the right to write into it a folder cannot be moved: its ".." changes.
             _let_in(entry.name, folder)
             os.rename(entry.name, name, src_dir_fd=folder, dst_dir_fd=top)
@@ -160,7 +167,7 @@ def _opened(name: str, above: int | None = None) -> int:
 
 
 def _let_in(name: str, above: int | None) -> None:
-    with contextlib.suppress(OSError, NotImplementedError):  # the latter for a link, whose target is not meant
+    with contextlib.suppress(OSError, NotImplementedError):  # the latter for links
         os.chmod(name, stat.S_IRWXU, dir_fd=above, follow_symlinks=False)
 
 

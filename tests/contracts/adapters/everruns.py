@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from readroom.caller import ANONYMOUS
 from readroom.commands import SHOWN_BYTES, Output
 from readroom.contracts.everruns_outline import signature
 from readroom.contracts.everruns_run import SHOWN, verbosity, words
@@ -54,15 +55,16 @@ class EverrunsAdapter(Adapter):
     def _kept(self, name: str, raw: str) -> dict[str, Any]:
         """Both streams of a command with that output, kept under a name."""
         outputs = Outputs("/workspace", 1 << 20, 1 << 20)
+        own = outputs.of(ANONYMOUS.owner)
         before, found, after = raw.rpartition(_STDERR)
         texts = (before, after) if found else (raw, "")
-        _, keepers = outputs.begin(name)
+        _, keepers = own.begin(name)
         try:
             for keeper, text in zip(keepers, texts, strict=True):
                 keeper.write(text.encode())
-            kept = outputs.finish(name, keepers)
+            kept = own.finish(name, keepers)
             for one in kept:
-                with open(os.path.join(outputs.folder, os.path.basename(one.path)), "rb") as file:
+                with open(os.path.join(own.folder, os.path.basename(one.path)), "rb") as file:
                     self._outputs[one.path] = file.read()
         finally:
             outputs.close()
