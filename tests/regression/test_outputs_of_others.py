@@ -82,13 +82,13 @@ def test_to_others_an_output_is_gone(workspace: Workspace, who: str, contract: s
 @pytest.mark.parametrize("contract", TOOLS)
 @pytest.mark.parametrize("who", OTHERS)
 def test_listings_and_searches_meet_only_ones_own(workspace: Workspace, who: str, contract: str) -> None:
-    other, asked = OTHERS[who], {"contract_name": contract}
+    other = OTHERS[who]
     mine = output(ran(workspace, MINE, f"echo {SECRET}"))["path"]
     theirs = output(ran(workspace, other, f"echo {SECRET}"))["path"]
     for caller, own, foreign in ((MINE, mine, theirs), (other, theirs, mine)):
-        listed = workspace.call("list_directory", {"path": "/.outputs"}, caller=caller, **asked)
-        found = workspace.call("grep_files", {"path": "/.outputs", "pattern": SECRET}, caller=caller, **asked)
-        for reply in (listed, found):
+        for tool, more in (("list_directory", {}), ("grep_files", {"pattern": SECRET})):
+            asked = {"path": "/.outputs", **more}
+            reply = workspace.call(tool, asked, contract_name=contract, caller=caller)
             assert Path(own).name in reply.text
             assert Path(foreign).name not in reply.text
 
