@@ -142,6 +142,22 @@ def test_the_oldest_leave_first_by_number(tmp_path: Path) -> None:
     outputs.close()
 
 
+def test_what_is_still_being_written_does_not_leave(tmp_path: Path) -> None:
+    """A long command, beside which others of another owner write more than is kept."""
+    outputs = Outputs(str(tmp_path), kept_bytes=1000, session_bytes=3000)
+    long, other = outputs.of(("", "long")), outputs.of(("", "other"))
+    name, keepers = long.begin()
+    names = [keep(other, b"x" * 1000) for _ in range(5)]
+    keepers[0].write(b"at last\n")
+    long.finish(name, keepers)
+    assert read(OutputsMount(long), f"/.outputs/{name}.stdout") == b"at last\n"
+    assert [other.gone(one) for one in names] == [True, True, True, False, False]
+    for _ in range(9):
+        keep(other, b"x" * 1000)
+    assert long.gone(name)
+    outputs.close()
+
+
 def test_what_a_command_wrote_is_read_back(outputs: OwnOutputs) -> None:
     mount = OutputsMount(outputs)
     name = keep(outputs, b"out\n", b"err\n")

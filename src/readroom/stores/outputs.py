@@ -183,6 +183,7 @@ class Outputs:
         self._private: PrivateFolder | None = None
         self._closed = False
         self._folders: dict[Owner, str] = {}
+        self._begun: set[_Key] = set()
         self._kept: OrderedDict[_Key, int] = OrderedDict()
         self._lost: dict[tuple[Owner, WorkPath], Lost] = {}
         self._gone: OrderedDict[_Key, None] = OrderedDict()
@@ -235,12 +236,16 @@ class Outputs:
                 private.inside(_KEPT)
                 self._folders[owner] = private.inside(f"{_KEPT}/{secrets.token_hex(_FOLDER_BYTES)}")
             self._gone.pop((owner, name), None)
-            self._kept[owner, name] = 0
+            self._begun.add((owner, name))
             return name, self._folders[owner]
 
     def settle(self, owner: Owner, name: str, kept: Sequence[Kept]) -> None:
-        """An output is whole; the oldest leave when there are too many, whoever's they are."""
+        """An output is whole; the oldest leave when there are too many, whoever's they are.
+
+        What is still being written does not leave: its reply is yet to name it.
+        """
         with self.lock:
+            self._begun.discard((owner, name))
             self._kept[owner, name] = sum(one.kept_bytes for one in kept)
             self._lost.update({(owner, one.path): one.lost for one in kept if one.lost is not None})
             while len(self._kept) > 1 and self._too_much():
@@ -253,14 +258,16 @@ class Outputs:
     def remove(self, owner: Owner, name: str) -> None:
         """Remove an output; with its last one an owner's folder goes, too."""
         with self.lock:
-            if self._kept.pop((owner, name), None) is None:
+            if self._is_free(owner, name):
                 return
+            self._begun.discard((owner, name))
+            self._kept.pop((owner, name), None)
             folder = self._folders[owner]
             for stream in STREAMS:
                 self._lost.pop((owner, join(OUTPUTS, f"{name}.{stream}")), None)
                 with contextlib.suppress(OSError):
                     os.unlink(os.path.join(folder, f"{name}.{stream}"))
-            if not any(other == owner for other, _ in self._kept):
+            if not any(other == owner for other, _ in (*self._kept, *self._begun)):
                 del self._folders[owner]
                 remove_tree(folder)
 
@@ -280,17 +287,20 @@ class Outputs:
     def _new_name(self, owner: Owner) -> str:
         while True:
             name = "".join(secrets.choice(_LETTERS) for _ in range(_NAME_CHARS))
-            if (owner, name) not in self._kept and (owner, name) not in self._gone:
+            if self._is_free(owner, name) and (owner, name) not in self._gone:
                 return name
 
     def _free_name(self, owner: Owner, wanted: str) -> str:
         """The name that a caller wants, with a number behind it when there is such an output."""
         name, number = output_name(wanted) or self._new_name(owner), 1
         found = name
-        while (owner, found) in self._kept:
+        while not self._is_free(owner, found):
             number += 1
             found = f"{name}-{number}"
         return found
+
+    def _is_free(self, owner: Owner, name: str) -> bool:
+        return (owner, name) not in self._kept and (owner, name) not in self._begun
 
 
 @final
