@@ -392,9 +392,7 @@ class Workspace:
         return NoFolder(self._store.name) if policy.enabled else CommandsOff("nobody has allowed it")
 
 
-def _found(
-    own: Guard, room: OwnRoom | None, record: Contract, request: Request
-) -> tuple[Guard, WorkPath]:
+def _found(own: Guard, room: OwnRoom | None, record: Contract, request: Request) -> tuple[Guard, WorkPath]:
     """The guard of what a path means, and its normal form."""
     if room is None:
         return own, own.parse(request.path)
