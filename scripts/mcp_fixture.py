@@ -23,9 +23,9 @@ from readroom.config_serve import Serving
 from readroom.contracts import registry
 from readroom.contracts.base import Tool
 from readroom.contracts.native import NATIVE
+from readroom.faces.http.admission import Admission
 from readroom.faces.http.serve import Where, serve_http
 from readroom.model import ReadRequest, Request
-from readroom.session.tokens import Tokens
 
 
 class _Nothing(msgspec.Struct, frozen=True):
@@ -97,7 +97,7 @@ def main(folder: str) -> None:
             {"default": workspace},
             Where(),
             Serving(),
-            Tokens("/nonexistent/tokens.db"),
+            Admission(None, auth="open"),
             contract_name="native",
             reply_chars=None,
             on_ready=lambda url: print(url, flush=True),

@@ -163,7 +163,7 @@ def _watch(pid: int, memory: list[float], ends: threading.Event) -> None:
 
 @contextmanager
 def _readroom(root: Path, state: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
-    command = [sys.executable, "-m", "readroom", "serve", str(root), *options]
+    command = [sys.executable, "-m", "readroom", "serve", "--open", str(root), *options]
     with _serving(command, _environment(state)) as found:
         yield found
 

@@ -72,6 +72,7 @@ from readroom.config_contracts import with_environment
 from readroom.config_file import NAME, Reader
 from readroom.config_file import Settings as Settings
 from readroom.config_index import lies_within, own_folder
+from readroom.config_keeping import folder_tokens as folder_tokens_beside
 from readroom.config_keeping import (
     own_ledger,
     own_tokens,
@@ -95,6 +96,7 @@ from readroom.stores.base import Store
 
 if TYPE_CHECKING:
     from readroom.engine.run_room import Room
+    from readroom.session.folder_tokens import FolderTokens
 
 
 def open_store(root: str | os.PathLike[str] | Store) -> Store:
@@ -155,8 +157,21 @@ def token_file() -> str:
     """The file of tokens. Raises BadConfig when there is no telling where this user's files are."""
     found = own_tokens(os.environ, sys.platform)
     if found is None:
-        raise BadConfig("HOME", "", "it is not set to a folder", "Set HOME or XDG_STATE_HOME.")
+        advice = "Set HOME or XDG_STATE_HOME; a server that asks for no token needs none (--open, --socket)."
+        raise BadConfig("HOME", "", "it is not set to a folder", advice)
     return found
+
+
+def has_state() -> bool:
+    """Whether it can be told where this user's files are."""
+    return own_tokens(os.environ, sys.platform) is not None
+
+
+def folder_tokens() -> FolderTokens:
+    """The tokens of folders. Raises BadConfig as `token_file`."""
+    from readroom.session.folder_tokens import FolderTokens
+
+    return FolderTokens(folder_tokens_beside(token_file()))
 
 
 def restricted(settings: Settings, path: str) -> Settings:

@@ -48,12 +48,18 @@ def own_tokens(environ: Mapping[str, str], platform: str) -> str | None:
     return None if ledger is None else os.path.join(os.path.dirname(ledger), "tokens.db")
 
 
+def folder_tokens(tokens: str) -> str:
+    """The folder of the tokens of folders, beside the file of the others."""
+    return os.path.join(os.path.dirname(tokens), "folder-tokens")
+
+
 def state_denials(store: Store, ledger: LedgerPolicy, tokens: str | None) -> Denials | None:
     """A layer that hides a ledger and tokens that lie inside a workspace; None when they lie elsewhere."""
     rules = []
     for path, reason in (
         (ledger.file, "the ledger is not for those whom it is about"),
         (tokens, "tokens are not for those whom they let in"),
+        (tokens and folder_tokens(tokens), "tokens are not for those whom they let in"),
     ):
         if path is not None:
             rules += [Rule(pattern, "built-in", reason) for pattern in _inside(store, path)]

@@ -3,7 +3,10 @@
     [serve]
     default = "docs"                    # the workspace of addresses without a name; default the first
     hosts = ["agent.internal"]          # names of this machine that clients may use
-    auth = "required"                   # or "auto", the default: needed as soon as a token exists
+    origins = ["http://localhost:3000"] # pages that may use it, beside those of its own address
+    auth = "required"                   # only tokens made with `readroom token create`; "open": none at all;
+                                        # "auto", the default: those, or the token of the folder, and
+                                        # none on a Unix socket until one was made
     rate = 6000                         # requests a minute of one token; 0 is no limit
     address_rate = 60000                # and of one address
     workers = 8                         # calls that run at once
@@ -41,12 +44,15 @@ from readroom.limits import (
 DEFAULT = "default"
 """The name of the one workspace of a server that was given a folder."""
 
-Auth: TypeAlias = Literal["auto", "required"]
+Auth: TypeAlias = Literal["auto", "required", "open"]
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 """Names that need no escapes in an address."""
 
 _HOST = re.compile(r"[A-Za-z0-9.-]{1,253}|\[?[0-9A-Fa-f:]{2,45}\]?")
+
+ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[A-Za-z0-9._:\[\]-]{1,300}")
+ORIGIN_ADVICE = "Write it as a browser sends it: http://localhost:3000, without a path."
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,7 @@ class Serving:
     workspaces: Mapping[str, Place] = field(default_factory=dict)
     default: str | None = None
     hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
     auth: Auth = "auto"
     rate: int = SERVE_RATE
     address_rate: int = SERVE_ADDRESS_RATE
@@ -81,7 +88,7 @@ _NUMBERS: Mapping[str, tuple[int, int]] = {
     "queue": (0, 100_000),
     "max_chars": (MIN_REPLY_BYTES, MAX_REPLY_BYTES),
 }
-_KEYS = ("default", "hosts", "auth", *_NUMBERS, "access_log")
+_KEYS = ("default", "hosts", "origins", "auth", *_NUMBERS, "access_log")
 _PLACE_KEYS = ("root", "config")
 
 
@@ -162,6 +169,8 @@ class _Reader:
                 return value
             case "hosts":
                 return tuple(self._host(key, host) for host in self._texts(key, value))
+            case "origins":
+                return tuple(self._origin(key, one) for one in self._texts(key, value))
             case "auth":
                 if value not in get_args(Auth):
                     raise self._bad(key, f"{value!r} is none of them", f"Use {' or '.join(get_args(Auth))}.")
@@ -177,13 +186,19 @@ class _Reader:
 
     def _texts(self, key: str, value: object) -> list[object]:
         if not isinstance(value, list):
-            raise self._bad(key, "must be a list of texts", 'Write hosts = ["..."].')
+            name = key.rpartition(".")[2]
+            raise self._bad(key, "must be a list of texts", f'Write {name} = ["..."].')
         return value
 
     def _host(self, key: str, host: object) -> str:
         if not isinstance(host, str) or not _HOST.fullmatch(host):
             raise self._bad(key, f"{host!r} is no name of a machine", "Write names without a port.")
         return host.lower()
+
+    def _origin(self, key: str, given: object) -> str:
+        if not isinstance(given, str) or not ORIGIN.fullmatch(given):
+            raise self._bad(key, f"{given!r} is not an origin", ORIGIN_ADVICE)
+        return given.lower()
 
     def _bad(self, key: str, problem: str, advice: str) -> BadConfig:
         return BadConfig(self._where, key, problem, advice)

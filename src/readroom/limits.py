@@ -335,8 +335,21 @@ HTTP_SESSION_IDLE_S = 30 * 60.0
 """A session without any open request for so long is forgotten; its client starts another. As the SDK."""
 
 HTTP_CONNECTIONS = 256
-"""Connections at once; above, clients are told to try again. An editor holds one or two per window."""
+"""Connections at once on which requests were let in; above, clients are told to try again. An editor holds
+one or two per window."""
 
+SERVE_STRANGERS = 192
+"""Connections at once on which no request was let in yet; a new one ends the oldest. With those above and
+what calls open, below the 1,024 descriptors that most systems give a process."""
+
+SERVE_ADDRESS_STRANGERS = 64
+"""Of these, those of one address. Every client of this machine has the same; four rounds of SERVE_ACCEPT."""
+
+SERVE_ACCEPT = 16
+"""Connections taken before anything is read: in a flood, a new one must be read before it is the oldest."""
+
+SERVE_BACKLOG = 1024
+"""Connections that wait to be taken, in the kernel."""
 
 SERVE_QUEUE = 128
 """Calls that wait for a worker of a server; one more is told to try again. At 20 ms a call, the last waits

@@ -17,7 +17,7 @@ from readroom.contracts.base import tool_result
 from readroom.contracts.registry import NAMES
 from readroom.faces.cli.main import main
 from tests.contracts.cases import ROOT, adapter
-from tests.faces.http.serving import Agent, agent
+from tests.faces.http.serving import Agent, agent, open_agent
 from tests.faces.mcp.serving import Stdio, plain, request
 
 every_contract = pytest.mark.parametrize("contract", NAMES)
@@ -33,7 +33,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def served(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
-    with agent(tmp_path_factory.mktemp("state"), str(root)) as found:
+    with open_agent(tmp_path_factory.mktemp("state"), str(root)) as found:
         yield found
 
 
@@ -125,6 +125,6 @@ def test_settings_of_a_contract_reach_every_face(root: Path, tmp_path: Path) -> 
         found = client.call("read", {"path": "a.py"})
         assert json.loads(found["content"][0]["text"])["lines_read"] == 1
         assert "at most 1 line" in client.ask(request("l", "tools/list"))["result"]["tools"][0]["description"]
-    with agent(tmp_path / "state", str(root), *option) as served:
+    with open_agent(tmp_path / "state", str(root), *option) as served:
         answer = post(served, "rnd", "read", {"path": "a.py"})
         assert json.loads(answer.json["content"][0]["text"])["lines_read"] == 1

@@ -21,6 +21,8 @@ them once; a contract words them for its callers.
     │   ├── SameFile
     │   ├── BadConfig
     │   ├── BadRequest
+    │   ├── RepeatedHeader
+    │   ├── TokenInAddress
     │   ├── WrongMethod
     │   ├── BodyTooLarge
     │   └── WrongMediaType
@@ -45,7 +47,8 @@ them once; a contract words them for its callers.
     │   ├── OutputGone
     │   ├── NoSuchRoute
     │   ├── NoSuchWorkspace
-    │   └── NoSuchToken
+    │   ├── NoSuchToken
+    │   └── NoFolderToken
     └── FailedError                it is there and allowed, and cannot be served
         ├── NotAFile
         ├── NotAFolder
@@ -143,12 +146,15 @@ from readroom.errors.serving import (
     BodyTooLarge,
     Busy,
     Closing,
+    NoFolderToken,
     NoSuchRoute,
     NoSuchToken,
     NoSuchWorkspace,
     NotGranted,
     NotThisHost,
+    RepeatedHeader,
     SlowRequest,
+    TokenInAddress,
     TooManyRequests,
     Unauthorized,
     WrongMediaType,
@@ -210,6 +216,7 @@ __all__ = [
     "MissingArgument",
     "MissingProgram",
     "NoFolder",
+    "NoFolderToken",
     "NoMatch",
     "NoOutline",
     "NoPermission",
@@ -234,6 +241,7 @@ __all__ = [
     "ReadOnlyPlace",
     "ReadroomError",
     "RefusedError",
+    "RepeatedHeader",
     "SameFile",
     "SlowRequest",
     "Stale",
@@ -241,6 +249,7 @@ __all__ = [
     "SymbolicLink",
     "Taken",
     "TimedOut",
+    "TokenInAddress",
     "TooLarge",
     "TooManyRequests",
     "TooMuch",

@@ -16,6 +16,27 @@ class BadRequest(UsageError):
         super().__init__(f"The request cannot be used: {problem}", advice, facts={"problem": problem})
 
 
+class RepeatedHeader(UsageError):
+    """A header that decides something, sent twice: two readers of it would not read the same."""
+
+    code = "repeated_header"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"The header {name} is sent twice", "Send it once.", facts={"header": name})
+
+
+class TokenInAddress(UsageError):
+    """A token in the query of an address, where logs, histories and proxies keep it."""
+
+    code = "token_in_address"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The address has a token in its query",
+            "Send the header Authorization: Bearer TOKEN, and replace that token: addresses end up in logs.",
+        )
+
+
 class WrongMethod(UsageError):
     """A route that does not take the method."""
 
@@ -115,7 +136,8 @@ class WrongOrigin(RefusedError):
     def __init__(self, origin: str) -> None:
         super().__init__(
             f"The request comes from a page of {_brief(origin)!r}",
-            "Pages of other sites cannot use this server; programs send no Origin header.",
+            "Only pages of this very address can use this server, and programs, which send no Origin header. "
+            "Whoever runs it can add others with --allow-origin.",
             facts={"origin": _brief(origin)},
         )
 
@@ -130,8 +152,8 @@ class Unauthorized(RefusedError):
         self.presented = presented
         super().__init__(
             f"The request has no token that works here: {problem}",
-            "Send the header Authorization: Bearer TOKEN. "
-            "Whoever runs the server makes one with `readroom token create`.",
+            "Send the header Authorization: Bearer TOKEN. Whoever runs the server sees the token of its "
+            "folder with `readroom token show DIR`, or makes another with `readroom token create NAME`.",
             facts={"problem": problem},
         )
 
@@ -197,14 +219,28 @@ class NoSuchToken(AbsentError):
         )
 
 
+class NoFolderToken(AbsentError):
+    """A folder that has no token of its own."""
+
+    code = "no_folder_token"
+
+    def __init__(self, folder: str) -> None:
+        super().__init__(
+            f"{_brief(folder)} has no token yet",
+            "`readroom serve` makes it when it first serves the folder, unless tokens were made with "
+            "`readroom token create`; `readroom token renew` makes it now.",
+            facts={"folder": folder},
+        )
+
+
 class BadTokenStore(FailedError):
     """The file of tokens cannot be used."""
 
     code = "bad_token_store"
 
-    def __init__(self, path: str, problem: str) -> None:
+    def __init__(self, path: str, problem: str, advice: str = "") -> None:
         super().__init__(
             f"The tokens in {path} cannot be read or written: {problem}",
-            "Mend the file or its permissions, or move it away and make new tokens.",
+            advice or "Mend the file or its permissions, or move it away and make new tokens.",
             facts={"path": path, "problem": problem},
         )

@@ -12,8 +12,10 @@ import hashlib
 import hmac
 import json
 import os
+import re
 import secrets
 import sqlite3
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +29,9 @@ _SCHEMA = 1
 _PREFIX = "rr"
 _ID_BYTES = 6
 _SECRET_BYTES = 32
+
+SECRET = re.compile(rf"{_PREFIX}_([0-9a-f]{{{2 * _ID_BYTES}}})_[A-Za-z0-9_-]{{43}}")
+"""A whole token, its id in front of the secret."""
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS tokens (
@@ -100,9 +105,8 @@ class Tokens:
         lifetime_s: float | None = None,
     ) -> tuple[Grant, str]:
         """A new token: what it allows, and the secret, which nobody can ask for again."""
-        identifier, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
-        token = f"{_PREFIX}_{identifier}_{secret}"
-        now = self._clock()
+        token = new_token()
+        identifier, now = token.split("_")[1], self._clock()
         grant = Grant(
             identifier,
             name,
@@ -124,10 +128,10 @@ class Tokens:
 
     def find(self, token: str) -> Grant | None:
         """What a presented token allows, whatever its state; None for one that was never made here."""
-        parts = token.split("_", 2)
-        if len(parts) != 3 or parts[0] != _PREFIX or not token.isascii():
+        identifier = token_id(token)
+        if identifier is None:
             return None
-        for row in self._rows("WHERE id = ?", (parts[1],)):
+        for row in self._rows("WHERE id = ?", (identifier,)):
             if hmac.compare_digest(cast("bytes", row[1]), _hashed(token)):
                 return _grant(row)
         return None
@@ -168,9 +172,14 @@ class Tokens:
         if not os.path.exists(self._path):
             return []
         try:
+            self._check()
             return self._connection().execute(f"SELECT * FROM tokens {clause}", values).fetchall()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, FileNotFoundError) as error:
             raise BadTokenStore(self._path, str(error)) from None
+
+    def _check(self) -> None:
+        """A file that another account has prepared would let that account in."""
+        ours(self._path, os.stat(os.path.dirname(self._path)), os.stat(self._path))
 
     def _connection(self) -> sqlite3.Connection:
         """This thread's, for reading."""
@@ -187,11 +196,35 @@ class Tokens:
         os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
         # Made before SQLite makes it, which would ask the umask.
         os.close(os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        self._check()
         try:
             with closing(_opened(self._path)) as connection, connection:
                 yield connection
         except sqlite3.Error as error:
             raise BadTokenStore(self._path, str(error)) from None
+
+
+def new_token() -> str:
+    """A token that nobody has had before."""
+    return f"{_PREFIX}_{secrets.token_hex(_ID_BYTES)}_{secrets.token_urlsafe(_SECRET_BYTES)}"
+
+
+def token_id(token: str) -> str | None:
+    """The id in what may be a token of ours."""
+    found = SECRET.fullmatch(token)
+    return None if found is None else found[1]
+
+
+def ours(path: str, *found: os.stat_result) -> None:
+    """Raises BadTokenStore unless these belong to this account or root, and no other can write them."""
+    for one in found:
+        if one.st_uid not in (os.geteuid(), 0):
+            problem = "it belongs to another account"
+        elif one.st_mode & stat.S_IWOTH:
+            problem = "other accounts can write it"
+        else:
+            continue
+        raise BadTokenStore(path, problem, "Set XDG_STATE_HOME to a folder that is only this account's.")
 
 
 def _opened(path: str, *, check_same_thread: bool = True) -> sqlite3.Connection:

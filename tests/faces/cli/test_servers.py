@@ -21,11 +21,11 @@ def test_mcp_serves_the_folder_until_its_input_ends(root: Path) -> None:
 
 
 def test_serve_says_where_it_is_and_ends_at_ctrl_c(root: Path) -> None:
-    command = [*COMMAND, "serve", "--port", "0", "--max-chars", "5000", "--", str(root)]
+    command = [*COMMAND, "serve", "--open", "--port", "0", "--max-chars", "5000", "--", str(root)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         shown: list[str] = []
-        while "codex mcp add" not in (shown or [""])[-1]:
+        while "without the tools" not in (shown or [""])[-1]:
             line = process.stdout.readline().decode()
             assert line, process.communicate()[1].decode()
             shown.append(line)

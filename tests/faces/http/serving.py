@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
@@ -89,6 +89,11 @@ def command(state: Path, *arguments: str) -> str:
         timeout=END_S,
     )
     return done.stdout.decode()
+
+
+def open_agent(state: Path, *options: str) -> AbstractContextManager[Agent]:
+    """An agent that asks for no token."""
+    return agent(state, "--open", *options)
 
 
 @contextmanager

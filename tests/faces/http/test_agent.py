@@ -16,7 +16,7 @@ import pytest
 from readroom import Workspace
 from readroom.contracts.base import tool_result
 from readroom.limits import HTTP_CONNECTIONS
-from tests.faces.http.serving import Agent, agent, command
+from tests.faces.http.serving import Agent, agent, command, open_agent
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def opened(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     """An agent that needs no token."""
-    with agent(tmp_path_factory.mktemp("state"), str(root)) as found:
+    with open_agent(tmp_path_factory.mktemp("state"), str(root)) as found:
         yield found
 
 
@@ -165,11 +165,18 @@ def test_headers_that_never_end_are_not_waited_for(opened: Agent) -> None:
 
 
 def test_connections_beyond_the_most_are_told_to_come_back(root: Path, tmp_path: Path) -> None:
+    """Each of them has a request that was let in, and whose body does not come."""
+    head = "POST /v1/native/read_file HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     with agent(tmp_path / "state", str(root)) as found, ExitStack() as stack:
+        token = found.make_token("bot")
+        begun = f"{head}Authorization: Bearer {token}\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
         for _ in range(HTTP_CONNECTIONS):
-            stack.enter_context(closing(socket.create_connection((found.host, found.port), 60)))
-        answer = found.request("GET", "/healthz")
+            line = stack.enter_context(closing(socket.create_connection((found.host, found.port), 60)))
+            line.sendall(begun.encode())
+            assert line.recv(100).startswith(b"HTTP/1.1 100 ")  # it is asked for, so the request is inside
+        answer = found.call("read_file", {"path": "a.txt"}, token=token)
         assert (answer.status, answer.code, answer.headers["retry-after"]) == (503, "busy", "1")
+        assert found.request("GET", "/healthz").status == 200
 
 
 def test_a_body_in_chunks_is_counted(opened: Agent) -> None:
@@ -281,7 +288,7 @@ def test_too_many_requests_say_when_to_come_back(root: Path, tmp_path: Path) -> 
 
 
 def test_the_log_has_no_path_of_a_file_and_no_secret(root: Path, tmp_path: Path) -> None:
-    with agent(tmp_path / "state", "--access-log", str(root)) as found:
+    with open_agent(tmp_path / "state", "--access-log", str(root)) as found:
         token = found.make_token("bot")
         found.call("read_file", {"path": "a.txt"}, token=token)
         found.call("read_file", {"path": "missing.txt"}, token=token)
@@ -344,7 +351,7 @@ def test_a_socket_file_serves_its_user_and_goes_with_the_server(root: Path, tmp_
 
 def test_a_running_call_is_answered_when_the_server_is_told_to_end(root: Path, tmp_path: Path) -> None:
     os.mkfifo(root / "started")  # to open it waits for the command
-    with agent(tmp_path / "state", str(root), "--allow-commands") as found:
+    with open_agent(tmp_path / "state", str(root), "--allow-commands") as found:
         with closing(found.connect()) as connection:
             body = json.dumps({"command": "echo begun > started; sleep 1; echo whole"})
             headers = {"Content-Type": "application/json"}

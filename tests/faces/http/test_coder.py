@@ -21,7 +21,7 @@ from readroom.limits_coder import STREAM_BYTES
 from readroom.paths import WorkPath
 from readroom.raw import Stream
 from readroom.stores.local import LocalStore
-from tests.faces.http.serving import Agent, agent, command
+from tests.faces.http.serving import Agent, agent, command, open_agent
 
 LARGE = 24 * 1024 * 1024
 
@@ -47,7 +47,7 @@ def server(state: Path) -> Iterator[Agent]:
         f'[workspaces.main]\nroot = "{root}"\n[workspaces.other]\nroot = "{other}"\n',
         encoding="utf-8",
     )
-    with agent(state / "state", "--config", str(config)) as found:
+    with open_agent(state / "state", "--config", str(config)) as found:
         yield found
 
 

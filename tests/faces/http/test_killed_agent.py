@@ -15,7 +15,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
-from tests.faces.http.serving import Agent, agent, command
+from tests.faces.http.serving import Agent, command, open_agent
 
 ROUNDS = 12
 OWN, SHARED = 3, 3
@@ -68,7 +68,7 @@ def called(connection: HTTPConnection, tool: str, arguments: Mapping[str, Any]) 
 def killed(clients: list[Client], root: Path, state: Path) -> None:
     """One life of a server, ended at a random moment while all clients edit."""
     done = threading.Semaphore(0)
-    with agent(state, str(root)) as found:
+    with open_agent(state, str(root)) as found:
         threads = [threading.Thread(target=client.work, args=(found, done)) for client in clients]
         for thread in threads:
             thread.start()

@@ -16,7 +16,7 @@ import pytest
 
 from readroom import Workspace
 from readroom.faces.calls import Access, Calls
-from tests.faces.http.serving import END_S, Agent, agent, command
+from tests.faces.http.serving import END_S, Agent, command, open_agent
 
 JSON = {"Content-Type": "application/json"}
 
@@ -34,7 +34,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def served(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
-    with agent(tmp_path_factory.mktemp("state"), str(root), "--allow-commands") as found:
+    with open_agent(tmp_path_factory.mktemp("state"), str(root), "--allow-commands") as found:
         yield found
 
 

@@ -288,3 +288,34 @@ def test_requests_that_the_gate_refuses_get_errors_of_the_protocol(served: Agent
     assert answer.json["error"]["code"] < 0
     assert answer.json["error"]["data"]["code"] == "no_such_workspace"
     assert answer.json["error"]["message"] == answer.json["error"]["data"]["message"]
+
+
+def test_the_access_log_says_who_called_which_tool(shelves: Path, tmp_path: Path, mode: str) -> None:
+    with agent(tmp_path, "--access-log", os.fspath(shelves / "main")) as found:
+        token = found.make_token("bot")
+
+        async def what(client: Client) -> None:
+            await client.list_tools()
+            await client.call_tool("read_file", {"path": "a.txt"})
+            assert code(await client.call_tool("read_file", {"path": "none.txt"})) == "not_found"
+            assert code(await client.call_tool(token, {})) == "unknown_tool"
+
+        connect(found, token, mode, what)
+        metrics = found.request("GET", "/metrics", token=token).body.decode()
+        found.process.terminate()
+        _, log = found.process.communicate(timeout=END_S)
+    lines = [json.loads(line) for line in log.decode().splitlines()]
+    spoken = [line for line in lines if line["rpc"]]
+    assert {line["agent"] for line in spoken} == {"mcp"}  # as the official client calls itself
+    assert "tools/list" in {line["rpc"] for line in spoken}
+    calls = [line for line in spoken if line["rpc"] == "tools/call"]
+    assert [(line["tool"], line["code"]) for line in calls] == [
+        *(("read_file", ""), ("read_file", "not_found"), ("", "unknown_tool")),
+    ]
+    assert {(line["contract"], line["workspace"], line["status"]) for line in calls} == {
+        ("native", "default", 200)
+    }
+    assert b".txt" not in log
+    assert token.encode() not in log
+    assert 'outcome="not_found",tool="read_file"' in metrics
+    assert token not in metrics

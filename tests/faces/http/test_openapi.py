@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.faces.http.serving import agent
+from tests.faces.http.serving import open_agent
 
 
 def test_generated_requests_meet_what_the_description_says(tmp_path: Path) -> None:
@@ -18,7 +18,7 @@ def test_generated_requests_meet_what_the_description_says(tmp_path: Path) -> No
     root = tmp_path / "root"
     root.mkdir()
     (root / "a.txt").write_text("hello\n", encoding="utf-8")
-    with agent(tmp_path / "state", str(root)) as found:
+    with open_agent(tmp_path / "state", str(root)) as found:
         done = subprocess.run(
             [
                 *(

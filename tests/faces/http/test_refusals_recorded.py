@@ -21,7 +21,7 @@ from readroom.faces.http.refusals import Refusals
 from readroom.faces.http.rooms import Rooms
 from readroom.ledger.policy import LedgerPolicy, open_book
 from readroom.limits_keeping import LEDGER_REFUSALS_ALIKE
-from tests.faces.http.serving import Agent, agent, command
+from tests.faces.http.serving import Agent, agent, command, open_agent
 
 SECRET = "rr_abcdefgh_thissecretisnottobekept"
 JSON = {"Content-Type": "application/json"}
@@ -141,7 +141,7 @@ def test_none_has_content_or_a_secret(recorded: Recorded) -> None:
 
 def test_a_flood_is_counted_in_one_entry(tmp_path: Path) -> None:
     sent = LEDGER_REFUSALS_ALIKE + 180
-    with agent(tmp_path / "state", str(tmp_path)) as found:
+    with open_agent(tmp_path / "state", str(tmp_path)) as found:
         with closing(found.connect()) as connection:
             for _ in range(sent):
                 connection.request("GET", "/none")
@@ -165,7 +165,7 @@ def test_requests_beyond_the_rate_are_recorded(tmp_path: Path) -> None:
 
 def test_answers_do_not_wait_for_a_ledger_that_somebody_else_writes(tmp_path: Path) -> None:
     state = tmp_path / "state"
-    with agent(state, str(tmp_path)) as found:
+    with open_agent(state, str(tmp_path)) as found:
         found.call("read_file", {"path": "none"})  # the ledger is made
         with closing(sqlite3.connect(state / "readroom" / "ledger.sqlite3", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
@@ -180,7 +180,7 @@ def test_calls_that_find_no_place_are_recorded_and_told_to_come_back(tmp_path: P
     operator.write_text("[serve]\nworkers = 1\nqueue = 0\n", encoding="utf-8")
     root.mkdir()
     os.mkfifo(root / "gate")  # to open it waits for the other side
-    with agent(tmp_path / "state", "--config", str(operator), "--allow-commands", str(root)) as found:
+    with open_agent(tmp_path / "state", "--config", str(operator), "--allow-commands", str(root)) as found:
         with closing(found.connect()) as connection:
             line = json.dumps({"command": "echo begun > gate; read end < gate"})
             connection.request("POST", "/v1/native/run_command", line, JSON)

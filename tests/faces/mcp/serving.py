@@ -30,12 +30,12 @@ _HTTP = """
 import sys
 from readroom import Workspace
 from readroom.config_serve import Serving
+from readroom.faces.http.admission import Admission
 from readroom.faces.http.serve import Where, serve_http
-from readroom.session.tokens import Tokens
 
 with Workspace(sys.argv[1]) as workspace:
     serve_http(
-        {"default": workspace}, Where(), Serving(), Tokens("/nonexistent/tokens.db"), contract_name="native",
+        {"default": workspace}, Where(), Serving(), Admission(None, auth="open"), contract_name="native",
         reply_chars=None, on_ready=lambda url: print(url, flush=True),
     )
 """

@@ -11,14 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.faces.mcp.hello import json_config, shell_word, startup_text, toml_config
+from readroom.faces.mcp.hello import Entry, curl_line, json_config, shell_word, startup_text, toml_config
 
 URL = "http://127.0.0.1:8137/mcp"
 COMMAND = ["/opt/read room/bin/readroom", "mcp", "/home/me/my project's files"]
 
 
-def _text(command: list[str] = COMMAND) -> str:
-    return startup_text(url=URL, root=command[-1], command=command)
+TOKEN = "rr_0123456789ab_secret"
+OPEN = Entry(asked=False, who="Open to all.")
+KEPT = Entry(token=TOKEN, command="/opt/bin/readroom token")
+MADE = Entry()
+ENTRIES = pytest.mark.parametrize("entry", [OPEN, KEPT, MADE], ids=["open", "kept", "made"])
+
+
+def _text(command: list[str] = COMMAND, entry: Entry = OPEN) -> str:
+    return startup_text(url=URL, root=command[-1], command=command, entry=entry)
 
 
 def _line(start: str) -> str:
@@ -32,7 +39,31 @@ def test_it_says_where_the_server_is_and_what_it_serves() -> None:
 
 
 def test_it_says_who_can_use_it() -> None:
-    assert "account on this machine" in _text()
+    assert "Open to all." in _text()
+    assert "readroom token create NAME" in _text(entry=MADE)
+    assert TOKEN not in _text(entry=MADE)
+
+
+def test_it_says_how_to_show_the_token_again_and_how_to_replace_it() -> None:
+    lines = [shlex.split(line) for line in _text(entry=KEPT).split("\n") if "readroom token" in line]
+    assert lines == [
+        ["show", "it", "/opt/bin/readroom", "token", "show", COMMAND[-1]],
+        ["replace", "it", "/opt/bin/readroom", "token", "renew", COMMAND[-1]],
+    ]
+
+
+def test_the_command_for_claude_code_sends_the_token() -> None:
+    line = next(line for line in _text(entry=KEPT).split("\n") if "--transport" in line)
+    assert shlex.split(line)[-2:] == ["--header", f"Authorization: Bearer {TOKEN}"]
+
+
+def test_the_call_for_a_shell_shows_the_token_to_no_other_account() -> None:
+    """Arguments of programs are in the process list; what a builtin of the shell writes is not."""
+    line = curl_line("http://127.0.0.1:8137", KEPT)
+    first, second = line.split(" | ")
+    assert shlex.split(first) == ["printf", "%s", f"Authorization: Bearer {TOKEN}"]
+    assert TOKEN not in second
+    assert "-H @-" in second
 
 
 def test_the_stdio_command_is_one_line_for_a_shell() -> None:
@@ -53,15 +84,28 @@ def test_a_client_can_start_the_server_itself(client: str) -> None:
     ]
 
 
-def test_the_json_is_json() -> None:
-    assert json.loads(json_config(URL)) == {"mcpServers": {"readroom": {"type": "http", "url": URL}}}
-    indented = "\n".join(f"  {line}" for line in json_config(URL).split("\n"))
-    assert indented in _text()
+@ENTRIES
+def test_the_json_is_json(entry: Entry) -> None:
+    server: dict[str, object] = {"type": "http", "url": URL}
+    if entry.header:
+        server["headers"] = {"Authorization": entry.header.removeprefix("Authorization: ")}
+    assert json.loads(json_config(URL, entry)) == {"mcpServers": {"readroom": server}}
+    indented = "\n".join(f"  {line}" for line in json_config(URL, entry).split("\n"))
+    assert indented in _text(entry=entry)
 
 
-def test_the_toml_is_toml() -> None:
-    assert tomllib.loads(toml_config(URL)) == {"mcp_servers": {"readroom": {"url": URL}}}
-    assert "\n".join(f"  {line}" for line in toml_config(URL).split("\n")) in _text()
+@pytest.mark.parametrize(
+    ("entry", "more"),
+    [
+        (OPEN, {}),
+        (KEPT, {"http_headers": {"Authorization": f"Bearer {TOKEN}"}}),
+        (MADE, {"bearer_token_env_var": "READROOM_TOKEN"}),
+    ],
+    ids=["open", "kept", "made"],
+)
+def test_the_toml_is_toml(entry: Entry, more: dict[str, object]) -> None:
+    assert tomllib.loads(toml_config(URL, entry)) == {"mcp_servers": {"readroom": {"url": URL, **more}}}
+    assert "\n".join(f"  {line}" for line in toml_config(URL, entry).split("\n")) in _text(entry=entry)
 
 
 @given(name=st.binary(min_size=1).filter(lambda name: b"\0" not in name))

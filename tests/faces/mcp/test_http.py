@@ -13,7 +13,9 @@ import pytest
 
 from readroom.config_serve import Serving
 from readroom.errors import BadValue
-from readroom.faces.http.serve import Where, serve_http
+from readroom.faces.http.admission import Keys
+from readroom.faces.http.serve import Where, admitted, serve_http
+from readroom.session.folder_tokens import FolderTokens
 from readroom.session.tokens import Tokens
 from readroom.toolbox import Workspace
 from tests.faces.mcp.serving import (
@@ -156,12 +158,15 @@ def _serve(folder: Path, host: str, port: int, contract_name: str = "native") ->
     def never(url: str) -> None:
         raise AssertionError(f"serving at {url}")
 
+    where, serving = Where(host, port), Serving()
+    keys = Keys(Tokens(f"{folder}/state/tokens.db"), FolderTokens(f"{folder}/state/folder-tokens"))
     with Workspace(folder) as workspace:
+        workspaces = {"default": workspace}
         serve_http(
-            {"default": workspace},
-            Where(host, port),
-            Serving(),
-            Tokens("/nonexistent/tokens.db"),
+            workspaces,
+            where,
+            serving,
+            admitted(workspaces, where, serving, keys),
             contract_name=contract_name,
             reply_chars=None,
             on_ready=never,

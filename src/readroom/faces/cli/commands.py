@@ -31,7 +31,7 @@ COMMANDS = {
     "ledger": ("ledger:ledger", "Show the record of calls, and check that it is whole."),
     "mcp": ("servers:mcp", "Serve a folder to an MCP client over stdio."),
     "serve": ("servers:serve", "Serve folders over HTTP, to MCP clients and programs."),
-    "token": ("token:token", "Make, list and revoke tokens for the HTTP server."),
+    "token": ("token:token", "Make, show, list and revoke tokens for the HTTP server."),
 }
 """Every command: its module in this package, its name there, and what it does."""
 

@@ -12,18 +12,20 @@ from typing import TYPE_CHECKING
 import click
 
 from readroom.contracts.registry import NAMES
-from readroom.errors import UsageError
+from readroom.errors import BadValue, UsageError
 from readroom.faces.cli import terminal
 from readroom.faces.cli.calling import NATIVE, Where, commands_option, front_matter_option, parameters
 from readroom.faces.cli.exits import ExitCode
 from readroom.limits import HTTP_PORT
 
 if TYPE_CHECKING:
-    from readroom.config_serve import Place
+    from readroom.config_serve import Auth, Place
+    from readroom.faces.http.admission import Admission, Keys
+    from readroom.faces.mcp.hello import Entry
     from readroom.toolbox import Workspace
 
 _HOST = "127.0.0.1"
-"""Loopback: whoever reaches the port may read the folder."""
+"""Loopback: other machines cannot connect."""
 
 
 def _mcp(
@@ -59,26 +61,28 @@ def _serve(
     port: int,
     socket: str | None,
     allow_host: tuple[str, ...],
+    allow_origin: tuple[str, ...],
     require_token: bool,
+    open_to_all: bool,
     access_log: bool,
 ) -> ExitCode:
     """Serve folders over HTTP: MCP at /mcp, tools at /v1, a description at /docs.
 
-    Prints the URL and what to paste into a client's configuration.  Without DIR,
-    the workspaces of the configuration file are served, if it has any.
+    Prints the URL and what to paste into a client's configuration, with the token that
+    clients need.  Without DIR, the workspaces of the configuration file are served, if it
+    has any.
     """
     from readroom import config_serve
-    from readroom.config import token_file
     from readroom.faces.http.serve import Where as Address
-    from readroom.faces.http.serve import serve_http
+    from readroom.faces.http.serve import admitted, serve_http
     from readroom.faces.mcp.hello import startup_text
-    from readroom.session.tokens import Tokens
 
     given = config_serve.load(config)
     serving = replace(
         given,
         hosts=(*given.hosts, *(name.lower() for name in allow_host)),
-        auth="required" if require_token else given.auth,
+        origins=(*given.origins, *map(_origin, allow_origin)),
+        auth=_auth(given.auth, require_token=require_token, open_to_all=open_to_all),
         access_log=access_log or given.access_log,
     )
     named = _root(folder, root)
@@ -88,28 +92,25 @@ def _serve(
             name: opened.enter_context(where.open())
             for name, where in _places(serving.workspaces, named, every).items()
         }
-        tokens = opened.enter_context(closing(Tokens(token_file())))
-        first = next(iter(workspaces.values()))
-        served = first.guard.folder or "."
-        command = [
-            *_program(),
-            "mcp",
-            *_given(every, contract_name, max_chars),
-            "--",
-            served,
-        ]
+        serving = replace(serving, default=None if named is not None else serving.default)
+        default = serving.default or next(iter(workspaces))
+        names = [default, *(name for name in workspaces if name != default)]
+        address = Address(host, port, socket)
+        admission = admitted(workspaces, address, serving, _keys(opened, serving.auth, socket))
+        entry = _entry(admission, workspaces, default)
+        served = workspaces[default].guard.folder or "."
+        command = [*_program(), "mcp", *_given(every, contract_name, max_chars), "--", served]
 
         def ready(url: str) -> None:
-            needed = serving.auth == "required" or tokens.any_made()
-            text = startup_text(url=url, root=served, command=command, tokens=needed, names=list(workspaces))
+            text = startup_text(url=url, root=served, command=command, entry=entry, names=names)
             terminal.write(text.encode())
-            _notify(first, contract_name)
+            _notify(workspaces[default], contract_name)
 
         serve_http(
             workspaces,
-            Address(host, port, socket),
-            replace(serving, default=None if named is not None else serving.default),
-            tokens,
+            address,
+            serving,
+            admission,
             contract_name=contract_name,
             reply_chars=max_chars or serving.max_chars,
             on_ready=ready,
@@ -122,6 +123,59 @@ def _notify(workspace: Workspace, contract_name: str) -> None:
     notice = workspace.contract(contract_name).notice
     if notice:
         terminal.complain(notice)
+
+
+def _auth(given: Auth, *, require_token: bool, open_to_all: bool) -> Auth:
+    if require_token and open_to_all:
+        raise UsageError("--open and --require-token exclude each other", "Leave one of them out.")
+    if open_to_all:
+        return "open"
+    return "required" if require_token else given
+
+
+def _origin(given: str) -> str:
+    from readroom.config_serve import ORIGIN, ORIGIN_ADVICE
+
+    if not ORIGIN.fullmatch(given):
+        raise BadValue("allow-origin", given, "is not an origin", ORIGIN_ADVICE)
+    return given.lower()
+
+
+def _keys(opened: ExitStack, auth: Auth, socket: str | None) -> Keys | None:
+    """Where the tokens are; a server that needs none works without a place for them."""
+    from readroom import config
+    from readroom.faces.http.admission import Keys
+    from readroom.session.tokens import Tokens
+
+    if not config.has_state() and (auth == "open" or (auth == "auto" and socket is not None)):
+        return None
+    made = opened.enter_context(closing(Tokens(config.token_file())))
+    return Keys(made, config.folder_tokens())
+
+
+def _entry(admission: Admission, workspaces: Mapping[str, Workspace], default: str) -> Entry:
+    """How clients get in; the tokens of folders are made here."""
+    from readroom.faces.mcp.hello import Entry, shell_word
+
+    token = admission.prepare().get(default, "")
+    if not token and admission.private:
+        who = "Only this account can connect to the socket; clients need no token."
+    else:
+        who = (
+            f"Open: every account of this machine can {_abilities(workspaces)} what is served here, as you, "
+        )
+        who += 'without a token. Start it without --open (auth = "open") to have it ask for one.'
+    return Entry(token, admission.asks, f"{' '.join(map(shell_word, _program()))} token", who)
+
+
+def _abilities(workspaces: Mapping[str, Workspace]) -> str:
+    """What clients can do."""
+    found = ["read"]
+    if not all(one.settings.changes.read_only for one in workspaces.values()):
+        found.append("change")
+    if any(one.runs_commands for one in workspaces.values()):
+        found.append("run commands in")
+    return " and ".join(", ".join(found).rsplit(", ", 1))
 
 
 def _places(listed: Mapping[str, Place], named: str | None, every: Where) -> dict[str, Where]:
@@ -203,7 +257,22 @@ serve = click.Command(
             metavar="NAME",
             help="A name of this machine that clients use, beside localhost.",
         ),
-        click.Option(["--require-token"], is_flag=True, help="Ask for a token even before one is made."),
+        click.Option(
+            ["--allow-origin"],
+            multiple=True,
+            metavar="ORIGIN",
+            help="A page that may use it, as http://localhost:3000.",
+        ),
+        click.Option(
+            ["--require-token"],
+            is_flag=True,
+            help="Take only tokens made with `readroom token create`, and make none for the folder.",
+        ),
+        click.Option(
+            ["--open", "open_to_all"],
+            is_flag=True,
+            help="Ask for no token: every account of this machine can use it, as you.",
+        ),
         click.Option(["--access-log"], is_flag=True, help="A line of JSON per request on standard error."),
     ],
     callback=_serve,

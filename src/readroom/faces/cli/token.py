@@ -1,4 +1,4 @@
-"""token: make, list and end the tokens of the HTTP agent."""
+"""token: make, show, list, replace and end the tokens of the HTTP agent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ from readroom.faces.cli import terminal
 from readroom.faces.cli.exits import ExitCode
 
 if TYPE_CHECKING:
+    from readroom.session.folder_tokens import FolderToken
     from readroom.session.tokens import Grant, Tokens
+
+_WHOLE = "all tools; no end"
+"""What the token of a folder is good for."""
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _SPAN = re.compile(rf"(\d{{1,9}})([{''.join(_UNITS)}])")
@@ -58,25 +62,76 @@ def _create(
     return ExitCode.OK
 
 
+def _show(folder: str) -> ExitCode:
+    """Print the token of a folder, which `readroom serve` has made for it.
+
+    The token goes to standard output and nothing else does, so that a script can take it.
+    """
+    from readroom import config
+
+    terminal.write(f"{config.folder_tokens().shown(_folder(folder)).token}\n".encode())
+    return ExitCode.OK
+
+
+def _renew(folder: str) -> ExitCode:
+    """Replace the token of a folder, and print the new one. The old one ends at once.
+
+    Running servers take the new one; clients have to be given it.
+    """
+    from readroom import config
+
+    made = config.folder_tokens().renewed(_folder(folder))
+    where = terminal.visible(made.folder)
+    terminal.complain(f"Token {made.id} opens {where} from now on; the one before does not.")
+    terminal.write(f"{made.token}\n".encode())
+    return ExitCode.OK
+
+
+def _folder(given: str) -> str:
+    """The root that `readroom serve` would serve. Raises NotFound or NotAFolder."""
+    from readroom import config
+
+    return config.open_store(given).folder or given
+
+
 def _list(as_json: bool) -> ExitCode:
-    """List the tokens that were made, without their secrets."""
+    """List the tokens that were made, and those of folders, without their secrets."""
+    from readroom import config
+
     with closing(_tokens()) as tokens:
         found = tokens.all()
+    kept = config.folder_tokens().all()
     now = time.time()
     if as_json:
-        rows = [{**_row(grant), "state": grant.state(now)} for grant in found]
+        rows = [{**_row(grant), "folder": None, "state": grant.state(now)} for grant in found]
+        rows += [{**_row(one.grant()), "folder": one.folder, "state": "valid"} for one in kept]
         terminal.write(msgspec.json.encode({"tokens": rows}) + b"\n")
         return ExitCode.OK
     for grant in found:
-        line = f"{grant.token}  {grant.state(now):7}  {grant.name}  {_words(grant)}"
-        terminal.write((terminal.visible(line) + "\n").encode())
-    if not found:
+        _print_line(grant, _words(grant), now)
+    for one in kept:
+        _print_line(one.grant(), f"{one.folder}; {_WHOLE}", now)
+    if not found and not kept:
         terminal.complain("No token has been made.")
     return ExitCode.OK
 
 
+def _print_line(grant: Grant, words: str, now: float) -> None:
+    line = f"{grant.token}  {grant.state(now):7}  {grant.name}  {words}"
+    terminal.write((terminal.visible(line) + "\n").encode())
+
+
 def _revoke(identifier: str) -> ExitCode:
-    """End the token with this ID, at once, in running servers too."""
+    """End the token with this ID, at once, in running servers too.
+
+    Serving a folder whose token was revoked makes another one.
+    """
+    from readroom import config
+
+    kept: FolderToken | None = config.folder_tokens().remove(identifier)
+    if kept is not None:
+        terminal.complain(f"Token {kept.id} of {terminal.visible(kept.folder)} is revoked.")
+        return ExitCode.OK
     with closing(_tokens()) as tokens:
         grant = tokens.revoke(identifier)
     terminal.complain(f"Token {grant.token} of {terminal.visible(grant.name)} is revoked.")
@@ -127,9 +182,15 @@ def _moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def _folder_argument() -> click.Argument:
+    return click.Argument(
+        ["folder"], default=".", type=click.Path(readable=False), metavar="[DIR]", help="The current folder."
+    )
+
+
 token = click.Group(
     "token",
-    help="Make, list and revoke the tokens that clients of `readroom serve` need.",
+    help="Make, show, replace, list and revoke the tokens that clients of `readroom serve` need.",
     commands=[
         click.Command(
             "create",
@@ -157,6 +218,8 @@ token = click.Group(
             callback=_create,
             help=_create.__doc__,
         ),
+        click.Command("show", params=[_folder_argument()], callback=_show, help=_show.__doc__),
+        click.Command("renew", params=[_folder_argument()], callback=_renew, help=_renew.__doc__),
         click.Command(
             "list",
             params=[click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object.")],

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -16,7 +18,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from readroom.caller import conversation
-from readroom.contracts.base import Contract
+from readroom.contracts.base import FACTS_KEY, Contract
 from readroom.contracts.registry import NAMES
 from readroom.errors import BadRequest, NoSuchRoute, ReadroomError, WrongMethod
 from readroom.faces.calls import Access, Calls, Waiter
@@ -26,9 +28,13 @@ from readroom.faces.http.gate import ACCESS, EXCHANGE, MCP_PATH, OPENS, WAITER, 
 from readroom.faces.http.replies import again_later, ok, refused, status_of_code
 from readroom.faces.http.rooms import Rooms
 from readroom.faces.http.routes import Endpoint, json_body, leaving, route
-from readroom.faces.mcp.server import Context, build
+from readroom.faces.mcp.server import Context, build, client_name
 from readroom.limits import HTTP_SESSION_IDLE_S, HTTP_SESSIONS, MCP_MESSAGE_BYTES
+from readroom.limits_keeping import LEDGER_NAME_CHARS
 from readroom.model import Fact
+
+_METHOD = re.compile(r"[A-Za-z0-9_/.-]{1,64}")
+"""Names of methods, of the protocol and ours."""
 
 
 def inside(
@@ -51,6 +57,7 @@ def inside(
         outputs=rooms.run_commands,
         shared=False,
     )
+    server.middleware.append(_noted(contract_name))
     pages = _Pages(rooms)
     routes: list[Route] = [
         route("/", "GET", pages.welcome),
@@ -202,6 +209,56 @@ def _runs(request: Request) -> bool:
     """Whether the workspace of a request offers the tools that run commands."""
     access: Access = request.scope[ACCESS]
     return access.workspace.runs_commands
+
+
+def _noted(contract_name: str) -> ServerMiddleware[Any]:
+    """Says in the exchange what an MCP message asked for, and who sent it, as the other addresses do."""
+
+    async def noted(ctx: Context, call_next: CallNext) -> HandlerResult:
+        exchange = _exchange_of(ctx)
+        exchange.rpc = ctx.method if _METHOD.fullmatch(ctx.method) else ""
+        exchange.agent = _printable(_sender(ctx)) or exchange.agent
+        if ctx.method != "tools/call":
+            return await call_next(ctx)
+        access, _ = _mcp_access(ctx, contract_name)
+        tool = (ctx.params or {}).get("name")
+        exchange.contract = contract_name
+        # Names that clients make up have no bound, and may hold anything.
+        known = [one.name for one in access.workspace.contract(contract_name).callable]
+        exchange.tool = tool if isinstance(tool, str) and tool in known else ""
+        exchange.reached = True
+        result = await call_next(ctx)
+        if isinstance(result, Mapping) and result.get("isError"):
+            exchange.code = _code_of(result)
+        return result
+
+    return noted
+
+
+def _sender(context: Context) -> object:
+    """What the client calls itself, which the handshake is about to say."""
+    if context.method != "initialize":
+        return client_name(context)
+    info = (context.params or {}).get("clientInfo")
+    return info.get("name") if isinstance(info, Mapping) else None
+
+
+def _code_of(result: Mapping[str, Any]) -> str:
+    code: str = result["_meta"][FACTS_KEY]["error"]["code"]
+    return code
+
+
+def _printable(name: object) -> str:
+    """A name that a client gives itself, for a line that may be looked at in a terminal."""
+    given = name[:LEDGER_NAME_CHARS] if isinstance(name, str) else ""
+    return "".join(letter for letter in given if letter.isprintable())
+
+
+def _exchange_of(context: Context) -> Exchange:
+    assert context.request is not None  # over HTTP there always is one
+    exchange = context.request.scope[EXCHANGE]
+    assert isinstance(exchange, Exchange)
+    return exchange
 
 
 def _mcp_access(context: Context, contract_name: str) -> tuple[Access, Waiter]:

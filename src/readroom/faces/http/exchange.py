@@ -23,6 +23,8 @@ class Exchange:
     asked: str = ""
     workspace: str = ""
     contract: str = ""
+    rpc: str = ""
+    """The method of an MCP message."""
     tool: str = ""
     token: str = ""
     agent: str = ""

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
 from typing import final
+from urllib.parse import parse_qsl
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -25,11 +26,15 @@ from readroom.errors import (
     Busy,
     Closing,
     ReadroomError,
+    RepeatedHeader,
     SlowRequest,
+    TokenInAddress,
     Unauthorized,
 )
 from readroom.faces.calls import Access, Waiter
 from readroom.faces.http import addresses
+from readroom.faces.http.admission import Admission
+from readroom.faces.http.crowd import Crowd
 from readroom.faces.http.exchange import Exchange, Metrics
 from readroom.faces.http.hosts import Hosts
 from readroom.faces.http.rates import Rates
@@ -37,14 +42,13 @@ from readroom.faces.http.refusals import Refusals
 from readroom.faces.http.replies import refused
 from readroom.faces.http.rooms import Rooms
 from readroom.limits import (
-    HTTP_CONNECTIONS,
     MCP_MESSAGE_BYTES,
     SERVE_BODY_S,
     SERVE_CALL_S,
     SERVE_LINGER_BYTES,
     SERVE_LINGER_S,
 )
-from readroom.session.tokens import Grant, Tokens
+from readroom.session.tokens import SECRET, Grant
 
 ACCESS = "readroom.access"
 WAITER = "readroom.waiter"
@@ -59,6 +63,18 @@ MCP_PATH = "/mcp"
 _OPEN = frozenset(("/healthz",))
 """Answered without a token: what a load balancer asks."""
 
+CONNECTION = "readroom.connection"
+"""Where the state of a request's scope has the connection that it came on."""
+
+_DECIDING = frozenset(
+    (
+        *(b"authorization", b"host", b"origin", b"content-length", b"transfer-encoding", b"content-type"),
+        *(b"mcp-session-id", b"mcp-protocol-version", b"mcp-method", b"mcp-name", b"last-event-id"),
+        *(b"readroom-agent", b"readroom-session"),
+    )
+)
+"""They say who asks, for what, and how long it is: of two, a proxy before us may have read the other one."""
+
 _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 
 
@@ -71,27 +87,24 @@ class Gate:
         inner: ASGIApp,
         *,
         rooms: Rooms,
-        tokens: Tokens,
+        admission: Admission,
         hosts: Hosts,
         rates: Rates,
         metrics: Metrics,
         refusals: Refusals,
-        required: bool,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`required` asks for a token even when none has been made."""
+        """`inner` is what it guards."""
         self._inner = inner
         self._rooms = rooms
-        self._tokens = tokens
+        self._admission = admission
         self._hosts = hosts
         self._rates = rates
         self._metrics = metrics
         self._refusals = refusals
-        self._required = required
         self._clock = clock
+        self.crowd = Crowd()
         self.closing = False
-        self.connections: Callable[[], int] = lambda: 0
-        """How many are open."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The ASGI application."""
@@ -130,15 +143,17 @@ class Gate:
         """The scope for the inside; addresses in a workspace look like those of the default one."""
         if self.closing:
             raise Closing
-        headers = dict(scope["headers"])
-        if self.connections() >= HTTP_CONNECTIONS:
-            raise Busy
         self._rates.address(exchange.address)
+        headers = _headers(scope)
         self._hosts.check(headers)
         path = addresses.checked(scope)
         if path in _OPEN:
             return {**scope}
+        _no_token_in(scope["query_string"])
         grant = self._grant(headers, exchange)
+        connection = scope.get("state", {}).get(CONNECTION)
+        if connection is not None and not self.crowd.let_in(connection):
+            raise Busy
         exchange.agent = _name(headers, b"readroom-agent") or exchange.agent
         exchange.session = _name(headers, b"readroom-session")
         if grant is not None:
@@ -156,15 +171,13 @@ class Gate:
         given = headers.get(b"authorization")
         try:
             if given is None:
-                # Once tokens were needed they stay so: a file that is gone must not open the door.
-                self._required = self._required or self._tokens.any_made()
-                if self._required:
+                if self._admission.asks:
                     raise Unauthorized("there is none", presented=False)
                 return None
             kind, _, token = given.decode("latin-1").partition(" ")
             if kind.lower() != "bearer":
                 raise Unauthorized("it is not of the kind Bearer")
-            grant = self._tokens.find(token.strip())
+            grant = self._admission.find(token.strip())
             if grant is None:
                 raise Unauthorized("it is not known")
             exchange.token, exchange.agent = grant.token, grant.name
@@ -175,6 +188,24 @@ class Gate:
         except Unauthorized:
             self._rates.failure(exchange.address)
             raise
+
+
+def _headers(scope: Scope) -> dict[bytes, bytes]:
+    """The headers, in small letters. Raises RepeatedHeader or BadRequest where two readers could differ."""
+    headers: dict[bytes, bytes] = {}
+    for name, value in scope["headers"]:
+        if name in headers and name in _DECIDING:
+            raise RepeatedHeader(name.decode("ascii").title())
+        headers[name] = value
+    if b"content-length" in headers and b"transfer-encoding" in headers:
+        raise BadRequest("it has both Content-Length and Transfer-Encoding", "Send one of them.")
+    return headers
+
+
+def _no_token_in(query: bytes) -> None:
+    """Raises TokenInAddress: a client that sends one so would get used to it (RFC 6750, 2.3)."""
+    if b"_" in query and any(SECRET.fullmatch(value) for _, value in parse_qsl(query.decode("latin-1"))):
+        raise TokenInAddress
 
 
 def within(scope: Scope, contract_name: str) -> Access:

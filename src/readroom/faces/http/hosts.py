@@ -4,6 +4,9 @@ A page in the user's browser can send requests here, and by rebinding a name of 
 own to this address even read the answers; its Host and Origin headers give it away
 (https://owasp.org/www-community/attacks/DNS_Rebinding).  Names have to be known; an
 address in numbers cannot be rebound, so a server of other interfaces takes those.
+
+Another port of this machine is another origin: whoever else has an account can serve a
+page there.  A page is ours when it comes from the very address that it sends to.
 """
 
 from __future__ import annotations
@@ -22,15 +25,24 @@ _LOCAL = frozenset(("localhost", "127.0.0.1", "::1"))
 class Hosts:
     """The names of one server."""
 
-    def __init__(self, names: Sequence[str] = (), *, loopback: bool = True, named: bool = True) -> None:
+    def __init__(
+        self,
+        names: Sequence[str] = (),
+        origins: Sequence[str] = (),
+        *,
+        loopback: bool = True,
+        named: bool = True,
+    ) -> None:
         """Answer to the local names and `names`, with any port: a tunnel has another at its other end.
 
         Args:
             names: More names, in small letters.
+            origins: Of pages that may come in beside our own, in small letters.
             loopback: Only this machine can connect; otherwise any address in numbers is taken too.
             named: False for a Unix socket, which no page can reach.
         """
         self._names = _LOCAL.union(names)
+        self._origins = frozenset(origins)
         self._loopback = loopback
         self._named = named
 
@@ -40,7 +52,7 @@ class Hosts:
         if self._named and not self._known(host):
             raise NotThisHost(host)
         origin = headers.get(b"origin", b"").decode("latin-1")
-        if origin and not self._is_ours(origin):
+        if b"origin" in headers and not self._is_ours(origin.lower(), host.lower()):
             raise WrongOrigin(origin)
 
     def _known(self, host: str) -> bool:
@@ -53,9 +65,14 @@ class Hosts:
             return False
         return name in self._names or (not self._loopback and _is_address(name))
 
-    def _is_ours(self, origin: str) -> bool:
-        scheme, _, host = origin.partition("://")
-        return scheme in ("http", "https") and self._known(host)
+    def _is_ours(self, origin: str, host: str) -> bool:
+        if origin in self._origins:
+            return True
+        scheme, _, place = origin.partition("://")
+        if not self._named or place != host or not self._known(place):
+            return False
+        # TLS is that of a proxy, under a name that the operator told us; on this machine it is somebody else.
+        return scheme == "http" or (scheme == "https" and urlsplit(origin).hostname not in _LOCAL)
 
 
 def _is_address(name: str) -> bool:

@@ -1,6 +1,6 @@
 """The HTTP workspace agent as a server: uvicorn on an address or a Unix socket.
 
-Loopback unless somebody says otherwise, and nothing but loopback without tokens.
+Loopback unless somebody says otherwise, and nothing but loopback without tokens made for others.
 Told to end, it takes no more requests, lets running calls finish for a while, and
 cancels what is left.  Nothing is written to standard output.
 """
@@ -20,8 +20,10 @@ from sse_starlette.sse import AppStatus
 from starlette.types import ASGIApp
 
 from readroom.config_serve import Serving
+from readroom.errors import BadValue
 from readroom.faces.calls import Calls
 from readroom.faces.http import sockets
+from readroom.faces.http.admission import Admission, Keys
 from readroom.faces.http.app import inside
 from readroom.faces.http.exchange import LOG, Metrics
 from readroom.faces.http.gate import MCP_PATH, Gate
@@ -31,9 +33,10 @@ from readroom.faces.http.rates import Rates
 from readroom.faces.http.refusals import Refusals
 from readroom.faces.http.rooms import Rooms
 from readroom.faces.mcp import logs
-from readroom.limits import MCP_EXIT_S, SERVE_EXIT_S
-from readroom.session.tokens import Tokens
+from readroom.limits import MCP_EXIT_S, SERVE_ACCEPT, SERVE_BACKLOG, SERVE_EXIT_S
 from readroom.toolbox import Workspace
+
+_NOT_OPEN = "Leave --open out, or use 127.0.0.1 and a tunnel (ssh -L)."
 
 _POLL_S = 0.02
 """Between two looks whether the running calls have finished, while the server ends."""
@@ -48,11 +51,32 @@ class Where:
     socket: str | None = None
 
 
+def admitted(
+    workspaces: Mapping[str, Workspace], where: Where, serving: Serving, keys: Keys | None
+) -> Admission:
+    """Who may come in at an address.
+
+    Raises:
+        BadValue: It is not an address, or other machines could come in without a token.
+        BadTokenStore: There is no telling which tokens there are.
+    """
+    private = where.socket is not None
+    local = private or sockets.is_loopback(where.host)
+    if not local:
+        if serving.auth == "open":
+            problem = "is open to other machines, which need a token"
+            raise BadValue("host", where.host, problem, _NOT_OPEN)
+        sockets.require_tokens(where.host, None if keys is None else keys.made)
+    folders = {name: one.guard.folder for name, one in workspaces.items()}
+    served = {name: folder for name, folder in folders.items() if folder is not None}
+    return Admission(keys, served, serving.auth, private=private, local=local)
+
+
 def serve_http(
     workspaces: Mapping[str, Workspace],
     where: Where,
     serving: Serving,
-    tokens: Tokens,
+    admission: Admission,
     *,
     contract_name: str,
     reply_chars: int | None,
@@ -65,19 +89,17 @@ def serve_http(
             Closing them stays with the caller.
         where: Where to listen.
         serving: Names, rates, and how much at once.
-        tokens: Who may come in.
+        admission: Who may come in; made by `admitted`.
         contract_name: Whose tools MCP serves.
         reply_chars: Cap on a reply's text over MCP, None for what each client is known to pass on.
         on_ready: Told the URL for MCP clients as soon as they can connect.
 
     Raises:
-        BadValue: The address cannot be used, or is not loopback and there is no token.
+        BadValue: The address cannot be used.
         BadTokenStore: The tokens cannot be read.
     """
     logs.to_stderr(access=LOG if serving.access_log else None)
-    loopback = where.socket is not None or sockets.is_loopback(where.host)
-    if not loopback:
-        sockets.require_tokens(where.host, tokens)
+    loopback = admission.private or admission.local
     rooms = Rooms(workspaces, serving.default or next(iter(workspaces)))
     refusals = Refusals(rooms)
     calls, metrics = Calls(workers=serving.workers, queue=serving.queue), Metrics()
@@ -85,12 +107,11 @@ def serve_http(
     gate = Gate(
         app,
         rooms=rooms,
-        tokens=tokens,
-        hosts=Hosts(serving.hosts, loopback=loopback, named=where.socket is None),
+        admission=admission,
+        hosts=Hosts(serving.hosts, serving.origins, loopback=loopback, named=where.socket is None),
         rates=Rates(token=serving.rate, address=serving.address_rate),
         metrics=metrics,
         refusals=refusals,
-        required=serving.auth == "required" or not loopback,
     )
     with sockets.listening(where.host, where.port, where.socket) as (bound, url):
         try:
@@ -111,7 +132,6 @@ class _Web(uvicorn.Server):
     ) -> None:
         super().__init__(config)
         self._gate = gate
-        gate.connections = lambda: len(self.server_state.connections)
         self._calls = calls
         self._on_started = on_started
         self._hurried = False
@@ -119,6 +139,9 @@ class _Web(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        for one in sockets or ():
+            # asyncio takes as many at once as may wait, and both are one number there.
+            one.listen(SERVE_BACKLOG)
         if self.started:
             self._on_started()
 
@@ -153,4 +176,5 @@ def _config(app: ASGIApp) -> uvicorn.Config:
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=MCP_EXIT_S,
+        backlog=SERVE_ACCEPT,
     )

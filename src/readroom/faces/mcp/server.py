@@ -131,7 +131,7 @@ def _calling(calls: Calls, access_of: AccessOf, reply_chars: int | None) -> Run:
                 access,
                 tool,
                 arguments,
-                reply_bytes=reply_bytes(_client_name(context), reply_chars),
+                reply_bytes=reply_bytes(client_name(context), reply_chars),
                 waiter=waiter,
                 send_progress=context.session.report_progress if wants_progress else None,
             )
@@ -149,7 +149,7 @@ def _conversing(
 ) -> tuple[Access, Waiter | None]:
     """What a request may use, in the name of the client and for its conversation."""
     access, waiter = access_of(context)
-    named = who.caller(meta, _client_name(context), _session_header(context))
+    named = who.caller(meta, client_name(context), _session_header(context))
     token = access.caller.token
     named = replace(
         named,
@@ -175,7 +175,7 @@ def _session_header(context: Context) -> str | None:
     return None if headers is None else headers.get("mcp-session-id")
 
 
-def _client_name(context: Context) -> str | None:
+def client_name(context: Context) -> str | None:
     """From the handshake, or from the request itself in 2026-07-28, which may leave it out."""
     client = context.session.client_params
     return None if client is None else client.client_info.name
