@@ -23,9 +23,9 @@ from readroom.config_serve import Serving
 from readroom.contracts import registry
 from readroom.contracts.base import Tool
 from readroom.contracts.native import NATIVE
-from readroom.faces.http.admission import Admission
 from readroom.faces.http.serve import Where, serve_http
 from readroom.model import ReadRequest, Request
+from readroom.session.admission import Admission
 
 
 class _Nothing(msgspec.Struct, frozen=True):

@@ -27,7 +27,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import Any, cast, get_args
 
 from readroom.errors import BadConfig
 from readroom.limits import (
@@ -40,11 +40,10 @@ from readroom.limits import (
     SERVE_QUEUE,
     SERVE_RATE,
 )
+from readroom.session.admission import Auth
 
 DEFAULT = "default"
 """The name of the one workspace of a server that was given a folder."""
-
-Auth: TypeAlias = Literal["auto", "required", "open"]
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 """Names that need no escapes in an address."""

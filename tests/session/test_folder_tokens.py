@@ -83,7 +83,7 @@ def test_it_opens_its_folder_under_every_name_and_no_other(kept: FolderTokens) -
     openings = Openings(kept, {"default": "/srv/docs", "docs": "/srv/docs", "logs": "/srv/logs"})
     found = openings.find(token)
     assert found is not None
-    assert found.workspaces == {"default", "docs"}
+    assert found.workspaces == frozenset({"default", "docs"})
     assert openings.find(other) is None
     for wrong in (token[:-1], token + "x", token.upper(), "", "é", f"rr_{'0' * 12}_{'x' * 43}"):
         assert openings.find(wrong) is None

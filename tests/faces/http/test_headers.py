@@ -53,7 +53,7 @@ def test_a_request_with_each_header_once_is_answered(served: tuple[Agent, str]) 
     assert (status, b"hello" in body) == (200, True)
 
 
-DOUBLES = {
+DOUBLES: dict[str, list[str | None]] = {
     "Authorization": ["Bearer nobody", None],
     "Origin": ["http://evil.example", None],
     "Host": ["evil.example", None],

@@ -30,7 +30,7 @@ _HTTP = """
 import sys
 from readroom import Workspace
 from readroom.config_serve import Serving
-from readroom.faces.http.admission import Admission
+from readroom.session.admission import Admission
 from readroom.faces.http.serve import Where, serve_http
 
 with Workspace(sys.argv[1]) as workspace:

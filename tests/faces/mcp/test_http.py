@@ -13,8 +13,8 @@ import pytest
 
 from readroom.config_serve import Serving
 from readroom.errors import BadValue
-from readroom.faces.http.admission import Keys
 from readroom.faces.http.serve import Where, admitted, serve_http
+from readroom.session.admission import Keys
 from readroom.session.folder_tokens import FolderTokens
 from readroom.session.tokens import Tokens
 from readroom.toolbox import Workspace

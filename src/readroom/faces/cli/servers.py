@@ -19,9 +19,9 @@ from readroom.faces.cli.exits import ExitCode
 from readroom.limits import HTTP_PORT
 
 if TYPE_CHECKING:
-    from readroom.config_serve import Auth, Place
-    from readroom.faces.http.admission import Admission, Keys
+    from readroom.config_serve import Place
     from readroom.faces.mcp.hello import Entry
+    from readroom.session.admission import Admission, Auth, Keys
     from readroom.toolbox import Workspace
 
 _HOST = "127.0.0.1"
@@ -144,7 +144,7 @@ def _origin(given: str) -> str:
 def _keys(opened: ExitStack, auth: Auth, socket: str | None) -> Keys | None:
     """Where the tokens are; a server that needs none works without a place for them."""
     from readroom import config
-    from readroom.faces.http.admission import Keys
+    from readroom.session.admission import Keys
     from readroom.session.tokens import Tokens
 
     if not config.has_state() and (auth == "open" or (auth == "auto" and socket is not None)):

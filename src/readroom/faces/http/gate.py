@@ -33,7 +33,6 @@ from readroom.errors import (
 )
 from readroom.faces.calls import Access, Waiter
 from readroom.faces.http import addresses
-from readroom.faces.http.admission import Admission
 from readroom.faces.http.crowd import Crowd
 from readroom.faces.http.exchange import Exchange, Metrics
 from readroom.faces.http.hosts import Hosts
@@ -48,6 +47,7 @@ from readroom.limits import (
     SERVE_LINGER_BYTES,
     SERVE_LINGER_S,
 )
+from readroom.session.admission import Admission
 from readroom.session.tokens import SECRET, Grant
 
 ACCESS = "readroom.access"

@@ -23,7 +23,6 @@ from readroom.config_serve import Serving
 from readroom.errors import BadValue
 from readroom.faces.calls import Calls
 from readroom.faces.http import sockets
-from readroom.faces.http.admission import Admission, Keys
 from readroom.faces.http.app import inside
 from readroom.faces.http.exchange import LOG, Metrics
 from readroom.faces.http.gate import MCP_PATH, Gate
@@ -34,6 +33,7 @@ from readroom.faces.http.refusals import Refusals
 from readroom.faces.http.rooms import Rooms
 from readroom.faces.mcp import logs
 from readroom.limits import MCP_EXIT_S, SERVE_ACCEPT, SERVE_BACKLOG, SERVE_EXIT_S
+from readroom.session.admission import Admission, Keys
 from readroom.toolbox import Workspace
 
 _NOT_OPEN = "Leave --open out, or use 127.0.0.1 and a tunnel (ssh -L)."

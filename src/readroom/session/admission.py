@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import final
+from typing import Literal, TypeAlias, final
 
-from readroom.config_serve import Auth
 from readroom.errors import BadTokenStore
 from readroom.session.folder_tokens import FolderTokens, Openings
 from readroom.session.tokens import Grant, Tokens
+
+Auth: TypeAlias = Literal["auto", "required", "open"]
+"""Tokens made by name or those of the folders, only tokens made by name, or none."""
 
 
 @dataclass(frozen=True, slots=True)
