@@ -26,6 +26,7 @@ from readroom.formats.kinds import WINDOWS
 from readroom.model import Kind
 from readroom.policy.commands import DEVICES, SYSTEM, SYSTEM_FACTS, SYSTEM_PATTERNS
 from readroom.policy.defaults import RULES
+from readroom.quoting import RULES as NAME_RULES
 from readroom.search.dialect import DIFFERENCES
 
 
@@ -199,6 +200,11 @@ def regex_differences() -> str:
     return table(["syntax", "on a store without files"], rows)
 
 
+def name_rules() -> str:
+    """What has a name quoted."""
+    return "\n".join(f"- {words};" for words, _ in NAME_RULES[:-1]) + f"\n- {NAME_RULES[-1][0]}."
+
+
 BLOCKS: Mapping[str, Callable[..., str]] = {
     "regex-differences": regex_differences,
     "tools-table": tools_table,
@@ -212,6 +218,7 @@ BLOCKS: Mapping[str, Callable[..., str]] = {
     "settable-limits": settable_limits,
     "clients": clients,
     "denials": denials,
+    "name-rules": name_rules,
     "configuration": configuration,
     "command-places": command_places,
 }

@@ -17,7 +17,7 @@ from typing import NewType
 
 from readroom.errors import BadPath, OutsideRoot
 from readroom.limits import MAX_PATH_BYTES, MAX_PATH_DEPTH
-from readroom.quoting import ESCAPES, quote
+from readroom.quoting import Misquoted, is_in_quotes, quote, without_quotes
 
 WorkPath = NewType("WorkPath", str)
 
@@ -45,11 +45,6 @@ __all__ = [
 _NOT_NORMAL = re.compile(r"(?:^|/)\.{0,2}(?:/|\Z)|\0")
 """An empty part, ".", ".." or a NUL."""
 
-_UNESCAPES = {escape[1]: char for char, escape in ESCAPES.items()}
-
-_ESCAPE = re.compile(r"\\(?:([0-3][0-7]{2})|(.?))", re.DOTALL)
-
-
 ELSEWHERE = "an absolute path elsewhere"
 """How a path is outside that nobody has looked for: the fact `how` of OutsideRoot."""
 
@@ -66,8 +61,11 @@ def parse(path: str, roots: Sequence[str] = ()) -> WorkPath:
         BadPath: No file can have that name.
         OutsideRoot: It is absolute elsewhere, or ".." leads above the root.
     """
-    if len(path) >= 2 and path[0] == path[-1] == '"':
-        path = _unquote(path)
+    if is_in_quotes(path):
+        try:
+            path = without_quotes(path)
+        except Misquoted as error:
+            raise BadPath(path, str(error)) from None
     return normalize(path, roots)
 
 
@@ -169,32 +167,3 @@ def _below(text: str, roots: Sequence[str]) -> WorkPath:
         if found[: len(above)] == above:
             return _join(_resolve("/".join(found[len(above) :]), text))
     raise OutsideRoot(text, ELSEWHERE)
-
-
-def _unquote(path: str) -> str:
-    inner = path[1:-1]
-    if "\\" not in inner and '"' not in inner:
-        return inner
-    data = bytearray()
-    at = 0
-    for match in _ESCAPE.finditer(inner):
-        data += _encoded(inner[at : match.start()], path)
-        octal, letter = match.groups()
-        if octal:
-            data.append(int(octal, 8))
-        elif letter in _UNESCAPES:
-            data += _UNESCAPES[letter].encode()
-        else:
-            raise BadPath(path, "has an escape in its quotes that git does not write")
-        at = match.end()
-    data += _encoded(inner[at:], path)
-    return data.decode("utf-8", "surrogateescape")
-
-
-def _encoded(text: str, path: str) -> bytes:
-    if '"' in text:
-        raise BadPath(path, "has a double quote inside its quotes without a backslash")
-    try:
-        return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        raise BadPath(path, "contains half of a surrogate pair") from None

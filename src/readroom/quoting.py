@@ -1,14 +1,18 @@
-"""How names are shown: quoted as git quotes them whenever they could be misread.
+"""How names are shown: as they are, or quoted as git quotes them where they could be misread.
 
-Line feeds, controls, bidirectional overrides, invisible characters, undecodable
-bytes and blanks at the edges put a name into double quotes with C escapes.  What
-stands in a reply is then one line, is valid Unicode, and holds nothing that a
-reader cannot see; `paths.parse` takes it back.
+One rule for every place that shows a name, whether a line of its own, a heading, a
+sentence or a fact.  `RULES` is the grammar of our own lines and sentences, seen from a
+name: what in it could pass for the line that it stands in.  Such a name, and one with
+characters that a reader cannot see, stands in double quotes with C escapes.  So a plain
+name ends where the grammar says that it ends, a quoted one at its quote, and what stands
+around it is ours.  `paths.parse` takes the quotes off again.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from unicodedata import normalize
 
 ESCAPES = {
     "\a": r"\a",
@@ -23,19 +27,208 @@ ESCAPES = {
 }
 """The characters that have an escape of their own; all others are octal bytes."""
 
+_UNESCAPES = {escape[1]: char for char, escape in ESCAPES.items()}
+
+_ESCAPE = re.compile(r"\\(?:([0-3][0-7]{2})|(.?))", re.DOTALL)
+
 # Printable by Unicode's categories, yet drawn as nothing: marks and letters that
 # can hide text in a name. `str.isprintable` knows all other invisible ones.
 _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 
+FOLLOWING = (
+    "aliases", "already", "are", "at least", "because", "cannot", "changed", "contains", "defines", "denied",
+    "did", "due to", "files are", "has", "holds", "is", "itself", "not", "replacing", "says", "was", r"and \d+ more",
+    r"\d+ times",
+)  # fmt: skip
+"""What goes on behind a name in our sentences, where that is a word and no punctuation."""
 
-def quote(path: str) -> str:
-    """The path as replies show it."""
-    plain = path.isprintable() and (path.isascii() or not _BLANK.search(path))
-    if plain and path[:1] not in ('"', " ") and path[-1:] != " ":
-        return path
-    return '"' + "".join(map(_quoted, path)) + '"'
+_AFTER_COMMA = ("not", "which")
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(f"`{word}`".replace(r"\d+", "9") for word in words)
+
+
+RULES: tuple[tuple[str, str], ...] = (
+    ("a double quote, or another quote at its beginning", r"""\"|\A['`]"""),
+    ("a blank at one of its ends, or beside a slash", r"\A | \Z|/ | /"),
+    ("no letter and no digit, as `--`", r"\A(?![./]\Z)[!-/:-@\[-`{-~ ]+\Z"),
+    ("brackets that do not pair, as `a) b (c`", r"(?!)"),
+    (
+        "a bracket at its beginning with a blank inside, as `[end of file]`, or `[empty]`",
+        r"\A\[[^\]]* |\A\[empty\]\Z",
+    ),
+    (
+        "the beginning of a heading, an item or a line of a diff, as `## `, `- `, `@@ ` or a backslash",
+        r"\A(?:#+|[-+*>]+|@@) |\A\\",
+    ),
+    (
+        "the beginning of a line that counts, as `5 matches` or `3 files`",
+        r"\A\d[\d,+]* (?:match(?:es)?|files?|entries|entry)\b",
+    ),
+    ("a colon at its end, as `stderr:`", r":\Z"),
+    (
+        "the end of a clause or of a bracket before a blank, as `a. b`, `a: b` or `(a) b`",
+        r"[.:;!?)\]}] ",
+    ),
+    ("a bar or an arrow between blanks, as `a | b` or `a -> b`", r"(?: |\A)(?:\||->)(?: |\Z)"),
+    (
+        "a remark that we put behind names at its end, as `a (special file)`",
+        r" \((?:special file|before|after|sandbox mode|more[^)]*|lines? [\d-]+|denied[^)]*)\)\Z",
+    ),
+    (
+        "a word with a colon that opens a sentence of ours: `Next:`, `Note:`, `Warning:`, `Error:`",
+        r"(?i:\b(?:next|notes?|warnings?|error):)",
+    ),
+    (
+        "behind a blank a word that goes on behind names in our sentences: "
+        f"{_listed(FOLLOWING)}; behind a comma {_listed(_AFTER_COMMA)}",
+        rf" (?:{'|'.join(FOLLOWING)})(?: |\Z)|, (?:{'|'.join(_AFTER_COMMA)}) ",
+    ),
+)
+"""What in a name has it quoted: in words, and as it is searched for. Brackets are counted, not searched."""
+
+_OURS = re.compile("|".join(pattern for _, pattern in RULES))
+
+# The names of nearly all files, which no rule concerns: a tenth of the time of the rules.
+_EVERYDAY = re.compile(r"\.?[A-Za-z0-9_@][A-Za-z0-9_@./+=,~%$#-]*", re.ASCII)
+
+_BRACKETS = re.compile(r"[()\[\]]")
+_PAIRS = {")": "(", "]": "["}
+
+
+class Misquoted(ValueError):
+    """What stands in quotes is no quoted name; the message is a clause about it."""
+
+
+def quote(name: str) -> str:
+    """The name as replies show it: of a file, and of whatever else was named by strangers."""
+    return name if _is_plain(name) else in_quotes(name)
+
+
+def as_value(name: str) -> str:
+    """The name as a field of JSON has it, an argument or a fact, where nothing but JSON says where it ends.
+
+    Quoted only where a reader would not see all of it, or could take it for quoted.
+    """
+    odd = name.startswith(('"', " ")) or name.endswith(" ")
+    plain = bool(_EVERYDAY.fullmatch(name)) or (_is_visible(name) and not odd)
+    return name if plain else in_quotes(name)
+
+
+def in_quotes(name: str) -> str:
+    """The name in quotes, whatever it is."""
+    return '"' + "".join(map(_quoted, name)) + '"'
+
+
+def joined(names: Iterable[str], between: str = ", ") -> str:
+    """Names as a list in a sentence: one that holds what stands between them is quoted too."""
+    return between.join(in_quotes(name) if between in name else quote(name) for name in names)
+
+
+def as_given(name: str, most: int | None = None) -> str:
+    """A name as its caller wrote it, in quotes or not, in about `most` UTF-8 bytes."""
+    inner = unquoted(name)
+    if inner is None or in_quotes(inner) != name:
+        return quote(name) if most is None else shortened(name, most)
+    return name if most is None or len(name.encode("utf-8", "replace")) <= most else shortened(inner, most)
+
+
+def is_in_quotes(text: str) -> bool:
+    """Whether it stands between two quotes; what is between them may be wrong."""
+    return len(text) >= len('""') and text[0] == text[-1] == '"'
+
+
+def unquoted(text: str) -> str | None:
+    """The name behind a quoted one; None when it is not quoted, or not rightly."""
+    try:
+        return without_quotes(text) if is_in_quotes(text) else None
+    except Misquoted:
+        return None
+
+
+def without_quotes(text: str) -> str:
+    """The name that stands in quotes. Raises Misquoted."""
+    inner = text[1:-1]
+    if "\\" not in inner and '"' not in inner:
+        return inner
+    data = bytearray()
+    at = 0
+    for match in _ESCAPE.finditer(inner):
+        data += _encoded(inner[at : match.start()])
+        octal, letter = match.groups()
+        if octal:
+            data.append(int(octal, 8))
+        elif letter in _UNESCAPES:
+            data += _UNESCAPES[letter].encode()
+        else:
+            raise Misquoted("has an escape in its quotes that git does not write")
+        at = match.end()
+    data += _encoded(inner[at:])
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _encoded(text: str) -> bytes:
+    if '"' in text:
+        raise Misquoted("has a double quote inside its quotes without a backslash")
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise Misquoted("contains half of a surrogate pair") from None
+
+
+def shortened(name: str, most: int) -> str:
+    """The name as shown, in about `most` UTF-8 bytes: of a longer one its beginning and its end."""
+    found = quote(name)
+    if len(found) <= most and len(found.encode("utf-8", "replace")) <= most:
+        return found
+    # What is cut is the name: a cut through its quoted form could end the quotes early.
+    half = most // 2
+    while half and len(found.encode("utf-8", "replace")) > most:
+        found = quote(f"{name[:half]}…{name[-half:]}")
+        half = half * 3 // 4
+    return found
+
+
+_TITLED = re.compile(r"\A\"|, (?:lines|rows) \d+-\d+ of \d+\Z| \((?:page|slide|sheet|cell|section) \d+\)\Z")
+
+
+def title(text: str) -> str:
+    """A title as it stands on a heading of ours, which says at its end what of it is shown.
+
+    The line begins with our words and has no sentences in it, so that titles are quoted for less than names.
+    """
+    return text if _is_visible(text) and not _TITLED.search(text) else in_quotes(text)
+
+
+def _is_plain(name: str) -> bool:
+    if _EVERYDAY.fullmatch(name):
+        return True
+    if not _is_visible(name) or not _is_unlike_ours(name):
+        return False
+    # A wide bracket or colon looks like ours.
+    return name.isascii() or _is_unlike_ours(normalize("NFKC", name))
+
+
+def _is_visible(name: str) -> bool:
+    return name.isprintable() and (name.isascii() or not _BLANK.search(name))
+
+
+def _is_unlike_ours(name: str) -> bool:
+    return not _OURS.search(name) and _is_paired(name)
+
+
+def _is_paired(name: str) -> bool:
+    """Whether no bracket of the name can close one of ours."""
+    open_: list[str] = []
+    for char in _BRACKETS.findall(name):
+        if char in "([":
+            open_.append(char)
+        elif not open_ or open_.pop() != _PAIRS[char]:
+            return False
+    return not open_
 
 
 def _quoted(char: str) -> str:

@@ -67,4 +67,9 @@ DEVIATIONS = (
         "`workspace` names one of many, also with its owner and agent.",
         "Any name means the one workspace that is served.",
     ),
+    Deviation(
+        "coder.deviation.names",
+        "Names stand in sentences as they are, and can be made to look like more of the sentence.",
+        "A name that could be read so is quoted in sentences and lines; in fields it is as it is.",
+    ),
 )

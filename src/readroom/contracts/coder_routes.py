@@ -26,6 +26,7 @@ from readroom.contracts.coder_read import Bounds, Form, capped, error_facts, rea
 from readroom.contracts.envelope import NOTES, encoded
 from readroom.errors import BadValue, MissingArgument, ReadroomError
 from readroom.model import Cap, EntryKind, Fact, ListRequest, ListResult, ReadRequest, Reply, Result
+from readroom.quoting import as_given
 from readroom.raw import BytesRequest, BytesResult
 
 READ_LINES, READ_BYTES = "read-file-lines", "read-file"
@@ -299,7 +300,8 @@ def _edited(with_diff: bool, result: Result) -> tuple[dict[str, Fact], dict[str,
     facts: list[Fact] = []
     for one in result.files:
         diff = one.diff.text
-        head = f"--- {one.asked}\n+++ {one.asked}\n" if diff else ""
+        name = as_given(one.asked)
+        head = f"--- {name}\n+++ {name}\n" if diff else ""
         files.append({"path": one.asked, "diff": head + diff})
         facts.append(
             {

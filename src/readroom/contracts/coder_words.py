@@ -12,6 +12,7 @@ from readroom import errors
 from readroom.contracts.coder_json import go_quoted
 from readroom.errors import ReadroomError
 from readroom.model import Fact
+from readroom.quoting import as_given
 
 QUERY = "Query parameters have invalid values."
 
@@ -32,6 +33,7 @@ def absolute(path: str) -> bool:
 
 def of_read(error: ReadroomError, path: str, offset: int = 0) -> str:
     """Why lines of a file are not read."""
+    name = as_given(path)
     facts = error.facts
     match error:
         case errors.MissingArgument():
@@ -45,11 +47,11 @@ def of_read(error: ReadroomError, path: str, offset: int = 0) -> str:
         case errors.TooMuch():
             return f"output would exceed {facts['limit']} {facts['unit']}. {_LESS}"
         case errors.Binary():
-            return f"file is binary, not text: {path} ({facts['media_type']}, {facts['size_bytes']} bytes)"
+            return f"file is binary, not text: {name} ({facts['media_type']}, {facts['size_bytes']} bytes)"
         case errors.NotAFile():
-            return f"not a file: {path}"
+            return f"not a file: {name}"
         case errors.NotFound():
-            return f"file does not exist: {path}"
+            return f"file does not exist: {name}"
         case _:
             return _common(error, path) or f"read file: {error}"
 
@@ -63,33 +65,36 @@ def of_chat(error: ReadroomError) -> str:
 
 def of_open(error: ReadroomError, path: str) -> str:
     """Why the bytes of a file are not read."""
+    name = as_given(path)
     match error:
         case errors.NotAFile():
-            return f"open {path}: not a file"
+            return f"open {name}: not a file"
         case errors.NotFound():
-            return f"open {path}: no such file or directory"
+            return f"open {name}: no such file or directory"
         case _:
             return _common(error, path) or str(error)
 
 
 def of_write(error: ReadroomError, path: str) -> str:
     """Why a file is not written."""
+    name = as_given(path)
     if isinstance(error, errors.NotAFile):
-        return f"open {path}: is a directory"
+        return f"open {name}: is a directory"
     return _common(error, path) or str(error)
 
 
 def of_list(error: ReadroomError, path: str) -> str:
     """Why a folder is not listed."""
+    name = as_given(path)
     match error:
         case errors.NotAbsolute():
             return f"path must be absolute: {go_quoted(path)}"
         case errors.NotFound():
-            return f"failed to open directory {go_quoted(path)}: open {path}: no such file or directory"
+            return f"failed to open directory {go_quoted(path)}: open {name}: no such file or directory"
         case errors.NotAFolder():
             return f"path {go_quoted(path)} is not a directory"
         case errors.NoPermission():
-            return f"failed to open directory {go_quoted(path)}: open {path}: permission denied"
+            return f"failed to open directory {go_quoted(path)}: open {name}: permission denied"
         case errors.BadValue() if error.facts.get("argument") == "relativity":
             return f"unsupported relativity type {go_quoted(str(error.facts['value']))}"
         case _:
@@ -115,26 +120,27 @@ _COMBINE = 'combine edits into a single entry\'s "edits" list'
 
 def of_edit(error: ReadroomError, path: str) -> str:
     """Why one file is not edited."""
+    name = as_given(path)
     match error:
         case errors.MissingArgument() if error.facts["argument"] == "path":
             return '"path" is required'
         case errors.MissingArgument():
             return "must specify at least one edit"
         case errors.NoMatch():
-            return f"edit {path}: {_NO_MATCH}"
+            return f"edit {name}: {_NO_MATCH}"
         case errors.ManyMatches():
-            return f"edit {path}: search string matches {error.facts['count']} occurrences {_MANY}"
+            return f"edit {name}: search string matches {error.facts['count']} occurrences {_MANY}"
         case errors.BadValue():
-            return f"edit {path}: search string must not be empty; include the text you want to match"
+            return f"edit {name}: search string must not be empty; include the text you want to match"
         case errors.Binary():
             media, size = error.facts["media_type"], error.facts["size_bytes"]
-            return f"edit {path}: file is binary, not text ({media}, {size} bytes)"
+            return f"edit {name}: file is binary, not text ({media}, {size} bytes)"
         case errors.NotAFile():
-            return f"open {path}: not a file"
+            return f"open {name}: not a file"
         case errors.NotFound():
-            return f"open {path}: no such file or directory"
+            return f"open {name}: no such file or directory"
         case _:
-            return _common(error, path) or f"edit {path}: {error}"
+            return _common(error, path) or f"edit {name}: {error}"
 
 
 _NO_MATCH = (
@@ -148,21 +154,22 @@ _MANY = (
 
 
 def _common(error: ReadroomError, path: str) -> str | None:
+    name = as_given(path)
     match error:
         case errors.NotAbsolute():
             return f"file path must be absolute: {go_quoted(path)}"
         case errors.NoPermission():
-            return f"permission denied: {path}"
+            return f"permission denied: {name}"
         case errors.BudgetSpent() | errors.NotGranted() | errors.TooManyRequests():
             return None
         case errors.OutsideRoot():
-            return f"permission denied: {path}: it is outside the workspace"
+            return f"permission denied: {name}: it is outside the workspace"
         case errors.RefusedError():
-            return f"permission denied: {path}: {error}"
+            return f"permission denied: {name}: {error}"
         case errors.NotAFolder():
-            return f"open {path}: not a directory"
+            return f"open {name}: not a directory"
         case errors.BadPath():
-            return f"open {path}: the path {error.facts['problem']}"
+            return f"open {name}: the path {error.facts['problem']}"
         case _:
             return None
 

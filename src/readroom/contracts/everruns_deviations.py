@@ -113,4 +113,9 @@ DEVIATIONS = (
         'With output="full" all output is in the result.',
         "A result ends at the cap of replies; all of it stands in the kept output, which the result names.",
     ),
+    Deviation(
+        "everruns.deviation.names",
+        "Names stand in sentences as they are, and can be made to look like more of the sentence.",
+        "A name that could be read so is quoted in sentences and lines; in fields it is as it is.",
+    ),
 )

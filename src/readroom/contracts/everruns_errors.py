@@ -9,7 +9,7 @@ from functools import partial
 
 from readroom.contracts import envelope
 from readroom.contracts.everruns_calls import EDIT, GREP, LIST, READ, to_call
-from readroom.contracts.everruns_paths import plain, shown
+from readroom.contracts.everruns_paths import named, plain
 from readroom.contracts.native_text import reply, size_bytes
 from readroom.errors import ReadroomError
 from readroom.limits_everruns import (
@@ -77,7 +77,7 @@ class _Failure:
 
     @property
     def path(self) -> str:
-        return shown(plain(str(self.facts["path"])))
+        return named(plain(str(self.facts["path"])))
 
     @property
     def argument(self) -> str:

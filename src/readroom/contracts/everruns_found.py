@@ -9,7 +9,7 @@ from readroom.changes import EditResult, WriteResult
 from readroom.contracts import envelope, native_facts
 from readroom.contracts.everruns_calls import GREP, LIST, READ, read_call, to_call
 from readroom.contracts.everruns_notes import notes_of
-from readroom.contracts.everruns_paths import shown, shown_below
+from readroom.contracts.everruns_paths import named, shown, shown_below
 from readroom.limits_everruns import EVERRUNS_DIFF_CHARS
 from readroom.model import (
     Cap,
@@ -24,7 +24,7 @@ from readroom.model import (
     Reply,
     Warn,
 )
-from readroom.paths import quote
+from readroom.quoting import as_value
 
 _WRITABLE = 0o222
 _CUT_DIFF = f"\n... diff truncated after {EVERRUNS_DIFF_CHARS} characters ..."
@@ -160,7 +160,7 @@ def render_list(result: ListResult, cap: Cap) -> Reply:
 
 def _entry(folder: str, entry: ListEntry) -> Fields:
     return {
-        "name": quote(entry.path),
+        "name": as_value(entry.path),
         "path": shown_below(folder, entry.path),
         "is_directory": entry.kind is EntryKind.FOLDER,
         "size_bytes": entry.size or 0,
@@ -187,7 +187,7 @@ def _list_truncation(result: ListResult, at: int, size: int) -> Fields:
 
 def render_edit(result: EditResult, cap: Cap) -> Reply:
     """The reply for an edit."""
-    path = shown(result.path)
+    path = named(result.path)
     names = f"--- {path} (before)\n+++ {path} (after)\n"
     diff, cut = _cut_diff(names + result.diff.text, bool(result.diff.left_out))
     fields = _edit_fields(result, diff, cut=cut)

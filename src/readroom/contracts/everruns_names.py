@@ -14,7 +14,7 @@ from readroom.contracts.everruns_found import with_notes
 from readroom.contracts.everruns_paths import required_path, shown
 from readroom.model import EntryKind, Fact, Reply
 from readroom.moves import DeleteRequest, DeleteResult, StatRequest, StatResult
-from readroom.paths import quote
+from readroom.quoting import as_value
 
 
 class NameArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +59,9 @@ def render_stat(result: StatResult) -> Reply:
     fields: dict[str, Fact] = {"path": path}
     if result.exists:
         fields |= {
-            "name": quote(result.path.rpartition("/")[2]) if result.path != "." else path.rpartition("/")[2],
+            "name": as_value(result.path.rpartition("/")[2])
+            if result.path != "."
+            else path.rpartition("/")[2],
             "exists": True,
             "is_directory": result.kind is EntryKind.FOLDER,
             "is_readonly": result.read_only,
@@ -79,4 +81,4 @@ def render_delete(result: DeleteResult) -> Reply:
 
 
 def _facts(result: StatResult | DeleteResult) -> dict[str, Fact]:
-    return {"path": quote(result.path), **native_facts.common((), None, result.warnings, to_call)}
+    return {"path": as_value(result.path), **native_facts.common((), None, result.warnings, to_call)}

@@ -7,7 +7,8 @@ file.  Kept outputs of commands are `/.outputs/...`, as its document has them, i
 from __future__ import annotations
 
 from readroom.errors import MissingArgument, ReadroomError
-from readroom.paths import OUTPUTS, WorkPath, parse, quote
+from readroom.paths import OUTPUTS, WorkPath, parse
+from readroom.quoting import as_value, quote
 
 ROOT = "/workspace"
 """How replies spell the root, and callers may."""
@@ -44,10 +45,19 @@ def required_path(given: str, tool: str) -> str:
 
 
 def shown(path: str) -> str:
-    """A path of the workspace as replies spell it."""
+    """A path of the workspace as fields of replies spell it."""
+    return as_value(_spelled(path))
+
+
+def named(path: str) -> str:
+    """The same in sentences and lines."""
+    return quote(_spelled(path))
+
+
+def _spelled(path: str) -> str:
     if path == OUTPUTS or path.startswith(f"{OUTPUTS}/"):
         return path
-    return quote(ROOT if path in (".", "") else f"{ROOT}/{path}")
+    return ROOT if path in (".", "") else f"{ROOT}/{path}"
 
 
 def shown_below(folder: str, name: str) -> str:

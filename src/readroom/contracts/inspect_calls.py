@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from readroom.changes import EditRequest, WriteRequest
-from readroom.contracts.inspect_keys import key_of_path
+from readroom.contracts.inspect_keys import key_of_path, key_sendable
 from readroom.model import Call, Fact, ReadRequest, Request
-from readroom.quoting import quote
+from readroom.quoting import as_value
 
 READ = "read_file"
 FILES = "files"
@@ -15,7 +15,7 @@ def to_call(request: Request, *, in_store: bool) -> Call:
     """The call for a request; for what no tool of this contract can do, the list of files."""
 
     def name(path: str) -> str:
-        return key_of_path(path) if in_store else quote(path)
+        return key_sendable(key_of_path(path)) if in_store else as_value(path)
 
     match request:
         case ReadRequest():

@@ -86,4 +86,9 @@ DEVIATIONS = (
         "A path that leads outside through a link is refused for its link or passes, by its last part.",
         "Any link on the way of a read is refused as a symbolic link, wherever it leads, also to nothing.",
     ),
+    Deviation(
+        "inspect_agents.names",
+        "Names stand in sentences as they are, and can be made to look like more of the sentence.",
+        "A name that could be read so is quoted in sentences and lines; in fields it is as it is.",
+    ),
 )

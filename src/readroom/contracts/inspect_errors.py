@@ -17,7 +17,7 @@ from readroom.errors import (
     TooLarge,
     WrongCount,
 )
-from readroom.quoting import quote
+from readroom.quoting import as_given
 
 _VARIABLE = "INSPECT_AGENTS_FS_MAX_BYTES"
 
@@ -33,12 +33,12 @@ def words(told: Told, error: ReadroomError) -> str:
             return _too_large(told, error)
         case OutsideRoot():
             return (
-                f"Access denied: path '{told.path}' is outside the configured filesystem root "
+                f"Access denied: path '{told.shown}' is outside the configured filesystem root "
                 f"'{told.setup.root}'. Only paths within the root are allowed in sandbox mode."
             )
         case SymbolicLink():
             return (
-                f"Access denied: '{told.path}' is a symbolic link. Symbolic links are not allowed "
+                f"Access denied: '{told.shown}' is a symbolic link. Symbolic links are not allowed "
                 "in sandbox mode for security reasons."
             )
         case Denied():
@@ -54,12 +54,12 @@ def words(told: Told, error: ReadroomError) -> str:
             return f"ExpectedCountMismatch: expected {error.facts['expected']}, got {error.facts['found']}"
         case NoMatch():
             return (
-                f"String '{told.other}' not found in file '{told.path}'. "
+                f"String '{told.other}' not found in file '{told.shown}'. "
                 "Please check the exact text to replace."
             )
         case ManyMatches():
             return (
-                f"String '{told.other}' stands more than once in file '{told.path}'. "
+                f"String '{told.other}' stands more than once in file '{told.shown}'. "
                 "Add text around it until it is unique, or use replace_all."
             )
         case TimedOut():
@@ -73,10 +73,10 @@ def words(told: Told, error: ReadroomError) -> str:
 def _missing(told: Told) -> str:
     match told.op:
         case "move":
-            return f"Source '{told.path}' not found"
+            return f"Source '{told.shown}' not found"
         case "trash":
-            return f"File '{told.path}' not found"
-    return f"File '{told.path}' not found. Please check the file path and ensure the file exists."
+            return f"File '{told.shown}' not found"
+    return f"File '{told.shown}' not found. Please check the file path and ensure the file exists."
 
 
 def _past_end(told: Told, error: BadRange) -> str:
@@ -105,7 +105,7 @@ def _too_large(told: Told, error: TooLarge) -> str:
 
 def _denied(told: Told, error: Denied) -> str:
     root = told.setup.root
-    path = told.path if told.path.startswith("/") else f"{root}/{told.path}"
+    path = as_given(told.path if told.path.startswith(("/", '"')) else f"{root}/{told.path}")
     rule = error.facts["rule"]
     return f"PolicyDenied: operation '{told.op}' on '{path}' denied by rule '{rule}' under root '{root}'"
 
@@ -124,5 +124,5 @@ def _any(told: Told, error: ReadroomError) -> str:
         text = text.replace(ours, theirs)
     path = error.facts.get("path")
     if isinstance(path, str) and told.path and told.in_store:
-        text = text.replace(path, quote(told.path))
+        text = text.replace(as_given(path), told.shown)
     return text

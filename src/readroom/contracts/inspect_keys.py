@@ -7,7 +7,7 @@ dots) is written with a percent sign, so that keys and paths go one to one.
 
 from __future__ import annotations
 
-from readroom.quoting import quote
+from readroom.quoting import quote, unquoted
 
 _MARK = "%"
 
@@ -21,12 +21,23 @@ def path_of(given: str, root: str, *, in_store: bool) -> str:
         in_store: Whether it is a key of a store.
     """
     if in_store:
-        return quote(path_of_key(given))
+        return quote(path_of_key(key_meant(given)))
     if given == root:
         return "."
     if given.startswith(f"{root}/"):
         return given[len(root) :].lstrip("/") or "."
     return given
+
+
+def key_meant(given: str) -> str:
+    """The key of a name as a caller writes it: what replies put in quotes may be sent back in them."""
+    key = unquoted(given)
+    return given if key is None or quote(key) != given else key
+
+
+def key_sendable(key: str) -> str:
+    """A key as a caller can send it: in quotes if it looks like another one in quotes."""
+    return key if key_meant(key) == key else quote(key)
 
 
 def path_of_key(key: str) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from readroom.contracts.inspect_keys import key_of_path
+from readroom.contracts.inspect_keys import key_of_path, key_sendable
 from readroom.contracts.inspect_setup import InspectSetup
 from readroom.model import Call, Request
+from readroom.quoting import as_given
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,4 +32,9 @@ class Told:
 
     def name(self, path: str) -> str:
         """The name of a path of the engine, as this contract writes it."""
-        return key_of_path(path) if self.in_store else path
+        return key_sendable(key_of_path(path)) if self.in_store else path
+
+    @property
+    def shown(self) -> str:
+        """The path as sentences have it."""
+        return as_given(self.path)

@@ -30,6 +30,7 @@ from readroom.moves import (
     TrashResult,
 )
 from readroom.outlines import Row
+from readroom.quoting import as_given
 from readroom.shown import ShownPart
 
 EMPTY = "System reminder: File exists but has empty contents"
@@ -80,16 +81,16 @@ def render(told: Told, result: Result, cap: Cap) -> Reply:
         case ListResult():
             return _listed(told, result, cap)
         case WriteResult():
-            text = f"Updated file {told.path}"
+            text = f"Updated file {told.shown}"
             return _said(told, text, {"path": told.path}, native_facts.of_write(result))
         case EditResult():
             return _edited(told, result)
         case StatResult():
             return _stat(told, result)
         case DeleteResult():
-            return _said(told, f"Deleted file {told.path}", {"path": told.path}, {})
+            return _said(told, f"Deleted file {told.shown}", {"path": told.path}, {})
         case FolderResult():
-            return _reply(told, f"Created directory {told.path}", {"path": told.path})
+            return _reply(told, f"Created directory {told.shown}", {"path": told.path})
         case MoveResult():
             return _moved(told, "Moved", told.other)
         case TrashResult():
@@ -100,7 +101,7 @@ def render(told: Told, result: Result, cap: Cap) -> Reply:
 def render_error(told: Told, error: ReadroomError, cap: Cap) -> Reply:
     """The reply for a failure; that nothing is left to delete is none."""
     if isinstance(error, NotFound) and told.op == "delete":
-        text = f"File {told.path} did not exist (delete operation was idempotent)"
+        text = f"File {told.shown} did not exist (delete operation was idempotent)"
         return _said(told, text, {"path": told.path}, {})
     if isinstance(error, BadRange) and told.op == "read" and error.facts.get("total_lines") == 0:
         text = envelope.encoded({"lines": [], "summary": EMPTY}) if told.setup.typed else EMPTY
@@ -141,9 +142,9 @@ def _read_text(told: Told, result: ReadResult) -> str:
         return "\n".join([*lines, f"System reminder: {goes_on}"] if capped else lines)
     count = len(lines)
     summary = (
-        f"Read {count} lines from {told.path} (lines {result.start}-{result.end})"
+        f"Read {count} lines from {told.shown} (lines {result.start}-{result.end})"
         if told.in_store
-        else f"Read {count} lines from file_path={told.path} (sandbox mode)"
+        else f"Read {count} lines from file_path={told.shown} (sandbox mode)"
     )
     return envelope.encoded({"lines": lines, "summary": f"{summary}. {goes_on}" if capped else summary})
 
@@ -182,9 +183,9 @@ def _list_text(told: Told, files: Sequence[str], cut: bool) -> str:
 
 def _edited(told: Told, result: EditResult) -> Reply:
     count = result.replacements
-    text = f"Updated file {told.path}"
+    text = f"Updated file {told.shown}"
     if result.dry_run:
-        text = f"(dry_run) Would update file {told.path} replacing {count} occurrence(s)"
+        text = f"(dry_run) Would update file {told.shown} replacing {count} occurrence(s)"
     return _said(told, text, {"path": told.path, "replaced": count}, native_facts.of_edit(result))
 
 
@@ -200,11 +201,11 @@ def _stat(told: Told, result: StatResult) -> Reply:
         "is_dir": result.exists and is_dir,
         "size": size,
     }
-    return _reply(told, envelope.encoded(value) if told.setup.typed else f"{told.path}: {what}", value)
+    return _reply(told, envelope.encoded(value) if told.setup.typed else f"{told.shown}: {what}", value)
 
 
 def _moved(told: Told, verb: str, target: str) -> Reply:
-    text = f"{verb} {told.path} -> {target}"
+    text = f"{verb} {told.shown} -> {as_given(target)}"
     return _said(told, text, {"src": told.path, "dst": target}, {})
 
 

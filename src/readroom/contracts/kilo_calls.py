@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from readroom.model import Call, Fact, ReadRequest, Request
-from readroom.paths import quote
+from readroom.quoting import as_value
 
 READ = "read_file"
 
@@ -20,7 +20,7 @@ def to_call(request: Request, last: int | None = None) -> Call | None:
     first = request.offset
     if request.pages is not None or (first or 1) < 1:
         return None
-    found: dict[str, Fact] = {"path": quote(request.path)}
+    found: dict[str, Fact] = {"path": as_value(request.path)}
     if first is not None:
         found["start_line"] = first
     if request.column > 1:

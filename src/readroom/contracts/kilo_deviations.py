@@ -76,4 +76,9 @@ DEVIATIONS = (
         "Credentials, keys and environment files such as `.env` are denied without it, and the error names "
         "the rule; an operator takes names out with `exceptions` in `[policy]`.",
     ),
+    Deviation(
+        "kilo.names",
+        "Names stand in sentences as they are, and can be made to look like more of the sentence.",
+        "A name that could be read so is quoted in sentences and lines; in fields it is as it is.",
+    ),
 )

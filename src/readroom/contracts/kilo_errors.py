@@ -24,7 +24,7 @@ from readroom.errors import (
 )
 from readroom.formats.recognise import suffix
 from readroom.model import Cap, Reply
-from readroom.quoting import quote
+from readroom.quoting import as_given, quote
 
 _IGNORE_FILE = ".kilocodeignore"
 _NUMBERS = frozenset({"start_line", "end_line", "auto_truncate", "column"})
@@ -34,7 +34,7 @@ _PATH_SHARE = 4
 
 def render(asked: Asked, error: ReadroomError, cap: Cap) -> Reply:
     """The reply for a failure of a call."""
-    path = envelope.short(quote(asked.path or str(error.facts.get("path", ""))), cap.size // _PATH_SHARE)
+    path = as_given(asked.path or str(error.facts.get("path", "")), cap.size // _PATH_SHARE)
     text = envelope.short(_words(asked, path, error), cap.size)
     facts = partial(envelope.error_facts, error, partial(to_call, last=asked.end_line))
     return replace(native_text.reply(text, facts), is_error=True)
@@ -69,7 +69,7 @@ def _words(asked: Asked, path: str, error: ReadroomError) -> str:
 def _file_type(error: Binary) -> str:
     """The ending of its name; of one without, what it is by its bytes."""
     ending = suffix(error.path)
-    return f".{ending}" if ending else error.media_type
+    return quote(f".{ending}") if ending else error.media_type
 
 
 def _rules(error: Denied) -> str:

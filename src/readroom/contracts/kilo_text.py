@@ -14,7 +14,7 @@ from readroom.contracts.kilo_calls import to_call
 from readroom.limits_kilo import KILO_NAME_BYTES, KILO_NOTICE_BYTES
 from readroom.model import Cap, Fact, GrepFile, GrepLine, Kind, ListEntry, ReadResult, Reply, Result
 from readroom.outlines import Row
-from readroom.quoting import quote
+from readroom.quoting import shortened
 from readroom.shown import ShownPart
 
 
@@ -139,7 +139,7 @@ def _definitions(result: ReadResult, cap: Cap) -> list[str]:
     shown = result.outline
     if shown is None:
         return []
-    name = envelope.short(quote(result.path.rpartition("/")[2]), min(KILO_NAME_BYTES, cap.size // 8))
+    name = shortened(result.path.rpartition("/")[2], min(KILO_NAME_BYTES, cap.size // 8))
     more = f"[{shown.left_out} more definitions are not listed.]"
     rows = [f"# {name}", *map(_row, shown.rows), *([more] if shown.left_out else [])]
     return ["", *rows] if result.lines else rows

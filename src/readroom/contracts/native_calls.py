@@ -14,7 +14,7 @@ from readroom.commands import RunRequest
 from readroom.contracts.native_others import other_arguments
 from readroom.model import Call, Fact, GrepRequest, ListRequest, ReadRequest, Request
 from readroom.moves import DeleteRequest, MakeFolderRequest, MoveRequest, StatRequest, TrashRequest
-from readroom.paths import quote
+from readroom.quoting import as_value
 from readroom.raw import BytesRequest
 
 READ, GREP, LIST = "read_file", "grep_files", "list_directory"
@@ -47,9 +47,9 @@ def arguments(request: Request) -> dict[str, Fact]:
         return other_arguments(request)
     if not isinstance(request, NAMES):
         return to_call(request).arguments
-    found: dict[str, Fact] = {"path": quote(request.path)}
+    found: dict[str, Fact] = {"path": as_value(request.path)}
     if isinstance(request, MoveRequest):
-        found["destination"] = quote(request.destination)
+        found["destination"] = as_value(request.destination)
         found["overwrite"] = request.overwrite
     if isinstance(request, DeleteRequest):
         found["recursive"] = request.recursive
@@ -88,7 +88,7 @@ def shown(request: Request) -> str:
 
 
 def _read(request: ReadRequest) -> dict[str, Fact]:
-    found: dict[str, Fact] = {"path": quote(request.path)}
+    found: dict[str, Fact] = {"path": as_value(request.path)}
     for name in ("pages", "offset", "limit", "symbol", "known_hash", "encoding"):
         value = getattr(request, name)
         if value is not None:
@@ -107,7 +107,7 @@ _LIST_PLAIN = ListRequest()
 def _grep(request: GrepRequest) -> dict[str, Fact]:
     found: dict[str, Fact] = {"pattern": request.pattern}
     if request.path != _GREP_PLAIN.path:
-        found["path"] = quote(request.path)
+        found["path"] = as_value(request.path)
     _add_globs(found, request.glob)
     if request.before == request.after:
         if request.before:
@@ -129,7 +129,7 @@ def _grep(request: GrepRequest) -> dict[str, Fact]:
 def _list(request: ListRequest) -> dict[str, Fact]:
     found: dict[str, Fact] = {}
     if request.path != _LIST_PLAIN.path:
-        found["path"] = quote(request.path)
+        found["path"] = as_value(request.path)
     _add_globs(found, request.glob)
     for name in ("depth", "sort", "limit", "cursor"):
         value = getattr(request, name)
@@ -151,7 +151,7 @@ def _edit(request: EditRequest) -> dict[str, Fact]:
         item: dict[str, Fact] = {"old_text": one.old_text, "new_text": one.new_text}
         edits.append({**item, "replace_all": True} if one.replace_all else item)
     found: dict[str, Fact] = {
-        "path": quote(request.path),
+        "path": as_value(request.path),
         "expected_hash": request.expected_hash,
         "edits": edits,
     }
@@ -164,7 +164,7 @@ def _edit(request: EditRequest) -> dict[str, Fact]:
 
 def _write(request: WriteRequest) -> dict[str, Fact]:
     found: dict[str, Fact] = {
-        "path": quote(request.path),
+        "path": as_value(request.path),
         "content": write_text(request)[0],
         "expected_hash": request.expected_hash,
     }
@@ -189,7 +189,7 @@ _RUN_PLAIN = RunRequest("")
 def _run(request: RunRequest) -> dict[str, Fact]:
     found: dict[str, Fact] = {"command": request.command}
     if request.path != _RUN_PLAIN.path:
-        found["cwd"] = quote(request.path)
+        found["cwd"] = as_value(request.path)
     if request.output != _RUN_PLAIN.output:
         found["output"] = request.output
     if request.timeout_s is not None:

@@ -20,7 +20,7 @@ from readroom.contracts.base import Tool
 from readroom.contracts.native_calls import EDIT, WRITE, shown
 from readroom.contracts.native_text import HASH_DIGITS, closing, reply, short, size_bytes, warning_parts
 from readroom.model import Cap, Reply
-from readroom.quoting import quote
+from readroom.quoting import joined
 
 Hash = Annotated[str, Meta(description="Of the file as you know it, from a reply")]
 
@@ -138,7 +138,7 @@ def _write_text(result: WriteResult, cap: Cap) -> str:
 
 
 def _folders(made: Sequence[str]) -> list[str]:
-    return [f"Folders made: {', '.join(map(quote, made))}."] if made else []
+    return [f"Folders made: {joined(made)}."] if made else []
 
 
 def _hash(content_hash: str) -> str:

@@ -27,7 +27,7 @@ from readroom.model import (
     Request,
     Warn,
 )
-from readroom.paths import quote
+from readroom.quoting import as_value
 
 COMMON = {
     "truncated": "Whether something that the call asked for is missing from the reply.",
@@ -143,7 +143,7 @@ def of_read(result: ReadResult) -> dict[str, Fact]:
     """Facts of a read, without the tokens."""
     image = result.image
     return {
-        "path": quote(result.path),
+        "path": as_value(result.path),
         "kind": result.kind.value,
         "size_bytes": result.size_bytes,
         "content_hash": result.content_hash,
@@ -169,7 +169,7 @@ def of_grep(result: GrepResult) -> dict[str, Fact]:
     """Facts of a search, without the tokens."""
     return {
         "pattern": result.request.pattern,
-        "path": quote(result.request.path),
+        "path": as_value(result.request.path),
         "output": result.request.output,
         "files": [_grep_file(file) for file in result.files],
         "shown": result.shown,
@@ -184,7 +184,7 @@ def of_grep(result: GrepResult) -> dict[str, Fact]:
 def of_list(result: ListResult) -> dict[str, Fact]:
     """Facts of a listing, without the tokens."""
     return {
-        "path": quote(result.request.path),
+        "path": as_value(result.request.path),
         "entries": [_list_entry(entry) for entry in result.entries],
         "first": result.first,
         "total": result.total,
@@ -199,7 +199,7 @@ def of_list(result: ListResult) -> dict[str, Fact]:
 def of_edit(result: EditResult) -> dict[str, Fact]:
     """Facts of an edit, without the tokens."""
     return {
-        "path": quote(result.path),
+        "path": as_value(result.path),
         "content_hash": result.content_hash,
         "previous_hash": result.previous_hash,
         "size_bytes": result.size_bytes,
@@ -228,7 +228,7 @@ def omitted_hunks(result: EditResult) -> tuple[Omission, ...]:
 def of_write(result: WriteResult) -> dict[str, Fact]:
     """Facts of a write, without the tokens."""
     return {
-        "path": quote(result.path),
+        "path": as_value(result.path),
         "created": result.previous_hash is None,
         "content_hash": result.content_hash,
         "previous_hash": result.previous_hash,
@@ -237,7 +237,7 @@ def of_write(result: WriteResult) -> dict[str, Fact]:
         "encoding": result.encoding,
         "bom": result.bom,
         "newline": result.newline,
-        "folders": [quote(folder) for folder in result.folders],
+        "folders": [as_value(folder) for folder in result.folders],
         **common((), None, result.warnings),
     }
 
@@ -305,7 +305,7 @@ def _warning(item: Warn) -> dict[str, Fact]:
 
 def _grep_file(file: GrepFile) -> dict[str, Fact]:
     return {
-        "path": quote(file.path),
+        "path": as_value(file.path),
         "matches": file.matches,
         "lines": [
             {
@@ -324,11 +324,11 @@ def _grep_file(file: GrepFile) -> dict[str, Fact]:
 
 def _list_entry(entry: ListEntry) -> dict[str, Fact]:
     found: dict[str, Fact] = {
-        "path": quote(entry.path),
+        "path": as_value(entry.path),
         "kind": entry.kind.value,
         "size_bytes": entry.size,
         "modified": timestamp(entry.mtime_ns),
     }
     if entry.target is not None:
-        found["target"] = quote(entry.target)
+        found["target"] = as_value(entry.target)
     return found

@@ -20,7 +20,7 @@ from readroom.moves import (
     StatResult,
     TrashResult,
 )
-from readroom.paths import quote
+from readroom.quoting import as_value
 
 
 def render(result: NameResult, cap: Cap) -> Reply:
@@ -60,9 +60,9 @@ def _facts(result: NameResult) -> dict[str, Fact]:
     for field in fields(result):
         value = getattr(result, field.name)
         if field.name in _PATHS and value is not None:
-            value = quote(value)
+            value = as_value(value)
         if field.name == "folders":
-            value = [quote(folder) for folder in value]
+            value = [as_value(folder) for folder in value]
         if field.name != "warnings":
             found[field.name] = value
     return {**found, **native_facts.common((), None, result.warnings)}

@@ -14,6 +14,7 @@ from readroom.errors import BadValue
 from readroom.limits_outline import SYMBOL_CHARS
 from readroom.model import Fact, GrepLine, ReadRequest, ReadResult
 from readroom.outlines import Row, Shown
+from readroom.quoting import quote, shortened
 
 _NAME_CHARS = 100
 """Of a name in the first line of a reply; the facts have all of it."""
@@ -86,7 +87,7 @@ def with_symbols(lines: Sequence[GrepLine], worded: Callable[[GrepLine], str]) -
     for line in lines:
         if line.is_match and line.symbol != within:
             within = line.symbol
-            yield _OUTSIDE if within is None else f"in {within}:"
+            yield _OUTSIDE if within is None else f"in {quote(within)}:"
         yield worded(line)
 
 
@@ -94,12 +95,12 @@ def symbol_bytes(line: GrepLine) -> int:
     """What the definition of a match costs at most, with the end of it; its neighbours may share both."""
     if line.symbol is None:
         return 0
-    return len(f"in {line.symbol}:\n{_OUTSIDE}\n".encode("utf-8", "replace"))
+    return len(f"in {quote(line.symbol)}:\n{_OUTSIDE}\n".encode("utf-8", "replace"))
 
 
 def outline_span(result: ReadResult, shown: Shown) -> str:
     """What the header says of a reply that is an outline."""
-    inside = "" if result.symbol is None else f" of {result.symbol.name[:_NAME_CHARS]}"
+    inside = "" if result.symbol is None else f" of {shortened(result.symbol.name, _NAME_CHARS)}"
     count = f"{len(shown.rows)} of {shown.total} definitions" if shown.rows else "no definitions"
     more = " (more below)" if result.next is not None else ""
     return f"outline{inside} | {shown.language}, {result.total_lines} lines | {count}{more}"
@@ -125,7 +126,7 @@ def end_of(result: ReadResult) -> str:
     """What a reply that leaves nothing out ends with."""
     if result.outline is not None and not result.lines:
         return "end of outline"
-    return "end of file" if result.symbol is None else f"end of {result.symbol.name}"
+    return "end of file" if result.symbol is None else f"end of {quote(result.symbol.name)}"
 
 
 def of_symbol(row: Row | None) -> Fact:

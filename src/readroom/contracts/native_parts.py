@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from readroom import quoting
 from readroom.shown import ShownPart
 
 CONTENTS = 0
@@ -20,13 +21,13 @@ _SPAN_BYTES = 80
 def heading_line(heading: tuple[int, str, int], unit: str) -> str:
     """An entry of the table of contents."""
     level, title, part = heading
-    return f"{'  ' * min(level - 1, 8)}- {title} ({unit} {part})"
+    return f"{'  ' * min(level - 1, 8)}- {quoting.title(title)} ({unit} {part})"
 
 
 def head_lines(part: ShownPart, unit: str, total: int, first_image: int) -> list[str]:
     """What stands above the lines of a part; `first_image` is the number of its first image in the reply."""
     name = "contents" if part.number == CONTENTS else f"{unit} {part.number} of {total}"
-    title = f": {part.title}" if part.title else ""
+    title = f": {quoting.title(part.title)}" if part.title else ""
     found = [f"## {name}{title}{_span(part, unit)}"]
     found += [f"[{note}]" for note in part.notes]
     if part.images:

@@ -23,7 +23,7 @@ from readroom.contracts.native_calls import RUN, shown
 from readroom.contracts.native_text import closing, reply, size_bytes, warning_parts
 from readroom.limits import MAX_OMITTED, RUN_MAX_TIMEOUT_S
 from readroom.model import Call, Cap, Fact, Omission, ReadRequest, Reply, Request
-from readroom.quoting import quote
+from readroom.quoting import as_value
 
 _SIGNALLED = 128
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
@@ -156,7 +156,7 @@ def facts_of(
     omitted = list(islice(_omitted(result), MAX_OMITTED))
     return {
         "command": result.request.command,
-        "cwd": quote(result.request.path),
+        "cwd": as_value(result.request.path),
         "call_id": result.call_id,
         "exit_code": result.exit_code,
         "signal": _signal(result.exit_code),

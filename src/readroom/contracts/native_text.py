@@ -35,7 +35,7 @@ from readroom.model import (
     Warn,
 )
 from readroom.outlines import Row
-from readroom.paths import quote
+from readroom.quoting import quote, shortened
 from readroom.shown import ShownPart
 
 HASH_DIGITS = 12
@@ -184,11 +184,7 @@ def size_bytes(body: str) -> int:
 
 def short(path: str, cap: Cap) -> str:
     """The path as shown; of a very long one its beginning and its end."""
-    name, most = quote(path), cap.size // _HEADER_SHARE
-    if len(name) <= most and size_bytes(name) <= most:
-        return name
-    data = name.encode("utf-8")
-    return data[: most // 2].decode("utf-8", "ignore") + "…" + data[-most // 2 :].decode("utf-8", "ignore")
+    return shortened(path, cap.size // _HEADER_SHARE)
 
 
 def _read_header(result: ReadResult, cap: Cap) -> str:

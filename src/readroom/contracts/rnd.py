@@ -74,6 +74,11 @@ DEVIATIONS = (
         "The hooks that log and warn take the call from a place where it never stands",
         "Every read, refused ones too, is an entry of the ledger, made where calls are answered",
     ),
+    Deviation(
+        "rnd.names",
+        "Names stand in sentences as they are, and can be made to look like more of the sentence",
+        "A name that could be read so is quoted in sentences and lines; in fields it is as it is",
+    ),
 )
 
 

@@ -39,6 +39,7 @@ from readroom.model import (
 )
 from readroom.outlines import Row
 from readroom.paths import ELSEWHERE, quote
+from readroom.quoting import as_given, as_value, shortened, unquoted
 from readroom.shown import ShownPart
 
 READ = "read"
@@ -60,7 +61,7 @@ class Asked:
     @property
     def name(self) -> str:
         """The path, shortened where it is no path any more."""
-        return envelope.short(self.path, RND_NAME_BYTES)
+        return as_given(self.path, RND_NAME_BYTES)
 
 
 class _Measure:
@@ -105,7 +106,7 @@ def to_call(request: Request) -> Call | None:
     """The call for a read of lines; this contract has no other."""
     if not isinstance(request, ReadRequest) or request.column > 1 or request.view != "text":
         return None
-    found: dict[str, Fact] = {"path": quote(request.path)}
+    found: dict[str, Fact] = {"path": as_value(request.path)}
     if request.offset is not None:
         found["offset"] = request.offset
     if request.limit is not None:
@@ -271,7 +272,13 @@ def _by_rule(asked: Asked, error: Denied) -> dict[str, Fact]:
             f"{asked.name} is not in the allowed paths",
             f"Allowed are {', '.join(asked.command.allowed_paths)}",
         )
-    return _denied(f"{asked.name.rstrip('/').rpartition('/')[2]} files are restricted")
+    return _denied(f"{_last(asked.path)} files are restricted")
+
+
+def _last(path: str) -> str:
+    """The last part of a path as a caller wrote it."""
+    found = (unquoted(path) or path).rstrip("/").rpartition("/")[2]
+    return shortened(found, RND_NAME_BYTES)
 
 
 def megabytes(*sizes: Fact) -> list[str]:

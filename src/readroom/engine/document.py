@@ -28,7 +28,7 @@ from readroom.formats.recognise import Recognised
 from readroom.limits import MAX_WARNINGS, Limits
 from readroom.limits_documents import DOCUMENT_CONTENTS_SHARE, DOCUMENT_IMAGES, DOCUMENT_SHOWN_HEADINGS
 from readroom.model import Cap, Kind, Omission, ReadRequest, ReadResult, Warn
-from readroom.quoting import quote
+from readroom.quoting import joined, quote
 from readroom.shown import ShownDocument, ShownPart
 from readroom.stores.base import Source
 from readroom.text import encodings, hashes, hidden
@@ -134,7 +134,7 @@ class _Shown:
         request = self._request
         names = [title for title in self._titles if title][:DOCUMENT_SHOWN_HEADINGS]
         has = f"{self._total} {self._unit}{'' if self._total == 1 else 's'}"
-        called = f": {', '.join(map(quote, names))}" if names and self._unit is Unit.SHEET else ""
+        called = f": {joined(names)}" if names and self._unit is Unit.SHEET else ""
         advice = f"Use a number from 1 to {self._total}." if self._total else "It has nothing to read."
         shown = request.pages or ""
         return BadRange(

@@ -13,7 +13,7 @@ from readroom.engine.listing_cursor import path_key
 from readroom.errors import BadCursor, BadPath, OutsideRoot
 from readroom.model import GrepRequest, GrepSort
 from readroom.paths import parse
-from readroom.quoting import quote
+from readroom.quoting import as_value
 
 _DIGITS = 6
 """Hex digits of the arguments' fingerprint: a mix-up passes once in 16 million times, for 4 tokens."""
@@ -56,7 +56,7 @@ def sort_of(request: GrepRequest) -> GrepSort:
 def write_cursor(request: GrepRequest, rank: tuple[int, ...], path: str, line: int | None) -> str:
     """The cursor that continues `request` in a file after a line; None: after the file."""
     numbers = [_WHOLE if line is None else str(line), *map(str, rank)]
-    return ".".join((_fingerprint(request), "_".join(numbers), quote(path)))
+    return ".".join((_fingerprint(request), "_".join(numbers), as_value(path)))
 
 
 def read_cursor(request: GrepRequest) -> Cursor | None:

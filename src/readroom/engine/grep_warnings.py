@@ -13,7 +13,7 @@ from readroom.formats.recognise import reads_as_cells
 from readroom.limits import MAX_WARNINGS
 from readroom.model import GrepFile, GrepRequest, Include, Warn
 from readroom.paths import WorkPath
-from readroom.quoting import quote
+from readroom.quoting import joined, quote
 from readroom.text import hidden
 
 _NAMED = 3
@@ -77,4 +77,4 @@ def left_out(request: GrepRequest) -> list[Warn]:
 
 def _names(paths: Sequence[str]) -> str:
     more = len(paths) - _NAMED
-    return ", ".join(map(quote, paths[:_NAMED])) + (f" and {more} more" if more > 0 else "")
+    return joined(paths[:_NAMED]) + (f" and {more} more" if more > 0 else "")

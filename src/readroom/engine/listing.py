@@ -37,7 +37,7 @@ from readroom.notes import Warn
 from readroom.paths import WorkPath, join
 from readroom.policy.guard import Guard
 from readroom.policy.ignored import IgnoreTree
-from readroom.quoting import quote
+from readroom.quoting import joined, quote
 from readroom.search.globs import Globs
 from readroom.stores.base import Folder
 
@@ -277,5 +277,5 @@ def _warnings(closed: Sequence[str]) -> tuple[Warn, ...]:
     if not closed:
         return ()
     more = f" and {len(closed) - _NAMED_CLOSED} more" if len(closed) > _NAMED_CLOSED else ""
-    names = ", ".join(map(quote, closed[:_NAMED_CLOSED]))
+    names = joined(closed[:_NAMED_CLOSED])
     return (Warn("no_permission", f"cannot be opened: {names}{more}"),)

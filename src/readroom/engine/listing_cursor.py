@@ -13,7 +13,7 @@ from hashlib import blake2s
 from readroom.errors import BadCursor, BadPath, OutsideRoot
 from readroom.model import ListRequest
 from readroom.paths import parse
-from readroom.quoting import quote
+from readroom.quoting import as_value
 
 _DIGITS = 6
 """Hex digits of the arguments' fingerprint: a mix-up passes once in 16 million times, for 4 tokens."""
@@ -34,7 +34,7 @@ def path_key(path: str) -> bytes:
 
 def write_cursor(request: ListRequest, value: int, path: str) -> str:
     """The cursor that continues `request` after the entry."""
-    place = quote(path) if request.sort == "name" else f"{value}.{quote(path)}"
+    place = as_value(path) if request.sort == "name" else f"{value}.{as_value(path)}"
     return f"{_fingerprint(request)}.{place}"
 
 

@@ -145,7 +145,7 @@ class Outliner:
         item, offset = row.item, self.request.offset
         if offset is not None and not item.start <= offset <= item.end:
             raise BadRange(
-                f"line {offset} of {quote(self.request.path)} is not in {row.name}, "
+                f"line {offset} of {quote(self.request.path)} is not in {quote(row.name)}, "
                 f"which has the lines {item.start}-{item.end}",
                 "Leave out `offset`, or leave out `symbol` to read any line.",
                 total_lines=content.text.total_lines,

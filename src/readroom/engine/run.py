@@ -30,7 +30,7 @@ from readroom.policy.bubblewrap import Shutters, make_devices
 from readroom.policy.commands import PATH, CommandPolicy
 from readroom.policy.guard import Guard
 from readroom.policy.sandbox import Private, Sandbox, Start
-from readroom.quoting import quote
+from readroom.quoting import joined
 from readroom.stores.base import Store
 from readroom.stores.outputs import Keeper, Kept, OwnOutputs
 from readroom.stores.private import remove_tree
@@ -216,7 +216,7 @@ def _warnings(ran: _Ran, kept: Sequence[Kept], most: int) -> list[Warn]:
     if ran.end.many:
         found.append(Warn("many", f"it had more than {most:,} processes and was ended"))
     if ran.start.limited:
-        names = ", ".join(quote(path) for path in ran.start.limited[:_NAMED])
+        names = joined(ran.start.limited[:_NAMED])
         more = "" if len(ran.start.limited) <= _NAMED else f" and {len(ran.start.limited) - _NAMED} more"
         found.append(Warn("limited", f"nothing can be made or removed directly in {names}{more}"))
     if ran.end.alive:

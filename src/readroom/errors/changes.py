@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from readroom.errors.base import FailedError, ReadroomError, RefusedError, UsageError
 from readroom.model import ListRequest, ReadRequest, Request
-from readroom.quoting import quote
+from readroom.quoting import as_value, joined, quote
 
 
 class ConflictError(FailedError):
@@ -52,7 +52,7 @@ class Stale(ConflictError):
         super().__init__(
             f"{quote(path)} has changed: expected {expected[:_SHOWN_HASH]}, found {found[:_SHOWN_HASH]}",
             advice,
-            facts={"path": quote(path), "expected": expected, "found": found, "changed": changed},
+            facts={"path": as_value(path), "expected": expected, "found": found, "changed": changed},
             next_request=next_request or ReadRequest(path),
             detail=changed or "",
         )
@@ -72,7 +72,7 @@ class Exists(ConflictError, FileExistsError):
         super().__init__(
             f"{quote(path)} already exists",
             "Read it first; to replace it, send its current hash as expected_hash.",
-            facts={"path": quote(path)},
+            facts={"path": as_value(path)},
             next_request=ReadRequest(path),
         )
 
@@ -86,7 +86,7 @@ class Vanished(ConflictError):
         super().__init__(
             f"There is no file {quote(path)}; expected {expected[:_SHOWN_HASH]}",
             'It was removed, renamed or never there. Send expected_hash="absent" to create it.',
-            facts={"path": quote(path), "expected": expected},
+            facts={"path": as_value(path), "expected": expected},
             next_request=ListRequest(),
         )
 
@@ -124,7 +124,7 @@ class NoMatch(ConflictError):
             f"edits[{edit}].old_text is not in {quote(path)}{_others(others)}",
             hint,
             facts={
-                "path": quote(path),
+                "path": as_value(path),
                 "edit": edit,
                 "hint": hint,
                 "place": place,
@@ -160,7 +160,7 @@ class ManyMatches(ConflictError):
             f"in lines {shown}{_others(others)}",
             "Make it longer so that it fits one place only, or set replace_all to change them all.",
             facts={
-                "path": quote(path),
+                "path": as_value(path),
                 "edit": edit,
                 "lines": list(lines),
                 "count": count,
@@ -186,7 +186,7 @@ class WrongCount(ConflictError):
             f"edits[{edit}] would replace {found} place{'' if found == 1 else 's'} in {quote(path)}, "
             f"not {expected}",
             f"Send count={found} if that is what you mean, or a longer old_text.",
-            facts={"path": path, "edit": edit, "expected": expected, "found": found},
+            facts={"path": as_value(path), "edit": edit, "expected": expected, "found": found},
         )
 
 
@@ -197,9 +197,9 @@ class SameFile(UsageError):
 
     def __init__(self, path: str, other: str) -> None:
         super().__init__(
-            f"{quote(path)} and {quote(other)} are the same file",
+            f"{joined((path, other), ' and ')} are the same file",
             "Send all edits of a file together.",
-            facts={"path": quote(path), "other": quote(other)},
+            facts={"path": as_value(path), "other": as_value(other)},
         )
         self.path, self.other = path, other
 
@@ -216,7 +216,7 @@ class EditsFailed(ConflictError):
             "No file was changed. Mend these edits, then send all of them again.",
             facts={
                 "files": [
-                    {"path": quote(path), "code": error.code, "facts": error.facts}
+                    {"path": as_value(path), "code": error.code, "facts": error.facts}
                     for path, error in failures
                 ]
             },
@@ -235,7 +235,7 @@ class Overlap(ConflictError):
         super().__init__(
             f"edits[{first}] and edits[{second}] overlap in line {line} of {quote(path)}",
             "Join them into one edit; all edits are matched against the text as it is before the call.",
-            facts={"path": quote(path), "edits": [first, second], "line": line},
+            facts={"path": as_value(path), "edits": [first, second], "line": line},
             next_request=ReadRequest(path, offset=max(1, line - _AROUND // 2), limit=_AROUND),
         )
 
@@ -256,7 +256,7 @@ class Unencodable(FailedError, UnicodeError):
         super().__init__(
             f"{quote(path)} is {encoding}, which cannot hold {name} in line {line} of {where}",
             advice,
-            facts={"path": quote(path), "where": where, "char": char, "line": line, "encoding": encoding},
+            facts={"path": as_value(path), "where": where, "char": char, "line": line, "encoding": encoding},
         )
 
 
@@ -269,7 +269,7 @@ class BrokenPlace(FailedError):
         super().__init__(
             f"Line {line} of {quote(path)} has bytes that are no {encoding}, which the new text would join",
             "Choose old_text that keeps a character away from them, shown as \ufffd.",
-            facts={"path": quote(path), "line": line, "encoding": encoding},
+            facts={"path": as_value(path), "line": line, "encoding": encoding},
             next_request=ReadRequest(path, offset=line, limit=1),
         )
 
@@ -296,7 +296,7 @@ class Protected(RefusedError):
         super().__init__(
             f"{quote(path)} cannot be changed: {why}",
             "Go on without changing it, or ask the user to do it.",
-            facts={"path": quote(path), "why": why},
+            facts={"path": as_value(path), "why": why},
         )
 
 
@@ -311,7 +311,7 @@ class SymbolicLink(RefusedError):
         super().__init__(
             f"{quote(path)} is a symbolic link {f'to {shown}' if shown else 'that leads to no file here'}",
             f"Changes do not follow links; change {shown} itself." if shown else "Change another file.",
-            facts={"path": quote(path), "target": shown},
+            facts={"path": as_value(path), "target": None if target is None else as_value(target)},
             next_request=ReadRequest(target) if target is not None else ListRequest(_folder(path)),
         )
 
@@ -330,7 +330,7 @@ class ReadOnlyFile(FailedError, PermissionError):
         super().__init__(
             f"{quote(path)} is write-protected (mode {mode:04o})",
             "Ask the user to make it writable, or write to another file.",
-            facts={"path": quote(path), "mode": f"{mode:04o}"},
+            facts={"path": as_value(path), "mode": f"{mode:04o}"},
         )
 
 
@@ -344,7 +344,7 @@ class ReadOnlyPlace(FailedError, OSError):
         super().__init__(
             f"{quote(path)} is on a file system that is mounted read-only",
             "Nothing can be changed there; ask the user for another place.",
-            facts={"path": quote(path)},
+            facts={"path": as_value(path)},
         )
 
 
@@ -358,5 +358,5 @@ class NoSpace(FailedError, OSError):
         super().__init__(
             f"{quote(path)} was not changed: {problem}",
             "Ask the user to free some space, then send the call again.",
-            facts={"path": quote(path), "problem": problem},
+            facts={"path": as_value(path), "problem": problem},
         )

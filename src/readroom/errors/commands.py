@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from readroom.errors.base import AbsentError, FailedError, RefusedError
 from readroom.model import ListRequest
-from readroom.quoting import quote
+from readroom.quoting import as_value, quote
 
 
 class CommandsOff(RefusedError):
@@ -46,7 +46,7 @@ class OutputGone(AbsentError):
             f"{quote(path)} is not kept: {why}",
             "Run the command again if its output is still needed; a narrower command writes less, and "
             'output="full" shows more of it at once.',
-            facts={"path": quote(path), "why": why},
+            facts={"path": as_value(path), "why": why},
             next_request=ListRequest(listed),
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from readroom.errors.base import FailedError
 from readroom.model import Request
-from readroom.quoting import quote
+from readroom.quoting import as_value, quote
 
 
 class BadDocument(FailedError):
@@ -26,7 +26,7 @@ class BadDocument(FailedError):
         super().__init__(
             f"{quote(path)} ({kind}) cannot be read: {problem}",
             advice,
-            facts={"path": quote(path), "format": kind, "problem": problem, "part": part},
+            facts={"path": as_value(path), "format": kind, "problem": problem, "part": part},
             next_request=next_request,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from readroom.errors.base import FailedError, ReadroomError
 from readroom.model import ListRequest, ReadRequest, Request
-from readroom.quoting import quote
+from readroom.quoting import as_value, quote
 
 
 class Closed(FailedError):
@@ -28,7 +28,7 @@ class NotAFile(FailedError, IsADirectoryError):
         super().__init__(
             f"{quote(path)} is a {what}, not a file",
             "List it instead." if folder else "Only regular files can be read.",
-            facts={"path": quote(path), "what": what},
+            facts={"path": as_value(path), "what": what},
             next_request=ListRequest(path) if folder else None,
         )
 
@@ -45,7 +45,7 @@ class NotAFolder(FailedError, NotADirectoryError):
         super().__init__(
             f"{quote(path)} is a {what}, not a folder",
             "Read it instead." if file else "Only folders can be listed.",
-            facts={"path": quote(path), "what": what},
+            facts={"path": as_value(path), "what": what},
             next_request=ReadRequest(path) if file else None,
         )
 
@@ -60,7 +60,7 @@ class Binary(FailedError):
         super().__init__(
             f"{quote(path)} is binary ({media_type}, {size_bytes:,} bytes), not text",
             advice,
-            facts={"path": quote(path), "media_type": media_type, "size_bytes": size_bytes},
+            facts={"path": as_value(path), "media_type": media_type, "size_bytes": size_bytes},
         )
 
 
@@ -75,7 +75,7 @@ class BrokenData(FailedError):
             f"Nothing of {quote(path)} ({compression}, {size_bytes:,} bytes) can be read: {problem}",
             "Look for another copy, or ask for one.",
             facts={
-                "path": quote(path),
+                "path": as_value(path),
                 "compression": compression,
                 "size_bytes": size_bytes,
                 "problem": problem,
@@ -93,7 +93,7 @@ class BadImage(FailedError):
             f"{quote(path)} is {media_type} ({size_bytes:,} bytes) that cannot be shown: {problem}",
             "Use another copy of the image, or convert it to a smaller PNG or JPEG outside this tool.",
             facts={
-                "path": quote(path),
+                "path": as_value(path),
                 "media_type": media_type,
                 "size_bytes": size_bytes,
                 "problem": problem,
@@ -120,7 +120,7 @@ class BadEncoding(FailedError, UnicodeError):
         super().__init__(
             f"{quote(path)} cannot be read as {encoding}: {problem}",
             advice,
-            facts={"path": quote(path), "encoding": encoding, "problem": problem, "line": line},
+            facts={"path": as_value(path), "encoding": encoding, "problem": problem, "line": line},
             next_request=next_request,
         )
 
@@ -136,7 +136,7 @@ class NoPermission(FailedError, PermissionError):
         super().__init__(
             f"The operating system does not let this process {action} {quote(path)}",
             "Ask the user to change the file's permissions, or go on without it.",
-            facts={"path": quote(path)},
+            facts={"path": as_value(path)},
         )
 
 
@@ -149,7 +149,7 @@ class Changed(FailedError):
         super().__init__(
             f"{quote(path)} changed while it was being read, and again on the second try",
             "Something is writing to it; read it again in a moment.",
-            facts={"path": quote(path)},
+            facts={"path": as_value(path)},
             next_request=next_request,
         )
 
@@ -225,7 +225,7 @@ class StoreFailed(FailedError, OSError):
         super().__init__(
             f"{quote(path)} cannot be used: {problem}",
             "Try again; if it stays, tell the user what the system said.",
-            facts={"path": quote(path), "problem": problem},
+            facts={"path": as_value(path), "problem": problem},
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from readroom.errors.base import FailedError, ReadroomError, RefusedError
 from readroom.errors.changes import ConflictError
 from readroom.model import EntryKind, ListRequest, ReadRequest
-from readroom.quoting import quote
+from readroom.quoting import as_value, quote
 
 
 class HoldsDenied(RefusedError):
@@ -18,7 +18,7 @@ class HoldsDenied(RefusedError):
         super().__init__(
             f"{quote(path)} holds {_names(count)} that policy denies, so it stays where it is",
             "Change what may be seen in it, one by one, or ask the user to do it.",
-            facts={"path": quote(path), "denied": count},
+            facts={"path": as_value(path), "denied": count},
             next_request=ListRequest(path),
         )
 
@@ -33,7 +33,7 @@ class FolderNotEmpty(ConflictError, OSError):
         super().__init__(
             f"{quote(path)} is a folder with {_names(count)} in it",
             "Delete those first, or ask for the folder to be deleted with all that is in it.",
-            facts={"path": quote(path), "entries": count},
+            facts={"path": as_value(path), "entries": count},
             next_request=ListRequest(path),
         )
 
@@ -50,7 +50,7 @@ class Taken(ConflictError, FileExistsError):
         super().__init__(
             f"{quote(path)} already exists ({kind.value})",
             f"{advice}; overwrite replaces a file." if replaceable else f"{advice}.",
-            facts={"path": quote(path), "kind": kind.value, "replaceable": replaceable},
+            facts={"path": as_value(path), "kind": kind.value, "replaceable": replaceable},
             next_request=_look(path, kind),
         )
 
@@ -65,7 +65,7 @@ class PartlyDeleted(FailedError):
         super().__init__(
             f"{quote(path)} is still there; what was deleted in it: {_names(removed)}. Then: {why}",
             "See what is left, then send the call again or ask the user.",
-            facts={"path": quote(path), "removed": removed, "why": why},
+            facts={"path": as_value(path), "removed": removed, "why": why},
             next_request=ListRequest(path.rpartition("/")[0] or "."),
         )
 

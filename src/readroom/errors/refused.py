@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from readroom.errors.base import AbsentError, RefusedError
 from readroom.model import ReadRequest, Request
-from readroom.quoting import quote
+from readroom.quoting import as_value, joined, quote
 
 
 class Denied(RefusedError):
@@ -18,7 +18,7 @@ class Denied(RefusedError):
         super().__init__(
             f"Access to {quote(path)} is denied by the rule {rule!r} of {source} ({reason})",
             "Go on without this file, or ask the user to change the policy.",
-            facts={"path": quote(path), "rule": rule, "source": source, "reason": reason},
+            facts={"path": as_value(path), "rule": rule, "source": source, "reason": reason},
         )
 
 
@@ -31,7 +31,7 @@ class OutsideRoot(RefusedError):
         super().__init__(
             f"{quote(path)} is outside the workspace ({how})",
             "Only files under the workspace root can be used; give a path relative to it.",
-            facts={"path": quote(path), "how": how},
+            facts={"path": as_value(path), "how": how},
         )
 
 
@@ -50,7 +50,7 @@ class HardLinked(RefusedError):
         super().__init__(
             f"{quote(path)} has {links} names on this file system and {how}",
             advice,
-            facts={"path": quote(path), "links": links, "how": how},
+            facts={"path": as_value(path), "links": links, "how": how},
         )
 
 
@@ -62,13 +62,13 @@ class NotFound(AbsentError):
     def __init__(self, path: str, near: Sequence[str] = (), *, next_request: Request | None = None) -> None:
         """`near` are names that exist; the next request reads the first of them unless another is given."""
         if near:
-            advice = f"Did you mean {' or '.join(map(quote, near))}?"
+            advice = f"Did you mean {joined(near, ' or ')}?"
         else:
             advice = "Use list_directory or grep_files to find the right path."
         super().__init__(
             f"There is no file or folder {quote(path)}",
             advice,
-            facts={"path": quote(path), "near": [quote(name) for name in near]},
+            facts={"path": as_value(path), "near": [as_value(name) for name in near]},
             next_request=next_request or (ReadRequest(near[0]) if near else None),
         )
         self.path = path

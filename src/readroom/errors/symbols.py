@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from readroom.errors.base import AbsentError, FailedError, UsageError, _brief
 from readroom.model import Fact, ReadRequest, Request
 from readroom.outlines import Row
-from readroom.quoting import quote
+from readroom.quoting import as_value, joined, quote
 
 _LISTED = 20
 """Candidates that a refusal names; more are counted."""
@@ -37,7 +37,7 @@ class Ambiguous(UsageError):
             f"{len(rows)} definitions in {quote(request.path)} are named {_brief(request.symbol or '')!r}",
             "Send `offset` with the first line of the one you mean, or its qualified name.",
             facts={
-                "path": quote(request.path),
+                "path": as_value(request.path),
                 "symbol": _brief(request.symbol or ""),
                 "count": len(rows),
                 "candidates": [_fact(row) for row in rows[:_LISTED]],
@@ -54,12 +54,12 @@ class UnknownSymbol(AbsentError):
 
     def __init__(self, request: ReadRequest, near: Sequence[Row], next_request: Request) -> None:
         """`near` are definitions with similar names; `next_request` reads one, or the outline."""
-        guess = f"Did you mean {' or '.join(row.name for row in near)}? " if near else ""
+        guess = f"Did you mean {joined((row.name for row in near), ' or ')}? " if near else ""
         super().__init__(
             f"{quote(request.path)} defines no {_brief(request.symbol or '')!r}",
             f'{guess}view="outline" lists what it defines.',
             facts={
-                "path": quote(request.path),
+                "path": as_value(request.path),
                 "symbol": _brief(request.symbol or ""),
                 "near": [_fact(row) for row in near],
             },
@@ -76,6 +76,6 @@ class NoOutline(FailedError):
         super().__init__(
             f"{quote(path)} has no outline: {problem}",
             "Read it, or find definitions in it with grep_files.",
-            facts={"path": quote(path), "problem": problem},
+            facts={"path": as_value(path), "problem": problem},
             next_request=next_request,
         )

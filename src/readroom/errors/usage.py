@@ -8,7 +8,7 @@ from math import isfinite
 from readroom.errors.base import UsageError, _brief
 from readroom.limits import SHOWN_PATH_CHARS
 from readroom.model import Fact, Request
-from readroom.quoting import quote
+from readroom.quoting import as_value, quote
 
 
 class UnknownTool(UsageError):
@@ -171,7 +171,7 @@ class NotAbsolute(UsageError):
         super().__init__(
             f"The path {shown} is not absolute",
             f"The workspace is {quote(root)}; give the path below it.",
-            facts={"path": shown, "root": quote(root)},
+            facts={"path": shown, "root": as_value(root)},
         )
 
 

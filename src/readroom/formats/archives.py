@@ -27,6 +27,7 @@ from readroom.limits_documents import (
     ARCHIVE_RATIO_BYTES,
     ARCHIVE_TOTAL_BYTES,
 )
+from readroom.quoting import quote
 
 BROKEN_DIRECTORY = (
     zipfile.BadZipFile, OSError, ValueError, struct.error, EOFError, NotImplementedError, OverflowError,
@@ -79,7 +80,7 @@ class Archive:
 
     def _info(self, name: str) -> zipfile.ZipInfo:
         if (info := self.members.get(name)) is None:
-            raise Unreadable(f"its part {name} is missing", ANOTHER_COPY)
+            raise Unreadable(f"its part {quote(name)} is missing", ANOTHER_COPY)
         return info
 
     def _packed(self, info: zipfile.ZipInfo) -> Iterator[bytes]:
@@ -129,7 +130,7 @@ def open_archive(file: BinaryIO) -> Archive:
 def too_large(name: str, size: int, most: int) -> Unreadable:
     """The refusal of a member."""
     return Unreadable(
-        f"its part {name} is {size:,} bytes unpacked, and at most {most:,} are taken",
+        f"its part {quote(name)} is {size:,} bytes unpacked, and at most {most:,} are taken",
         "Ask for the document in smaller pieces, or for an export as text.",
     )
 
@@ -192,8 +193,8 @@ def _check_member(info: zipfile.ZipInfo) -> None:
         raise Unreadable("its archive is compressed in a way that documents do not use", ANOTHER_COPY)
     if info.file_size > ARCHIVE_RATIO_BYTES and info.file_size > ARCHIVE_RATIO * info.compress_size:
         raise Unreadable(
-            f"its part {info.filename} says to be {ARCHIVE_RATIO} times as large unpacked, as an archive "
-            "that is made to fill a memory",
+            f"its part {quote(info.filename)} says to be {ARCHIVE_RATIO} times as large unpacked, "
+            "as an archive that is made to fill a memory",
             ANOTHER_COPY,
         )
 
@@ -217,4 +218,4 @@ def _inflated(info: zipfile.ZipInfo, packed: Iterator[bytes]) -> Iterator[bytes]
 
 
 def _damaged(name: str) -> Unreadable:
-    return Unreadable(f"its part {name} is damaged", ANOTHER_COPY)
+    return Unreadable(f"its part {quote(name)} is damaged", ANOTHER_COPY)

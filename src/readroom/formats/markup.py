@@ -16,6 +16,7 @@ from lxml import etree
 from readroom.formats.archives import ANOTHER_COPY
 from readroom.formats.documents import Unreadable
 from readroom.limits_documents import XML_DECLARATION_BYTES, XML_TAGS
+from readroom.quoting import quote
 
 Element: TypeAlias = Any
 """An element of lxml, which has no types of its own."""
@@ -48,7 +49,7 @@ def parse(data: bytes, name: str) -> Element:
     check_start(data, name)
     if (tags := data.count(b"<")) > XML_TAGS:
         raise Unreadable(
-            f"its part {name} has {tags:,} tags, and at most {XML_TAGS:,} are taken",
+            f"its part {quote(name)} has {tags:,} tags, and at most {XML_TAGS:,} are taken",
             "Ask for the document in smaller pieces, or for an export as text.",
         )
     parser = etree.XMLParser(resolve_entities=False, load_dtd=False, no_network=True, remove_pis=True,
@@ -56,7 +57,7 @@ def parse(data: bytes, name: str) -> Element:
     try:
         return etree.fromstring(_STRICT.sub(_usual, data), parser)
     except (etree.XMLSyntaxError, ValueError, LookupError):
-        raise Unreadable(f"its part {name} is broken XML or nested too deeply", ANOTHER_COPY) from None
+        raise Unreadable(f"its part {quote(name)} is broken XML or nested too deeply", ANOTHER_COPY) from None
 
 
 def check_start(data: bytes, name: str) -> None:
@@ -66,13 +67,13 @@ def check_start(data: bytes, name: str) -> None:
         Unreadable: It is.
     """
     if _DOCTYPE.search(data):
-        raise Unreadable(f"its part {name} has a document type, which no document needs", ANOTHER_COPY)
+        raise Unreadable(f"its part {quote(name)} has a document type, which no document needs", ANOTHER_COPY)
     if data.startswith(_WIDE):
         return
     start = data[:XML_DECLARATION_BYTES].removeprefix(b"\xef\xbb\xbf")
     said = _ENCODING.match(start)
     if not start.lstrip().startswith(b"<") or (said and said[1].lower() not in _PLAIN):
-        raise Unreadable(f"its part {name} is in an encoding that is not taken", ANOTHER_COPY)
+        raise Unreadable(f"its part {quote(name)} is in an encoding that is not taken", ANOTHER_COPY)
 
 
 def local(element: Element) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, final
 
 from readroom.formats.documents import Area, Document, Heading, Part, Picture, Unit, Unreadable
+from readroom.quoting import joined
 
 MAX_BYTES = 40 * 1024 * 1024
 """Largest notebook: in memory it takes up to four times that. Nearly all have less than 1 MB."""
@@ -26,6 +27,9 @@ OUTPUT_LINES = 20
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _TEXTS = ("text/markdown", "text/plain", "text/latex", "application/json", "text/html")
 """In the order in which one of an output's forms is chosen."""
+
+_TYPES, _TYPE_CHARS = 3, 60
+"""Types of an output that is not shown, as far as they are named."""
 
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 """Colours in tracebacks."""
@@ -178,8 +182,13 @@ def _output(output: Mapping[str, Any], pictures: list[Picture], notes: list[str]
             value = forms[mime]
             return _plain(json.dumps(value) if mime == "application/json" else value)
     if forms:
-        notes.append(f"An output of type {', '.join(sorted(map(str, forms)))[:80]} is not shown.")
+        notes.append(f"An output of type {joined(_named(forms))} is not shown.")
     return []
+
+
+def _named(forms: Mapping[str, Any]) -> list[str]:
+    """The first of its types; a notebook may say anything there."""
+    return [form if len(form) <= _TYPE_CHARS else f"{form[:_TYPE_CHARS]}…" for form in sorted(forms)[:_TYPES]]
 
 
 def _old_forms(output: Mapping[str, Any]) -> dict[str, Any]:

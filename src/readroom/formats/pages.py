@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from readroom.formats.documents import Area, Unit
+from readroom.quoting import unquoted
 
 CONTENTS = 0
 """The number that stands for the table of contents."""
@@ -74,7 +75,8 @@ def parse(pages: str, unit: Unit, total: int, titles: Sequence[str]) -> list[Pic
     if len(pages) > MAX_CHARS:
         raise BadPages(f"is longer than {MAX_CHARS} characters")
     names = {title.casefold(): number for number, title in reversed(list(enumerate(titles, 1))) if title}
-    whole = names.get(pages.strip().casefold())
+    asked = pages.strip()
+    whole = names.get(asked.casefold()) or names.get((unquoted(asked) or "").casefold())
     if whole is not None:
         return [Pick(whole, whole)]
     items = [item.strip() for item in _items(pages)]

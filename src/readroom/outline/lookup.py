@@ -10,6 +10,7 @@ from rapidfuzz import fuzz, process
 
 from readroom.limits import NEAR_NAMES
 from readroom.outlines import Outline, Row, rows
+from readroom.quoting import unquoted
 
 _SEPARATORS = re.compile(r"::|->|[.#:\\/]")
 _OPERATOR = re.compile(r"(?:^|[.:#])operator(?=[^\w.:#])")
@@ -37,7 +38,8 @@ def look_up(outline: Outline, symbol: str, line: int | None = None) -> Found:
     it elsewhere.  `line` chooses among several: the one that holds it.
     """
     listed = list(rows(outline.items))
-    found = _named(listed, symbol, line)
+    # In the quotes of replies too, unless something has them in its name.
+    found = _named(listed, symbol, line) or _named(listed, unquoted(symbol) or symbol, line)
     if len(found) > 1:
         found = _different(found)
     return Found(found, () if found else _near(listed, symbol))

@@ -24,7 +24,7 @@ from readroom.ledger.pruning import prune
 from readroom.ledger.rows import Event, encoded_spans
 from readroom.limits_keeping import LEDGER_NAME_CHARS, LEDGER_TEXT_CHARS
 from readroom.model import Fact, Request
-from readroom.quoting import quote
+from readroom.quoting import as_value
 from readroom.session.session import Shown
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Recorder:
         """`workspace` is the name in the rows, `counter` what counts the tokens. Opens nothing."""
         self.required = policy.required
         self._policy = policy
-        self._workspace = quote(workspace)
+        self._workspace = as_value(workspace)
         self._counter = counter
         self._book: Book | None = None
         self._lock = threading.Lock()
@@ -140,7 +140,7 @@ class Recorder:
             rule=None if entry.rule is None else _name(entry.rule),
             outcome=entry.outcome,
             kind=entry.kind,
-            shown=encoded_spans([replace(one, path=quote(one.path)) for one in entry.shown]),
+            shown=encoded_spans([replace(one, path=as_value(one.path)) for one in entry.shown]),
             tokens=entry.tokens,
             counter=self._counter,
             duration_us=entry.duration_us,
@@ -149,7 +149,7 @@ class Recorder:
 
 def _name(text: str, most: int = LEDGER_NAME_CHARS) -> str:
     """A text that every database holds: bounded, without NUL and halves of characters."""
-    return quote(text[:most]) if text else ""
+    return as_value(text[:most]) if text else ""
 
 
 def _path(request: Request | None, arguments: object) -> str | None:
