@@ -39,8 +39,8 @@ _BLANK = re.compile(
 
 FOLLOWING = (
     "aliases", "already", "are", "at least", "because", "cannot", "changed", "contains", "defines", "denied",
-    "did", "due to", "files are", "has", "holds", "is", "itself", "not", "replacing", "says", "was", r"and \d+ more",
-    r"\d+ times",
+    "did", "due to", "files are", "has", "holds", "is", "itself", "not", "replacing", "says", "was",
+    r"and \d+ more", r"\d+ times",
 )  # fmt: skip
 """What goes on behind a name in our sentences, where that is a word and no punctuation."""
 
@@ -76,7 +76,7 @@ RULES: tuple[tuple[str, str], ...] = (
     ("a bar or an arrow between blanks, as `a | b` or `a -> b`", r"(?: |\A)(?:\||->)(?: |\Z)"),
     (
         "a remark that we put behind names at its end, as `a (special file)`",
-        r" \((?:special file|before|after|sandbox mode|more[^)]*|lines? [\d-]+|denied[^)]*)\)\Z",
+        r"(?:\A| )\((?:special file|before|after|sandbox mode|more[^)]*|lines? [\d-]+|denied[^)]*)\)\Z",
     ),
     (
         "a word with a colon that opens a sentence of ours: `Next:`, `Note:`, `Warning:`, `Error:`",

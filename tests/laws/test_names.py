@@ -26,6 +26,7 @@ from readroom.errors import BadTokenStore, Denied, ReadroomError, SymbolicLink
 from readroom.model import Cap, Reply
 from readroom.paths import parse
 from readroom.quoting import as_given, as_value, joined, quote, shortened, title, unquoted
+from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.toolbox import Workspace
 from tests.contracts.cases import ROOT, adapter
@@ -114,7 +115,7 @@ def read_name(text: str) -> str:
     if not text.startswith('"'):
         return text
     inner = text[1:-1].encode("utf-8", "surrogateescape")
-    return os.fsdecode(codecs.escape_decode(inner)[0])  # type: ignore[attr-defined] # C escapes, as Python has them
+    return os.fsdecode(codecs.escape_decode(inner)[0])  # C escapes, as Python has them
 
 
 def kind(line: str) -> str:
@@ -265,7 +266,8 @@ CONTENT = b"needle one\nsecond\n"
 def room(store: StoreName, name: str, *, mode: str = "sandbox") -> Iterator[Workspace]:
     """A workspace with one file of that name."""
     with stored(store, {name: CONTENT}) as held, pytest.MonkeyPatch.context() as patched:
-        held.roots = (ROOT, *held.roots)  # type: ignore[attr-defined] # both of them have it
+        assert isinstance(held, (LocalStore, MemoryStore))
+        held.roots = (ROOT, *held.roots)
         patched.setenv("INSPECT_AGENTS_FS_MODE", mode)
         found = config.load(held)
         with Workspace(held, settings=replace(found, changes=replace(found.changes))) as workspace:

@@ -141,3 +141,12 @@ def test_a_file_in_quotes_does_not_take_the_place_of_the_one_that_is_quoted() ->
             assert "right" in reply.text
             literal = f'"{root}\\"a. b\\""'
             assert "wrong" in workspace.call(tool, {key: literal}, contract_name=contract).text
+
+
+def test_advice_of_the_command_line_leaves_names_as_they_are(tmp_path: Path) -> None:
+    """It says commands for the names of tools, which a file may have in its name too."""
+    (tmp_path / "a. grep_files b.md").write_text("x", encoding="utf-8")
+    found = said(tmp_path, "read", "a. grep_files c.md")
+    assert found.startswith(
+        'readroom: There is no file or folder "a. grep_files c.md". Did you mean "a. grep_files b.md"?\n'
+    )

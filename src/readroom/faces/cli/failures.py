@@ -23,6 +23,9 @@ _OPTIONS: Mapping[str, str] = {"old_text": "--old", "new_text": "--new", "encodi
 
 _TOOL_WORD = re.compile(rf"(?<![\w./'\"-])(?:{'|'.join([*COMMANDS, *_OPTIONS])})(?![\w/'\"-]|\.\w)")
 
+_NAMES = re.compile(r'("(?:[^"\\]|\\.)*")')
+"""Quoted ones; splitting at them keeps them."""
+
 POSITIONAL: Mapping[str, tuple[str, ...]] = {
     READ: ("path",),
     GREP: ("pattern", "path"),
@@ -78,9 +81,18 @@ def worded(facts: Mapping[str, Fact], root: str | None) -> str:
 
 
 def _in_verbs(message: str) -> str:
-    """The advice with commands and options for the names of tools and arguments; what happened as it is."""
-    happened, stop, advice = message.partition(". ")
-    return happened + stop + _TOOL_WORD.sub(lambda found: _for_shells(found[0]), advice)
+    """The advice with commands and options for the names of tools and arguments; what happened as it is.
+
+    What is quoted is a name, whatever it says.
+    """
+    found, advises = "", False
+    for piece in _NAMES.split(message):
+        happened, stop, advice = ("", "", piece) if advises else piece.partition(". ")
+        if piece.startswith('"'):
+            happened, stop, advice = piece, "", ""
+        advises = advises or bool(stop)
+        found += happened + stop + _TOOL_WORD.sub(lambda word: _for_shells(word[0]), advice)
+    return found
 
 
 def _for_shells(word: str) -> str:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from readroom.ledger.reading import Total, Twice
 from readroom.ledger.rows import COLUMNS, Row
 from readroom.ledger.verify import Verdict
+from readroom.quoting import as_given
 
 _PATH_CHARS = 48
 """A longer path is shortened in the middle; --json has all of it."""
@@ -38,7 +39,7 @@ def of_rows(rows: Sequence[Row], total: int) -> str:
             row.event.agent or row.event.face,
             _short(_home(row.event.workspace)),
             row.event.tool,
-            _short(row.event.path or ""),
+            _short(as_given(row.event.path or "")),
             _lines(row),
             row.event.outcome,
             f"{row.event.tokens:,}",
@@ -54,8 +55,15 @@ def of_totals(shown: Sequence[Total], every: Sequence[Total], by: str) -> str:
     if not every:
         return "No calls."
     heads = (by, "calls", "failed", "tokens")
+    named = as_given if by == "path" else str
     cells = [
-        (_short(one.name) or "-", f"{one.calls:,}", f"{one.failed:,}", f"{one.tokens:,}") for one in shown
+        (
+            _short(named(one.name)) or "-",
+            f"{one.calls:,}",
+            f"{one.failed:,}",
+            f"{one.tokens:,}",
+        )
+        for one in shown
     ]
     tokens = sum(one.tokens for one in every)
     return f"{_table(heads, cells)}\n{_of(len(shown), len(every), 'lines')}, {tokens:,} tokens in all"
@@ -68,7 +76,7 @@ def of_twice(shown: Sequence[Twice], total: int) -> str:
     heads = ("path", "lines", "session", "times", "rows")
     cells = [
         (
-            _short(one.path),
+            _short(as_given(one.path)),
             f"{one.first}-{one.last}",
             _short(one.session) or "-",
             str(len(one.rows)),
