@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
@@ -31,6 +32,7 @@ from readroom.stores.memory import MemoryStore
 from readroom.toolbox import Workspace
 from tests.contracts.cases import ROOT, adapter
 from tests.contracts.failures import EXAMPLES
+from tests.engine.documents import code, notebook
 from tests.laws.driving import STORES, StoreName, stored
 
 EVERYDAY = (
@@ -213,12 +215,17 @@ def test_no_plain_name_has_what_goes_on_behind_names(contract: str, error: Readr
                 error, Cap(record.reply_bytes, record.measure)
             )
             for sentence in _texts(said.text):
-                for rest in _behind(_without_calls(sentence), path):
-                    if not _NEEDS_NO_MARK.match(rest):
-                        follower = _GOES_ON.match(rest)
-                        assert follower is not None
-                        evil = f"x{follower[0]} y.txt"
-                        assert quote(evil) != evil, (sentence, evil)
+                require_marks(sentence, path)
+
+
+def require_marks(sentence: str, path: str) -> None:
+    """What goes on behind the name is in the grammar: a name that holds it is quoted."""
+    for rest in _behind(_without_calls(sentence), path):
+        if not _NEEDS_NO_MARK.match(rest):
+            follower = _GOES_ON.match(rest)
+            assert follower is not None
+            evil = f"x{follower[0]} y.txt"
+            assert quote(evil) != evil, (sentence, evil)
 
 
 def _naming(contract: str, tool: str, path: str) -> dict[str, Any]:
@@ -227,7 +234,7 @@ def _naming(contract: str, tool: str, path: str) -> dict[str, Any]:
 
 
 def _behind(sentence: str, path: str) -> Iterator[str]:
-    for found in re.finditer(rf"(?<![\w.]){re.escape(path)}(?![\w/])", sentence):
+    for found in re.finditer(rf"(?<![\w.]){re.escape(path)}(?![\w/]|\.\w)", sentence):
         yield sentence[found.end() :]
 
 
@@ -312,6 +319,23 @@ def test_native_replies_are_those_about_an_everyday_name(name: str, store: Store
             if not ours.is_error:
                 kinds = [kind(line) for line in theirs.text.split("\n")]
                 assert [kind(line) for line in ours.text.split("\n")] == kinds
+
+
+def test_failures_of_real_calls_go_on_behind_names_as_the_grammar_says(tmp_path: Path) -> None:
+    """Those too that only the engine words, and the warnings of a search."""
+    broken = f"{PLAIN}.docx"
+    for path, data in ((PLAIN, CONTENT), (broken, b"PK\3\4"), (f"{PLAIN}.ipynb", notebook(code("needle")))):
+        (tmp_path / path).write_bytes(data)
+    with Workspace(tmp_path) as workspace:
+        search = {"pattern": "needle", "documents": True}
+        for path in (PLAIN, broken):
+            for tool, arguments in (*native_calls(path), ("grep_files", search)):
+                reply = workspace.call(tool, arguments)
+                told = reply.text if reply.is_error else reply.text.rpartition("\n")[2]
+                require_marks(told, path)
+        notes = workspace.call("grep_files", {"pattern": "needle"}).text.rpartition("\n")[2]
+        assert f"{PLAIN}.ipynb" in notes
+        require_marks(notes, f"{PLAIN}.ipynb")
 
 
 @settings(max_examples=60)
