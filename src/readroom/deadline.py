@@ -1,7 +1,8 @@
 """One value that ends work: a time limit, a cancel flag and a place to report progress.
 
 It is passed down with every call.  Loops over blocks, files, pages and matches
-call `check`; whoever waits for a child process uses `remaining`.
+call `check`; whoever waits for a child process uses `remaining`, and `charge` for
+what the child works where that is limited, too.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ Progress = Callable[[int, int | None, str], None]
 class Deadline:
     """When to stop. Safe to share between threads; `cancel` may be called from any."""
 
-    __slots__ = ("_cancelled", "_clock", "_ends", "_hooks", "_lock", "_progress", "seconds")
+    __slots__ = (
+        "_cancelled", "_clock", "_ends", "_hooks", "_lock", "_progress", "_work", "_worked", "seconds",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -35,6 +38,8 @@ class Deadline:
         self._progress = progress
         self._hooks: list[Callable[[], None]] = []
         self._lock = threading.Lock()
+        self._work: float | None = None
+        self._worked = 0.0
 
     def cancel(self) -> None:
         """End the work: the next `check` raises, and registered children are ended now."""
@@ -82,6 +87,30 @@ class Deadline:
         )
         self.on_cancel(part.cancel)
         return part
+
+    def of_work(self, seconds: float, patience: float) -> Deadline:
+        """A limit in processor time, which a busy machine does not use up.
+
+        `patience` says how many times as long it may take by the clock, as a last resort.
+        """
+        part = self.within(seconds * patience)
+        part._work = seconds
+        return part
+
+    @property
+    def work_s(self) -> float | None:
+        """Processor time that children may use in all; None without a limit."""
+        return self._work
+
+    def charge(self, seconds: float) -> None:
+        """Count processor time that a child has used for this work.
+
+        Raises:
+            TimedOut: It is more than it may use.
+        """
+        self._worked += seconds
+        if self._work is not None and self._worked > self._work:
+            raise TimedOut(self._work, processor=True)
 
     def grace(self, seconds: float) -> Deadline:
         """So much time of its own, for what is still worth telling when this one has passed."""

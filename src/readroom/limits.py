@@ -192,7 +192,8 @@ JPEG_QUALITY = 85
 """Of images that are encoded again: text in screenshots stays readable, and higher doubles the size."""
 
 DOCUMENT_TIMEOUT_S = 8.0
-"""Time for what one call wants of a document: no hostile one takes more than ten seconds, start included."""
+"""Processor time for what one call wants of a document: no hostile one takes more than ten seconds, start
+included. By the clock it may take DOCUMENT_PATIENCE times as long."""
 
 LINK_HOPS = 40
 """Symbolic links followed in one path; the limit of the Linux kernel."""

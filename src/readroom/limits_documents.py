@@ -45,7 +45,12 @@ DOCUMENT_CHILD_BYTES = 200 * 1024 * 1024
 """Memory that the process may allocate which reads a document; with its libraries it stays below 256 MB."""
 
 DOCUMENT_CHILD_CPU_S = 60
-"""Processor time of that process in all: an end for one that nobody waits for any more."""
+"""Processor time of that process in all, where a call may not use more: an end for one that nobody waits for
+any more.  Of one that has used half of it, the next call starts a new one."""
+
+DOCUMENT_PATIENCE = 4
+"""How many times as long as its processor time a document may take by the clock: on a machine that is busy
+with three times as much other work it is still read, and no call waits for ever."""
 
 DOCUMENT_CHILD_FILES = 64
 """Its descriptors; libraries open a few modules and fonts late."""

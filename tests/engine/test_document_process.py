@@ -109,6 +109,25 @@ def test_the_clock_ends_it(tmp_path: Path) -> None:
         attempt(tmp_path, "spin", 60, seconds=1)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not say what a process has worked")
+def test_processor_time_ends_it_and_the_error_says_so(tmp_path: Path) -> None:
+    with source(tmp_path, "spin", 60) as opened:
+        extractor = Extractor(opened, MODULE)
+        deadline = Deadline().of_work(1, patience=50)
+        extractor.opened(deadline)
+        with pytest.raises(TimedOut, match="limit of 1 s of processor time"):
+            extractor.part(1, None, deadline)
+        assert not _runs(extractor.pid)
+
+
+def test_the_kernel_ends_what_works_too_long_for_nobody(tmp_path: Path) -> None:
+    with source(tmp_path, "spin", 60) as opened:
+        extractor = Extractor(opened, MODULE, most_s=1)
+        extractor.opened(Deadline(50))
+        with pytest.raises(TimedOut, match="limit of 1 s of processor time"):
+            extractor.part(1, None, Deadline(50))
+
+
 def test_a_cancelled_call_ends_it(tmp_path: Path) -> None:
     deadline = Deadline(20)
     with source(tmp_path, "spin", 60) as opened:

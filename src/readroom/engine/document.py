@@ -26,7 +26,12 @@ from readroom.formats.kinds import default_lines
 from readroom.formats.pages import Pick
 from readroom.formats.recognise import Recognised
 from readroom.limits import MAX_WARNINGS, Limits
-from readroom.limits_documents import DOCUMENT_CONTENTS_SHARE, DOCUMENT_IMAGES, DOCUMENT_SHOWN_HEADINGS
+from readroom.limits_documents import (
+    DOCUMENT_CONTENTS_SHARE,
+    DOCUMENT_IMAGES,
+    DOCUMENT_PATIENCE,
+    DOCUMENT_SHOWN_HEADINGS,
+)
 from readroom.model import Cap, Kind, Omission, ReadRequest, ReadResult, Warn
 from readroom.quoting import joined, quote
 from readroom.shown import ShownDocument, ShownPart
@@ -56,7 +61,7 @@ def read_document(
         BadValue: An argument that means nothing in a document.
         TimedOut, Cancelled: From the deadline.
     """
-    within = deadline.within(limits.document_timeout_s)
+    within = deadline.of_work(limits.document_timeout_s, DOCUMENT_PATIENCE)
     with room.open(source, found.format, within, eager=known is None) as reading:
         base = ReadResult(request.path, Kind.DOCUMENT, source.size, hashes.full(reading.digits))
         if known is not None and reading.digits.startswith(known):
@@ -354,7 +359,8 @@ class _Shown:
         )
 
     def _slow(self, number: int, error: TimedOut) -> BadDocument:
-        problem = f"{self._unit} {number} takes longer than {error.facts['seconds']:g} s"
+        spent = " of processor time" if error.processor else ", on a machine that is busy with other work"
+        problem = f"{self._unit} {number} takes more than {error.seconds:g} s{spent}"
         advice = "Read other parts of it, or ask for an export as text."
         beside = self._beside(number)
         path = self._request.path

@@ -230,10 +230,10 @@ def _confine(order: Order) -> None:
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_NOFILE, order["files"]),
-        (resource.RLIMIT_CPU, order["cpu_s"]),
         (resource.RLIMIT_DATA, order["memory_bytes"]),
     ):
         resource.setrlimit(what, (most, most))
+    resource.setrlimit(resource.RLIMIT_CPU, (order["cpu_s"], order["cpu_s"] + 1))  # the first one says why
     if sys.platform != "linux":
         return
     from readroom.policy import landlock, seccomp

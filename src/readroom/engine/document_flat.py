@@ -19,6 +19,7 @@ from readroom.errors import BadDocument, BadRange, EncryptedDocument, TimedOut
 from readroom.formats.documents import FLAT, Encrypted, Unit, Unreadable
 from readroom.formats.recognise import Recognised
 from readroom.limits import MAX_WARNINGS, Limits
+from readroom.limits_documents import DOCUMENT_PATIENCE
 from readroom.model import Cap, Kind, Omission, ReadRequest, ReadResult
 from readroom.quoting import quote
 from readroom.stores.base import Source
@@ -58,7 +59,7 @@ def read_flat(
         TimedOut: The first line is not reached in time; what was extracted is kept for the next call.
         Cancelled: From the deadline.
     """
-    within = deadline.within(limits.document_timeout_s)
+    within = deadline.of_work(limits.document_timeout_s, DOCUMENT_PATIENCE)
     with room.open(source, FLAT[found.format], within) as reading:
         base = ReadResult(request.path, Kind.DOCUMENT, source.size, hashes.full(reading.digits))
         return _Flat(reading, found, limits, cap, request, base).result()
@@ -138,7 +139,9 @@ class _Flat:
                 opened = self._reading.opened
                 done = f"{self._part - 1:,} of {opened.total:,} {opened.unit}s"
                 advice = f"{done} were extracted so far; the same call goes on from there."
-                raise TimedOut(error.seconds, advice, next_request=self._request) from None
+                raise TimedOut(
+                    error.seconds, advice, next_request=self._request, processor=error.processor
+                ) from None
             return _Lines(PartLines(kept, self._first, seen), seen, self._part, timed_out=True)
         return _Lines(PartLines(kept, self._first, seen), seen, None)
 

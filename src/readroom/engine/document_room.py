@@ -23,6 +23,7 @@ from readroom.formats.wire import Opened
 from readroom.limits import BLOCK_BYTES
 from readroom.limits_documents import (
     DOCUMENT_CACHE_BYTES,
+    DOCUMENT_CHILD_CPU_S,
     DOCUMENT_FLAT,
     DOCUMENT_HASHES,
     DOCUMENT_IDLE_S,
@@ -258,7 +259,7 @@ class Reading:
     ) -> None:
         extractor, self._extractor = self._extractor, None
         if extractor is not None:
-            same = extractor.alive and self._source.current() == self._source.version
+            same = extractor.alive and extractor.is_fresh and self._source.current() == self._source.version
             if same and self._is_open and self._opened is not None:
                 self._room._give(self._key, extractor, self._opened)
             else:
@@ -272,7 +273,9 @@ class Reading:
         self._wait_for_turn()
         idle = self._room._take(self._key)
         if idle is None:
-            self._extractor, self._is_open = Extractor(self._source, OPENERS[self._form]), False
+            most_s = max(DOCUMENT_CHILD_CPU_S, 2 * (self._deadline.work_s or 0))
+            self._extractor = Extractor(self._source, OPENERS[self._form], most_s=most_s)
+            self._is_open = False
         else:
             (self._extractor, self._opened), self._is_open = idle, True
         return self._extractor

@@ -28,7 +28,7 @@ from readroom.errors import TimedOut
 from readroom.formats.documents import Area, Unit, Unreadable
 from readroom.formats.recognise import SEARCHED, recognise, suffix
 from readroom.limits import HEAD_BYTES, Limits
-from readroom.limits_documents import DOCUMENT_ROWS
+from readroom.limits_documents import DOCUMENT_PATIENCE, DOCUMENT_ROWS
 from readroom.model import GrepRequest
 from readroom.paths import WorkPath
 from readroom.search.pattern import Hit, Pattern
@@ -58,7 +58,7 @@ class DocumentSearch:
         Raises:
             TimedOut, Cancelled: The search is over.
         """
-        within = self._deadline.within(self._limits.document_timeout_s)
+        within = self._deadline.of_work(self._limits.document_timeout_s, DOCUMENT_PATIENCE)
         try:
             with self._room.open(source, _form(source) or "", within, eager=False) as reading:
                 self._show(reading, page, path, relative, after)

@@ -183,14 +183,18 @@ class TimedOut(FailedError, TimeoutError):
         advice: str = "Ask for less, or give it more time.",
         *,
         next_request: Request | None = None,
+        processor: bool = False,
     ) -> None:
+        """`processor` is whether the limit is one of processor time, not of the clock."""
+        limit = f"limit of {seconds:g} s of processor time" if processor else f"time limit of {seconds:g} s"
         super().__init__(
-            f"The call reached its time limit of {seconds:g} s",
+            f"The call reached its {limit}",
             advice,
             facts={"seconds": seconds},
             next_request=next_request,
         )
         self.seconds = seconds
+        self.processor = processor
 
 
 class Cancelled(FailedError):
