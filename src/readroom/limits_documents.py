@@ -28,6 +28,12 @@ XML_TAGS = 1_000_000
 XML_DECLARATION_BYTES = 200
 """Where the XML declaration of a part is looked for; it is its first thing."""
 
+TABLE_LINE_CHARS = 160
+"""A row of a table whose cells have several lines stays one line up to here: `Name / (unit) | a / b`."""
+
+TABLE_ROW_CHARS = 1_000
+"""A row whose cells have a line each stays one line up to here: half of what is shown of a line at once."""
+
 LINK_CHARS = 120
 """Longest target shown beside the words of a link; longer ones are tracking and signatures."""
 

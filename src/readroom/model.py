@@ -67,7 +67,7 @@ class Kind(StrEnum):
 
 
 ReadMode: TypeAlias = Literal["offset", "tail"]
-ReadView: TypeAlias = Literal["text", "outline"]
+ReadView: TypeAlias = Literal["text", "outline", "formulas"]
 GrepOutput: TypeAlias = Literal["content", "files", "count"]
 GrepSort: TypeAlias = Literal["path", "relevance", "mtime"]
 ListSort: TypeAlias = Literal["name", "mtime", "size"]
@@ -87,7 +87,8 @@ class ReadRequest:
     `column` is the first character of the first line.  `pages` names parts of a
     document; then the lines are those of the first of them.  `symbol` is a definition:
     its lines are the whole, `offset` is one of them.  With `view` outline, `limit`
-    counts definitions, and `column` those that start in line `offset`.
+    counts definitions, and `column` those that start in line `offset`.  With `view`
+    formulas, cells of a sheet show what they compute with, not the value.
     """
 
     path: str

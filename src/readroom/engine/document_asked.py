@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from readroom.errors import BadValue
-from readroom.formats.recognise import Recognised, recognise
+from readroom.formats.recognise import WITH_FORMULAS, Recognised, recognise
 from readroom.model import ReadRequest
 
 
@@ -33,6 +33,8 @@ def asked_document(path: str, head: bytes, request: ReadRequest) -> Recognised |
             next_request=replace(request, encoding=None),
         )
     if found is None or (found.is_text and request.encoding is not None):
+        if request.view == "formulas":
+            raise _no_formulas(request)
         if request.pages is None:
             return None
         raise BadValue(
@@ -42,4 +44,16 @@ def asked_document(path: str, head: bytes, request: ReadRequest) -> Recognised |
             "Use `offset` and `limit` for lines.",
             next_request=replace(request, pages=None),
         )
+    if request.view == "formulas" and found.format not in WITH_FORMULAS:
+        raise _no_formulas(request)
     return None if found.only_asked and request.pages is None else found
+
+
+def _no_formulas(request: ReadRequest) -> BadValue:
+    return BadValue(
+        "view",
+        request.view,
+        "is for workbooks (.xlsx, .xlsm, .ods)",
+        "Leave it out.",
+        next_request=replace(request, view="text"),
+    )

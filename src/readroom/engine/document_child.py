@@ -48,10 +48,14 @@ class Order(TypedDict):
 
 
 class Ask(TypedDict):
-    """Which part is wanted, with its pictures or not; `area` is its first and last row, and columns."""
+    """Which part is wanted, with its pictures or not; `area` is its first and last row, and columns.
+
+    `formulas` is whether they are wanted in place of their values.
+    """
 
     number: int
     area: list[int | None] | None
+    formulas: bool
     text_only: bool
 
 
@@ -162,7 +166,7 @@ def _extracted(document: Document, ask: Ask, order: Order) -> tuple[Document, di
     given = ask["area"]
     area = None
     if given is not None:
-        area = Area(given[0] or 1, given[1], given[2] or 1, given[3])
+        area = Area(given[0] or 1, given[1], given[2] or 1, given[3], ask["formulas"])
     part: Part
     if ask["text_only"] and isinstance(document, Skimmed):
         part = document.text_part(ask["number"])

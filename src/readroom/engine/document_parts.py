@@ -81,6 +81,7 @@ class Parts:
         if self._unit is not Unit.SHEET:
             return self._chosen(self._reading.part(number), None, offset)
         whole = area or Area()
+        formulas = self._request.view == "formulas"
         if offset is not None and offset < 0:
             last = self._last_row(number, whole)
             offset = max(whole.first_row, last + offset + 1)
@@ -88,7 +89,7 @@ class Parts:
         end = start + min(most, DOCUMENT_ROWS) - 1
         last = end if whole.last_row is None else min(end, whole.last_row)
         part = self._reading.part(
-            number, Area(start, max(start, last), whole.first_column, whole.last_column)
+            number, replace(whole, first_row=start, last_row=max(start, last), formulas=formulas)
         )
         return self._chosen(part, whole, offset)
 

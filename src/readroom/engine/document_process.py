@@ -102,7 +102,12 @@ class Extractor:
             TimedOut, Cancelled: From the deadline.
         """
         cells = None if area is None else [area.first_row, area.last_row, area.first_column, area.last_column]
-        ask = document_child.Ask(number=number, area=cells, text_only=text_only)
+        ask = document_child.Ask(
+            number=number,
+            area=cells,
+            formulas=area is not None and area.formulas,
+            text_only=text_only,
+        )
         self._tell(json.dumps(ask).encode() + b"\n")
         found, blob = self._answer(Extracted, deadline)
         return self._checked(found, number, blob)

@@ -101,7 +101,7 @@ class DocumentSearch:
             part = reading.part(number, Area(start, start + DOCUMENT_ROWS - 1))
             total = part.total_rows or 0
             yield number, self._searched(part.lines, part.first_row - 1)
-            start += DOCUMENT_ROWS
+            start += len(part.lines) or DOCUMENT_ROWS  # of wide rows there are fewer
 
     def _searched(self, lines: Sequence[str], before: int) -> Searched:
         text = "\n".join(lines).encode("utf-8", "replace")

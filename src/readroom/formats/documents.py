@@ -25,12 +25,16 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """A rectangle of a sheet; rows and columns are 1-based and inclusive, None is open."""
+    """A rectangle of a sheet; rows and columns are 1-based and inclusive, None is open.
+
+    With `formulas`, cells that have one show it instead of its value.
+    """
 
     first_row: int = 1
     last_row: int | None = None
     first_column: int = 1
     last_column: int | None = None
+    formulas: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from readroom.formats.docx_text import Block, Story
 from readroom.formats.markup import Element
 from readroom.formats.opc import Package
 from readroom.formats.sections import Sections
+from readroom.limits_documents import TABLE_LINE_CHARS
 
 NOTES = {
     "deletion": ("tracked deletion is", "tracked deletions are"),
@@ -53,10 +54,11 @@ class _Reader:
 
     def document(self) -> Sections:
         main = self._package.main
-        body = self._package.root(main).find(f"{W}body")
-        if body is None:
+        bodies = self._package.root(main).findall(f"{W}body")  # one, but a file with several is not lost
+        if not bodies:
             raise Unreadable("it has no text part of a Word document", ANOTHER_COPY)
-        blocks = list(self._story(main).blocks(body))
+        story = self._story(main)
+        blocks = [block for body in bodies for block in story.blocks(body)]
         marginal = [*self._marginal("header"), *self._marginal("footer")]
         return _sections(blocks, marginal, self._notes({mark for block in blocks for mark in block.marks}))
 
@@ -72,7 +74,9 @@ class _Reader:
                         if (mark := prefix + element.get(f"{W}id", "")) in asked:
                             lines = [line.strip() for block in story.blocks(element) for line in block.lines]
                             author = element.get(f"{W}author", "")
-                            found[mark] = [f"{author}: {' '.join(lines)}"] if author else lines
+                            if author:
+                                lines = [f"{author}: {lines[0] if lines else ''}", *lines[1:]]
+                            found[mark] = lines
         return found
 
     def _marginal(self, kind: str) -> Iterator[str]:
@@ -80,10 +84,12 @@ class _Reader:
         seen: set[str] = set()
         for part in self._package.related(self._package.main, kind):
             blocks = self._story(part).blocks(self._package.root(part))
-            text = " / ".join(line.strip() for block in blocks for line in block.lines if line.strip())
+            lines = [line.strip() for block in blocks for line in block.lines if line.strip()]
+            text = " / ".join(lines)
             if text and text not in seen:
                 seen.add(text)
-                yield f"[{kind}: {text}]"
+                whole = len(text) <= TABLE_LINE_CHARS
+                yield from [f"[{kind}: {text}]"] if whole else [f"[{kind}]", *lines, f"[end of {kind}]"]
 
     def _story(self, part: str) -> Story:
         return Story(self._styles, self._lists, self._package.relations(part))

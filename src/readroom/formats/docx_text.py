@@ -9,19 +9,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from readroom.formats import links
+from readroom.formats import links, tables
 from readroom.formats.docx_lists import VAL, Lists, Styles, W
 from readroom.formats.markup import Element, local
 from readroom.formats.opc import R, Relation
-
-CELL = " | "
-"""Between the cells of a row: one token, and readable without counting."""
-
-WITHIN_CELL = " / "
-"""Between the lines of one cell."""
 
 _WP_NAMES = ("descr", "title")
 MAX_DEPTH = 8
@@ -84,7 +78,7 @@ class Story:
             if name == "p":
                 yield self._paragraph(element)
             elif name == "tbl":
-                yield self._table(element)
+                yield from self._table(element)
             elif name in _HOLDERS:
                 yield from self._blocks(element)
             elif name == "AlternateContent":
@@ -110,18 +104,26 @@ class Story:
             return Block(level, (f"{'#' * level} {label + ' ' if label else ''}{title}", *boxes))
         return Block(0, (*_labelled(text.rstrip(), label, depth), *boxes))
 
-    def _table(self, table: Element) -> Block:
-        rows = [[self._cell(cell) for cell in _held(row, "tc")] for row in _held(table, "tr")]
-        if len(rows) == 1 and len(rows[0]) == 1:
-            return Block(0, tuple(rows[0][0]))  # a frame around text
-        written = (CELL.join(WITHIN_CELL.join(cell) for cell in row).rstrip() for row in rows)
-        return Block(0, tuple(line for line in written if line.strip(" |")), table=True)
+    def _table(self, table: Element) -> Iterator[Block]:
+        """Its rows; those that are a line each as one block."""
+        plain: list[str] = []
+        for row in _held(table, "tr"):
+            found = list(tables.row([self._cell(cell) for cell in _held(row, "tc")]))
+            if len(found) == 1 and not found[0][0] and len(found[0][1]) == 1:
+                plain += found[0][1]
+                continue
+            if plain:
+                yield Block(0, tuple(plain), table=True)
+                plain = []
+            yield from (Block(level, tuple(lines)) for level, lines in found)
+        if plain:
+            yield Block(0, tuple(plain), table=True)
 
-    def _cell(self, cell: Element) -> list[str]:
+    def _cell(self, cell: Element) -> list[tuple[int, Sequence[str]]]:
         merge = cell.find(f"{W}tcPr/{W}vMerge")
         if merge is not None and merge.get(VAL) != "restart":
             return []
-        return [line.strip() for block in self._blocks(cell) for line in block.lines if line.strip()]
+        return [(block.level, block.lines) for block in self._blocks(cell)]
 
     def _inline(self, parent: Element) -> Iterator[str]:
         for element in parent:

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from readroom.formats import links
-from readroom.formats.docx_text import CELL, WITHIN_CELL
+from readroom.formats import links, tables
 
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _BLOCK_NAMES = """
@@ -217,13 +216,8 @@ class Page:
         before, *cells = [*table.cells, self._blocks]
         table.cells = []
         self._blocks = before
-        if len(cells) == 1:
-            self._blocks += cells[0]  # a frame
-            return
-        texts = (WITHIN_CELL.join(line.strip() for block in cell for line in block.lines) for cell in cells)
-        line = CELL.join(texts).rstrip()
-        if line.strip(" |"):
-            self._blocks.append(Block(0, (line,)))
+        written = tables.row([[(block.level, block.lines) for block in cell] for cell in cells])
+        self._blocks += [Block(level, tuple(lines)) for level, lines in written]
 
 
 def read(text: str) -> tuple[Page, Sequence[Block]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -30,6 +31,48 @@ OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 
+DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
+
+_BESIDE = {
+    f"{DRAW}text-box": "text box",
+    f"{DRAW}custom-shape": "shape",
+    f"{DRAW}image": "picture",
+    f"{DRAW}object": "chart or object",
+    f"{DRAW}object-ole": "embedded object",
+    f"{DRAW}control": "form control",
+    "{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}desc": "alternative text",
+    "{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}title": "alternative text",
+    f"{TEXT}a": "link target",
+    f"{TABLE}named-range": "defined name",
+    f"{TABLE}named-expression": "defined name",
+    f"{TABLE}database-range": "defined name",
+    f"{TABLE}content-validation": "list of allowed values",
+    f"{TABLE}data-pilot-table": "pivot table",
+    f"{TABLE}cell-content-change": "tracked change",
+    f"{TABLE}deletion": "tracked change",
+    "{urn:oasis:names:tc:opendocument:xmlns:script:1.0}event-listener": "macro",
+}
+"""What is counted, and what it is called."""
+
+_COLUMN = "hidden column"
+_UNSEEN = ("collapse", "filter")
+_MARGINS = frozenset(("header", "footer", "header-left", "footer-left", "header-first", "footer-first"))
+_PROPERTIES = frozenset(
+    (
+        "title",
+        "subject",
+        "description",
+        "keyword",
+        "creator",
+        "initial-creator",
+        "user-defined",
+        "contributor",
+    )
+)
+
+_REFERENCE = re.compile(r"^(?:of|oooc|msoxl):|\[([^\[\]]*)\]")
+"""The language of a formula, and its references, which stand in brackets."""
+
 _DURATION = re.compile(r"(-?)PT?(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:[.,]\d*)?S)?")
 _SPACES_MOST = 1000
 """Spaces that one element may stand for; it says how many."""
@@ -42,6 +85,7 @@ class Sheets:
     archive: Archive
     names: tuple[str, ...]
     hidden: frozenset[int]
+    beside: tuple[Counter[str], ...]
 
     def part(self, number: int, area: Area) -> Part:
         """The sheet with this number. Raises Unreadable."""
@@ -57,7 +101,11 @@ class Sheets:
                 _forget(element)
             elif at == number and _is_sheet(element):
                 break
-        notes = ["This sheet is hidden."] if number - 1 in self.hidden else []
+        notes = [windows.HIDDEN] if number - 1 in self.hidden else []
+        beside = self.beside[number - 1]
+        notes += windows.hidden_notes(0, beside[_COLUMN])
+        counts = Counter({kind: count for kind, count in beside.items() if kind != _COLUMN})
+        notes += windows.beside_note(counts + _of_workbook(self.archive) if number == 1 else counts)
         return windows.part(number, self.names[number - 1], reader.table(notes), area)
 
 
@@ -66,14 +114,19 @@ def open_sheets(archive: Archive) -> Sheets:
     names: list[str] = []
     hidden = set()
     styles: dict[str, bool] = {}
-    for event, element in _events(
-        archive, ("start", "end"), f"{TABLE}table", f"{TABLE}table-properties", f"{TABLE}table-row"
-    ):
+    beside: list[Counter[str]] = [Counter()]
+    tags = (f"{TABLE}table", f"{TABLE}table-properties", f"{TABLE}table-row", f"{TABLE}table-column")
+    for event, element in _events(archive, ("start", "end"), *tags, *_BESIDE):
         if element.tag == f"{TABLE}table-row":
             if event == "end":
                 _forget(element)
         elif event == "end":
             continue
+        elif element.tag in _BESIDE:
+            beside[-1][_BESIDE[element.tag]] += 1
+        elif element.tag == f"{TABLE}table-column":
+            if element.get(f"{TABLE}visibility") in _UNSEEN:
+                beside[-1][_COLUMN] += _times(element, f"{TABLE}number-columns-repeated")
         elif element.tag == f"{TABLE}table-properties":
             style = element.getparent()
             name = (
@@ -85,8 +138,28 @@ def open_sheets(archive: Archive) -> Sheets:
         elif _is_sheet(element):
             if styles.get(element.get(f"{TABLE}style-name", "")):
                 hidden.add(len(names))
+            if names:
+                beside.append(Counter())
             names.append(element.get(f"{TABLE}name", ""))
-    return Sheets(archive, tuple(names), frozenset(hidden))
+    return Sheets(archive, tuple(names), frozenset(hidden), tuple(beside))
+
+
+def _of_workbook(archive: Archive) -> Counter[str]:
+    """Headers and footers of printed pages, and what somebody has said about the document."""
+    found: Counter[str] = Counter()
+    for member, kind, names in (
+        ("styles.xml", "header or footer", _MARGINS),
+        ("meta.xml", "document property", _PROPERTIES),
+    ):
+        if member not in archive.members:
+            continue
+        try:
+            root = markup.parse(archive.read(member), member)
+        except Unreadable:
+            continue
+        texts = ("".join(at.itertext()) for at in root.iter() if markup.local(at) in names)
+        found[kind] += sum(bool(text.strip()) for text in texts)
+    return found
 
 
 class _Rows:
@@ -98,18 +171,20 @@ class _Rows:
         self._room = Room(area.first_row)
         self._read: list[list[Value]] = []
         self._header: list[Value] | None = None
-        self._at = self._total = self._formulas = self._merged = 0
+        self._at = self._total = self._uncalculated = self._merged = self._formulas = self._hidden = 0
+        self._comments: dict[tuple[int, int], str] = {}
 
     def row(self, element: Element) -> None:
         """Take the next row element, which may be many rows."""
         times = _times(element, f"{TABLE}number-rows-repeated")
         first, self._at = self._at + 1, self._at + times
-        cells, filled = _cells(element)
-        if not filled:
+        cells, said = _cells(element, formulas=self._area.formulas)
+        if not cells and not said:
             return
         if self._at > MAX_ROWS:
             raise Unreadable(f"it has filled rows after row {MAX_ROWS:,}", ANOTHER_COPY)
         self._total = self._at
+        self._comments.update({(first, column): text for column, text in said.items()})
         if first == 1 < self._area.first_row:
             self._header = cells
         start = max(first, self._area.first_row)
@@ -121,21 +196,27 @@ class _Rows:
                 self._read.append([])
             self._read.append(cells)
             if number == start:
-                self._formulas += _uncalculated(element)
+                self._uncalculated += _uncalculated(element)
                 self._merged += _spanning(element)
+                self._formulas += sum(cell.get(f"{TABLE}formula") is not None for cell in element)
+            self._hidden += times * (element.get(f"{TABLE}visibility") in _UNSEEN)
 
     def table(self, notes: list[str]) -> Table:
         """What was collected."""
         end = self._total if self._last is None else self._last
         last = min(end, self._total)
         self._read += [[]] * (max(0, last - self._area.first_row + 1) - len(self._read))
-        notes += windows.count_note(self._formulas, windows.FORMULA, windows.FORMULAS)
+        if not self._area.formulas:
+            notes += windows.count_note(self._uncalculated, windows.FORMULA, windows.FORMULAS)
+            notes += windows.count_note(self._formulas - self._uncalculated, *windows.VALUES)
+        notes += windows.hidden_notes(self._hidden, 0)
         notes += windows.count_note(
             self._merged, "merged range has its value in its first cell only.",
             "merged ranges have their values in their first cells only.",
         )  # fmt: skip
         header = None if self._area.first_row == 1 else self._header or []
-        return Table(self._read, header, self._total, end, notes)
+        shown = windows.commented(self._read, self._area.first_row, last, self._comments)
+        return Table(shown, header, self._total, end, notes)
 
 
 def _events(archive: Archive, events: tuple[str, ...], *tags: str) -> Iterator[tuple[str, Element]]:
@@ -185,15 +266,20 @@ def _times(element: Element, name: str) -> int:
     return max(1, int(said)) if said.isascii() and said.isdecimal() and len(said) < 8 else 1
 
 
-def _cells(row: Element) -> tuple[list[Value], bool]:
-    """The values up to the last that is not empty, and whether there is any."""
+def _cells(row: Element, *, formulas: bool) -> tuple[list[Value], dict[int, str]]:
+    """The values up to the last that is not empty, or their formulas, and the comments by column."""
     values: list[Value] = []
+    comments: dict[int, str] = {}
     waiting = 0
     for cell in row:
         if cell.tag not in (f"{TABLE}table-cell", f"{TABLE}covered-table-cell"):
             continue
         times = _times(cell, f"{TABLE}number-columns-repeated")
-        value = _value(cell)
+        formula = _formula(cell) if formulas else ""
+        value = formula or _value(cell)
+        said = _annotation(cell)
+        if said:
+            comments[len(values) + waiting + 1] = said
         if value == "" and cell.get(f"{TABLE}formula") is None:
             waiting += times
             continue
@@ -202,7 +288,27 @@ def _cells(row: Element) -> tuple[list[Value], bool]:
         values += [""] * waiting
         values += [value] * times
         waiting = 0
-    return values, bool(values)
+    return values, {column: said for column, said in comments.items() if column <= MAX_COLUMNS}
+
+
+def _annotation(cell: Element) -> str:
+    note = cell.find(f"{OFFICE}annotation")
+    if note is None:
+        return ""
+    author = "".join(at.text or "" for at in note if markup.local(at) == "creator")
+    return windows.comment([(author, _text(note))])
+
+
+def _formula(cell: Element) -> str:
+    """A formula as it is typed: `of:=SUM([.A1:.A3])` becomes `=SUM(A1:A3)`."""
+    said: str = cell.get(f"{TABLE}formula", "")
+    return _REFERENCE.sub(_reference, said)
+
+
+def _reference(found: re.Match[str]) -> str:
+    """`.A1:.B2` as A1:B2, `$Sheet2.A1` as Sheet2!A1."""
+    ends = [end.rpartition(".") for end in (found[1] or "").split(":")]
+    return ":".join(f"{sheet.lstrip('$')}!{cell}" if sheet else cell for sheet, _, cell in ends)
 
 
 def _value(cell: Element) -> Value:

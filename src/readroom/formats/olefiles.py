@@ -1,6 +1,6 @@
 """What an OLE file is: an encrypted document, or one of the binary formats before 2007.
 
-The names of its streams tell; they stand in its directory as UTF-16.  Only that
+The names of its streams tell, in capitals or not; they stand in its directory as UTF-16.  Only that
 they occur is looked at: what is inside is for a library, or nobody, to read.
 """
 
@@ -55,7 +55,9 @@ def kind(file: BinaryIO) -> Ole | None:
     if size > OLE_SCAN_BYTES:
         file.seek(max(OLE_SCAN_BYTES, size - OLE_SCAN_BYTES))
         text += file.read(OLE_SCAN_BYTES)
-    return next((held for held in Ole if _entry(held.value) in text), None)
+    # Names of streams are the same in any case, says the format; some programs write BOOK.
+    names = text.upper()
+    return next((held for held in Ole if _entry(held.value.upper()) in names), None)
 
 
 def refusal(held: Ole | None) -> Unreadable:

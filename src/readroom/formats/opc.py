@@ -6,6 +6,7 @@ Only the parts that are asked for are read; pictures, films and fonts never are.
 from __future__ import annotations
 
 import posixpath
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -61,6 +62,39 @@ def open_package(file: BinaryIO) -> Package:
     if main is None or main.external:
         raise Unreadable("it does not say which of its parts is the document", archives.ANOTHER_COPY)
     return Package(archive, main.target)
+
+
+def text_of(element: Element, name: str) -> str:
+    """The text of all elements with this local name inside `element`; ends of paragraphs are spaces."""
+    found = []
+    for at in element.iter():
+        if markup.local(at) == name:
+            found.append(at.text or "")
+        elif markup.local(at) == "p" and found:
+            found.append(" ")
+    return "".join(found)
+
+
+_PROPERTIES = ("core-properties", "custom-properties", "extended-properties")
+_BY_PROGRAMS = frozenset(("created", "modified", "lastPrinted", "revision", "version"))
+_BY_PEOPLE = frozenset(("Company", "Manager", "HyperlinkBase"))
+"""Of the extended properties, which are otherwise what programs count."""
+
+
+def properties(package: Package) -> Counter[str]:
+    """How many properties somebody has given the document: title, subject, keywords and others."""
+    count = 0
+    for relation in _relations(package.archive, "").values():
+        if relation.kind not in _PROPERTIES or relation.target not in package.archive.members:
+            continue
+        try:
+            root = package.root(relation.target)
+        except Unreadable:
+            continue
+        filled = [markup.local(at) for at in root if "".join(at.itertext()).strip()]
+        extended = relation.kind == "extended-properties"
+        count += sum(name in _BY_PEOPLE if extended else name not in _BY_PROGRAMS for name in filled)
+    return Counter({"document property": count})
 
 
 def _relations(archive: Archive, part: str) -> Mapping[str, Relation]:

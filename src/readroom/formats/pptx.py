@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from readroom.formats import links, opc, sections
+from readroom.formats import links, opc, sections, tables
 from readroom.formats.archives import ANOTHER_COPY
 from readroom.formats.documents import Area, Heading, Part, Unit, Unreadable
-from readroom.formats.docx_text import CELL, WITHIN_CELL
 from readroom.formats.markup import Element, local
 from readroom.formats.opc import Package, R, Relation
 from readroom.limits_documents import SLIDES
@@ -158,18 +157,16 @@ class _Slide:
         table = next(frame.iter(f"{A}tbl"), None)
         if table is not None:
             for row in table.findall(f"{A}tr"):
-                line = CELL.join(self._cell(cell) for cell in row.findall(f"{A}tc")).rstrip()
-                if line.strip(" |"):
-                    yield line
+                for _, lines in tables.row([self._cell(cell) for cell in row.findall(f"{A}tc")]):
+                    yield from lines
             return
         kinds = {local(element) for element in frame.iter()}
         if "chart" in kinds or "relIds" in kinds:
             yield "[chart]" if "chart" in kinds else "[diagram]"
 
-    def _cell(self, cell: Element) -> str:
+    def _cell(self, cell: Element) -> list[tuple[int, Sequence[str]]]:
         body = cell.find(f"{A}txBody")
-        lines = [] if body is None else self._lines(body, listed=False)
-        return WITHIN_CELL.join(line.strip() for line in lines)
+        return [] if body is None else [(0, list(self._lines(body, listed=False)))]
 
     def _lines(self, body: Element, listed: bool) -> Iterator[str]:
         for paragraph in body.findall(f"{A}p"):

@@ -40,6 +40,9 @@ _OLD = {"xls": "xls", "xlt": "xls", "doc": "doc", "dot": "doc", "ppt": "ppt", "p
 
 _TEXTS = {"ipynb": "ipynb", "html": "html", "htm": "html", "xhtml": "html"}
 
+WITH_FORMULAS = frozenset({"xlsx", "ods"})
+"""Kinds of documents whose cells can show their formulas."""
+
 SEARCHED = frozenset({"pdf", "ipynb", "xls", *_BY_NAME})
 """Endings of the documents that a search of documents looks into; HTML is searched as the text it is."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,19 +18,18 @@ from typing import BinaryIO
 
 import python_calamine as calamine
 
-from readroom.formats import archives, markup, ods, olefiles, opc, sections, windows
+from readroom.formats import archives, markup, ods, olefiles, opc, sections, windows, xls, xlsx_beside
 from readroom.formats.archives import ANOTHER_COPY
 from readroom.formats.documents import Area, Encrypted, Heading, Part, Unit, Unreadable
-from readroom.formats.olefiles import Ole
 from readroom.formats.opc import Package, R
 from readroom.formats.values import Value
-from readroom.formats.windows import Table
+from readroom.formats.windows import Comments, Table
+from readroom.formats.xlsx_formulas import Formulas, with_formulas
 from readroom.formats.xlsx_rows import Cut, Row, cut, with_errors
 from readroom.formats.xlsx_strings import only, referred
-from readroom.limits_documents import OLD_WORKBOOK_BYTES, SHEET_BYTES
+from readroom.limits_documents import SHEET_BYTES
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
-HIDDEN = "This sheet is hidden."
 NO_CELLS = "It is a chart or a dialog and has no cells."
 
 
@@ -50,7 +50,8 @@ class Workbook:
 def open_document(file: BinaryIO) -> Workbook:
     """The workbook in `file`. Raises Unreadable."""
     if olefiles.is_ole(file):
-        return _old(file)
+        old = xls.open_workbook(file)
+        return Workbook(old.names, old.part)
     archive = archives.open_archive(file)
     if ods.CONTENT in archive.members and "[Content_Types].xml" not in archive.members:
         sheets = ods.open_sheets(archive)
@@ -97,20 +98,28 @@ class _Reader:
     sheets: Sequence[_Sheet]
     _totals: dict[int, int] = field(default_factory=dict)
     _merged: dict[int, list[str]] = field(default_factory=dict)
+    _comments: dict[int, Comments] = field(default_factory=dict)
+    _beside: dict[int, Sequence[str]] = field(default_factory=dict)
+    _formulas: dict[int, Formulas] = field(default_factory=dict)
 
     def part(self, number: int, area: Area) -> Part:
         sheet = self.sheets[number - 1]
-        notes = [HIDDEN] if sheet.hidden else []
+        notes = [windows.HIDDEN] if sheet.hidden else []
         if not sheet.member:
-            return Part(number, sheet.name, (), total_rows=0, notes=[*notes, NO_CELLS])
+            beside = windows.beside_note(xlsx_beside.of_workbook(self.package)) if number == 1 else []
+            return Part(number, sheet.name, (), total_rows=0, notes=[*notes, NO_CELLS, *beside])
         found = self._cut(number, area)
         end = min(found.end, self._totals[number])
         rows = windows.aligned(*self._values(found.rows), area.first_row, end)
+        if area.formulas:
+            formulas = self._formula_reader(number)
+            rows = with_formulas(rows, area.first_row, {row.number: formulas.of(row) for row in found.rows})
+        rows = windows.commented(rows, area.first_row, end, self._comments[number])
         header: Sequence[Value] | None = None
         if area.first_row > 1:
             above = [found.header] if found.header else []
             header = windows.aligned(*self._values(above), 1, 1)[0]
-        table = Table(rows, header, self._totals[number], end, [*notes, *self._notes(number, found)])
+        table = Table(rows, header, self._totals[number], end, [*notes, *self._notes(number, area, found)])
         return windows.part(number, sheet.name, table, area)
 
     def _cut(self, number: int, area: Area) -> Cut:
@@ -119,16 +128,40 @@ class _Reader:
         found = cut(archive.pieces(member), area.first_row, area.last_row, self._totals.get(number))
         markup.check_start(found.head, member)
         if number not in self._totals:
-            self._totals[number], self._merged[number] = found.total, found.merged
+            said, notes = self._said(member)
+            last = max((row for row, _ in said), default=0)
+            self._totals[number], self._merged[number] = max(found.total, last), found.merged
+            self._comments[number] = said
+            counts = xlsx_beside.counts(self.package, member, found.tail)
+            counts += xlsx_beside.of_workbook(self.package) if number == 1 else Counter()
+            hidden = windows.hidden_notes(0, xlsx_beside.hidden_columns(found.head))
+            self._beside[number] = [*notes, *hidden, *windows.beside_note(counts)]
         return found
 
-    def _notes(self, number: int, found: Cut) -> list[str]:
-        formulas = sum(row.formulas_without_value() for row in found.rows)
-        hidden = sum(row.is_hidden for row in found.rows)
+    def _said(self, member: str) -> tuple[Comments, list[str]]:
+        """The comments of a sheet; its cells are there also when they are broken."""
+        try:
+            return xlsx_beside.comments(self.package, member), []
+        except Unreadable as error:
+            return {}, [f"Its comments are not shown: {error.problem}."]
+
+    def _formula_reader(self, number: int) -> Formulas:
+        if number not in self._formulas:
+            self._formulas[number] = Formulas()
+            self._formulas[number].learn(self.package.archive.pieces(self.sheets[number - 1].member))
+        return self._formulas[number]
+
+    def _notes(self, number: int, area: Area, found: Cut) -> list[str]:
+        empty = sum(row.formulas_without_value() for row in found.rows)
+        formulas = sum(row.formulas() for row in found.rows) - empty
+        if area.formulas:
+            empty = formulas = 0
         return [
-            *windows.count_note(formulas, windows.FORMULA, windows.FORMULAS),
-            *windows.count_note(hidden, "row is hidden in the sheet.", "rows are hidden in the sheet."),
+            *windows.count_note(empty, windows.FORMULA, windows.FORMULAS),
+            *windows.count_note(formulas, *windows.VALUES),
+            *windows.hidden_notes(sum(row.is_hidden for row in found.rows), 0),
             *windows.merged_note(self._merged[number]),
+            *self._beside[number],
         ]
 
     def _values(self, rows: Sequence[Row]) -> tuple[list[list[Value]], tuple[int, int] | None]:
@@ -187,34 +220,6 @@ _RELATED = b"".join(
         (b"r3", b"sharedStrings.xml", b"sharedStrings"),
     )
 )
-
-
-def _old(file: BinaryIO) -> Workbook:
-    """A workbook of Excel before 2007, read by the library as it is."""
-    held = olefiles.kind(file)
-    if held not in (Ole.SHEETS, Ole.OLD_SHEETS):
-        raise olefiles.refusal(held)
-    size = file.seek(0, 2)
-    if size > OLD_WORKBOOK_BYTES:
-        raise Unreadable(
-            f"it is a workbook of Excel before 2007 with {size:,} bytes, and at most "
-            f"{OLD_WORKBOOK_BYTES:,} are taken",
-            "Ask for it as XLSX or CSV.",
-        )
-    file.seek(0)
-    with _translated():
-        book = calamine.CalamineWorkbook.from_filelike(file)
-    shown = calamine.SheetVisibleEnum.Visible
-    hidden = [sheet.visible != shown for sheet in book.sheets_metadata]
-
-    def read(number: int, area: Area) -> Part:
-        with _translated():
-            sheet = book.get_sheet_by_index(number - 1)
-            whole = windows.aligned(sheet.to_python(), sheet.start, 1, sheet.end[0] + 1 if sheet.end else 0)
-        title, notes = book.sheet_names[number - 1], [HIDDEN] if hidden[number - 1] else []
-        return windows.part(number, title, windows.table(whole, area, notes), area)
-
-    return Workbook(book.sheet_names, read)
 
 
 @contextmanager

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import TypeAlias
 
 from readroom.formats import values
 from readroom.formats.documents import Area, Part
@@ -13,7 +14,13 @@ from readroom.limits_documents import SHEET_CELLS, SHEET_NOTED
 
 FORMULA = "formula has no stored value: the file was written by a program that does not calculate."
 FORMULAS = "formulas have no stored values: the file was written by a program that does not calculate."
+VALUES = ("formula is shown as its value.", "formulas are shown as their values.")
+HIDDEN = "This sheet is hidden."
 ESCAPED = "Tabs and line ends inside cells are written as \\t and \\n."
+
+
+Comments: TypeAlias = Mapping[tuple[int, int], str]
+"""What is said of cells, by row and column from 1: as it stands behind the value."""
 
 
 @dataclass(slots=True)
@@ -82,6 +89,58 @@ def count_note(count: int, one: str, more: str) -> list[str]:
     return [f"{count:,} {one if count == 1 else more}"] if count else []
 
 
+def beside_note(counts: Mapping[str, int]) -> list[str]:
+    """One sentence about what is not shown, by its kind in the singular; nothing when all is."""
+    named = [f"{count:,} {kind if count == 1 else plural(kind)}" for kind, count in counts.items() if count]
+    return [f"Not shown: {', '.join(named)}."] if named else []
+
+
+def plural(kind: str) -> str:
+    """More than one of a kind: `header or footer` becomes `headers or footers`."""
+    return " or ".join(
+        one[:-1] + "ies" if one.endswith(("ty", "py", "ry")) else one if one.endswith("s") else f"{one}s"
+        for one in kind.split(" or ")
+    )
+
+
+def hidden_notes(rows: int, columns: int) -> list[str]:
+    """What is to be said of rows and columns that the sheet hides and the text shows."""
+    return [
+        *count_note(rows, "row is hidden in the sheet.", "rows are hidden in the sheet."),
+        *count_note(columns, "column is hidden in the sheet.", "columns are hidden in the sheet."),
+    ]
+
+
+def comment(said: Sequence[tuple[str, str]]) -> str:
+    """A comment of a cell and its answers, by author and words."""
+    words = [f"{author}: {text}" if author else text for author, text in _joined(said)]
+    return f"[comment: {' / '.join(words)}]"
+
+
+def _joined(said: Sequence[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+    for author, text in said:
+        name, words = " ".join(author.split()), " ".join(text.split())
+        # Excel writes the name of the author into the text, too.
+        yield name, words.removeprefix(f"{name}:").strip() if name else words
+
+
+def commented(
+    rows: Sequence[Sequence[Value]], first: int, last: int, comments: Comments
+) -> list[Sequence[Value]]:
+    """The rows from `first` on, at most to `last`, with what is said of their cells behind the values."""
+    found = list(rows)
+    for (row, column), text in sorted(comments.items()):
+        if not first <= row <= last:
+            continue
+        found += [()] * (row - first + 1 - len(found))
+        cells = [*found[row - first]]
+        cells += [""] * (column - len(cells))
+        value = values.text(cells[column - 1])
+        cells[column - 1] = f"{value} {text}" if value else text
+        found[row - first] = cells
+    return found
+
+
 def aligned(
     rows: Iterable[Sequence[Value]], start: tuple[int, int] | None, first: int, last: int
 ) -> list[Sequence[Value]]:
@@ -95,13 +154,18 @@ def aligned(
     return found + [empty] * (last - first + 1 - len(found))
 
 
-def table(rows: Sequence[Sequence[Value]], area: Area, notes: Sequence[str]) -> Table:
+def table(
+    rows: Sequence[Sequence[Value]], area: Area, notes: Sequence[str], comments: Comments | None = None
+) -> Table:
     """An area of a sheet that was read whole."""
+    said = comments or {}
+    total = max(len(rows), max((row for row, _ in said), default=0))
     room = Room(area.first_row)
-    end = len(rows) if area.last_row is None else area.last_row
+    end = total if area.last_row is None else area.last_row
     for number, row in enumerate(rows[area.first_row - 1 : end], area.first_row):
         if not room.take(number, len(row)):
             end = room.last
             break
     header = (rows[0] if rows else ()) if area.first_row > 1 else None
-    return Table(rows[area.first_row - 1 : end], header, len(rows), end, notes)
+    shown = commented(rows[area.first_row - 1 : end], area.first_row, end, said)
+    return Table(shown, header, total, end, notes)

@@ -33,6 +33,7 @@ _FORMULA = re.compile(
     rb"""<(?:\w+:)?c(?=[\s>])[^>]*>\s*<(?:\w+:)?f(?=[\s/>])(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f\s*>)"""
     rb"""\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v\s*></(?:\w+:)?v\s*>)?\s*</(?:\w+:)?c\s*>"""
 )
+_ANY_FORMULA = re.compile(rb"<(?:\w+:)?f(?=[\s/>])")
 _ERROR = re.compile(rb"""(<(?:\w+:)?c(?=\s)[^>]*\st\s*=\s*["'])e(["'])""")
 _MERGED = re.compile(rb"""<(?:\w+:)?mergeCell\s[^>]*?ref\s*=\s*["']([A-Z0-9:]{3,30})["']""")
 _COMMENT = b"<!"
@@ -68,6 +69,10 @@ class Row:
             raise Unreadable(f"its row {self.number} has more than {MAX_COLUMNS:,} columns", ANOTHER_COPY)
         return width
 
+    def formulas(self) -> int:
+        """Cells that have a formula."""
+        return len(_ANY_FORMULA.findall(self.xml)) if b"f" in self.xml else 0
+
     def formulas_without_value(self) -> int:
         """Cells that have a formula and no result; whoever wrote the file did not calculate."""
         return len(_FORMULA.findall(self.xml)) if b"f" in self.xml else 0
@@ -84,6 +89,7 @@ class Cut:
         end: The last row that was looked at for them.
         total: The last row that is filled.
         merged: Merged ranges, as far as they stand near the rows.
+        tail: What stands behind the rows, as far as it was looked at; of the first pass only.
     """
 
     head: bytes = b""
@@ -92,6 +98,7 @@ class Cut:
     end: int = 0
     total: int = 0
     merged: list[str] = field(default_factory=list)
+    tail: bytes = b""
 
 
 def cut(pieces: Iterator[bytes], first: int, last: int | None, total: int | None) -> Cut:
@@ -120,6 +127,7 @@ def cut(pieces: Iterator[bytes], first: int, last: int | None, total: int | None
         for piece in pieces:
             if len(rest) < ROW_BYTES:
                 rest += piece
+        scan.cut.tail = rest
         scan.cut.merged = [place.decode() for place in _MERGED.findall(rest)]
     return scan.cut
 
