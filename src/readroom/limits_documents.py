@@ -109,6 +109,15 @@ DOCUMENT_KEPT = 2
 DOCUMENT_IDLE_S = 20.0
 """How long: a model reads a page and asks for the next one within it."""
 
+PDF_ANNOTATIONS = 5_000
+"""Fields, notes and links of a page that are looked at; the longest forms have some hundreds."""
+
+PDF_CHOICES = 5_000
+"""Choices of a drop-down that are looked at for the chosen ones: all cities of a country."""
+
+PDF_VALUE_BYTES = 2 * 1024 * 1024
+"""The value of a field or a note in UTF-16."""
+
 SHEET_CELLS = 250_000
 """Cells of a part of a sheet, empty ones within included: each takes some 200 bytes on its way, of which
 libraries keep most at once. 2,000 rows of 125 columns; longer sheets are read in areas."""

@@ -1,4 +1,4 @@
-"""Workbooks of Excel before 2007 by xlwt, and what it does not write: comments, and other spellings of names."""
+"""Workbooks of Excel before 2007 by xlwt, with what it does not write: comments, other spellings of names."""
 
 from __future__ import annotations
 

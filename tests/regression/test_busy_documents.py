@@ -1,4 +1,4 @@
-"""A busy machine: what a document may take is processor time, so that other work does not make it unreadable."""
+"""What a document may take is processor time: other work of the machine does not make it unreadable."""
 
 from __future__ import annotations
 

@@ -46,8 +46,8 @@ def threaded() -> bytes:
             ("r1", "comments", "../comments1.xml"), ("r2", "threadedComment", "../threadedComments/t1.xml")
         ),
         "xl/comments1.xml": f"<comments {main}><authors><author>tc=1</author></authors><commentList>"
-        '<comment ref="A1" authorId="0"><text><t>[Threaded comment] Your version of Excel</t></text></comment>'
-        "</commentList></comments>",
+        '<comment ref="A1" authorId="0"><text><t>[Threaded comment] Your version of Excel</t></text>'
+        "</comment></commentList></comments>",
         "xl/threadedComments/t1.xml": f"<ThreadedComments {threads}>"
         '<threadedComment ref="A1" personId="p1" id="1"><text>Is this right?</text></threadedComment>'
         '<threadedComment ref="A1" personId="p2" id="2" parentId="1"><text>Yes.</text></threadedComment>'
@@ -75,7 +75,8 @@ def annotated() -> bytes:
         '<table:table-row><table:table-cell office:value-type="float" office:value="5">'
         '<office:annotation><dc:creator xmlns:dc="http://purl.org/dc/elements/1.1/">Ann</dc:creator>'
         "<text:p>please</text:p><text:p>check</text:p></office:annotation><text:p>5</text:p></table:table-cell>"
-        '<table:table-cell office:value-type="float" office:value="10" table:formula="of:=[.A1]*2+[$Other.B3]">'
+        '<table:table-cell office:value-type="float" office:value="10" '
+        'table:formula="of:=[.A1]*2+[$Other.B3]">'
         "<text:p>10</text:p></table:table-cell></table:table-row>"
     )
 
@@ -130,9 +131,10 @@ def test_formulas_are_shown_when_they_are_asked_for(space: Workspace) -> None:
 
 def test_formulas_filled_down_are_those_of_each_cell() -> None:
     rows = (
-        '<row r="1"><c r="A1"><v>1</v></c><c r="B1"><f t="shared" ref="B1:B3" si="0">A1*$C$1</f><v>1</v></c></row>'
+        '<row r="1"><c r="A1"><v>1</v></c><c r="B1"><f t="shared" ref="B1:B3" si="0">A1*$C$1</f></c></row>'
         '<row r="2"><c r="B2"><f t="shared" si="0"/><v>2</v></c></row>'
-        '<row r="3"><c r="B3"><f t="shared" si="0"/><v>3</v></c><c r="C3"><f t="array" ref="C3">SUM(A1:A2)</f></c></row>'
+        '<row r="3"><c r="B3"><f t="shared" si="0"/><v>3</v></c>'
+        '<c r="C3"><f t="array" ref="C3">SUM(A1:A2)</f></c></row>'
     )
     with Workspace(MemoryStore({"a.xlsx": office.workbook(rows)})) as space:
         text = space.read("a.xlsx", view="formulas").text

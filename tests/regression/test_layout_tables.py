@@ -1,4 +1,4 @@
-"""Text that stands in tables is readable to its end, whatever the kind of document: paragraphs of a cell are lines."""
+"""Text that stands in tables is readable to its end, in every kind of document."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def article_docx(cells: Sequence[Sequence[str]]) -> bytes:
 def article_html(cells: Sequence[Sequence[str]]) -> str:
     inside = "".join(f"<td>{''.join(f'<p>{text}</p>' for text in cell)}</td>" for cell in cells)
     return (
-        '<html xmlns="http://www.w3.org/1999/xhtml"><head><title>t</title></head><body><p>Before the table.</p>'
+        '<html xmlns="http://www.w3.org/1999/xhtml"><body><p>Before the table.</p>'
         f"<table><tr>{inside}</tr></table><p>Behind the table.</p></body></html>"
     )
 
@@ -49,7 +49,7 @@ def article_epub(cells: Sequence[Sequence[str]]) -> bytes:
     return zipped(
         {
             "mimetype": "application/epub+zip",
-            "META-INF/container.xml": '<container><rootfiles><rootfile full-path="b.opf"/></rootfiles></container>',
+            "META-INF/container.xml": '<container><rootfile full-path="b.opf"/></container>',
             "b.opf": '<package><manifest><item id="c" href="c.xhtml" media-type="application/xhtml+xml"/>'
             '</manifest><spine><itemref idref="c"/></spine></package>',
             "c.xhtml": article_html(cells),

@@ -1,4 +1,4 @@
-"""Workbooks of Excel before 2007 that other programs open are read: by any spelling of their names, and sparse ones."""
+"""Workbooks of Excel before 2007 that other programs open are read: any spelling of names, sparse ones."""
 
 from __future__ import annotations
 

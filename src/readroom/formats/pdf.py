@@ -1,19 +1,23 @@
 """PDF by pypdfium2: the text of pages in their order, pages without text as images.
 
-Only the pages that are asked for are looked at.  Lines end where PDFium sees that
-they end; a word that is divided there is joined again, so that it is found.
+Only the pages that are asked for are looked at.  Lines end where PDFium or the places
+of their characters show that they end; a word that is divided there is joined again,
+so that it is found.  Values of form fields and notes stand where they are on the page.
 """
 
 from __future__ import annotations
 
 import io
 import itertools
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import BinaryIO, final
 
 import pypdfium2
 from pypdfium2 import raw
 
+from readroom.formats import pdf_text
 from readroom.formats.documents import (
     Area,
     Document,
@@ -24,11 +28,13 @@ from readroom.formats.documents import (
     Unit,
     Unreadable,
 )
+from readroom.formats.pdf_fields import Fields
+from readroom.formats.windows import beside_note
 from readroom.limits import IMAGE_LONG_SIDE
 from readroom.limits_documents import DOCUMENT_CONTENTS
 
-_NO_TEXT = str.maketrans("", "", "\x02\ufffe\0\r")
-"""How PDFium marks a word that it has joined, and what broken fonts give for a character."""
+_XFA_FORMS = (raw.FORMTYPE_XFA_FULL, raw.FORMTYPE_XFA_FOREGROUND)
+_XFA = "Its form is an XFA form, of which only what ordinary form fields say is shown."
 
 _MAX_DEPTH = 12
 """Of the table of contents."""
@@ -42,22 +48,37 @@ class Pdf:
 
     unit = Unit.PAGE
 
-    def __init__(self, document: pypdfium2.PdfDocument) -> None:
+    def __init__(self, document: pypdfium2.PdfDocument, file: BinaryIO) -> None:
         self._document = document
+        self._fields = Fields(document, lambda: pypdfium2.PdfDocument(file))
         self.titles: Sequence[str] = [""] * len(document)
         self.contents = _contents(document)
 
     def part(self, number: int, area: Area | None = None) -> Part:
         """The page with this number."""
+        found = self.text_part(number)
         page = self._page(number)
-        lines = _lines(page)
-        if lines or not _shows_anything(page):
-            return Part(number, "", lines)
-        return Part(number, "", (), [Picture(_rendered(page), "image/png")])
+        pictures = [Picture(_rendered(page), "image/png")] if self._is_picture(page, found) else []
+        return replace(found, pictures=pictures)
 
     def text_part(self, number: int) -> Part:
         """The page with this number, without rendering it."""
-        return Part(number, "", _lines(self._page(number)))
+        page = self._page(number)
+        beside = self._fields.of(page, number)
+        try:
+            lines = pdf_text.lines(page.get_textpage(), beside.placed)
+        except pypdfium2.PdfiumError:
+            lines = [line for one in beside.placed for line in one.lines]
+        if number == 1:
+            beside.dropped.update(_of_document(self._document))
+        notes = [_XFA] if number == 1 and self._document.get_formtype() in _XFA_FORMS else []
+        return Part(number, "", lines, notes=[*notes, *beside_note(beside.dropped)])
+
+    def _is_picture(self, page: pypdfium2.PdfPage, found: Part) -> bool:
+        """Whether it shows something and has no text but what fields say."""
+        if not _shows_anything(page):
+            return False
+        return not found.lines or not page.get_textpage().get_text_range(errors="replace").strip()
 
     def _page(self, number: int) -> pypdfium2.PdfPage:
         try:
@@ -71,7 +92,10 @@ class Pdf:
 def open_document(file: BinaryIO) -> Document:
     """Open a PDF. Raises Unreadable."""
     try:
-        return Pdf(pypdfium2.PdfDocument(file))
+        document = pypdfium2.PdfDocument(file)
+        if document.get_formtype() != raw.FORMTYPE_NONE:
+            document.init_forms()
+        return Pdf(document, file)
     except pypdfium2.PdfiumError as error:
         if error.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
             raise Encrypted(
@@ -82,16 +106,17 @@ def open_document(file: BinaryIO) -> Document:
         ) from None
 
 
-def _lines(page: pypdfium2.PdfPage) -> list[str]:
-    try:
-        textpage = page.get_textpage()
-    except pypdfium2.PdfiumError:
-        return []
-    text = textpage.get_text_range(errors="replace").translate(_NO_TEXT)
-    lines = [line.rstrip() for line in text.split("\n")]
-    while lines and not lines[-1]:
-        lines.pop()
-    return lines
+def _of_document(document: pypdfium2.PdfDocument) -> Counter[str]:
+    """What belongs to no page and is not shown."""
+    said = ("Title", "Author", "Subject", "Keywords")
+    return Counter(
+        {
+            "document property": sum(bool(document.get_metadata_value(key).strip()) for key in said),
+            "attached file": max(0, raw.FPDFDoc_GetAttachmentCount(document)),
+            "script": max(0, raw.FPDFDoc_GetJavaScriptActionCount(document)),
+            "digital signature": max(0, raw.FPDF_GetSignatureCount(document)),
+        }
+    )
 
 
 def _shows_anything(page: pypdfium2.PdfPage) -> bool:
