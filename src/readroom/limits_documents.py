@@ -74,7 +74,10 @@ DOCUMENT_TITLES = 5_000
 """Titles of parts that are passed on; later parts are known by their number."""
 
 DOCUMENT_TITLE_CHARS = 200
-"""Longest title, heading, or note about a part."""
+"""Longest title or heading."""
+
+DOCUMENT_NOTE_CHARS = 800
+"""Longest note about a part: one sentence that counts every kind of thing that is not shown."""
 
 DOCUMENT_CONTENTS = 5_000
 """Headings of a table of contents that are passed on. The longest manuals have some 3,000."""
@@ -139,6 +142,9 @@ SHARED_STRINGS = 2_000_000
 
 STRING_BYTES = 1024 * 1024
 """The XML of one text. A cell takes 32,767 characters; formatting may be around each of them."""
+
+DRAWING_WORDS = 200
+"""Titles, series and points of a chart or diagram that are shown where it stands."""
 
 SLIDES = 3_000
 """Slides of a presentation; the title of each is read when it is opened, in 2 ms."""

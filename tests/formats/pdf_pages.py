@@ -16,14 +16,16 @@ def page(
     *,
     annotations: tuple[int, ...] = (),
     fields: tuple[int, ...] = (),
+    form: bytes = b"",
     catalog: bytes = b"",
     resources: bytes = b"",
     trailer: bytes = b"",
 ) -> bytes:
     """A PDF of one page, whose annotations and fields are objects by their numbers."""
-    form = b"/AcroForm<</Fields[%s]/DA(/F 10 Tf 0 g)/DR<</Font<</F 3 0 R>>>>>>" % _references(fields)
+    default = b"/DA(/F 10 Tf 0 g)/DR<</Font<</F 3 0 R>>>>"
+    filled = b"/AcroForm<</Fields[%s]%s%s>>" % (_references(fields), default, form)
     found = {
-        1: b"<</Type/Catalog/Pages 2 0 R%s%s>>" % (form if fields else b"", catalog),
+        1: b"<</Type/Catalog/Pages 2 0 R%s%s>>" % (filled if fields or form else b"", catalog),
         2: b"<</Type/Pages/Count 1/Kids[4 0 R]>>",
         FONT: b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
         PAGE: b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F 3 0 R>>%s>>"

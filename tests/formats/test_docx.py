@@ -148,7 +148,7 @@ def test_tracked_changes_show_what_is_inserted_and_count_what_is_deleted() -> No
     part = open_document(word(body)).part(1)
     assert (list(part.lines), list(part.notes)) == (
         ["old new"],
-        ["1 tracked deletion is not shown.", "1 piece of hidden text is not shown."],
+        ["Not shown: 1 hidden text, 1 tracked deletion."],
     )
 
 

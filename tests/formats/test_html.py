@@ -61,7 +61,8 @@ def test_what_a_page_hides_is_counted_and_not_shown() -> None:
     )
     part = open_document(io.BytesIO(page.encode())).part(1)
     assert (list(part.lines), list(part.notes)) == (
-        ["shown"], ["Not shown: 1 comment, 3 hidden elements, 1 script or style."]
+        ["shown"],
+            ["Not shown: 1 comment, 3 hidden elements, 1 script or style, 1 text without scripts."],
     )  # fmt: skip
 
 

@@ -42,6 +42,7 @@ class Order(TypedDict):
     files: int
     titles: int
     title_chars: int
+    note_chars: int
     contents: int
     part_chars: int
     pictures_bytes: int
@@ -193,7 +194,7 @@ def _extracted(document: Document, ask: Ask, order: Order) -> tuple[Document, di
         "header": None if part.header is None else _line(part.header, order["part_chars"]),
         "first_row": part.first_row,
         "total_rows": part.total_rows,
-        "notes": [_line(note, order["title_chars"]) for note in notes[:20]],
+        "notes": [_line(note, order["note_chars"]) for note in notes[:20]],
         "brief": part.brief,
         "left_out": len(lines) - kept,
     }

@@ -13,26 +13,37 @@ changes.  The tests compare with it.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import BinaryIO
 
-from readroom.formats import docx_lists, opc, sections
+from readroom.formats import docx_lists, drawings, opc, sections
 from readroom.formats.archives import ANOTHER_COPY
 from readroom.formats.documents import Part, Unreadable
 from readroom.formats.docx_lists import W
-from readroom.formats.docx_text import Block, Story
+from readroom.formats.docx_text import Block, Story, unknown_texts
 from readroom.formats.markup import Element
 from readroom.formats.opc import Package
 from readroom.formats.sections import Sections
+from readroom.formats.windows import beside_note
 from readroom.limits_documents import TABLE_LINE_CHARS
 
-NOTES = {
-    "deletion": ("tracked deletion is", "tracked deletions are"),
-    "hidden": ("piece of hidden text is", "pieces of hidden text are"),
-    "embedded document": ("embedded document is", "embedded documents are"),
+STORIES = (("footnotes", "", "footnote"), ("endnotes", "e", "endnote"), ("comments", "c", "comment"))
+"""Parts of notes: their relation, what stands before their numbers, and the element of each note."""
+
+RELATED = {
+    "glossaryDocument": "part of building blocks",
+    "vbaProject": "macro project",
+    "subDocument": "linked document",
+    "aFChunk": "embedded document",
+    "attachedToolbars": "toolbar",
 }
-"""What is counted and not shown, for one and for more."""
+"""Parts of a document that are not read, and what they are called."""
+
+_MARK = re.compile(r"\[\^([ec]?\d+)\]")
+_SEPARATORS = ("separator", "continuationSeparator", "continuationNotice")
 
 
 def open_document(file: BinaryIO) -> Sections:
@@ -51,6 +62,7 @@ class _Reader:
         self._package = package
         self._styles = docx_lists.styles(self._one("styles"))
         self._lists = docx_lists.lists(self._one("numbering"))
+        self._beside: Counter[str] = Counter()
 
     def document(self) -> Sections:
         main = self._package.main
@@ -59,31 +71,49 @@ class _Reader:
             raise Unreadable("it has no text part of a Word document", ANOTHER_COPY)
         story = self._story(main)
         blocks = [block for body in bodies for block in story.blocks(body)]
+        unknown = sum(unknown_texts(body, story) for body in bodies[:1]) if len(bodies) == 1 else 0
         marginal = [*self._marginal("header"), *self._marginal("footer")]
-        return _sections(blocks, marginal, self._notes({mark for block in blocks for mark in block.marks}))
+        asked = {mark for block in blocks for mark in block.marks}
+        notes = self._notes(asked)
+        self._beside["text in a place that is not known"] += unknown
+        marks = (at.get(f"{W}name", "_") for body in bodies for at in body.iter(f"{W}bookmarkStart"))
+        self._beside["bookmark"] += sum(not name.startswith("_") for name in marks)
+        for relation in self._package.relations(main).values():
+            self._beside[RELATED.get(relation.kind, "")] += relation.kind in RELATED
+        self._beside += opc.properties(self._package)
+        return _sections(blocks, marginal, notes, self._beside)
 
     def _notes(self, asked: set[str]) -> Mapping[str, Sequence[str]]:
-        """The text of foot- and endnotes and comments, by their marks."""
+        """The text of foot- and endnotes and comments, by their marks; notes of notes with them."""
         found: dict[str, Sequence[str]] = {}
-        if asked:
-            for kind, prefix, tag in (("footnotes", "", "footnote"), ("endnotes", "e", "endnote"),
-                                      ("comments", "c", "comment")):  # fmt: skip
-                for part in self._package.related(self._package.main, kind):
-                    story = self._story(part)
-                    for element in self._package.root(part).iter(f"{W}{tag}"):
-                        if (mark := prefix + element.get(f"{W}id", "")) in asked:
-                            lines = [line.strip() for block in story.blocks(element) for line in block.lines]
-                            author = element.get(f"{W}author", "")
-                            if author:
-                                lines = [f"{author}: {lines[0] if lines else ''}", *lines[1:]]
-                            found[mark] = lines
+        for kind, prefix, tag in STORIES:
+            for part in self._package.related(self._package.main, kind):
+                story = self._story(part)
+                for element in self._package.root(part).iter(f"{W}{tag}"):
+                    mark = prefix + element.get(f"{W}id", "")
+                    if mark not in asked:
+                        self._beside["note without a place"] += element.get(f"{W}type") not in _SEPARATORS
+                        continue
+                    blocks = list(story.blocks(element))
+                    asked |= {mark for block in blocks for mark in block.marks}
+                    lines = [line.strip() for block in blocks for line in block.lines]
+                    author = element.get(f"{W}author", "")
+                    if author:
+                        lines = [f"{author}: {lines[0] if lines else ''}", *lines[1:]]
+                    found[mark] = lines
+                    self._count(blocks)
         return found
+
+    def _count(self, blocks: Sequence[Block]) -> None:
+        for block in blocks:
+            self._beside += block.dropped
 
     def _marginal(self, kind: str) -> Iterator[str]:
         """Each different header or footer once."""
         seen: set[str] = set()
         for part in self._package.related(self._package.main, kind):
-            blocks = self._story(part).blocks(self._package.root(part))
+            blocks = list(self._story(part).blocks(self._package.root(part)))
+            self._count(blocks)
             lines = [line.strip() for block in blocks for line in block.lines if line.strip()]
             text = " / ".join(lines)
             if text and text not in seen:
@@ -92,14 +122,19 @@ class _Reader:
                 yield from [f"[{kind}: {text}]"] if whole else [f"[{kind}]", *lines, f"[end of {kind}]"]
 
     def _story(self, part: str) -> Story:
-        return Story(self._styles, self._lists, self._package.relations(part))
+        def graphic(relation: str, kind: str) -> list[str]:
+            return drawings.lines(self._package, part, relation, kind)
+
+        return Story(self._styles, self._lists, self._package.relations(part), graphic)
 
     def _one(self, kind: str) -> Element | None:
         part = next(iter(self._package.related(self._package.main, kind)), None)
         return None if part is None else self._package.root(part)
 
 
-def _sections(blocks: Sequence[Block], marginal: list[str], notes: Mapping[str, Sequence[str]]) -> Sections:
+def _sections(
+    blocks: Sequence[Block], marginal: list[str], notes: Mapping[str, Sequence[str]], beside: Counter[str]
+) -> Sections:
     spans = sections.spans([block.level for block in blocks])
     groups = [blocks[span.start : span.stop] for span in spans]
     headings = [
@@ -109,14 +144,18 @@ def _sections(blocks: Sequence[Block], marginal: list[str], notes: Mapping[str, 
         if block.level
     ]
     left = dict(notes)
-    parts = [_part(number, group, left) for number, group in enumerate(groups, 1)]
+    parts = [
+        _part(number, group, left, beside if number == 1 else Counter())
+        for number, group in enumerate(groups, 1)
+    ]
     if marginal:
-        first = parts[0]
-        parts[0] = Part(1, first.title, [*marginal, *first.lines], notes=first.notes)
+        parts[0] = replace(parts[0], lines=[*marginal, *parts[0].lines])
     return Sections(parts, sections.bounded(headings))
 
 
-def _part(number: int, blocks: Sequence[Block], notes: dict[str, Sequence[str]]) -> Part:
+def _part(
+    number: int, blocks: Sequence[Block], notes: dict[str, Sequence[str]], beside: Counter[str]
+) -> Part:
     """A section; the notes it refers to are taken out of `notes`, since each is shown once."""
     lines: list[str] = []
     dropped: Counter[str] = Counter()
@@ -127,14 +166,13 @@ def _part(number: int, blocks: Sequence[Block], notes: dict[str, Sequence[str]])
         lines += block.lines
         dropped += block.dropped
         table = block.table
-    for mark in dict.fromkeys(mark for block in blocks for mark in block.marks):
+    waiting = list(dict.fromkeys(mark for block in blocks for mark in block.marks))
+    for mark in waiting:
         first, *others = notes.get(mark) or ["(missing)"]
         notes[mark] = ["(see above)"]
         lines += [f"[^{mark}]: {first}", *(f"  {line}" for line in others)]
+        inner = (at for line in (first, *others) for at in _MARK.findall(line))
+        waiting += [at for at in inner if at in notes and at not in waiting]
     title = blocks[0].lines[0].lstrip("#").strip() if blocks and blocks[0].level else ""
-    return Part(number, title, lines, notes=[_note(kind, count) for kind, count in sorted(dropped.items())])
-
-
-def _note(kind: str, count: int) -> str:
-    one, more = NOTES[kind]
-    return f"{count:,} {one if count == 1 else more} not shown."
+    dropped += beside
+    return Part(number, title, lines, notes=beside_note(dict(sorted(dropped.items()))))

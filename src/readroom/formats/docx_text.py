@@ -21,6 +21,9 @@ _WP_NAMES = ("descr", "title")
 MAX_DEPTH = 8
 """Deepest level of a list; programs have nine, from 0. What says to be deeper would be all indent."""
 
+_AGAIN = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_DRAWN_TEXT = "{http://schemas.openxmlformats.org/drawingml/2006/main}t"
+
 _LINE_END = re.compile(r"\r\n|[\r\n]")
 """In text a line end is a space; the ends of lines are elements."""
 
@@ -56,13 +59,23 @@ class Block:
 class Story:
     """Writes one part's text; lists are counted through the whole document."""
 
-    def __init__(self, styles: Styles, lists: Lists, relations: Mapping[str, Relation]) -> None:
+    def __init__(
+        self,
+        styles: Styles,
+        lists: Lists,
+        relations: Mapping[str, Relation],
+        graphic: Callable[[str, str], list[str]],
+    ) -> None:
+        """`graphic` gives the lines of a chart or diagram by the id of its relation, and its kind."""
+        self._graphic = graphic
         self._styles = styles
         self._lists = lists
         self._relations = relations
         self._marks: list[str] = []
         self._dropped: Counter[str] = Counter()
         self._boxes: list[str] = []
+        self.texts = 0
+        """Elements of text that were shown or counted so far."""
 
     def blocks(self, parent: Element) -> Iterator[Block]:
         """The blocks inside `parent`, in order; empty paragraphs are none."""
@@ -71,6 +84,10 @@ class Story:
                 marks, dropped = tuple(self._marks), self._dropped
                 self._marks, self._dropped = [], Counter()
                 yield Block(block.level, block.lines, block.table, marks, dropped)
+        if self._dropped or self._marks:  # behind the last block
+            marks, dropped = tuple(self._marks), self._dropped
+            self._marks, self._dropped = [], Counter()
+            yield Block(0, (), False, marks, dropped)
 
     def _blocks(self, parent: Element) -> Iterator[Block]:
         for element in parent:
@@ -84,9 +101,13 @@ class Story:
             elif name == "AlternateContent":
                 yield from self._blocks(element[:1])
             elif name in ("del", "moveFrom"):
-                self._dropped["deletion"] += 1
+                self._drop("tracked deletion", element)
             elif name == "altChunk":
                 self._dropped["embedded document"] += 1
+            elif name in ("oMath", "oMathPara"):
+                yield Block(0, (_formula(element),))
+            elif name == "sdtPr":
+                self._control(element)
 
     def _paragraph(self, paragraph: Element) -> Block:
         properties = paragraph.find(f"{W}pPr")
@@ -107,8 +128,11 @@ class Story:
     def _table(self, table: Element) -> Iterator[Block]:
         """Its rows; those that are a line each as one block."""
         plain: list[str] = []
-        for row in _held(table, "tr"):
-            found = list(tables.row([self._cell(cell) for cell in _held(row, "tc")]))
+        about = table.find(f"{W}tblPr")
+        if about is not None and any(local(at) in ("tblCaption", "tblDescription") for at in about):
+            self._dropped["alternative text"] += 1
+        for row in self._held(table, "tr"):
+            found = list(tables.row([self._cell(cell) for cell in self._held(row, "tc")]))
             if len(found) == 1 and not found[0][0] and len(found[0][1]) == 1:
                 plain += found[0][1]
                 continue
@@ -122,8 +146,20 @@ class Story:
     def _cell(self, cell: Element) -> list[tuple[int, Sequence[str]]]:
         merge = cell.find(f"{W}tcPr/{W}vMerge")
         if merge is not None and merge.get(VAL) != "restart":
+            self.texts += _texts(cell)
             return []
         return [(block.level, block.lines) for block in self._blocks(cell)]
+
+    def _held(self, parent: Element, name: str) -> Iterator[Element]:
+        """Rows of a table or cells of a row, also inside what only holds them; deleted ones are not there."""
+        for element in parent:
+            if local(element) == name:
+                if element.find(f"{W}trPr/{W}del") is None:
+                    yield element
+                else:
+                    self._drop("tracked deletion", element)
+            elif local(element) in _HOLDERS:
+                yield from self._held(element, name)
 
     def _inline(self, parent: Element) -> Iterator[str]:
         for element in parent:
@@ -131,11 +167,15 @@ class Story:
             if name == "r":
                 yield from self._run(element)
             elif name == "hyperlink":
-                yield links.shown("".join(self._inline(element)), self._target(element))
+                words, target = "".join(self._inline(element)), self._target(element)
+                self._dropped["link target"] += links.is_lost(words, target)
+                yield links.shown(words, target)
             elif name in _HOLDERS:
                 yield from self._inline(element)
             elif name in ("del", "moveFrom"):
-                self._dropped["deletion"] += 1
+                self._drop("tracked deletion", element)
+            elif name == "sdtPr":
+                self._control(element)
             elif name in ("oMath", "oMathPara"):
                 yield _formula(element)
             elif name == "AlternateContent":
@@ -144,24 +184,57 @@ class Story:
     def _run(self, run: Element) -> Iterator[str]:
         hidden = run.find(f"{W}rPr/{W}vanish")
         if hidden is not None and hidden.get(VAL) not in _OFF:
-            self._dropped["hidden"] += any(local(element) != "rPr" for element in run)
+            if any(local(element) != "rPr" for element in run):
+                self._drop("hidden text", run)
             return
         for element in run:
             name = local(element)
             if name == "t":
+                self.texts += bool((element.text or "").strip())
                 yield " ".join(_LINE_END.split(element.text or ""))
             elif name in _CHARACTERS:
                 yield _CHARACTERS[name](element)
+            elif name == "instrText":
+                self._dropped["field code"] += bool((element.text or "").strip())
+            elif name == "fldChar":
+                yield self._field(element)
             elif name in _NOTES:
                 yield self._mark(name, element)
             elif name in ("drawing", "pict", "object"):
                 yield self._drawing(element)
             elif name == "AlternateContent":
                 yield "".join(self._run(element[0])) if len(element) else ""
+            elif name == "del":
+                self._drop("tracked deletion", element)
             elif name == "ruby":
                 base, above = (element.find(f"{W}{part}") for part in ("rubyBase", "rt"))
                 yield "".join(self._inline(base)) if base is not None else ""
                 yield f"({''.join(self._inline(above))})" if above is not None else ""
+
+    def _drop(self, kind: str, element: Element) -> None:
+        """Count what is not shown, and the texts in it as known."""
+        self._dropped[kind] += 1
+        self.texts += _texts(element)
+
+    def _control(self, properties: Element) -> None:
+        """Count what can be chosen in a content control; what was chosen is its text."""
+        choices = sum(local(element) == "listItem" for element in properties.iter())
+        self._dropped["unselected choice"] += max(0, choices - 1)
+
+    def _field(self, mark: Element) -> str:
+        """The state of a form field of the old kind: what is typed in is text, what is chosen is not."""
+        for box in mark.iter(f"{W}checkBox"):
+            checked = box.find(f"{W}checked")
+            state = checked if checked is not None else box.find(f"{W}default")
+            return "[x]" if state is not None and state.get(VAL) not in _OFF else "[ ]"
+        for box in mark.iter(f"{W}ddList"):
+            entries = [entry.get(VAL, "") for entry in box.findall(f"{W}listEntry")]
+            chosen = box.find(f"{W}result")
+            said = chosen.get(VAL, "0") if chosen is not None else "0"
+            at = int(said) if said.isascii() and said.isdecimal() and len(said) < 6 else 0
+            self._dropped["unselected choice"] += max(0, len(entries) - 1)
+            return entries[at] if at < len(entries) else ""
+        return ""
 
     def _mark(self, name: str, element: Element) -> str:
         mark = _NOTES[name] + element.get(f"{W}id", "")
@@ -173,27 +246,27 @@ class Story:
         for box in drawing.iter(f"{W}txbxContent"):
             if next(box.iterancestors(f"{W}txbxContent"), None) is None:
                 self._boxes += [line for block in self._blocks(box) for line in block.lines]
+        words = _described(drawing)
+        written: list[str] = []
         for element in drawing.iter():
             name = local(element)
-            if name in ("blip", "imagedata"):
-                return links.picture(_described(drawing))
-            if name in ("chart", "relIds"):
-                return "[chart]" if name == "chart" else "[diagram]"
-        return ""
+            if name in ("blip", "imagedata") and not written:
+                written.append(links.picture(words))
+            elif name == "chart" or name == "relIds":
+                key, kind = ("id", "chart") if name == "chart" else ("dm", "diagram")
+                self._boxes += self._graphic(element.get(f"{R}{key}", ""), kind)
+            elif name == "OLEObject":
+                self._dropped["embedded object"] += 1
+            elif name == "textpath":
+                self._boxes.append(element.get("string", ""))
+            elif element.tag == _DRAWN_TEXT and (element.text or "").strip():
+                self.texts += 1
+                self._boxes.append(" ".join((element.text or "").split()))
+        return "".join(written) or (f"[drawing: {words}]" if words else "")
 
     def _target(self, link: Element) -> str:
         relation = self._relations.get(link.get(f"{R}id", ""))
         return relation.target if relation is not None and relation.external else ""
-
-
-def _held(parent: Element, name: str) -> Iterator[Element]:
-    """Rows of a table or cells of a row, also inside what only holds them; deleted ones are not there."""
-    for element in parent:
-        if local(element) == name:
-            if element.find(f"{W}trPr/{W}del") is None:
-                yield element
-        elif local(element) in _HOLDERS:
-            yield from _held(element, name)
 
 
 def _labelled(text: str, label: str, depth: int) -> list[str]:
@@ -205,17 +278,27 @@ def _labelled(text: str, label: str, depth: int) -> list[str]:
 
 
 def _described(drawing: Element) -> str:
+    """The descriptions of a drawing and of its pieces, each once."""
+    said: dict[str, None] = {}
     for element in drawing.iter():
         name = local(element)
-        if name == "docPr":
-            said = next((element.get(key) for key in _WP_NAMES if element.get(key)), "")
-        elif name == "shape":
-            said = element.get("alt", "")
-        else:
-            continue
-        if said:
-            return str(said)
-    return ""
+        keys = _WP_NAMES if name in ("docPr", "cNvPr") else ("alt", "title") if name == "shape" else ()
+        said.update(dict.fromkeys(" ".join(element.get(key, "").split()) for key in keys))
+    return "; ".join(words for words in said if words)
+
+
+def _texts(element: Element) -> int:
+    """Elements of text inside another, those that stand in it a second time for old programs left out."""
+
+    def filled(holder: Element) -> int:
+        return sum(bool((at.text or "").strip()) for at in holder.iter(f"{W}t", _DRAWN_TEXT))
+
+    return filled(element) - sum(map(filled, element.iter(_AGAIN)))
+
+
+def unknown_texts(root: Element, story: Story) -> int:
+    """Elements of text in `root` that the story, which has read all of it, does not know."""
+    return max(0, _texts(root) - story.texts)
 
 
 def _symbol(element: Element) -> str:

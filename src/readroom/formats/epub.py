@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -20,6 +21,7 @@ from readroom.formats import archives, html, html_text, markup, sections
 from readroom.formats.archives import ANOTHER_COPY, Archive
 from readroom.formats.documents import Area, Encrypted, Heading, Part, Unit, Unreadable
 from readroom.formats.markup import Element, local
+from readroom.formats.windows import beside_note
 from readroom.limits_documents import CONTENTS_HEADINGS, SPINE_ITEMS
 
 CONTAINER = "META-INF/container.xml"
@@ -29,6 +31,10 @@ NO_TEXT = "It is not a page of text."
 
 _DOCTYPE = re.compile(rb"<!DOCTYPE[^\[>]{0,500}>")
 """One without entities of its own, as many books have it."""
+
+_DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
+_KNOWN = frozenset(("title", "creator", "language", "identifier", "date"))
+"""Of the properties: what is shown, and what catalogues write."""
 
 MAX_LEVEL = 9
 
@@ -51,17 +57,19 @@ class Book:
     contents: Sequence[Heading]
     titles: Sequence[str]
     about: Sequence[str]
+    beside: Counter[str]
     unit: Unit = Unit.SECTION
 
     def part(self, number: int, area: Area | None = None) -> Part:
         """The section with this number. Raises Unreadable."""
         item = self.items[sections.checked(number, len(self.items), self.unit, area) - 1]
         about = list(self.about) if number == 1 else []
+        beside = self.beside if number == 1 else Counter[str]()
         if item.media not in PAGES:
-            return Part(number, self.titles[number - 1], about, notes=[NO_TEXT])
+            return Part(number, self.titles[number - 1], about, notes=[NO_TEXT, *beside_note(beside)])
         page, blocks = html_text.read(html.decoded(self.archive.read(item.member)))
         lines = [*about, *html_text.lines(blocks)]
-        return Part(number, self.titles[number - 1], lines, notes=html_text.notes(page.dropped))
+        return Part(number, self.titles[number - 1], lines, notes=html_text.notes(page.dropped + beside))
 
 
 def open_document(file: BinaryIO) -> Book:
@@ -83,7 +91,12 @@ def open_document(file: BinaryIO) -> Book:
     contents = _contents(archive, manifest, items)
     titles = {heading.part: heading.title for heading in reversed(contents)}
     return Book(
-        archive, items, contents, [titles.get(at, "") for at in range(1, len(items) + 1)], _about(package)
+        archive,
+        items,
+        contents,
+        [titles.get(at, "") for at in range(1, len(items) + 1)],
+        _about(package),
+        _beside(package, manifest, items),
     )
 
 
@@ -113,6 +126,23 @@ def _about(package: Element) -> list[str]:
         texts = [" ".join((at.text or "").split()) for at in package.iter() if local(at) == name]
         if named := ", ".join(text for text in texts[:20] if text):
             found.append(f"[{word}: {named}]")
+    return found
+
+
+def _beside(package: Element, manifest: Mapping[str, _Item], items: Sequence[_Item]) -> Counter[str]:
+    """What stands in no section: properties, pages outside of the reading order, films."""
+    read = {item.member for item in items}
+    found: Counter[str] = Counter()
+    for item in manifest.values():
+        if item.member in read:
+            continue
+        if item.media in PAGES and "nav" not in item.properties.split():
+            found["page outside of the reading order"] += 1
+        elif item.media.startswith(("audio/", "video/")) or item.media == "application/smil+xml":
+            found["film or sound"] += 1
+    for at in package.iter():
+        if at.tag.startswith(_DUBLIN_CORE) and local(at) not in _KNOWN and "".join(at.itertext()).strip():
+            found["document property"] += 1
     return found
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from lxml import etree
 
 from readroom.formats import links, tables
+from readroom.formats.windows import beside_note
 
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _BLOCK_NAMES = """
@@ -24,13 +25,26 @@ _BLOCK_NAMES = """
 BLOCKS = frozenset(_BLOCK_NAMES.split()) | frozenset(HEADINGS)
 """Elements that begin and end a line."""
 
-SILENT = frozenset(("script", "style"))
-"""Elements that are counted as scripts and styles."""
+UNSHOWN = {
+    "script": "script or style",
+    "style": "script or style",
+    "template": "template",
+    "noscript": "text without scripts",
+    "svg": "drawing",
+    "canvas": "drawing",
+    "iframe": "frame",
+    "object": "embedded object",
+    "audio": "film or sound",
+    "video": "film or sound",
+    "datalist": "list of suggestions",
+}
+"""Elements whose text is not what a page shows, or only where something fails, and what they are called."""
 
-UNSHOWN = frozenset(
-    ("template", "noscript", "svg", "canvas", "iframe", "object", "audio", "video", "datalist")
-)
-"""Elements whose text is not what a page shows, or only where something fails."""
+_TOLD = ("title", "aria-label", "aria-description", "placeholder", "summary", "label")
+"""Attributes with words that a page shows on demand."""
+
+_ABOUT = frozenset(("description", "keywords", "author", "og:title", "og:description", "twitter:description"))
+_FIELDS = frozenset(("checkbox", "radio"))
 
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _SPACES = re.compile(r"[ \t\n\r\f]+")
@@ -84,10 +98,13 @@ class Page:
             return
         if tag in BLOCKS:
             self._flush()
+        self._attributes(tag, attributes)
         if tag == "br":
             self._words.append("\n" if self._pre else "\v")
-        elif tag == "img" and attributes.get("alt", "").strip():
-            self._words.append(links.picture(attributes["alt"]))
+        elif tag in ("img", "area"):
+            self._picture(attributes.get("alt", "").strip())
+        elif tag == "input":
+            self._input(attributes)
         elif tag == "pre":
             self._pre += 1
         elif tag in ("ul", "ol", "menu", "dir"):
@@ -108,7 +125,9 @@ class Page:
             return
         if tag == "a" and self._link is not None:
             at, target = self._link
-            self._words[at:] = [links.shown("".join(self._words[at:]), target)]
+            words = "".join(self._words[at:])
+            self.dropped["link target"] += links.is_lost(words, target)
+            self._words[at:] = [links.shown(words, target)]
             self._link = None
         if tag == "title" and not self.title:
             self.title = " ".join("".join(self._words).split())
@@ -141,13 +160,42 @@ class Page:
         return self._blocks
 
     def _is_silent(self, tag: str, attributes: Mapping[str, str]) -> bool:
-        if tag in SILENT:
-            self.dropped["script or style"] += 1
+        if tag in UNSHOWN:
+            self.dropped[UNSHOWN[tag]] += 1
         elif "hidden" in attributes or _HIDDEN_STYLE.search(attributes.get("style", "")):
             self.dropped["hidden element"] += 1
-        elif tag not in UNSHOWN:
+        else:
             return False
         return True
+
+    def _attributes(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Count what attributes say."""
+        self.dropped["title or label"] += sum(bool(attributes.get(name, "").strip()) for name in _TOLD)
+        if tag == "meta":
+            name = attributes.get("name") or attributes.get("property", "")
+            self.dropped["document property"] += name.lower() in _ABOUT
+        elif tag == "option" and "selected" in attributes:
+            self._words.append("(x) ")
+
+    def _picture(self, description: str) -> None:
+        if description:
+            self._words.append(links.picture(description))
+        else:
+            self.dropped["picture without description"] += 1
+
+    def _input(self, attributes: Mapping[str, str]) -> None:
+        """A field of a form: its value, or whether it is ticked."""
+        kind, value = attributes.get("type", "text").lower(), attributes.get("value", "").strip()
+        if kind in _FIELDS:
+            mark = "x" if "checked" in attributes else " "
+            self._words.append(f"[{mark}] " if kind == "checkbox" else f"({mark}) ")
+            self.dropped["value of a button"] += bool(value)
+        elif kind == "image":
+            self._picture(attributes.get("alt", "").strip())
+        elif value and kind in ("hidden", "password"):
+            self.dropped["hidden element" if kind == "hidden" else "password"] += 1
+        elif value:
+            self._words.append(f"[{value}] ")
 
     def _item(self) -> None:
         number = self._lists[-1] if self._lists else 0
@@ -237,14 +285,7 @@ def read(text: str) -> tuple[Page, Sequence[Block]]:
 
 def notes(dropped: Counter[str]) -> list[str]:
     """What is not shown of a page, as a sentence; nothing when all is."""
-    named = [f"{count:,} {_plural(kind, count)}" for kind, count in sorted(dropped.items()) if count]
-    return [f"Not shown: {', '.join(named)}."] if named else []
-
-
-def _plural(kind: str, count: int) -> str:
-    if count == 1:
-        return kind
-    return "scripts or styles" if kind == "script or style" else f"{kind}s"
+    return beside_note(dict(sorted(dropped.items())))
 
 
 def lines(blocks: Sequence[Block]) -> Iterator[str]:

@@ -17,6 +17,17 @@ def shown(text: str, target: str) -> str:
     return f"[{words}]({target})"
 
 
+def is_lost(text: str, target: str) -> bool:
+    """Whether the target of a link is not shown, and leads out of the document."""
+    words = text.strip()
+    bare = target.removeprefix("mailto:")
+    if not bare or target.startswith("#") or bare in words or shown(text, target) != text:
+        return False
+    return words not in (bare, bare.removeprefix("https://"), bare.removeprefix("http://")) and not any(
+        words == bare.removeprefix(scheme).rstrip("/") for scheme in _SCHEMES
+    )
+
+
 def picture(description: str) -> str:
     """Where a picture is, with its description when it has one."""
     words = " ".join(description.split())

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, final
 
 from readroom.formats.documents import Area, Document, Heading, Part, Picture, Unit, Unreadable
+from readroom.formats.windows import beside_note
 from readroom.quoting import joined
 
 MAX_BYTES = 40 * 1024 * 1024
@@ -55,8 +56,12 @@ class Notebook:
         pictures: list[Picture] = []
         notes: list[str] = []
         outputs: list[str] = []
+        notes += _attachments(cell, pictures)
+        others: dict[str, None] = {}
         for output in _objects(cell.get("outputs")):
-            outputs += _output(output, pictures, notes)
+            outputs += _output(output, pictures, notes, others)
+        if others:
+            notes.append(f"Other forms of its outputs are not shown: {', '.join(others)[:200]}.")
         if not outputs:
             return Part(number, _title(cell), lines, pictures, notes=notes)
         brief = len(lines) + 1 + OUTPUT_LINES
@@ -161,8 +166,24 @@ def _outside_fences(lines: Sequence[str]) -> Iterator[str]:
             yield line
 
 
-def _output(output: Mapping[str, Any], pictures: list[Picture], notes: list[str]) -> list[str]:
-    """The lines of one output; its image goes to `pictures`."""
+def _attachments(cell: Mapping[str, Any], pictures: list[Picture]) -> list[str]:
+    """The pictures that a cell's text has with it; a sentence about what else is attached."""
+    found = cell.get("attachments")
+    others = 0
+    for forms in found.values() if isinstance(found, dict) else ():
+        mime = next((mime for mime in _IMAGES if isinstance(forms, dict) and mime in forms), None)
+        picture = None if mime is None else _picture(forms[mime], mime)
+        if picture is None:
+            others += 1
+        else:
+            pictures.append(picture)
+    return beside_note({"attached file": others})
+
+
+def _output(
+    output: Mapping[str, Any], pictures: list[Picture], notes: list[str], others: dict[str, None]
+) -> list[str]:
+    """The lines of one output; its image goes to `pictures`, the forms that are not shown to `others`."""
     kind = output.get("output_type")
     if kind == "stream":
         return _plain(output.get("text"))
@@ -176,10 +197,14 @@ def _output(output: Mapping[str, Any], pictures: list[Picture], notes: list[str]
     shown = next((mime for mime in _IMAGES if mime in forms), None)
     if shown is not None and (picture := _picture(forms[shown], shown)):
         pictures.append(picture)
+        others.update(
+            dict.fromkeys(str(mime) for mime in forms if mime != shown and not _is_stand_in(forms, mime))
+        )
         return []
     for mime in _TEXTS:
         if mime in forms:
             value = forms[mime]
+            others.update(dict.fromkeys(str(other) for other in forms if other != mime))
             return _plain(json.dumps(value) if mime == "application/json" else value)
     if forms:
         notes.append(f"An output of type {joined(_named(forms))} is not shown.")
@@ -189,6 +214,11 @@ def _output(output: Mapping[str, Any], pictures: list[Picture], notes: list[str]
 def _named(forms: Mapping[str, Any]) -> list[str]:
     """The first of its types; a notebook may say anything there."""
     return [form if len(form) <= _TYPE_CHARS else f"{form[:_TYPE_CHARS]}…" for form in sorted(forms)[:_TYPES]]
+
+
+def _is_stand_in(forms: Mapping[str, Any], mime: str) -> bool:
+    """Whether a form is the name of an object, `<Figure size 640x480>`, in place of its picture."""
+    return mime == "text/plain" and _text(forms[mime]).strip().startswith("<")
 
 
 def _old_forms(output: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,15 +8,18 @@ and opens no shows and templates; the tests compare with it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import BinaryIO
 
-from readroom.formats import links, opc, sections, tables
+from readroom.formats import drawings, links, opc, sections, tables
 from readroom.formats.archives import ANOTHER_COPY
 from readroom.formats.documents import Area, Heading, Part, Unit, Unreadable
 from readroom.formats.markup import Element, local
 from readroom.formats.opc import Package, R, Relation
+from readroom.formats.windows import beside_note
 from readroom.limits_documents import SLIDES
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -28,7 +31,7 @@ LISTED = frozenset(("", "body", "obj", "subTitle"))
 
 NOT_SHOWN = frozenset(("sldNum", "sldImg"))
 HIDDEN = "This slide is hidden."
-COMMENTED = "Its comments are not shown."
+LAYOUTS = ("slideLayout", "slideMaster", "notesMaster", "handoutMaster")
 MAX_DEPTH = 8
 """Levels of a list that are indented; programs have nine."""
 
@@ -47,7 +50,7 @@ def open_document(file: BinaryIO) -> Slides:
     return Slides(package, members)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Slides:
     """An opened presentation, and the members that its slides are; empty for what is missing."""
 
@@ -80,7 +83,7 @@ class Slides:
 
     def _part(self, number: int, member: str) -> Part:
         root = self.package.root(member)
-        slide = _Slide(self.package.relations(member))
+        slide = _Slide(self.package, member)
         shapes = list(slide.shapes(root))
         title = next((shape for shape in shapes if shape.is_title and shape.lines), None)
         words = "" if title is None else " ".join(" ".join(title.lines).split())
@@ -89,18 +92,63 @@ class Slides:
         spoken = [line for part in self.package.related(member, "notesSlide") for line in self._notes(part)]
         if spoken:
             lines += ["", "Notes:", *spoken]
+        said = [line for part in self.package.related(member, "comments") for line in self._comments(part)]
+        if said:
+            lines += ["", "Comments:", *said]
         notes = [HIDDEN] if root.get("show") in ("0", "false") else []
-        notes += [COMMENTED] if self.package.related(member, "comments") else []
-        return Part(number, words, lines, notes=notes)
+        if number == 1:
+            slide.dropped.update(self._beside())
+        return Part(number, words, lines, notes=[*notes, *beside_note(slide.dropped)])
+
+    def _comments(self, member: str) -> Iterator[str]:
+        """Comments of the old and of the new kind, with their authors."""
+        for comment in self.package.root(member).iter():
+            if local(comment) not in ("cm", "reply"):
+                continue
+            author = self._authors.get(comment.get("authorId", ""), "")
+            own = [at for at in comment if local(at) in ("text", "txBody")]
+            words = " ".join(" ".join((at.text or "") + " " + opc.text_of(at, "t") for at in own).split())
+            yield f"{author}: {words}" if author else words
+
+    @cached_property
+    def _authors(self) -> Mapping[str, str]:
+        found = {}
+        for kind in ("commentAuthors", "authors"):
+            for part in self.package.related(self.package.main, kind):
+                for at in self.package.root(part).iter():
+                    found[at.get("id", "")] = at.get("name", "")
+        return found
+
+    def _beside(self) -> Counter[str]:
+        """What belongs to no slide and is not shown."""
+        found = opc.properties(self.package)
+        for name in self.package.archive.members:
+            kind = name.removeprefix("ppt/").partition("s/")[0]
+            if kind in LAYOUTS and name.endswith(".xml") and "/_rels/" not in name:
+                found["text of layouts and masters"] += self._standing(name)
+        main = self.package.root(self.package.main)
+        found["section name"] = sum(local(at) == "section" for at in main.iter())
+        kinds = [relation.kind for relation in self.package.relations(self.package.main).values()]
+        found["macro project"] = kinds.count("vbaProject")
+        return found
+
+    def _standing(self, member: str) -> int:
+        """Texts of a layout that are no places for those of slides."""
+        try:
+            root = self.package.root(member)
+        except Unreadable:
+            return 0
+        return sum(
+            shape.kind is None and bool(shape.lines) for shape in _Slide(self.package, "").shapes(root)
+        )
 
     def _notes(self, member: str) -> Iterator[str]:
-        for shape in _Slide(self.package.relations(member)).shapes(self.package.root(member)):
-            if shape.kind == "body":
-                yield from (line.removeprefix("- ") for line in shape.lines)
+        for shape in _Slide(self.package, member).shapes(self.package.root(member)):
+            yield from (line.removeprefix("- ") for line in shape.lines)
 
     def _title(self, member: str) -> str:
         try:
-            shapes = _Slide({}).shapes(self.package.root(member))
+            shapes = _Slide(self.package, "").shapes(self.package.root(member))
             title = next((shape for shape in shapes if shape.is_title and shape.lines), None)
         except (Unreadable, RecursionError):
             return ""  # said when the slide itself is asked for
@@ -122,8 +170,12 @@ class _Shape:
 class _Slide:
     """Reads the shapes of a slide or of its notes."""
 
-    def __init__(self, relations: Mapping[str, Relation]) -> None:
-        self._relations = relations
+    def __init__(self, package: Package, member: str) -> None:
+        """`member` is the part whose relations count; empty for none."""
+        self._package = package
+        self._member = member
+        self._relations = package.relations(member) if member else {}
+        self.dropped: Counter[str] = Counter()
 
     def shapes(self, root: Element) -> Iterator[_Shape]:
         tree = root.find(f"{P}cSld/{P}spTree")
@@ -133,8 +185,11 @@ class _Slide:
     def _within(self, parent: Element) -> Iterator[_Shape]:
         for element in parent:
             name = local(element)
-            if name == "sp":
+            self._count(element, name)
+            if name in ("sp", "cxnSp"):
                 yield self._shape(element)
+            elif name == "contentPart":
+                self.dropped["drawing by hand"] += 1
             elif name == "grpSp":
                 yield from self._within(element)
             elif name == "AlternateContent":
@@ -143,7 +198,24 @@ class _Slide:
                 yield _Shape(None, list(self._frame(element)))
             elif name == "pic":
                 about = element.find(f"{P}nvPicPr/{P}cNvPr")
-                yield _Shape(None, [links.picture("" if about is None else about.get("descr", ""))])
+                said = () if about is None else (about.get("descr", ""), about.get("title", ""))
+                yield _Shape(
+                    None, [links.picture("; ".join(words for words in dict.fromkeys(said) if words))]
+                )
+
+    def _count(self, element: Element, name: str) -> None:
+        """Count what a shape holds beside its text."""
+        about = element.find("*/{*}cNvPr")
+        if about is None:
+            return
+        if name != "pic" and (about.get("descr") or about.get("title")):
+            self.dropped["alternative text"] += 1
+        for link in about.iter(f"{A}hlinkClick", f"{A}hlinkHover"):
+            relation = self._relations.get(link.get(f"{R}id", ""))
+            self.dropped["link target"] += relation is not None and relation.external
+        media = element.find("*/{*}nvPr")
+        if media is not None:
+            self.dropped["film or sound"] += any(local(at).endswith("File") for at in media)
 
     def _shape(self, shape: Element) -> _Shape:
         placeholder = shape.find(f"{P}nvSpPr/{P}nvPr/{P}ph")
@@ -160,9 +232,15 @@ class _Slide:
                 for _, lines in tables.row([self._cell(cell) for cell in row.findall(f"{A}tc")]):
                     yield from lines
             return
-        kinds = {local(element) for element in frame.iter()}
-        if "chart" in kinds or "relIds" in kinds:
-            yield "[chart]" if "chart" in kinds else "[diagram]"
+        for element in frame.iter():
+            name = local(element)
+            if name == "chart":
+                yield from drawings.lines(self._package, self._member, element.get(f"{R}id", ""), "chart")
+            elif name == "relIds":
+                yield from drawings.lines(self._package, self._member, element.get(f"{R}dm", ""), "diagram")
+            elif name == "oleObj":
+                self.dropped["embedded object"] += 1
+                return
 
     def _cell(self, cell: Element) -> list[tuple[int, Sequence[str]]]:
         body = cell.find(f"{A}txBody")
@@ -191,6 +269,7 @@ class _Slide:
                 link = element.find(f"{A}rPr/{A}hlinkClick")
                 relation = None if link is None else self._relations.get(link.get(f"{R}id", ""))
                 target = relation.target if relation is not None and relation.external else ""
+                self.dropped["link target"] += links.is_lost(words, target)
                 yield links.shown(words.replace("\v", "\n"), target)
             elif name == "AlternateContent" or name == "m":
                 yield "".join(at.text or "" for at in element.iter() if local(at) == "t")

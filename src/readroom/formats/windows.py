@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -18,6 +19,8 @@ VALUES = ("formula is shown as its value.", "formulas are shown as their values.
 HIDDEN = "This sheet is hidden."
 ESCAPED = "Tabs and line ends inside cells are written as \\t and \\n."
 
+
+_WITH_MORE = re.compile(r"(.*?)( )((?:of|in|to|by|that|with|without|outside) .*)")
 
 Comments: TypeAlias = Mapping[tuple[int, int], str]
 """What is said of cells, by row and column from 1: as it stands behind the value."""
@@ -96,11 +99,11 @@ def beside_note(counts: Mapping[str, int]) -> list[str]:
 
 
 def plural(kind: str) -> str:
-    """More than one of a kind: `header or footer` becomes `headers or footers`."""
-    return " or ".join(
-        one[:-1] + "ies" if one.endswith(("ty", "py", "ry")) else one if one.endswith("s") else f"{one}s"
-        for one in kind.split(" or ")
-    )
+    """More than one of a kind: `header or footer` becomes `headers or footers`, `link to it` `links to it`."""
+    parted = _WITH_MORE.match(kind)
+    noun, space, rest = parted.groups() if parted else (kind, "", "")
+    found = (f"{one[:-1]}ies" if one.endswith(("ty", "py")) else f"{one}s" for one in noun.split(" or "))
+    return " or ".join(found) + space + rest
 
 
 def hidden_notes(rows: int, columns: int) -> list[str]:

@@ -1,0 +1,54 @@
+"""What a document holds is shown, or counted in a note of the reply that names its kind: in every kind of place."""
+
+from __future__ import annotations
+
+import importlib
+import io
+from collections.abc import Sequence
+
+import pytest
+
+from readroom.formats.documents import OPENERS
+from readroom.stores.memory import MemoryStore
+from tests.laws.driving import Driver
+from tests.laws.planting import SLIDES, WORD, Format, mark
+from tests.laws.planting_pages import BOOK, NOTEBOOK, PAGE, PDF
+from tests.laws.planting_sheets import OLD_WORKBOOK, OPEN_SHEETS, WORKBOOK
+
+FORMATS = (WORD, SLIDES, WORKBOOK, OPEN_SHEETS, OLD_WORKBOOK, BOOK, PAGE, NOTEBOOK, PDF)
+PLACES = [(form, place) for form in FORMATS for place in form.places]
+
+
+def _said(form: Format, places: Sequence[str]) -> tuple[str, str]:
+    """The text of a document with what stands around it, and the notes about it."""
+    opener = importlib.import_module(OPENERS[form.name.partition(".")[2]])
+    document = opener.open_document(io.BytesIO(form.make(places)))
+    parts = [document.part(number) for number in range(1, len(document.titles) + 1)]
+    lines = [line for part in parts for line in (part.title, *part.lines)]
+    lines += [heading.title for heading in document.contents]
+    return "\n".join(lines), "\n".join(note for part in parts for note in part.notes)
+
+
+@pytest.mark.parametrize(("form", "place"), PLACES, ids=[f"{form.name} {place}" for form, place in PLACES])
+def test_what_stands_in_a_place_is_shown_or_counted(form: Format, place: str) -> None:
+    text, notes = _said(form, [place])
+    counted = form.places[place]
+    if not counted:
+        assert mark(place) in text
+        return
+    assert counted in notes
+    assert counted not in _said(form, [])[1]
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
+def test_reading_on_shows_or_counts_all_of_it(form: Format) -> None:
+    """Through the workspace, page by page: every note reaches its reader."""
+    driver = Driver(MemoryStore({form.name: form.make(form.places)}))
+    replies = list(driver.pages("read_file", path=form.name, **({"pages": "1-"} if form is PAGE else {})))
+    driver.workspace.close()
+    text = "\n".join(reply.text for reply in replies)
+    missing = [
+        place for place, counted in form.places.items()
+        if mark(place) not in text and not (counted and counted.split(" ")[0] in text)
+    ]  # fmt: skip
+    assert missing == []
