@@ -21,7 +21,7 @@ def mark(place: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A kind of document: its name, what is counted by place ("" for places that are shown), and how it is made."""
+    """A kind of document: its name, how it is made, and what places count as; "" is shown."""
 
     name: str
     places: Mapping[str, str]
@@ -33,7 +33,8 @@ def _run(words: str, inside: str = "") -> str:
 
 
 def _drawn(inside: str, about: str = "") -> str:
-    return f"<w:p><w:r><w:drawing><wp:inline><wp:docPr id='1' name='n' {about}/>{inside}</wp:inline></w:drawing></w:r></w:p>"
+    about = f"<wp:docPr id='1' name='n' {about}/>"
+    return f"<w:p><w:r><w:drawing><wp:inline>{about}{inside}</wp:inline></w:drawing></w:r></w:p>"
 
 
 def _cells(*cells: str) -> str:
@@ -48,9 +49,11 @@ _CHART_NAMES = (
 
 def _chart(title: str, label: str) -> str:
     return (
-        f"<c:chartSpace {_CHART_NAMES}><c:chart><c:title><c:tx><c:rich><a:p><a:r><a:t>{title}</a:t></a:r></a:p></c:rich>"
+        f"<c:chartSpace {_CHART_NAMES}><c:chart><c:title><c:tx><c:rich><a:p>"
+        f"<a:r><a:t>{title}</a:t></a:r></a:p></c:rich>"
         "</c:tx></c:title><c:plotArea><c:barChart><c:ser><c:cat><c:strRef><c:strCache>"
-        f'<c:pt idx="0"><c:v>{label}</c:v></c:pt></c:strCache></c:strRef></c:cat></c:ser></c:barChart></c:plotArea>'
+        f'<c:pt idx="0"><c:v>{label}</c:v></c:pt></c:strCache></c:strRef>'
+        "</c:cat></c:ser></c:barChart></c:plotArea>"
         "</c:chart></c:chartSpace>"
     )
 
@@ -58,7 +61,8 @@ def _chart(title: str, label: str) -> str:
 def _diagram(words: str) -> str:
     return (
         '<dgm:dataModel xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram" '
-        'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><dgm:ptLst><dgm:pt modelId="1"><dgm:t>'
+        'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main">'
+        '<dgm:ptLst><dgm:pt modelId="1"><dgm:t>'
         f"<a:p><a:r><a:t>{words}</a:t></a:r></a:p></dgm:t></dgm:pt></dgm:ptLst></dgm:dataModel>"
     )
 
@@ -106,7 +110,8 @@ _WORD_BODY: Mapping[str, Callable[[str], str]] = {
     "field code": lambda words: f"<w:p><w:r><w:instrText>{words}</w:instrText></w:r></w:p>",
     "chosen entry": lambda words: (
         "<w:p><w:r><w:fldChar w:fldCharType='begin'><w:ffData><w:ddList><w:result w:val='1'/>"
-        f"<w:listEntry w:val='a'/><w:listEntry w:val='{words}'/></w:ddList></w:ffData></w:fldChar></w:r></w:p>"
+        f"<w:listEntry w:val='a'/><w:listEntry w:val='{words}'/>"
+        "</w:ddList></w:ffData></w:fldChar></w:r></w:p>"
     ),
     "unchosen entry": lambda words: (
         f"<w:sdt><w:sdtPr><w:dropDownList><w:listItem w:value='a'/><w:listItem w:value='{words}'/>"
@@ -123,44 +128,52 @@ _WORD_BODY: Mapping[str, Callable[[str], str]] = {
     "title of a picture": lambda words: _drawn("<a:blip/>", f"descr='x' title='{words}'"),
     "alternative text of a shape": lambda words: _drawn("<wps:wsp/>", f"descr='{words}'"),
     "alternative text of a table": lambda words: (
-        f"<w:tbl><w:tblPr><w:tblCaption w:val='{words}'/></w:tblPr><w:tr><w:tc>{paragraph('x')}</w:tc></w:tr></w:tbl>"
+        f"<w:tbl><w:tblPr><w:tblCaption w:val='{words}'/></w:tblPr><w:tr>"
+        f"<w:tc>{paragraph('x')}</w:tc></w:tr></w:tbl>"
     ),
     "embedded object": lambda words: (
-        f"<w:p><w:r><w:object><v:shape/><o:OLEObject xmlns:o='urn:schemas-microsoft-com:office:office' ProgID='{words}'/>"
+        "<w:p><w:r><w:object><v:shape/><o:OLEObject "
+        f"xmlns:o='urn:schemas-microsoft-com:office:office' ProgID='{words}'/>"
         "</w:object></w:r></w:p>"
     ),
     "embedded document": lambda _: "<w:altChunk r:id='x'/>",
     "bookmark": lambda words: f"<w:p><w:bookmarkStart w:id='1' w:name='{words}'/></w:p>",
     "ruby": lambda words: (
-        f"<w:p><w:r><w:ruby><w:rt>{_run(words)}</w:rt><w:rubyBase>{_run('x')}</w:rubyBase></w:ruby></w:r></w:p>"
+        f"<w:p><w:r><w:ruby><w:rt>{_run(words)}</w:rt><w:rubyBase>"
+        f"{_run('x')}</w:rubyBase></w:ruby></w:r></w:p>"
     ),
     "unknown element": lambda words: f"<w:p><w:unheardOf>{_run(words)}</w:unheardOf></w:p>",
     "second body": lambda words: f"{paragraph('x')}</w:body><w:body>{paragraph(words)}",
 }
-_WORD_PARTS = {
+_WORD_PARTS: Mapping[str, tuple[str, str, Callable[[str], str]]] = {
     "header": ("header1", "header", lambda words: f"<w:hdr {NAMESPACES}>{paragraph(words)}</w:hdr>"),
     "footer": ("footer1", "footer", lambda words: f"<w:ftr {NAMESPACES}>{paragraph(words)}</w:ftr>"),
     "footnote": (
         "footnotes", "footnotes",
-        lambda words: f"<w:footnotes {NAMESPACES}><w:footnote w:id='2'>{paragraph(words)}</w:footnote></w:footnotes>",
+        lambda words: (f"<w:footnotes {NAMESPACES}><w:footnote w:id='2'>"
+f"{paragraph(words)}</w:footnote></w:footnotes>"),
     ),
     "endnote": (
         "endnotes", "endnotes",
-        lambda words: f"<w:endnotes {NAMESPACES}><w:endnote w:id='2'>{paragraph(words)}</w:endnote></w:endnotes>",
+        lambda words: (f"<w:endnotes {NAMESPACES}><w:endnote w:id='2'>"
+f"{paragraph(words)}</w:endnote></w:endnotes>"),
     ),
     "comment": (
         "comments", "comments",
-        lambda words: f"<w:comments {NAMESPACES}><w:comment w:id='2'>{paragraph(words)}</w:comment></w:comments>",
+        lambda words: (f"<w:comments {NAMESPACES}><w:comment w:id='2'>"
+f"{paragraph(words)}</w:comment></w:comments>"),
     ),
     "building block": (
-        "glossary", "glossaryDocument", lambda words: f"<w:glossaryDocument {NAMESPACES}>{paragraph(words)}</w:glossaryDocument>"
+        "glossary", "glossaryDocument", lambda words: (f"<w:glossaryDocument {NAMESPACES}>"
+f"{paragraph(words)}</w:glossaryDocument>")
     ),
 }  # fmt: skip
 _WORD_COUNTED = {
     "deleted row": "tracked deletion", "field code": "field code", "unchosen entry": "unselected choice",
     "file target": "link target", "deletion": "tracked deletion", "hidden text": "hidden text",
     "alternative text of a table": "alternative text", "embedded object": "embedded object",
-    "embedded document": "embedded document", "bookmark": "bookmark", "building block": "part of building blocks",
+    "embedded document": "embedded document", "bookmark": "bookmark",
+    "building block": "part of building blocks",
     "unknown element": "text in a place that is not known", "property": "document property",
 }  # fmt: skip
 
@@ -192,7 +205,8 @@ def _word(places: Iterable[str]) -> bytes:
             "_rels/.rels": relations(
                 ("r1", "officeDocument", "word/document.xml"), ("r2", "core-properties", "docProps/core.xml")
             ),
-            "word/document.xml": f"<w:document {NAMESPACES}><w:body>{paragraph('first')}{body}</w:body></w:document>",
+            "word/document.xml": f"<w:document {NAMESPACES}><w:body>"
+            f"{paragraph('first')}{body}</w:body></w:document>",
             "word/_rels/document.xml.rels": relations(*entries, external=("link", "file")),
             **{f"word/{name}.xml": xml for name, (_, xml) in parts.items()},
             **{f"word/{name}.xml": xml for name, xml in graphics.items()},
@@ -212,7 +226,8 @@ WORD = Format(
 
 def _shape(words: str, about: str = "", inside: str = "", place: str = "") -> str:
     return (
-        f"<p:sp><p:nvSpPr><p:cNvPr id='1' name='n' {about}>{inside}</p:cNvPr><p:nvPr>{place}</p:nvPr></p:nvSpPr>"
+        f"<p:sp><p:nvSpPr><p:cNvPr id='1' name='n' {about}>"
+        f"{inside}</p:cNvPr><p:nvPr>{place}</p:nvPr></p:nvSpPr>"
         f"<p:txBody><a:p><a:r><a:t>{words}</a:t></a:r></a:p></p:txBody></p:sp>"
     )
 
@@ -226,7 +241,8 @@ def _frame(inside: str, about: str = "") -> str:
 
 def _linked(words: str, target: str) -> str:
     return (
-        f"<p:sp><p:txBody><a:p><a:r><a:rPr><a:hlinkClick r:id='{target}'/></a:rPr><a:t>{words}</a:t></a:r></a:p>"
+        f"<p:sp><p:txBody><a:p><a:r><a:rPr><a:hlinkClick r:id='{target}'/>"
+        f"</a:rPr><a:t>{words}</a:t></a:r></a:p>"
         "</p:txBody></p:sp>"
     )
 
@@ -239,12 +255,14 @@ _SLIDE: Mapping[str, Callable[[str], str]] = {
     "group": lambda words: f"<p:grpSp>{_shape(words)}</p:grpSp>",
     "connector": lambda words: _shape(words).replace("p:sp>", "p:cxnSp>"),
     "table": lambda words: _frame(
-        f"<a:tbl><a:tr><a:tc><a:txBody><a:p><a:r><a:t>{words}</a:t></a:r></a:p></a:txBody></a:tc></a:tr></a:tbl>"
+        f"<a:tbl><a:tr><a:tc><a:txBody><a:p><a:r><a:t>{words}</a:t></a:r>"
+        "</a:p></a:txBody></a:tc></a:tr></a:tbl>"
     ),
     "smart art": lambda _: _frame("<a:relIds r:dm='diagram'/>"),
     "chart title": lambda _: _frame("<a:chart r:id='chart'/>"),
     "formula": lambda words: (
-        f"<p:sp><p:txBody><a:p><mc:AlternateContent><mc:Choice><m:oMath><m:r><m:t>{words}</m:t></m:r></m:oMath>"
+        "<p:sp><p:txBody><a:p><mc:AlternateContent><mc:Choice><m:oMath>"
+        f"<m:r><m:t>{words}</m:t></m:r></m:oMath>"
         "</mc:Choice></mc:AlternateContent></a:p></p:txBody></p:sp>"
     ),
     "link target": lambda _: _linked("here", "link"),
@@ -256,12 +274,14 @@ _SLIDE: Mapping[str, Callable[[str], str]] = {
     "alternative text of a shape": lambda words: _shape("x", f"descr='{words}'"),
     "embedded object": lambda words: _frame(f"<p:oleObj progId='{words}'/>"),
     "film": lambda _: (
-        "<p:pic><p:nvPicPr><p:cNvPr id='1' name='n'/><p:nvPr><a:videoFile r:link='x'/></p:nvPr></p:nvPicPr></p:pic>"
+        "<p:pic><p:nvPicPr><p:cNvPr id='1' name='n'/><p:nvPr><a:videoFile "
+        "r:link='x'/></p:nvPr></p:nvPicPr></p:pic>"
     ),
 }
 _SLIDE_COUNTED = {
-    "file target": "link target", "link of a shape": "link target", "alternative text of a shape": "alternative text",
-    "embedded object": "embedded object", "film": "film or sound", "text of a master": "text of layouts and masters",
+    "file target": "link target", "link of a shape": "link target",
+    "alternative text of a shape": "alternative text", "embedded object": "embedded object",
+    "film": "film or sound", "text of a master": "text of layouts and masters",
     "property": "document property",
 }  # fmt: skip
 _SLIDE_BESIDE = (
@@ -289,7 +309,8 @@ def _slides(places: Iterable[str]) -> bytes:
         "ppt/comments/c.xml": f"<p:cmLst {NAMESPACES}><p:cm authorId='0'><p:text>"
         f"{mark('comment') if 'comment' in wanted else ''}</p:text></p:cm></p:cmLst>",
         "ppt/comments/modern.xml": f"<x:cmLst xmlns:x='urn:x' {NAMESPACES}><x:cm><x:txBody><a:p><a:r><a:t>"
-        f"{mark('new comment') if 'new comment' in wanted else ''}</a:t></a:r></a:p></x:txBody></x:cm></x:cmLst>",
+        f"{mark('new comment') if 'new comment' in wanted else ''}</a:t>"
+        "</a:r></a:p></x:txBody></x:cm></x:cmLst>",
         "ppt/slides/chart.xml": _chart(mark("chart title"), "x"),
         "ppt/slides/diagram.xml": _diagram(mark("smart art")),
     }
@@ -298,9 +319,11 @@ def _slides(places: Iterable[str]) -> bytes:
         {
             "[Content_Types].xml": f'<Types xmlns="{PACKAGE}content-types"/>',
             "_rels/.rels": relations(
-                ("r1", "officeDocument", "ppt/presentation.xml"), ("r2", "core-properties", "docProps/core.xml")
+                ("r1", "officeDocument", "ppt/presentation.xml"),
+                ("r2", "core-properties", "docProps/core.xml"),
             ),
-            "ppt/presentation.xml": f"<p:presentation {NAMESPACES}><p:sldIdLst><p:sldId r:id='s1'/><p:sldId r:id='s2'/>"
+            "ppt/presentation.xml": f"<p:presentation {NAMESPACES}><p:sldIdLst><p:sldId "
+"r:id='s1'/><p:sldId r:id='s2'/>"
             "</p:sldIdLst></p:presentation>",
             "ppt/_rels/presentation.xml.rels": relations(
                 ("s1", "slide", "slides/slide1.xml"), ("s2", "slide", "slides/slide2.xml")

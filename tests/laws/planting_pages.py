@@ -72,7 +72,8 @@ PAGE = Format("a.html", _HTML_PLACES, lambda places: _page(places).encode())
 # --- EPUB ------------------------------------------------------------------------------------------------
 
 _BOOK_PLACES = {
-    "chapter": "", "chapter beside the order": "", "page outside of the order": "page outside of the reading order",
+    "chapter": "", "chapter beside the order": "", "page outside of the order": "page outside of the "
+"reading order",
     "entry of the contents": "", "author": "", "property": "document property", "sound": "film or sound",
 }  # fmt: skip
 
@@ -94,11 +95,13 @@ def _book(places: Iterable[str]) -> bytes:
             "mimetype": "application/epub+zip",
             "META-INF/container.xml": '<container><rootfile full-path="b.opf"/></container>',
             "b.opf": "<package xmlns:dc='http://purl.org/dc/elements/1.1/'><metadata>"
-            f"<dc:creator>{words('author')}</dc:creator>{described if 'property' in wanted else ''}</metadata><manifest>"
+            f"<dc:creator>{words('author')}</dc:creator>"
+            f"{described if 'property' in wanted else ''}</metadata><manifest>"
             "<item id='c' href='c.xhtml' media-type='application/xhtml+xml'/>"
             "<item id='d' href='d.xhtml' media-type='application/xhtml+xml'/>"
             "<item id='n' href='n.xhtml' properties='nav' media-type='application/xhtml+xml'/>"
-            f"{outside if 'page outside of the order' in wanted else ''}{sound if 'sound' in wanted else ''}</manifest>"
+            f"{outside if 'page outside of the order' in wanted else ''}"
+            f"{sound if 'sound' in wanted else ''}</manifest>"
             "<spine><itemref idref='c'/><itemref idref='d' linear='no'/></spine></package>",
             "c.xhtml": chapter("chapter"),
             "d.xhtml": chapter("chapter beside the order"),
@@ -169,7 +172,9 @@ _FIELD = "/DA(/F 10 Tf 0 g)"
 _ANNOTATIONS: Mapping[str, tuple[Callable[[str], tuple[str, str]], str]] = {
     "text field": (lambda words: ("Widget", f"/FT/Tx/T(a)/V({words}){_FIELD}"), ""),
     "field outside of a form": (lambda words: ("Widget", f"/FT/Tx/T(o)/V({words}){_FIELD}"), ""),
-    "drop-down": (lambda words: ("Widget", f"/FT/Ch/Ff 131072/T(b)/V({words})/Opt[(x)({words})]{_FIELD}"), ""),
+    "drop-down": (
+        lambda words: ("Widget", f"/FT/Ch/Ff 131072/T(b)/V({words})/Opt[(x)({words})]{_FIELD}"), ""
+    ),
     "choice of a drop-down": (
         lambda words: ("Widget", f"/FT/Ch/Ff 131072/T(c)/V(x)/Opt[(x)({words})]{_FIELD}"), "unselected choice"
     ),
@@ -186,14 +191,16 @@ _ANNOTATIONS: Mapping[str, tuple[Callable[[str], tuple[str, str]], str]] = {
     **{
         f"{kind} annotation": ((lambda words, kind=kind: (kind, f"/Contents({words})")), "")  # type: ignore[misc]
         for kind in (
-            "Text", "FreeText", "Line", "Square", "Circle", "Polygon", "PolyLine", "Highlight", "Underline", "Squiggly",
-            "StrikeOut", "Caret", "Ink", "Popup", "FileAttachment", "Sound", "Movie", "Screen", "Redact",
+            "Text", "FreeText", "Line", "Square", "Circle", "Polygon", "PolyLine", "Highlight", "Underline",
+            "Squiggly", "StrikeOut", "Caret", "Ink", "Popup", "FileAttachment", "Sound", "Movie", "Screen",
+            "Redact",
         )
     },
 }  # fmt: skip
 _PDF_BESIDE = {
     "text": "", "invisible text": "", "switched off layer": "", "form object": "", "bookmark": "",
-    "property": "document property", "attachment": "attached file", "script": "script", "form of another make": "XFA",
+    "property": "document property", "attachment": "attached file", "script": "script",
+    "form of another make": "XFA",
 }  # fmt: skip
 
 

@@ -20,7 +20,8 @@ _TAIL: Mapping[str, Callable[[str], str]] = {
     "header of a sheet": lambda words: f"<headerFooter><oddHeader>{words}</oddHeader></headerFooter>",
     "footer of a sheet": lambda words: f"<headerFooter><evenFooter>{words}</evenFooter></headerFooter>",
     "list of values": lambda words: (
-        f'<dataValidations><dataValidation sqref="A1"><formula1>"{words}"</formula1></dataValidation></dataValidations>'
+        '<dataValidations><dataValidation sqref="A1"><formula1>'
+        f'"{words}"</formula1></dataValidation></dataValidations>'
     ),
     "link target": lambda _: '<hyperlinks><hyperlink ref="A1" r:id="link"/></hyperlinks>',
 }
@@ -39,7 +40,8 @@ _RELATED = {
 _OF_BOOK = {"pivot cache": "pivotCacheDefinition", "linked workbook": "externalLink", "macro": "vbaProject"}
 
 _XLSX_PLACES = {
-    "cell": "", "shared text": "", "comment": "", "thread": "", "hidden sheet": "", "hidden row": "", "hidden column": "",
+    "cell": "", "shared text": "", "comment": "", "thread": "", "hidden sheet": "", "hidden row": "",
+    "hidden column": "",
     "formula": "formula", "defined name": "defined name", "property": "document property",
     "header of a sheet": "header or footer", "footer of a sheet": "header or footer",
     "list of values": "list of allowed values", "link target": "link target", "text box": "text box",
@@ -72,7 +74,8 @@ def _xlsx(places: Iterable[str]) -> bytes:
     ]
     comments = {
         "xl/comments1.xml": f"<comments {MAIN}><authors><author>a</author></authors><commentList>"
-        f'<comment ref="A1" authorId="0"><text><t>{mark("comment")}</t></text></comment></commentList></comments>'
+        f'<comment ref="A1" authorId="0"><text><t>{mark("comment")}</t>'
+        "</text></comment></commentList></comments>"
         if "comment" in wanted
         else f"<comments {MAIN}/>",
         "xl/threads1.xml": f'<ThreadedComments {MAIN}><threadedComment ref="B2"><text>{mark("thread")}</text>'
@@ -85,25 +88,33 @@ def _xlsx(places: Iterable[str]) -> bytes:
     return zipped(
         {
             "[Content_Types].xml": f'<Types xmlns="{PACKAGE}content-types"/>',
-            "_rels/.rels": relations(("r1", "officeDocument", "xl/workbook.xml"), ("r2", "core-properties", "core.xml")),
+            "_rels/.rels": relations(
+                ("r1", "officeDocument", "xl/workbook.xml"), ("r2", "core-properties", "core.xml")
+            ),
             **({"core.xml": core} if "property" in wanted else {}),
-            "xl/workbook.xml": f"<workbook {MAIN} {NAMESPACES}><sheets><sheet name='s' sheetId='1' r:id='r1'/>"
-            f"<sheet name='h' sheetId='2' state='hidden' r:id='r2'/></sheets>{names if 'defined name' in wanted else ''}"
+            "xl/workbook.xml": f"<workbook {MAIN} {NAMESPACES}><sheets><sheet "
+"name='s' sheetId='1' r:id='r1'/>"
+            "<sheet name='h' sheetId='2' state='hidden' r:id='r2'/></sheets>"
+f"{names if 'defined name' in wanted else ''}"
             "</workbook>",
             "xl/_rels/workbook.xml.rels": relations(
                 ("r1", "worksheet", "worksheets/sheet1.xml"), ("r2", "worksheet", "worksheets/sheet2.xml"),
                 ("r3", "sharedStrings", "sharedStrings.xml"), *of_book,
             ),
-            "xl/sharedStrings.xml": f"<sst><si><t>{mark('shared text') if 'shared text' in wanted else 'x'}</t></si></sst>",
-            "xl/worksheets/sheet1.xml": f"<worksheet {MAIN} {NAMESPACES}><cols><col min='4' max='4' hidden='1'/></cols>"
+            "xl/sharedStrings.xml": "<sst><si><t>"
+            f"{mark('shared text') if 'shared text' in wanted else 'x'}</t></si></sst>",
+            "xl/worksheets/sheet1.xml": f"<worksheet {MAIN} {NAMESPACES}><cols><col "
+"min='4' max='4' hidden='1'/></cols>"
             f"<sheetData>{rows}</sheetData>{tail}</worksheet>",
             "xl/worksheets/_rels/sheet1.xml.rels": relations(
                 ("c", "comments", "../comments1.xml"), ("t", "threadedComment", "../threads1.xml"),
-                ("d", "drawing", "../drawing1.xml"), ("link", "hyperlink", f"https://x.test/{mark('link target')}"),
+                ("d", "drawing", "../drawing1.xml"),
+                ("link", "hyperlink", f"https://x.test/{mark('link target')}"),
                 *beside, external=("link",),
             ),
             "xl/drawing1.xml": f"<xdr:wsDr {_DRAWING}>{drawn}</xdr:wsDr>",
-            "xl/worksheets/sheet2.xml": f"<worksheet {MAIN}><sheetData><row r='1'>{cell('A1', 'hidden sheet')}</row>"
+            "xl/worksheets/sheet2.xml": f"<worksheet {MAIN}><sheetData><row r='1'>"
+f"{cell('A1', 'hidden sheet')}</row>"
             "</sheetData></worksheet>",
             **comments,
         }
@@ -138,7 +149,8 @@ _ODS_CELLS: Mapping[str, Callable[[str], str]] = {
 }
 _ODS_AROUND: Mapping[str, Callable[[str], str]] = {
     "list of values": lambda words: (
-        f"<table:content-validations><table:content-validation table:name='{words}'/></table:content-validations>"
+        "<table:content-validations><table:content-validation "
+        f"table:name='{words}'/></table:content-validations>"
     ),
     "defined name": lambda words: (
         f"<table:named-expressions><table:named-range table:name='{words}'/></table:named-expressions>"
@@ -149,7 +161,8 @@ _ODS_AROUND: Mapping[str, Callable[[str], str]] = {
 }
 _ODS_PLACES = {
     **dict.fromkeys(_ODS_CELLS, ""), "link target": "link target", "text box": "text box", "shape": "shape",
-    "chart": "chart or object", "alternative text": "alternative text", "list of values": "list of allowed values",
+    "chart": "chart or object", "alternative text": "alternative text",
+    "list of values": "list of allowed values",
     "defined name": "defined name", "pivot table": "pivot table", "formula": "formula", "hidden row": "",
     "header of a sheet": "header or footer", "property": "document property",
 }  # fmt: skip
@@ -164,7 +177,8 @@ def _ods(places: Iterable[str]) -> bytes:
     )
     if "formula" in wanted:
         cells += (
-            f"<table:table-cell table:formula='of:=LEN(&quot;{mark('formula')}&quot;)' office:value-type='float' "
+            "<table:table-cell "
+            f"table:formula='of:=LEN(&quot;{mark('formula')}&quot;)' office:value-type='float' "
             "office:value='1'/>"
         )
     hidden = mark("hidden row") if "hidden row" in wanted else "x"
@@ -174,7 +188,8 @@ def _ods(places: Iterable[str]) -> bytes:
         f"<table:table table:name='s'><table:table-row>{cells}</table:table-row>"
         "<table:table-row table:visibility='collapse'><table:table-cell office:value-type='string'>"
         f"<text:p>{hidden}</text:p></table:table-cell></table:table-row></table:table>"
-        f"{around['defined name']}{around['pivot table']}</office:spreadsheet></office:body></office:document-content>"
+        f"{around['defined name']}{around['pivot table']}"
+        "</office:spreadsheet></office:body></office:document-content>"
     )
     header = f"<style:header><text:p>{mark('header of a sheet')}</text:p></style:header>"
     styles = header if "header of a sheet" in wanted else ""
@@ -184,7 +199,8 @@ def _ods(places: Iterable[str]) -> bytes:
             "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
             "content.xml": content,
             "styles.xml": f"<office:document-styles {_ODS_NAMES}>{styles}</office:document-styles>",
-            "meta.xml": f"<office:document-meta {_ODS_NAMES}><office:meta>{meta}</office:meta></office:document-meta>",
+            "meta.xml": f"<office:document-meta {_ODS_NAMES}><office:meta>"
+            f"{meta}</office:meta></office:document-meta>",
         }
     ).getvalue()
 

@@ -1,4 +1,4 @@
-"""What a document holds is shown, or counted in a note of the reply that names its kind: in every kind of place."""
+"""What a document holds is shown, or counted in a note that names its kind: in every kind of place."""
 
 from __future__ import annotations
 

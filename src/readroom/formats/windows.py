@@ -99,7 +99,7 @@ def beside_note(counts: Mapping[str, int]) -> list[str]:
 
 
 def plural(kind: str) -> str:
-    """More than one of a kind: `header or footer` becomes `headers or footers`, `link to it` `links to it`."""
+    """More than one of a kind: `header or footer` is `headers or footers`, `link to it` `links to it`."""
     parted = _WITH_MORE.match(kind)
     noun, space, rest = parted.groups() if parted else (kind, "", "")
     found = (f"{one[:-1]}ies" if one.endswith(("ty", "py")) else f"{one}s" for one in noun.split(" or "))
