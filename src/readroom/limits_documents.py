@@ -54,9 +54,9 @@ DOCUMENT_CHILD_CPU_S = 60
 """Processor time of that process in all, where a call may not use more: an end for one that nobody waits for
 any more.  Of one that has used half of it, the next call starts a new one."""
 
-DOCUMENT_PATIENCE = 4
+DOCUMENT_PATIENCE = 10
 """How many times as long as its processor time a document may take by the clock: on a machine that is busy
-with three times as much other work it is still read, and no call waits for ever."""
+with nine times as much other work it is still read, and no call waits for ever."""
 
 DOCUMENT_CHILD_FILES = 64
 """Its descriptors; libraries open a few modules and fonts late."""

@@ -19,6 +19,7 @@ from readroom.engine.document_room import DocumentRoom
 from readroom.errors import BadDocument, BadRange, Cancelled, EncryptedDocument, TimedOut
 from readroom.formats.recognise import recognise
 from readroom.limits import Limits
+from readroom.limits_documents import DOCUMENT_PATIENCE
 from readroom.manner import Manner
 from readroom.model import Cap, ReadRequest, ReadResult, Request
 from readroom.paths import WorkPath
@@ -130,7 +131,7 @@ def test_a_long_line_is_cut_and_read_on_by_its_columns(reader: Reader) -> None:
 
 
 def test_out_of_time_the_same_call_goes_on_until_it_is_answered() -> None:
-    hurried = Reader(MemoryStore({"a.pdf": BOOK}), tick_s=0.02)
+    hurried = Reader(MemoryStore({"a.pdf": BOOK}), tick_s=0.02 * DOCUMENT_PATIENCE)
     extracted = list[int]()
     following: Request | None = ReadRequest("a.pdf", offset=4190, manner=FLAT)
     while following is not None:

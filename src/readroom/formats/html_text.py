@@ -40,7 +40,7 @@ UNSHOWN = {
 }
 """Elements whose text is not what a page shows, or only where something fails, and what they are called."""
 
-_TOLD = ("title", "aria-label", "aria-description", "placeholder", "summary", "label")
+_TOLD = frozenset(("title", "aria-label", "aria-description", "placeholder", "summary", "label"))
 """Attributes with words that a page shows on demand."""
 
 _ABOUT = frozenset(("description", "keywords", "author", "og:title", "og:description", "twitter:description"))
@@ -98,7 +98,8 @@ class Page:
             return
         if tag in BLOCKS:
             self._flush()
-        self._attributes(tag, attributes)
+        if attributes:
+            self._attributes(tag, attributes)
         if tag == "br":
             self._words.append("\n" if self._pre else "\v")
         elif tag in ("img", "area"):
@@ -170,7 +171,8 @@ class Page:
 
     def _attributes(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Count what attributes say."""
-        self.dropped["title or label"] += sum(bool(attributes.get(name, "").strip()) for name in _TOLD)
+        for name in _TOLD & attributes.keys():
+            self.dropped["title or label"] += bool(attributes[name].strip())
         if tag == "meta":
             name = attributes.get("name") or attributes.get("property", "")
             self.dropped["document property"] += name.lower() in _ABOUT
