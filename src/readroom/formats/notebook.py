@@ -10,7 +10,7 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, final
 
 from readroom.formats.documents import Area, Document, Heading, Part, Picture, Unit, Unreadable
@@ -61,7 +61,7 @@ class Notebook:
         for output in _objects(cell.get("outputs")):
             outputs += _output(output, pictures, notes, others)
         if others:
-            notes.append(f"Other forms of its outputs are not shown: {', '.join(others)[:200]}.")
+            notes.append(f"Other forms of its outputs are not shown: {joined(_named(others))}.")
         if not outputs:
             return Part(number, _title(cell), lines, pictures, notes=notes)
         brief = len(lines) + 1 + OUTPUT_LINES
@@ -211,7 +211,7 @@ def _output(
     return []
 
 
-def _named(forms: Mapping[str, Any]) -> list[str]:
+def _named(forms: Iterable[str]) -> list[str]:
     """The first of its types; a notebook may say anything there."""
     return [form if len(form) <= _TYPE_CHARS else f"{form[:_TYPE_CHARS]}…" for form in sorted(forms)[:_TYPES]]
 
