@@ -75,6 +75,7 @@ from readroom.config_index import lies_within, own_folder
 from readroom.config_keeping import folder_tokens as folder_tokens_beside
 from readroom.config_keeping import (
     own_ledger,
+    own_notes,
     own_tokens,
     state_denials,
 )
@@ -104,7 +105,7 @@ def open_store(root: str | os.PathLike[str] | Store) -> Store:
     if isinstance(root, (str, os.PathLike)):
         from readroom.stores.local import LocalStore
 
-        return LocalStore(root)
+        return LocalStore(root, notes=own_notes(os.environ, sys.platform))
     return root
 
 
@@ -144,7 +145,12 @@ def load(
     )
     enabled = serving if settings.ledger.enabled is None else settings.ledger.enabled
     settings = replace(settings, commands=commands, ledger=replace(settings.ledger, enabled=enabled))
-    hidden = state_denials(store, settings.ledger, own_tokens(os.environ, sys.platform))
+    hidden = state_denials(
+        store,
+        settings.ledger,
+        own_tokens(os.environ, sys.platform),
+        own_notes(os.environ, sys.platform),
+    )
     if hidden is not None:
         settings = replace(settings, layers=(*settings.layers, hidden))
     own = _from_store(store)

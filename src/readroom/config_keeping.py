@@ -53,13 +53,22 @@ def folder_tokens(tokens: str) -> str:
     return os.path.join(os.path.dirname(tokens), "folder-tokens")
 
 
-def state_denials(store: Store, ledger: LedgerPolicy, tokens: str | None) -> Denials | None:
-    """A layer that hides a ledger and tokens that lie inside a workspace; None when they lie elsewhere."""
+def own_notes(environ: Mapping[str, str], platform: str) -> str | None:
+    """The folder in the user's state folder for notes of files being written; None when unknown."""
+    ledger = own_ledger(environ, platform)
+    return None if ledger is None else os.path.join(os.path.dirname(ledger), "writing")
+
+
+def state_denials(
+    store: Store, ledger: LedgerPolicy, tokens: str | None, notes: str | None
+) -> Denials | None:
+    """A layer that hides a ledger, tokens and notes inside a workspace; None when they lie elsewhere."""
     rules = []
     for path, reason in (
         (ledger.file, "the ledger is not for those whom it is about"),
         (tokens, "tokens are not for those whom they let in"),
         (tokens and folder_tokens(tokens), "tokens are not for those whom they let in"),
+        (notes, "what is noted there may be removed"),
     ):
         if path is not None:
             rules += [Rule(pattern, "built-in", reason) for pattern in _inside(store, path)]

@@ -62,6 +62,10 @@ IGNORE_FILE_BYTES = 256 * 1024
 IGNORE_FILE_LINES = 2_000
 """Patterns of `.readroomignore` or `.kilocodeignore`; all are checked when it is read, about 30 us each."""
 
+WRITE_NOTE_KEPT_S = 30 * 86_400.0
+"""How long a note of a crashed writer's temporary file stands while nobody writes to its folder. After that
+the file stays, and is like any other."""
+
 HARDLINK_SCAN_S = 20.0
 """Longest search for denied files with several names: some ten million files. Then they are refused."""
 

@@ -15,7 +15,7 @@ import pytest
 
 from readroom.deadline import Deadline
 from readroom.model import Reply
-from readroom.stores.local import LocalStore
+from readroom.stores.local import Confinement, LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.toolbox import Workspace
 
@@ -68,8 +68,8 @@ def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Desk,
 
 
 @contextmanager
-def local(folder: Path) -> Iterator[Desk]:
-    store = LocalStore(folder)
+def local(folder: Path, way: Confinement = "auto") -> Iterator[Desk]:
+    store = LocalStore(folder, way)
     store.roots = (ROOT, *store.roots)
     room = Desk(store)
     with room.workspace:
@@ -177,7 +177,7 @@ def test_a_name_that_cannot_be_given_takes_back_those_that_were(tmp_path: Path) 
             os.rename(tmp_path / "first", tmp_path / "moved")
         return time.monotonic()
 
-    with local(tmp_path) as room:
+    with local(tmp_path, "walk") as room:  # whose new files have names while they are written
         changes = {"first/f": [("old", "new")], "last/f": [("old", "new")]}
         found = room.edit(changes, deadline=Deadline(60, clock=clock))
     assert seen

@@ -212,7 +212,6 @@ def test_what_policy_comes_from_and_the_root_are_protected(room: Room) -> None:
         MoveRequest(".readroomignore", "x"),
         MoveRequest("f", ".readroomignore", overwrite=True),
         MoveRequest("f", "readroom.toml"),
-        MoveRequest("f", ".readroom-0123456789abcdef.tmp"),
         TrashRequest(".readroomignore"),
         MakeFolderRequest("readroom.toml"),
         DeleteRequest(".", recursive=True),

@@ -29,7 +29,6 @@ from readroom.errors import (
 )
 from readroom.limits import CHANGE_TEXT_BYTES
 from readroom.policy.places import ChangePolicy
-from readroom.stores.locks import temporary_name
 from tests.engine.changing import STORES, Room, digest, made, refused
 from tests.laws.driving import fact
 from tests.stores.worlds import WAYS, LocalWorld
@@ -258,11 +257,6 @@ def test_a_denied_name_is_not_created(room: Room, path: str) -> None:
 @pytest.mark.parametrize("path", ["readroom.toml", ".readroomignore", "Readroom.toml", ".kilocodeignore"])
 def test_a_policy_is_not_created(room: Room, path: str) -> None:
     refused(Protected, room, "", lambda: room.write(path, "x", "absent"))
-
-
-def test_a_name_of_temporary_files_is_not_created(room: Room) -> None:
-    """The next writer would remove it."""
-    refused(Protected, room, "", lambda: room.write(f"a/{temporary_name()}", "x", "absent"))
 
 
 def test_nothing_is_created_in_a_read_only_workspace(tmp_path: Path) -> None:

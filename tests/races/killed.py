@@ -15,11 +15,13 @@ import signal
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
+from itertools import count
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from readroom.stores import keeping, locks, places, renames
+from readroom.stores import keeping, locks, places, renames, unfinished
 from readroom.stores.local import Confinement, LocalStore
 from readroom.text import splice
 from readroom.toolbox import Workspace
@@ -28,24 +30,32 @@ KILLS = 200
 BYTES = {"random": 3_000_000, "lines": 300_000}
 """Large enough that writing takes most of the time, and that it takes several pieces."""
 
-TRACED = {module.__file__ for module in (places, renames, locks, keeping, splice)}
+TRACED = {module.__file__ for module in (places, renames, locks, keeping, splice, unfinished)}
+
+FOREIGN = ".readroom-0123456789abcdef.tmp"
+"""A file of somebody else's, called as ours are for a moment."""
 
 
 def content(word: str) -> bytes:
     return f"{word}\n".encode() + b"unchanged\n" * (BYTES[sys.argv[3]] // 10)
 
 
+def notes(root: str) -> str:
+    """Where temporary names are noted."""
+    return f"{root}-notes"
+
+
 def edit(root: str, way: Confinement, before: str, after: str) -> None:
     """Change the word in the first line."""
     known = "sha256:" + hashlib.sha256(content(before)).hexdigest()
-    with Workspace(LocalStore(root, way)) as workspace:
+    with Workspace(LocalStore(root, way, notes(root))) as workspace:
         workspace.edit("f", known, [{"old_text": before, "new_text": after}])
 
 
 class Trace:
-    """Counts the lines that run in the modules that write, and dies at one of them."""
+    """Counts the lines that run in the modules that write, and dies at the last of them."""
 
-    def __init__(self, last: int | None = None) -> None:
+    def __init__(self, last: int) -> None:
         self.lines = 0
         self.last = last
 
@@ -80,21 +90,29 @@ def main(root: str, way: Confinement, mode: str) -> None:
     path = Path(root, "f")
     words = ["before", "behind"]
     path.write_bytes(content(words[0]))
-    moments = at_random(root, way, words) if mode == "random" else line_by_line(root, way, words)
+    Path(root, FOREIGN).write_bytes(b"somebody's")
+    # By lines: every line that an edit runs, in order, until one runs fewer than that and comes to its end.
+    lines = ((0.0, line) for line in count(1))
+    moments: Iterable[tuple[float, int | None]] = lines
+    if mode == "random":
+        moments = at_random(root, way, words)
     seen: Counter[str] = Counter()
     for delay_s, line in moments:
         dead = died(root, way, words[0], words[1], delay_s=delay_s, line=line)
         left = os.listdir(root)
         seen["died" if dead else "finished"] += 1
-        seen["with litter"] += len(left) > 1
+        seen["with litter"] += len(left) > 2
         found = path.read_bytes()
         if found == content(words[1]):
             seen["new"] += 1
             words.reverse()
         else:
             seen["old" if found == content(words[0]) else "torn"] += 1
+        if line is not None and not dead:
+            break
     edit(root, way, words[0], words[1])
-    seen["litter at the end"] = len(os.listdir(root)) - 1
+    seen["litter at the end"] = len({*os.listdir(root)} - {"f", FOREIGN}) + len(os.listdir(notes(root)))
+    seen["foreign"] = Path(root, FOREIGN).read_bytes() == b"somebody's"
     print(json.dumps(seen))
 
 
@@ -105,16 +123,6 @@ def at_random(root: str, way: Confinement, words: list[str]) -> list[tuple[float
     edit(root, way, words[1], words[0])
     took = (time.perf_counter() - began) / 2
     return [(random.uniform(0, 1.2 * took), None) for _ in range(KILLS)]
-
-
-def line_by_line(root: str, way: Confinement, words: list[str]) -> list[tuple[float, int | None]]:
-    """Every line that an edit runs, in order."""
-    trace = Trace()
-    sys.settrace(trace)
-    edit(root, way, words[0], words[1])
-    sys.settrace(None)
-    edit(root, way, words[1], words[0])
-    return [(0, line) for line in range(1, trace.lines + 1)]
 
 
 if __name__ == "__main__":

@@ -109,7 +109,7 @@ def test_a_file_that_was_saved_at_the_last_moment_stays(tmp_path: Path) -> None:
     (tmp_path / "new").write_bytes(b"new")
     os.replace(tmp_path / "new", tmp_path / "f")
     with pytest.raises(Moved):
-        renames.remove(folder, "f", version)
+        renames.remove(folder, "f", version, "aside")
     found = os.stat(tmp_path / "f")
     with pytest.raises(Moved):
         renames.take((folder, "f"), (folder, "g"), (found.st_dev, found.st_ino), version)

@@ -76,7 +76,8 @@ class LocalWorld:
         (base / "outside").mkdir()
         (base / "outside" / "file").write_bytes(b"OUTSIDE")
         (base / "secret").write_bytes(b"OUTSIDE")
-        self.store = LocalStore(self.root, confinement)
+        self.notes = base / "notes"
+        self.store = LocalStore(self.root, confinement, str(self.notes))
 
     def file(self, path: str, data: bytes = b"") -> None:
         self._above(path)

@@ -9,7 +9,6 @@ from readroom.limits_names import TREE_ENTRIES
 from readroom.model import EntryKind
 from readroom.paths import WorkPath, join, parts
 from readroom.policy.places import Places
-from readroom.stores import locks
 from readroom.stores.base import Folder, Moved
 
 
@@ -107,8 +106,6 @@ class _Survey:
             raise TooLarge(self._asked, MAX_PATH_DEPTH + 1, MAX_PATH_DEPTH, "folders in one path", advice)
 
     def _require_writable(self, opened: Folder, at: WorkPath, name: str) -> None:
-        if locks.is_temporary(name):
-            return  # left over, and only private to be safe
         try:
             mode = opened.stat(name).mode
         except NotFound:

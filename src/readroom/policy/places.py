@@ -27,17 +27,15 @@ from readroom.errors import (
     SymbolicLink,
 )
 from readroom.model import EntryKind, Stat
-from readroom.paths import ROOT, WorkPath, basename, require_normal
+from readroom.paths import ROOT, WorkPath, require_normal
 from readroom.policy.guard import Guard
 from readroom.policy.rules import foldable
-from readroom.stores import locks
 from readroom.stores.base import Place, Source
 
 OWN_FILES = (".kilocodeignore", ".readroomignore", "readroom.toml")
 """Names in the root that rules come from."""
 
 _POLICY = "it is part of this workspace's policy"
-_TEMPORARY = "names like this are kept for files that are being written"
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +233,6 @@ class Places:
         self._visible(path, asked, folder=folder)
         if _folded(path) in self.protected:
             raise Protected(asked, _POLICY)
-        if locks.is_temporary(basename(path)):
-            raise Protected(asked, _TEMPORARY)
 
     def _check_links(self, source: Source, asked: WorkPath) -> None:
         links = source.stat.links

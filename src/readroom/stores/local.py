@@ -22,6 +22,7 @@ from readroom.stores.confinement import Found, Root, Way, to_stat
 from readroom.stores.failures import translated
 from readroom.stores.kernel import KernelWay
 from readroom.stores.places import LocalPlace
+from readroom.stores.unfinished import Notes
 from readroom.stores.walk import WalkWay
 
 _PIECE_BYTES = 4 * 1024 * 1024
@@ -192,12 +193,16 @@ class LocalFolder:
 class LocalStore:
     """A folder of this machine. Safe to share between threads; close it when done."""
 
-    def __init__(self, root: str | PathLike[str], confinement: Confinement = "auto") -> None:
+    def __init__(
+        self, root: str | PathLike[str], confinement: Confinement = "auto", notes: str | None = None
+    ) -> None:
         """Open a root.
 
         Args:
             root: The folder. A link to one is followed once, now.
             confinement: "kernel" or "walk"; "auto" takes the kernel's where it works.
+            notes: A folder in which temporary names are noted while files are written, so that
+                the next writer removes what a crash left; None leaves that where it is.
 
         Raises:
             NotFound, NotAFolder, NoPermission: There is no such folder, or it may not be read.
@@ -214,6 +219,7 @@ class LocalStore:
         elif confinement == "kernel" and not openat2.available(held.fd):
             raise StoreFailed(given, "this system has no openat2")
         self.confinement = confinement
+        self._notes = Notes(notes)
         self._way: Way = KernelWay(held, walk) if confinement == "kernel" else walk
 
     def open(self, path: WorkPath) -> LocalSource:
@@ -243,7 +249,9 @@ class LocalStore:
         if path == ".":
             raise NotAFile(path, "folder")
         try:
-            return LocalPlace(self._way, path, LocalSource)
+            # Systems without confinement by the kernel have no files without a name either, or unsound ones.
+            nameless = self.confinement == "kernel"
+            return LocalPlace(self._way, path, LocalSource, self._notes, nameless=nameless)
         except OSError as error:
             raise translated(error, path) from None
 

@@ -1,9 +1,9 @@
 """A name in a local folder that may get a new file, confined as reading is.
 
 The folder is found by the store's own way and held by its descriptor; all that
-follows happens relative to it.  The new file is written under a temporary name
-beside the old one, flushed, and given the name in one step, so that at every
-moment the name stands for the whole old file or the whole new one.
+follows happens relative to it.  The new file is written without a name or under
+a temporary one (`unfinished`), flushed, and given the name in one step, so that at
+every moment the name stands for the whole old file or the whole new one.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from readroom.stores import keeping, locks, removals, renames
 from readroom.stores.base import Moved, Place, Source, Step
 from readroom.stores.confinement import FOLDER_FLAGS, READ_FLAGS, Found, Way, require_regular, to_stat
 from readroom.stores.failures import unwritten
+from readroom.stores.unfinished import Draft, Notes
 
 _NEW_MODE = 0o666
 """Of a new file, and 0o777 of a new folder: the process's umask and the folder's defaults decide."""
@@ -39,14 +40,31 @@ _PRIVATE_MODE = 0o600
 class LocalPlace:
     """A name in a folder of this machine."""
 
-    def __init__(self, way: Way, path: WorkPath, open_source: Callable[[Found], Source]) -> None:
+    def __init__(
+        self,
+        way: Way,
+        path: WorkPath,
+        open_source: Callable[[Found], Source],
+        notes: Notes,
+        *,
+        nameless: bool,
+    ) -> None:
         """Find the deepest folder on the way that exists. Nothing is changed yet.
+
+        Args:
+            way: Finds folders.
+            path: The name.
+            open_source: Makes a source of an open file.
+            notes: Where temporary names are noted.
+            nameless: New files may be without a name while they are written.
 
         Raises:
             OSError, NotAFolder, OutsideRoot, BadPath: As the way says.
         """
         self._way = way
         self._open_source = open_source
+        self._notes = notes
+        self._nameless = nameless
         self._missing: list[str] = []
         self._made: list[tuple[int, str]] = []
         self._locked = False
@@ -135,7 +153,7 @@ class LocalPlace:
         except OSError as error:
             raise unwritten(error, self.real) from None
         self._locked = True
-        locks.sweep(self._fds[-1])
+        self._notes.sweep(self._fds[-1])
 
     def _make_folders(self) -> None:
         while self._missing:
@@ -163,36 +181,33 @@ class LocalPlace:
             Moved: What is at the name is not what was to be replaced, or the folder is elsewhere by now.
             NoSpace, ReadOnlyPlace, NoPermission, StoreFailed: Nothing was changed.
         """
-        folder, temporary = self._fds[-1], locks.temporary_name()
         warnings: list[Warn] = []
+        mode, old = (_NEW_MODE, None) if over is None else (_PRIVATE_MODE, over.version)
         try:
-            mode = _NEW_MODE if over is None else _PRIVATE_MODE
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            fd = os.open(temporary, flags, mode, dir_fd=folder)
-            try:
-                locks.try_lock(fd)
+            with Draft(self._fds[-1], self._notes, old, mode, nameless=self._nameless) as draft:
                 for block in _blocks(pieces):
-                    _write(fd, block)
+                    _write(draft.fd, block)
                 if over is not None:
-                    warnings += keeping.keep(_descriptor(over), fd)
-                _flush(fd)
+                    warnings += keeping.keep(_descriptor(over), draft.fd)
+                _flush(draft.fd)
                 ready()
                 self._require_same_folder()
-                self._name(temporary, over)
-            finally:
-                os.close(fd)
-                with contextlib.suppress(OSError):  # nearly always it is gone, having become the file
-                    os.unlink(temporary, dir_fd=folder)
+                self._name(draft, over)
         except OSError as error:
             raise unwritten(error, self.real) from None
         self._made.clear()
         return [*warnings, *self._flushed()]
 
-    def _name(self, temporary: str, over: Source | None) -> None:
-        if over is None:
-            renames.create(self._fds[-1], temporary, self.name)
+    def _name(self, draft: Draft, over: Source | None) -> None:
+        if over is not None:
+            renames.replace(self._fds[-1], draft.named(), self.name, over.version)
+        elif draft.temporary is not None:
+            renames.create(self._fds[-1], draft.temporary, self.name)
         else:
-            renames.replace(self._fds[-1], temporary, self.name, over.version)
+            try:
+                draft.link(self.name)
+            except FileExistsError:
+                raise Moved from None
 
     def enter_with(self, other: Place, deadline: Deadline) -> None:
         """Enter both, in an order that keeps two such calls from waiting for each other."""
@@ -222,7 +237,8 @@ class LocalPlace:
         """Remove a file or a link."""
         with self._changing():
             if expected is not None:
-                renames.remove(self._fds[-1], self.name, expected)
+                with self._notes.begin(self._fds[-1], expected) as note:
+                    renames.remove(self._fds[-1], self.name, expected, note.name)
             else:
                 removals.remove(self._fds[-1], self.name)
 

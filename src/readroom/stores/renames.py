@@ -19,7 +19,6 @@ from functools import cache
 from typing import TypeAlias
 
 from readroom.model import Version
-from readroom.stores import locks
 from readroom.stores.base import Moved
 
 Name: TypeAlias = tuple[int, str]
@@ -93,10 +92,10 @@ def take(old: Name, new: Name, expected: Identity, over: Version) -> None:
     os.unlink(old[1], dir_fd=old[0])
 
 
-def remove(folder: int, name: str, expected: Version) -> None:
+def remove(folder: int, name: str, expected: Version, aside: str) -> None:
     """Remove a file whose state is `expected`.
 
-    It gets another name first, so that what is removed is what was looked at.
+    It gets the name `aside` first, so that what is removed is what was looked at.
 
     Raises:
         Moved: Another file, or another state of it, is there, and stays.
@@ -104,7 +103,6 @@ def remove(folder: int, name: str, expected: Version) -> None:
     """
     if not _same(_stat(folder, name), expected):
         raise Moved
-    aside = locks.temporary_name()
     try:
         if not _renamed((folder, name), (folder, aside), _NOREPLACE):
             os.unlink(name, dir_fd=folder)
