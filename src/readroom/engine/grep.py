@@ -27,7 +27,7 @@ from readroom.engine.grep_pattern import pattern_of, require_usable
 from readroom.engine.grep_scope import Scope, join_below
 from readroom.engine.grep_search import Opened, Searcher
 from readroom.engine.grep_symbols import Symbols
-from readroom.engine.grep_warnings import hidden_in, left_out, warnings_of
+from readroom.engine.grep_warnings import hidden_in, left_out, linked, warnings_of
 from readroom.engine.listing_cursor import path_key
 from readroom.engine.packed import searchable
 from readroom.errors import (
@@ -136,6 +136,7 @@ class _Search:
         self._searcher = Searcher(request, pattern, deadline, local=self._local)
         self._unreadable: list[str] = []
         self._beside: list[Warn] = []
+        self._linked: dict[str, int] = {}
         self._examined = 0
         self._counting = False
         self._saw_wide = False
@@ -150,7 +151,7 @@ class _Search:
         with self._guard.open(path) as source:
             try:
                 with searchable(source, self._request, indexes, self._limits, self._deadline) as content:
-                    self._show(Opened(content), path, _ITSELF)
+                    self._show_noted(Opened(content), path, _ITSELF, source)
                     if isinstance(content, ExpandedSource) and content.stopped is not None:
                         self._beside.append(content.stopped)
             except TimedOut:
@@ -163,6 +164,14 @@ class _Search:
             omitted=[Omission("files", 1, 1, "binary", request=again)],
             warnings=[Warn("binary", "the file is binary and was not searched; include binary searches it")],
         )
+
+    def _show_noted(self, file: Opened, path: WorkPath, relative: str, source: Source) -> bool:
+        """The same, and whether what is shown comes from a file with several names."""
+        goes_on = self._show(file, path, relative)
+        links = source.stat.links
+        if links > 1 and self._page.files and self._page.files[-1].path == path:
+            self._linked[path] = links
+        return goes_on
 
     def _show(self, file: Opened, path: WorkPath, relative: str) -> bool:
         """Put what an opened file holds on the page; False when the page is full."""
@@ -289,9 +298,9 @@ class _Search:
         def shown(source: Source) -> bool:
             file = Opened(source)
             if self.documents is not None and self.documents.takes(source):
-                return wide is True or self._show(file, path, relative)
+                return wide is True or self._show_noted(file, path, relative, source)
             self._saw_wide = self._saw_wide or file.wide_unmarked
-            return wide not in (None, file.wide_unmarked) or self._show(file, path, relative)
+            return wide not in (None, file.wide_unmarked) or self._show_noted(file, path, relative, source)
 
         goes_on = self._opened(relative, shown) is not False
         seconds = self._request.manner.count_s
@@ -333,6 +342,7 @@ class _Search:
             next=following,
             warnings=[
                 *self._beside,
+                *linked(self._linked),
                 *warnings_of(self._request, self._unreadable, self._searcher, page.files, self._symbols),
                 *hidden_in(page.files),
             ],

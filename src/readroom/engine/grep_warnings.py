@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from readroom.engine.grep_scope import join_below
@@ -49,6 +49,15 @@ def warnings_of(
     if symbols is not None and symbols.gave_up:
         found.append(Warn("no_symbols", "time did not suffice for the symbols of all files"))
     return found
+
+
+def linked(names: Mapping[str, int]) -> list[Warn]:
+    """That some of the shown files have several names, with how many each has."""
+    if not names:
+        return []
+    found = _names(list(names))
+    several = f"has {next(iter(names.values()))} names" if len(names) == 1 else "have several names each"
+    return [Warn("hard_link", f"{found} {several}")]
 
 
 def hidden_in(files: Sequence[GrepFile]) -> list[Warn]:

@@ -87,7 +87,7 @@ def read(
                 reading = _Reading(
                     text, indexes, texts, outlines, limits, cap, request, known, deadline, documents
                 )
-                result = reading.result()
+                result = _with_links(reading.result(), source)
             except Shrunk:
                 continue
             now = source.current()
@@ -100,6 +100,14 @@ def read(
                 note = Warn("grew", f"{now.size - source.version.size} bytes were appended during the read")
                 return replace(again, warnings=(*again.warnings, note))
     raise Changed(request.path, next_request=request)
+
+
+def _with_links(result: ReadResult, source: Source) -> ReadResult:
+    """The result, with a warning where the file has several names."""
+    links = source.stat.links
+    if links <= 1:
+        return result
+    return replace(result, warnings=(Warn("hard_link", f"the file has {links} names"), *result.warnings))
 
 
 class _Reading:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
-from readroom.engine.read_window import link_warning
 from readroom.errors import BadImage
 from readroom.formats.kinds import UNKNOWN, sniff
 from readroom.limits import IMAGE_MAX_BYTES, IMAGE_REPLY_BYTES
@@ -43,7 +42,7 @@ def read_image(
             raise Shrunk
     digits = hashlib.sha256(data).hexdigest()
     full = hashes.full(digits)
-    result = ReadResult(request.path, Kind.IMAGE, source.size, full, warnings=link_warning(source))
+    result = ReadResult(request.path, Kind.IMAGE, source.size, full)
     if known is not None and digits.startswith(known):
         return replace(result, not_modified=True)
     try:

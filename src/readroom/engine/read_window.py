@@ -349,7 +349,7 @@ class Windows:
 
     def _about(self, content: Content) -> tuple[Warn, ...]:
         """What is to be known of the file beside its window."""
-        found = link_warning(self._source)
+        found: tuple[Warn, ...] = ()
         part = content.unfinished
         if part is not None:
             told = f"{part.counted:,} of {part.size:,} bytes are counted, the next call goes on there"
@@ -371,9 +371,3 @@ def _last(data: bytes, lines: int, encoding: Encoding) -> int:
         if at < 0:
             return 0
     return at + unit
-
-
-def link_warning(source: Source) -> tuple[Warn, ...]:
-    """That a file has several names."""
-    links = source.stat.links
-    return (Warn("hard_link", f"the file has {links} names"),) if links > 1 else ()
