@@ -26,6 +26,7 @@ from readroom.formats.kinds import WINDOWS
 from readroom.model import Kind
 from readroom.policy.commands import DEVICES, SYSTEM, SYSTEM_FACTS, SYSTEM_PATTERNS
 from readroom.policy.defaults import RULES
+from readroom.policy.executed import REPOSITORY, ROWS
 from readroom.quoting import RULES as NAME_RULES
 from readroom.search.dialect import DIFFERENCES
 
@@ -179,6 +180,13 @@ def denials() -> str:
     return table(["reason", "patterns"], [[reason, " ".join(names)] for reason, names in by_reason.items()])
 
 
+def executed() -> str:
+    rows = [[reason, " ".join(f"`{name}`" for name in names)] for reason, names in ROWS.items()]
+    repository = "`config`, `hooks/` beside `HEAD`, `objects/`, `refs/`, and the last of these three"
+    rows.append([REPOSITORY.reason, repository])
+    return table(["reason", "patterns"], rows)
+
+
 def command_places() -> str:
     by_reason: dict[str, list[str]] = {}
     for place in (*SYSTEM, *SYSTEM_PATTERNS):
@@ -218,6 +226,7 @@ BLOCKS: Mapping[str, Callable[..., str]] = {
     "settable-limits": settable_limits,
     "clients": clients,
     "denials": denials,
+    "executed": executed,
     "name-rules": name_rules,
     "configuration": configuration,
     "command-places": command_places,

@@ -12,6 +12,7 @@ Two files, both optional, both in this form; nothing else is a key:
     read_only = true                               # nothing can be edited or written; default false
     follow_links = true                            # edit what a symbolic link in the workspace leads to
     split_hardlinks = true                         # replace one name of a file with several
+    exceptions = ["**/.vscode/tasks.json"]         # may be changed although other programs execute it
 
     [commands]
     enabled = true                                 # run_command; default false

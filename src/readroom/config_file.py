@@ -116,7 +116,7 @@ class Reader:
         policy, limits = self._sections.get("policy", {}), self._sections.get("limits", {})
         layers, exceptions = settings.layers, settings.exceptions
         if "exceptions" in policy:
-            exceptions = tuple(self._exceptions(policy))
+            exceptions = tuple(self._exceptions("policy", policy, "denials"))
             layers = (denials(exceptions), *layers[1:])
         if "deny" in policy:
             layers = (*layers, self._denials(policy))
@@ -197,18 +197,17 @@ class Reader:
             self._check_pattern(f"policy.allow[{number}]", text, positive="deny takes names out again")
         return AllowList(found, self._where)
 
-    def _exceptions(self, policy: Mapping[str, object]) -> list[Rule]:
+    def _exceptions(self, section: str, keys: Mapping[str, object], what: str) -> list[Rule]:
+        key = f"{section}.exceptions"
         if not self._trusted:
             raise self._bad(
-                "policy.exceptions",
-                "a file inside the workspace cannot take back built-in denials",
+                key,
+                f"a file inside the workspace cannot take back built-in {what}",
                 "Put it into the file that readroom is started with (--config).",
             )
-        found = self._strings(policy, "exceptions")
+        found = texts(key, keys["exceptions"], self._bad)
         for number, text in enumerate(found):
-            self._check_pattern(
-                f"policy.exceptions[{number}]", text, positive="exceptions have no exceptions"
-            )
+            self._check_pattern(f"{key}[{number}]", text, positive="exceptions have no exceptions")
         return [Rule(text, self._where, "an exception by configuration") for text in found]
 
     def _check_pattern(self, key: str, text: str, positive: str | None = None) -> None:
@@ -235,9 +234,13 @@ class Reader:
         return value
 
     def _changes(self, section: Mapping[str, object], before: ChangePolicy) -> ChangePolicy:
-        found = {}
+        found: dict[str, bool] = {}
+        exceptions = before.exceptions
         for name, value in section.items():
             key = f"changes.{name}"
+            if name == "exceptions":
+                exceptions = tuple(self._exceptions("changes", section, "protections"))
+                continue
             if not isinstance(value, bool):
                 raise self._bad(key, "must be true or false", f"Write {name} = true.")
             restricts = name == "read_only"
@@ -248,7 +251,8 @@ class Reader:
                     "Put it into the file that readroom is started with (--config).",
                 )
             found[name] = value
-        return replace(before, **found)
+        # The other fields are switches.
+        return replace(before, exceptions=exceptions, **found)
 
     def _limits(self, section: Mapping[str, object], before: Limits) -> Limits:
         values = {name: self._limit(name, value, _in_force(before, name)) for name, value in section.items()}

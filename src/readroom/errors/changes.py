@@ -292,11 +292,25 @@ class Protected(RefusedError):
 
     code = "protected"
 
-    def __init__(self, path: str, why: str) -> None:
+    def __init__(self, path: str, why: str, *, pattern: str | None = None, exception: str = "") -> None:
+        """Say why, and how the operator allows it.
+
+        Args:
+            path: The file.
+            why: Why it is protected.
+            pattern: That of the built-in rule that says so; None when nobody can take it back.
+            exception: The pattern that an operator allows it with, as a TOML string.
+        """
+        advice = "Go on without changing it, or ask the user to do it."
+        if pattern is not None:
+            advice = (
+                "Go on without changing it, or ask the user to do it, or to allow it: "
+                f"exceptions = [{exception}] under [changes] of the file given with --config."
+            )
         super().__init__(
             f"{quote(path)} cannot be changed: {why}",
-            "Go on without changing it, or ask the user to do it.",
-            facts={"path": as_value(path), "why": why},
+            advice,
+            facts={"path": as_value(path), "why": why, "pattern": pattern},
         )
 
 

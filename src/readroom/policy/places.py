@@ -1,9 +1,10 @@
 """Where files may be changed: the rules of reading, and more.
 
 What may not be seen may not be made or changed either.  Beyond that, the files
-that policy itself comes from are never changed, links at the name are not
-followed, and a file with several names is not parted from them, unless the
-operator says so; a file without write permission is left alone, also by root.
+that policy itself comes from are never changed; those that other programs execute
+(`executed`) are not, links at the name are not followed, and a file with several
+names is not parted from them, unless the operator says so; a file without write
+permission is left alone, also by root.
 
 As for reading, the rules are asked about the name before anything is looked up
 and again about the real one, and what is then changed is what was checked.
@@ -11,7 +12,8 @@ and again about the real one, and what is then changed is what was checked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -27,15 +29,22 @@ from readroom.errors import (
     SymbolicLink,
 )
 from readroom.model import EntryKind, Stat
-from readroom.paths import ROOT, WorkPath, require_normal
+from readroom.paths import ROOT, WorkPath, join, require_normal
+from readroom.policy.executed import ExecutedNames
 from readroom.policy.guard import Guard
-from readroom.policy.rules import foldable
+from readroom.policy.rules import Rule, foldable
 from readroom.stores.base import Place, Source
 
 OWN_FILES = (".kilocodeignore", ".readroomignore", "readroom.toml")
 """Names in the root that rules come from."""
 
 _POLICY = "it is part of this workspace's policy"
+
+_MAGIC = re.compile(r"[\\*?\[\]]| $")
+"""What a pattern takes for something else than itself."""
+
+_ODD = re.compile("['\"\\0-\\x1f\\x7f\ud800-\udfff]")
+"""What a TOML string cannot hold as it is, each one byte of a name, which "?" matches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +55,13 @@ class ChangePolicy:
         read_only: Nothing is changed.
         follow_links: A link at the name is followed, to where reading would be allowed.
         split_hardlinks: A file with several names is replaced under one of them; the others keep the old one.
+        exceptions: Names that may be changed although other programs execute them.
     """
 
     read_only: bool = False
     follow_links: bool = False
     split_hardlinks: bool = False
+    exceptions: tuple[Rule, ...] = ()
 
 
 @final
@@ -67,6 +78,7 @@ class Places:
         self.guard = guard
         self.policy = policy or ChangePolicy()
         self.protected = frozenset(_folded(name) for name in (*OWN_FILES, *protected))
+        self._executed = ExecutedNames(self.policy.exceptions)
 
     def find(self, path: str) -> Place:
         """A place that may be changed; nothing is changed yet, and nothing locked.
@@ -123,8 +135,20 @@ class Places:
     def require_inside(self, path: WorkPath, *, folder: bool) -> None:
         """Return when a name found in a folder may be changed with it. Raises Denied or Protected."""
         self._visible(path, path, folder=folder)
-        if _folded(path) in self.protected:
-            raise Protected(path, _POLICY)
+        self._require_unprotected(path, path, folder=folder)
+
+    def fixed(self, folder: WorkPath, names: Sequence[str], folders: Container[str]) -> set[str]:
+        """Those of the names in a folder, itself not protected, that may be seen and not changed."""
+        own = {name for name in names if _folded(join(folder, name)) in self.protected}
+        return own | self._executed.among(folder, names, folders)
+
+    def protection(self, path: WorkPath, *, folder: bool) -> Protected | None:
+        """Why a name may not be changed though it may be seen; None when it may."""
+        try:
+            self._require_unprotected(path, path, folder=folder)
+        except Protected as why:
+            return why
+        return None
 
     def require_writable(self, place: Place, asked: str, found: Stat) -> None:
         """Return when a file may be deleted or get another name.
@@ -231,8 +255,21 @@ class Places:
 
     def _require(self, path: WorkPath, asked: WorkPath, *, folder: bool) -> None:
         self._visible(path, asked, folder=folder)
+        self._require_unprotected(path, asked, folder=folder)
+
+    def _require_unprotected(self, path: WorkPath, asked: WorkPath, *, folder: bool) -> None:
         if _folded(path) in self.protected:
             raise Protected(asked, _POLICY)
+        rule = self._executed.rule(path, folder=folder, exists=self._exists)
+        if rule is not None:
+            raise Protected(asked, rule.reason, pattern=rule.pattern, exception=_exception(path))
+
+    def _exists(self, path: WorkPath) -> bool:
+        try:
+            self.guard.store.stat(path)
+        except ReadroomError:
+            return False
+        return True
 
     def _check_links(self, source: Source, asked: WorkPath) -> None:
         links = source.stat.links
@@ -246,6 +283,12 @@ class Places:
                 "a change would part this one from the others",
                 "Change another file, or ask the user to allow it (split_hardlinks in the configuration).",
             )
+
+
+def _exception(path: WorkPath) -> str:
+    """What an operator writes in a configuration file to have a name changed, as a TOML string."""
+    pattern = _ODD.sub("?", "/" + _MAGIC.sub(r"\\\g<0>", path))
+    return f"'{pattern}'" if "\\" in pattern else f'"{pattern}"'
 
 
 def _folded(path: str) -> str:

@@ -8,10 +8,10 @@ commands make under a denied name is theirs, and no tool shows it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import final
+from typing import TypeAlias, final
 
 from readroom.deadline import Deadline
 from readroom.errors import BadConfig, Cancelled, NoPermission, NotConfined, ReadroomError, TimedOut
@@ -19,11 +19,12 @@ from readroom.limits import RUN_LOOK_S
 from readroom.model import EntryKind
 from readroom.paths import ROOT, WorkPath, join
 from readroom.policy.guard import Guard
-from readroom.policy.rules import foldable
 from readroom.stores.base import Folder
 
 _NAMES = 1000
 """Names of a folder that are looked at together."""
+
+Fixed: TypeAlias = Callable[[WorkPath, Sequence[str], Container[str]], set[str]]
 
 _NEW_NAME = "a name that nothing has"
 
@@ -87,13 +88,13 @@ class Reach:
         return [folder for folder, _ in self.walk()]
 
 
-def look(tools: Guard, commands: Guard, fixed: Collection[str], deadline: Deadline) -> Reach:
+def look(tools: Guard, commands: Guard, fixed: Fixed, deadline: Deadline) -> Reach:
     """Walk a workspace.
 
     Args:
         tools: The guard of the tools: what it denies beyond the other one may be read, not changed.
         commands: The guard of commands.
-        fixed: Folded names of files that nobody changes.
+        fixed: Which of the names in a folder, given with those that are folders, nobody changes.
         deadline: Ends it.
 
     Raises:
@@ -130,7 +131,7 @@ class _Look:
         self,
         tools: Guard,
         commands: Guard,
-        fixed: Collection[str],
+        fixed: Fixed,
         deadline: Deadline,
         aliases: frozenset[tuple[int, int]] = frozenset(),
     ) -> None:
@@ -170,7 +171,7 @@ class _Look:
             self._deadline.check()
             folders = {name for name, kind in some.kinds.items() if kind is EntryKind.FOLDER}
             shut = self._commands.denied(path, some.names, folders)
-            fixed = self._tools.denied(path, some.names, folders) - shut
+            fixed = self._tools.denied(path, some.names, folders) | self._fixed(path, some.names, folders)
             for name in some.names:
                 kind = some.kinds.get(name, EntryKind.FILE)
                 if kind is EntryKind.LINK:
@@ -187,7 +188,7 @@ class _Look:
             elif kind is EntryKind.FILE:
                 self._note(opened, name)
             return Access.HIDDEN
-        if fixed or _folded(path) in self._fixed:
+        if fixed:
             return Access.FIXED
         if kind is EntryKind.FOLDER:
             return self.folder(path)
@@ -232,7 +233,3 @@ class _Look:
             return child.folder
         below = self.splits.get(join(path, child.name)) if child.access is Access.SPLIT else None
         return below is not None and below.hides_folders
-
-
-def _folded(path: str) -> str:
-    return foldable(path).lower()

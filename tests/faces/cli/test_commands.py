@@ -266,6 +266,19 @@ def test_explain_names_the_line_of_an_ignore_file(cli: Cli, root: Path) -> None:
     assert ".readroomignore:2" in cli("explain", "src/main.py").out
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_explain_says_what_can_be_read_and_not_changed(cli: Cli, root: Path, there: bool) -> None:
+    if there:
+        (root / ".mcp.json").write_text("{}", encoding="utf-8")
+    done = cli("explain", ".mcp.json")
+    assert done.out.split("\n")[0] == ".mcp.json: allowed"
+    assert ".mcp.json cannot be changed: clients of agents start" in done.out
+    assert 'exceptions = ["/.mcp.json"] under [changes]' in done.out
+    facts = cli("explain", ".mcp.json", "--json").facts
+    assert facts["protected_by"]["pattern"] == ".mcp.json"
+    assert "cannot be changed" not in cli("explain", "src/main.py").out
+
+
 # --- platforms ---------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""explain: whether a path may be read, which rule decides, and what else there is to know of it."""
+"""explain: whether a path may be read and changed, which rule decides, and what else is to be known."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import click
 
-from readroom.errors import NotFound, ReadroomError, RefusedError
+from readroom.errors import NotFound, Protected, ReadroomError, RefusedError
 from readroom.faces.cli.calling import Where, finish, json_option, parameters
 from readroom.faces.cli.exits import ExitCode
 from readroom.faces.cli.options import path_argument
@@ -14,6 +14,7 @@ from readroom.model import EntryKind, Fact, Reply
 from readroom.paths import WorkPath
 from readroom.policy.guard import Guard
 from readroom.policy.ignored import IgnoreTree
+from readroom.policy.places import Places
 from readroom.policy.rules import Rule
 from readroom.quoting import quote
 
@@ -33,6 +34,7 @@ class _Finding:
     real: WorkPath | None = None
     kind: EntryKind | None = None
     hidden_by: Rule | None = None
+    protection: Protected | None = None
 
     @property
     def allowed(self) -> bool:
@@ -40,17 +42,17 @@ class _Finding:
 
 
 def _explain(path: str, root: str | None, config: str | None, as_json: bool) -> ExitCode:
-    """Say whether PATH may be read, and which rule decides.
+    """Say whether PATH may be read and changed, and which rule decides.
 
     Policy is asked as a read asks it; no content is shown.  That a path is denied
     is an answer, so the exit code is 0.
     """
     with Where(root, config).open() as workspace:
-        found = _find(workspace.guard, path_argument(path))
+        found = _find(workspace.guard, workspace.places, path_argument(path))
     return finish(Reply("\n".join(_lines(found)), lambda: _facts(found)), as_json=as_json)
 
 
-def _find(guard: Guard, given: str) -> _Finding:
+def _find(guard: Guard, places: Places, given: str) -> _Finding:
     confinement = guard.store.confinement
     try:
         path = guard.parse(given)
@@ -59,14 +61,15 @@ def _find(guard: Guard, given: str) -> _Finding:
     try:
         real, stat = guard.stat(path)
     except ReadroomError as error:
-        return _Finding(quote(path), confinement, error)
+        return _Finding(quote(path), confinement, error, protection=places.protection(path, folder=False))
     folder = stat.kind is EntryKind.FOLDER
     hidden_by = IgnoreTree(guard).rule(real, folder=folder)
     try:
         (guard.open_folder if folder else guard.open)(path).close()
     except ReadroomError as error:
         return _Finding(quote(path), confinement, error, real, stat.kind, hidden_by)
-    return _Finding(quote(path), confinement, None, real, stat.kind, hidden_by)
+    protection = places.protection(real, folder=folder)
+    return _Finding(quote(path), confinement, None, real, stat.kind, hidden_by, protection)
 
 
 def _lines(found: _Finding) -> list[str]:
@@ -77,6 +80,8 @@ def _lines(found: _Finding) -> list[str]:
         lines.append("no rule denies the name; nothing is there")
     else:
         lines.append(found.failure.message)
+    if found.protection is not None and found.allowed:
+        lines += [found.protection.message, found.protection.advice]
     if found.real is not None and quote(found.real) != found.path:
         lines.append(f"real name: {quote(found.real)}")
     if found.hidden_by is not None:
@@ -93,6 +98,7 @@ def _facts(found: _Finding) -> dict[str, Fact]:
         "path": found.path,
         "allowed": found.allowed,
         "refused_by": None if failure is None else {"code": failure.code, **failure.facts},
+        "protected_by": None if found.protection is None else dict(found.protection.facts),
         "real_path": None if found.real is None else quote(found.real),
         "kind": None if found.kind is None else found.kind.value,
         "hidden_by": None

@@ -1,0 +1,212 @@
+"""Files that other programs execute: read, and not changed unless the operator says so.
+
+Who may change one of them runs programs as the person who works in the folder: the next start
+of an editor, a client of agents, a shell, a commit or a step into the folder is enough, and
+nobody is asked.  A row is in the table when that is so, and when developers do not write the file
+with an agent every day.  So scripts of package.json, Makefiles, sources of tests and builds and the
+workflows of CI stay writable: people run them knowingly, or elsewhere and after a review.  So
+do rules, skills and commands of agents, which are prose.  What asks again when it has changed
+(direnv), needs settings of git to do anything (.gitmodules) or is never shown (.git, .npmrc,
+.envrc) needs no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+from typing import final
+
+from readroom.paths import ROOT, WorkPath, join
+from readroom.policy.patterns import PatternList, patterns
+from readroom.policy.rules import Denials, Rule, foldable
+from readroom.policy.wildmatch import byte_text
+
+SOURCE = "defaults"
+
+_CLIENT = "clients of agents start the servers and hooks it names"
+_EDITOR = "editors run the tasks and programs it names"
+_GIT = "git runs the hooks and filters it names"
+_CONTAINER = "editors run its commands outside the container, too"
+_PACKAGES = "package managers run what it names before anything is installed"
+_ENTERED = "shells run it when they enter the folder"
+_LOGIN = "shells, debuggers and desktops run it when they start"
+
+ROWS: dict[str, Sequence[str]] = {
+    _CLIENT: (
+        ".mcp.json",
+        ".claude.json",
+        "**/.claude/settings.json",
+        "**/.claude/settings.local.json",
+        "**/.claude/hooks/",
+        "claude_desktop_config.json",
+        "**/.codex/config.toml",
+        "**/.codex/hooks.json",
+        "**/.gemini/settings.json",
+        "**/.qwen/settings.json",
+        "opencode.json",
+        "opencode.jsonc",
+        "**/.opencode/plugin/",
+        "**/.opencode/plugins/",
+        "**/.opencode/tool/",
+        "**/.opencode/tools/",
+        "**/.cursor/mcp.json",
+        "**/.cursor/hooks.json",
+        "**/.cursor/hooks/",
+        "**/.windsurf/mcp_config.json",
+        "**/.windsurf/hooks.json",
+        "**/.codeium/windsurf/mcp_config.json",
+        "**/.kilocode/mcp.json",
+        "**/.roo/mcp.json",
+        "**/.kiro/settings/mcp.json",
+        "**/.kiro/hooks/",
+        "**/.amazonq/mcp.json",
+        "**/.continue/config.yaml",
+        "**/.continue/config.json",
+        "**/.continue/mcpServers/",
+    ),
+    _EDITOR: (
+        "**/.vscode/settings.json",
+        "**/.vscode/tasks.json",
+        "**/.vscode/launch.json",
+        "**/.vscode/mcp.json",
+        "*.code-workspace",
+        "**/Code/User/settings.json",
+        "**/Code/User/tasks.json",
+        "**/Code/User/mcp.json",
+        ".idea/",
+        "**/.zed/settings.json",
+        "**/.zed/tasks.json",
+        "**/.config/zed/settings.json",
+        ".exrc",
+        ".nvimrc",
+        ".nvim.lua",
+        ".dir-locals.el",
+    ),
+    _CONTAINER: (".devcontainer/", ".devcontainer.json"),
+    _GIT: (
+        ".gitattributes",
+        ".gitconfig",
+        "**/.config/git/",
+        ".husky/",
+        ".githooks/",
+        ".git-hooks/",
+        ".pre-commit-config.yaml",
+        "lefthook.yml",
+        ".lefthook.yml",
+        "lefthook-local.yml",
+        ".lefthook-local.yml",
+    ),
+    _PACKAGES: (
+        ".yarnrc",
+        ".yarnrc.yml",
+        "**/.yarn/releases/",
+        "**/.yarn/plugins/",
+        ".pnp.cjs",
+        ".pnp.loader.mjs",
+        ".pnpmfile.cjs",
+    ),
+    _ENTERED: ("mise.toml", ".mise.toml", ".mise.local.toml", "mise.local.toml", ".autoenv.zsh"),
+    _LOGIN: (
+        ".bashrc",
+        ".bash_profile",
+        ".bash_login",
+        ".bash_logout",
+        ".bash_aliases",
+        ".profile",
+        ".zshrc",
+        ".zshenv",
+        ".zprofile",
+        ".zlogin",
+        ".zlogout",
+        "**/.config/fish/",
+        ".xprofile",
+        ".xinitrc",
+        ".xsession",
+        ".vimrc",
+        "**/.config/nvim/",
+        ".emacs",
+        ".tmux.conf",
+        ".gdbinit",
+        ".lldbinit",
+        ".pdbrc",
+        "**/.config/autostart/",
+        "**/.config/systemd/",
+        "**/Library/LaunchAgents/",
+    ),
+}
+
+REPOSITORY = Rule(
+    "HEAD, objects/, refs/", SOURCE, "git runs the hooks of a bare repository and what its config names"
+)
+"""A folder with these names is a repository to git: whoever asks for its status there runs what it says."""
+
+_MAKES = ("head", "objects", "refs")
+"""What makes a folder a repository, as names are compared."""
+
+_RUNS = ("config", "config.worktree", "hooks")
+"""What is run of one."""
+
+_NAMES = ("HEAD", "objects", "refs")
+
+RULES: tuple[Rule, ...] = tuple(
+    Rule(pattern, SOURCE, reason) for reason, found in ROWS.items() for pattern in found
+)
+
+
+@final
+class ExecutedNames:
+    """The table, less what an operator takes out of it. Safe to share between threads."""
+
+    def __init__(self, exceptions: Sequence[Rule] = ()) -> None:
+        """`exceptions` are patterns of names that may be changed, with all that is below them."""
+        self._list = Denials(RULES)
+        self._exceptions = PatternList(
+            patterns([foldable(rule.pattern) for rule in exceptions], fold=True), fold=True
+        )
+
+    def rule(
+        self, path: WorkPath, *, folder: bool, exists: Callable[[WorkPath], bool] | None = None
+    ) -> Rule | None:
+        """Why a name is protected; None when it is not, or is excepted.
+
+        Args:
+            path: The name.
+            folder: What it is.
+            exists: Whether something has a name; without it nothing is said of repositories.
+        """
+        folded = byte_text(foldable(path).lower())
+        found: Rule | None = None
+        ends = [at for at, char in enumerate(folded) if char == "/"] + [len(folded)]
+        for end in ends:
+            is_folder = folder or end < len(folded)
+            if self._exceptions.deciding(folded[:end], folder=is_folder) is not None:
+                return None
+            found = found or self._list.decide(folded[:end], folded[:end], folder=is_folder)
+        if found is None and exists is not None and _in_repository(path, exists):
+            return REPOSITORY
+        return found
+
+    def among(self, folder: WorkPath, names: Sequence[str], folders: Container[str]) -> set[str]:
+        """Those of the names in a folder that are protected, when the folder itself is not."""
+        folded = [byte_text(foldable(name).lower()) for name in names]
+        found = {names[at] for at in self._list.concerned(folded)}
+        if not {*_NAMES}.difference(names):
+            found.update(name for name, low in zip(names, folded, strict=True) if low in _RUNS)
+        known = {join(folder, name) for name in names}
+        return {
+            name
+            for name in found
+            if self.rule(join(folder, name), folder=name in folders, exists=known.__contains__)
+        }
+
+
+def _in_repository(path: WorkPath, exists: Callable[[WorkPath], bool]) -> bool:
+    """Whether a name has a part in a folder that is a repository to git, or would be with it."""
+    parts = path.split("/")
+    for at, part in enumerate(parts):
+        low = foldable(part).lower()
+        if low in _MAKES or low in _RUNS:
+            above = WorkPath("/".join(parts[:at])) if at else ROOT
+            others = (name for name in _NAMES if name.lower() != low)
+            if all(exists(join(above, name)) for name in others):
+                return True
+    return False
