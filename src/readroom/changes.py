@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from readroom.limits import DIFF_CONTEXT, DIFF_LINE_CHARS
-from readroom.notes import Newline, Warn
+from readroom.notes import LineEnds, Warn
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +153,6 @@ class WriteResult:
     total_lines: int
     encoding: str
     bom: bool
-    newline: Newline
+    ends: LineEnds
     folders: Sequence[str] = ()
     warnings: Sequence[Warn] = ()

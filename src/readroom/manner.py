@@ -49,7 +49,6 @@ class Manner:
         outline: A cut reply of source code has the outline of what it does not show.
         flat: Documents that can be read as one text, with lines numbered through, are read so.
         binary_whole: `limit` is for texts, not for documents in a binary format.
-        tells_end: The result says whether the last line of the file has an end.
         nul: A text may hold NUL characters; else it is a binary file.
         past_empty: Of an empty file nothing is shown from any line; else only its first may be asked for.
         whole: What is asked for is shown whole or refused; None shows what fits.
@@ -74,7 +73,6 @@ class Manner:
     outline: bool = True
     flat: bool = False
     binary_whole: bool = False
-    tells_end: bool = False
     nul: bool = True
     past_empty: bool = False
     whole: Whole | None = None

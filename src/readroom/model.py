@@ -25,7 +25,7 @@ from readroom.manner import NATIVE_MANNER, NATIVE_SEARCH, Manner, SearchManner
 from readroom.moves import NameRequest, NameResult
 
 # Values like the others here; `changes`, which this module builds on, needs them too.
-from readroom.notes import Newline as Newline
+from readroom.notes import LineEnds as LineEnds
 from readroom.notes import Packed as Packed
 from readroom.notes import Warn as Warn
 from readroom.outlines import Row, Shown
@@ -186,8 +186,7 @@ class ReadResult:
     is shown is in `document`, and lines are counted in its parts.  `content_hash` and
     `total_lines` are None when they are not known; then lines that are shown of the
     end have negative numbers, -1 being the last.  `raw` are the first bytes of a binary file,
-    where the manner of the request has them handed out; `ended` is whether the last line of the
-    file has an end, where the manner asks for that.
+    where the manner of the request has them handed out.
     """
 
     path: str
@@ -197,7 +196,7 @@ class ReadResult:
     total_lines: int | None = 0
     encoding: str = "utf-8"
     bom: bool = False
-    newline: Newline = "none"
+    ends: LineEnds = field(default_factory=LineEnds)
     read_mode: ReadMode = "offset"
     start: int = 0
     lines: Sequence[str] = ()
@@ -213,7 +212,6 @@ class ReadResult:
     symbol: Row | None = None
     outline: Shown | None = None
     raw: bytes | None = None
-    ended: bool | None = None
 
     @property
     def end(self) -> int:

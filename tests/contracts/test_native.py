@@ -33,12 +33,15 @@ from readroom.model import (
     Request,
     Warn,
 )
+from readroom.notes import LineEnds
 from readroom.paths import parse as parse_path
 from readroom.stores.memory import MemoryStore
 from readroom.toolbox import Workspace
 
 HASH = "sha256:" + "ab" * 32
-RESULT = ReadResult("a.txt", Kind.TEXT, 10, HASH, total_lines=3, newline="lf", start=1, lines=["a", "b", "c"])
+RESULT = ReadResult(
+    "a.txt", Kind.TEXT, 10, HASH, total_lines=3, ends=LineEnds(3, final=True), start=1, lines=["a", "b", "c"]
+)
 CAP = Cap(32 * 1024, MEASURE)
 SMALL = Cap(MIN_REPLY_BYTES, MEASURE)
 
@@ -124,7 +127,7 @@ def test_a_reply_is_a_header_numbered_lines_and_one_closing_line() -> None:
 def test_what_is_usual_is_not_said() -> None:
     assert "utf-8" not in text(RESULT)
     assert "LF" not in text(RESULT)
-    header = text(replace(RESULT, encoding="cp1252", newline="crlf")).split("\n")[0]
+    header = text(replace(RESULT, encoding="cp1252", ends=LineEnds(3, 3, True))).split("\n")[0]
     assert header.endswith("| cp1252 | CRLF")
 
 

@@ -165,7 +165,7 @@ def test_a_file_whose_lines_all_end_in_cr_lf_keeps_that(room: Room) -> None:
     reply = room.write("f", "1\n2\n3", known)
     assert room.data("f") == b"1\r\n2\r\n3"
     assert fact(reply, "newline") == "crlf"
-    assert warnings(reply) == []
+    assert warnings(reply) == ["final_newline_changed"]
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_the_index_knows_what_the_whole_text_knows(file: tuple[bytes, Encoding],
     data, encoding = file
     index: LineIndex = build_index(HeldBytes(data), encoding, Deadline(), block_bytes)
     text = small(data, encoding)
-    assert (index.total_lines, index.newline) == (text.total_lines, text.newline)
+    assert (index.total_lines, index.ends) == (text.total_lines, text.ends)
     assert index.sha256 == hashlib.sha256(data).hexdigest()
 
 

@@ -24,7 +24,7 @@ def facts(index: LineIndex) -> tuple[object, ...]:
     return (
         index.encoding,
         index.size,
-        index.newline,
+        index.ends,
         index.total_lines,
         list(index.newlines),
         index.crlf,

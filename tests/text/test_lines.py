@@ -10,7 +10,7 @@ import pytest
 from readroom.deadline import Deadline
 from readroom.errors import Cancelled, TimedOut
 from readroom.limits import BLOCK_BYTES
-from readroom.model import Newline
+from readroom.notes import Newline
 from readroom.text.encodings import UTF8, Encoding, chars, decode, named
 from readroom.text.lines import (
     LineIndex,
@@ -130,7 +130,7 @@ def test_a_file_that_is_only_a_mark_has_no_lines() -> None:
 def test_the_form_of_line_ends_is_that_of_the_whole_file(
     data: bytes, newline: Newline, block_bytes: int
 ) -> None:
-    assert index_of(data, UTF8, block_bytes).newline == newline
+    assert index_of(data, UTF8, block_bytes).ends.form == newline
 
 
 @every_encoding
@@ -138,7 +138,7 @@ def test_a_line_end_across_a_block_border_is_counted_once(encoding: Encoding) ->
     data = "abc\r\ndef\r\n".encode(encoding.name)
     for block_bytes in range(encoding.unit, len(data) + encoding.unit, encoding.unit):
         index = index_of(data, encoding, block_bytes)
-        assert (index.newline, index.total_lines) == ("crlf", 2)
+        assert (index.ends.form, index.total_lines) == ("crlf", 2)
 
 
 @pytest.mark.parametrize("size", [0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, 5 * BLOCK_BYTES + 17, 13 * BLOCK_BYTES])

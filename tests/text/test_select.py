@@ -177,7 +177,7 @@ def test_a_byte_that_is_no_character_counts_one() -> None:
 def test_an_unfinished_last_line_keeps_its_carriage_return() -> None:
     for text in both("a\r\nb\r"):
         assert list(text.lines(1, 2)) == ["a", "b\r"]
-        assert text.newline == "crlf"
+        assert text.ends.form == "crlf"
 
 
 def test_a_file_that_became_shorter_is_noticed() -> None:

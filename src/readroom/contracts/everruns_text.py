@@ -102,9 +102,14 @@ def _about(result: ReadResult) -> dict[str, Fact]:
 
 def _in_order(result: ReadResult, fields: dict[str, Fact]) -> dict[str, Fact]:
     """The fields with those that close every object."""
-    notes = notes_of(result.warnings) + _about_header(result)
+    notes = notes_of(result.warnings) + _about_ends(result) + _about_header(result)
     found: dict[str, Fact] = {**fields, "size_bytes": result.size_bytes, "content_hash": result.content_hash}
     return {**found, envelope.NOTES: list(notes)} if notes else found
+
+
+def _about_ends(result: ReadResult) -> list[str]:
+    unusual = result.ends.unusual
+    return [f"The file has {' and '.join(unusual)}."] if unusual else []
 
 
 def _about_header(result: ReadResult) -> list[str]:

@@ -130,8 +130,9 @@ def _write_text(result: WriteResult, cap: Cap) -> str:
     ]
     if result.encoding != "utf-8" or result.bom:
         about.append(result.encoding + (" with BOM" if result.bom else ""))
-    if result.newline in ("crlf", "mixed"):
-        about.append("CRLF" if result.newline == "crlf" else "mixed line ends")
+    if result.ends.form == "crlf":
+        about.append("CRLF")
+    about += result.ends.unusual
     header = " | ".join(about)
     parts = [*_folders(result.folders), *warning_parts(result.warnings)]
     return f"{header}\n{closing(parts, cap.size - size_bytes(header) - 1)}" if parts else header

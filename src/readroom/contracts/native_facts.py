@@ -19,6 +19,7 @@ from readroom.model import (
     Fact,
     GrepFile,
     GrepResult,
+    LineEnds,
     ListEntry,
     ListResult,
     Omission,
@@ -50,6 +51,8 @@ FACTS: dict[str, dict[str, str]] = {
         "encoding": "How the text was decoded, as a Python codec name.",
         "bom": "Whether a byte order mark precedes the text (it is not shown).",
         "newline": "lf, crlf, mixed or none, over the whole file.",
+        "line_ends": "{lf, crlf}: how many of each, where they are mixed; or null.",
+        "final_newline": "Whether the last line has an end; null of an empty file, or when not known.",
         "total_lines": "Lines of the whole file; a final newline adds none. Null while not all are counted. "
         "0 for a document.",
         "lines_shown": "{start, end}, inclusive; both 0 when no line is shown, negative from the end.",
@@ -113,6 +116,8 @@ FACTS: dict[str, dict[str, str]] = {
         "encoding": "Of the new state.",
         "bom": "Whether it has a byte order mark.",
         "newline": "lf, crlf, mixed or none.",
+        "line_ends": "{lf, crlf}: how many of each, where they are mixed; or null.",
+        "final_newline": "Whether the last line has an end; null of an empty file.",
         "folders": "Folders that were made for it.",
         **COMMON,
     },
@@ -151,7 +156,9 @@ def of_read(result: ReadResult) -> dict[str, Fact]:
         "expanded_bytes": None if result.packed is None else result.packed.expanded_bytes,
         "encoding": result.encoding,
         "bom": result.bom,
-        "newline": result.newline,
+        "newline": result.ends.form,
+        "line_ends": _mixed(result.ends),
+        "final_newline": result.ends.final,
         "total_lines": result.total_lines,
         "lines_shown": {"start": result.start if result.lines else 0, "end": result.end},
         "header_line": None if result.header is None else 1,
@@ -236,7 +243,9 @@ def of_write(result: WriteResult) -> dict[str, Fact]:
         "total_lines": result.total_lines,
         "encoding": result.encoding,
         "bom": result.bom,
-        "newline": result.newline,
+        "newline": result.ends.form,
+        "line_ends": _mixed(result.ends),
+        "final_newline": result.ends.final,
         "folders": [as_value(folder) for folder in result.folders],
         **common((), None, result.warnings),
     }
@@ -278,6 +287,10 @@ def common(
         "next": _call(following, own_call),
         "warnings": [_warning(item) for item in warnings],
     }
+
+
+def _mixed(ends: LineEnds) -> Fact:
+    return {"lf": ends.total - ends.crlf, "crlf": ends.crlf} if ends.form == "mixed" else None
 
 
 def _call(request: Request | None, own_call: Callable[[Request], Call | None]) -> Fact:

@@ -198,8 +198,9 @@ def _read_header(result: ReadResult, cap: Cap) -> str:
         parts.append(f"{result.packed.compression}, {result.packed.expanded_bytes:,} bytes expanded")
     if result.encoding != "utf-8" or result.bom:
         parts.append(result.encoding + (" with BOM" if result.bom else ""))
-    if result.newline in ("crlf", "mixed"):
-        parts.append("CRLF" if result.newline == "crlf" else "mixed line ends")
+    if result.ends.form == "crlf":
+        parts.append("CRLF")
+    parts += result.ends.unusual
     return " | ".join(parts)
 
 

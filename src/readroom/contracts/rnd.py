@@ -100,7 +100,6 @@ def made(setup: Setup) -> Contract:
                 header=False,
                 outline=False,
                 marks=False,
-                tells_end=True,
                 most_bytes=command.max_bytes if whole else None,
             ),
         )

@@ -143,7 +143,7 @@ def _content(result: ReadResult) -> str:
     cut = result.cuts.get(result.end)
     if cut is not None and cut.last < cut.total:
         return text
-    return text if result.end == result.total_lines and not result.ended else f"{text}\n"
+    return text if result.end == result.total_lines and not result.ends.final else f"{text}\n"
 
 
 def _warnings(asked: Asked, result: ReadResult) -> list[Fact]:
@@ -160,6 +160,8 @@ def _warnings(asked: Asked, result: ReadResult) -> list[Fact]:
     found += _rest(result)
     if result.encoding not in ("utf-8", "ascii"):
         found.append(f"The file is in {result.encoding}; its text is shown")
+    if result.ends.form == "mixed":
+        found.append(f"The file has {result.ends.unusual[0]}; all are shown as LF")
     for one in result.warnings[:RND_WARNINGS]:
         if not _OTHER_TOOLS.search(one.detail):
             place = one.code if one.line is None else f"line {one.line}"

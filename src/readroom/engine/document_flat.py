@@ -20,7 +20,7 @@ from readroom.formats.documents import FLAT, Encrypted, Unit, Unreadable
 from readroom.formats.recognise import Recognised
 from readroom.limits import MAX_WARNINGS, Limits
 from readroom.limits_documents import DOCUMENT_PATIENCE
-from readroom.model import Cap, Kind, Omission, ReadRequest, ReadResult
+from readroom.model import Cap, Kind, LineEnds, Omission, ReadRequest, ReadResult
 from readroom.quoting import quote
 from readroom.stores.base import Source
 from readroom.text import encodings, hashes, hidden
@@ -107,7 +107,7 @@ class _Flat:
         return replace(
             self._base,
             total_lines=None if lines.part is not None else lines.seen,
-            newline="lf",
+            ends=LineEnds(1),
             start=page.start,
             lines=[encodings.visible(line) for line in page.lines] if found else page.lines,
             cuts=page.cuts,

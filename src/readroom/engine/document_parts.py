@@ -12,7 +12,7 @@ from readroom.formats.documents import Area, Part, Picture, Unit
 from readroom.formats.kinds import IMAGE_TYPES, sniff
 from readroom.formats.pages import CONTENTS
 from readroom.limits_documents import DOCUMENT_IMAGES, DOCUMENT_ROWS
-from readroom.model import Newline, ReadRequest
+from readroom.model import LineEnds, ReadRequest
 from readroom.quoting import quote
 from readroom.shown import Image
 from readroom.text.select import LongLine
@@ -22,7 +22,7 @@ from readroom.text.select import LongLine
 class PartLines:
     """The lines of a part as a `text.select.Text`, by their numbers; those before `first` are not there."""
 
-    newline: Newline = "lf"
+    ends = LineEnds()
 
     def __init__(self, lines: Sequence[str], first: int, total_lines: int) -> None:
         self._lines = list(lines)

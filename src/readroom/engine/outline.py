@@ -139,7 +139,7 @@ class Outliner:
         windows = Windows(self.source, self.limits, self.cap, request)
         assert isinstance(text, WholeText)
         shown = windows.window(replace(content, text=text.up_to(item.end)))
-        return replace(shown, symbol=row, total_lines=text.total_lines, newline=text.newline)
+        return replace(shown, symbol=row, total_lines=text.total_lines, ends=text.ends)
 
     def _require_inside(self, content: Content, row: Row) -> None:
         item, offset = row.item, self.request.offset

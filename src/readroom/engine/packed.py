@@ -115,6 +115,7 @@ def described(result: ReadResult, source: ExpandedSource) -> ReadResult:
         size_bytes=source.raw.stat.size,
         content_hash=hashes.full(source.digits) if source.digits else None,
         total_lines=None if source.stopped else result.total_lines,
+        ends=replace(result.ends, final=None) if source.stopped else result.ends,
         packed=source.packed,
         warnings=(*told, *result.warnings),
     )

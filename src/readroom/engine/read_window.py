@@ -76,16 +76,10 @@ class Windows:
             total_lines=None if content.unfinished else content.text.total_lines,
             encoding=content.encoding.name,
             bom=bool(content.encoding.bom),
-            newline=content.text.newline,
+            ends=replace(content.text.ends, final=None) if content.unfinished else content.text.ends,
             warnings=self._about(content),
             not_modified=not_modified,
-            ended=self._ended(content.encoding) if self._request.manner.tells_end else None,
         )
-
-    def _ended(self, encoding: Encoding) -> bool:
-        """Whether the file ends with a line feed."""
-        at = self._source.size - encoding.unit
-        return at >= 0 and self._source.read_at(at, encoding.unit) == encoding.newline
 
     def window(self, content: Content) -> ReadResult:
         """The window that the request asks for.

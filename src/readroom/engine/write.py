@@ -19,7 +19,7 @@ from readroom.errors import BadValue, Changed, Exists, NotFound, TooLarge, Unenc
 from readroom.formats.kinds import UNKNOWN, classify, sniff
 from readroom.limits import CHANGE_TEXT_BYTES, HEAD_BYTES
 from readroom.model import Cap, Kind, ReadRequest
-from readroom.notes import Newline, Warn
+from readroom.notes import LineEnds, Warn
 from readroom.policy.places import Places
 from readroom.session.texts import TextCache
 from readroom.stores.base import Moved, Place, Source
@@ -107,15 +107,25 @@ class _Bytes:
     encoding: Encoding
 
     @property
-    def newline(self) -> Newline:
-        feeds, pairs = self.text.count("\n"), self.text.count("\r\n")
-        if not feeds:
-            return "none"
-        return "lf" if not pairs else "crlf" if pairs == feeds else "mixed"
+    def ends(self) -> LineEnds:
+        text = self.text
+        return LineEnds(text.count("\n"), text.count("\r\n"), text.endswith("\n") if text else None)
 
     @property
     def lines(self) -> int:
         return self.text.count("\n") + bool(self.text and not self.text.endswith("\n"))
+
+
+def _changed(old: LineEnds, new: LineEnds) -> list[Warn]:
+    """What became of the line ends, which a model that writes a file anew has not seen."""
+    found = []
+    if old.form != new.form and "none" not in (old.form, new.form):
+        told = f"were {_LINE_ENDS[old.form]} and are {_LINE_ENDS[new.form]}"
+        found.append(Warn("line_ends_changed", f"the line ends {told}"))
+    if None not in (old.final, new.final) and old.final != new.final:
+        told = "had a final newline and has none now" if old.final else "had no final newline and has one now"
+        found.append(Warn("final_newline_changed", f"the file {told}"))
+    return found
 
 
 class _Writing:
@@ -154,18 +164,16 @@ class _Writing:
             path = self._request.path
             raise stale(self._texts, source, path, expected, index.sha256, self._cap, None)
         warnings: list[Warn] = []
-        newline: Newline = index.newline
+        ends = index.ends
         if detected is None or classify(source.real, sample, detected) in (Kind.BINARY, Kind.IMAGE):
             media = (sniff(sample) or UNKNOWN).name
             warnings.append(Warn("was_binary", f"the file was {media}, {source.size:,} bytes"))
-            newline = "none"
+            ends = LineEnds()
         text = self._request.content
-        if newline == "crlf" and "\r" not in text:
+        if ends.form == "crlf" and "\r" not in text:
             text = text.replace("\n", "\r\n")
         content = self._as_it_is() or self._stored(text, self._asked or detected or UTF8)
-        if content.newline != newline and "none" not in (content.newline, newline):
-            ends = f"were {_LINE_ENDS[newline]} and are {_LINE_ENDS[content.newline]}"
-            warnings.append(Warn("line_ends_changed", f"the line ends {ends}"))
+        warnings += _changed(ends, content.ends)
         warnings += self._put(source, content)
         return self._described(content, index.sha256, warnings)
 
@@ -222,7 +230,7 @@ class _Writing:
             total_lines=content.lines,
             encoding=content.encoding.name,
             bom=bool(content.encoding.bom),
-            newline=content.newline,
+            ends=content.ends,
             folders=self._place.folders,
             warnings=warnings,
         )

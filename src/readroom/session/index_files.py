@@ -45,7 +45,7 @@ from readroom.limits_giant import (
     INDEX_SETTLED_MS,
 )
 from readroom.model import Version
-from readroom.text.counting import check, newline_form
+from readroom.text.counting import check
 from readroom.text.encodings import UNITS, Encoding
 from readroom.text.lines import LineIndex
 
@@ -250,12 +250,10 @@ def _parsed(data: bytes) -> tuple[Version, LineIndex] | None:
         return None
     encoding = name.rstrip(b"\0").decode("ascii")
     newlines = _numbers(body[_HEAD.size : _HEAD.size + 8 * count])
-    feeds = newlines[-1] if count else 0
     index = LineIndex(
         encoding=Encoding(encoding, bom[:mark], UNITS.get(encoding, 1)),
         size=done,
         sha256=sha256.hex() if any(sha256) else "",
-        newline=newline_form(feeds, crlf),
         total_lines=lines,
         newlines=newlines,
         block_bytes=block,

@@ -22,7 +22,7 @@ import stringzilla
 
 from readroom.deadline import Deadline
 from readroom.limits import BLOCK_BYTES
-from readroom.model import Bytes, Newline
+from readroom.model import Bytes
 from readroom.text.encodings import Encoding, decode
 
 _CHUNK_BLOCKS = 4
@@ -103,18 +103,6 @@ class Counter:
         """Lines of what was counted, the last one with or without its end."""
         empty = self.size <= len(self.encoding.bom)
         return self.lines + (0 if empty or self._tail == self.encoding.newline else 1)
-
-    @property
-    def newline(self) -> Newline:
-        """The form of the line ends that were counted."""
-        return newline_form(self.lines, self.crlf)
-
-
-def newline_form(lines: int, crlf: int) -> Newline:
-    """The form of so many line ends, of which so many are CR LF."""
-    if lines == 0:
-        return "none"
-    return "crlf" if crlf == lines else "mixed" if crlf else "lf"
 
 
 def check(block: memoryview | bytes, seed: int) -> int:

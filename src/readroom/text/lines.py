@@ -17,7 +17,7 @@ import stringzilla
 
 from readroom.deadline import Deadline
 from readroom.limits import BLOCK_BYTES
-from readroom.model import Bytes, Newline
+from readroom.model import Bytes, LineEnds
 from readroom.text.counting import Counter, Pass, check
 from readroom.text.counting import Shrunk as Shrunk
 from readroom.text.counting import count_lines as count_lines
@@ -54,7 +54,6 @@ class LineIndex:
     encoding: Encoding
     size: int
     sha256: str
-    newline: Newline
     total_lines: int
     newlines: array[int]
     block_bytes: int = BLOCK_BYTES
@@ -64,6 +63,12 @@ class LineIndex:
     seed: int = 0
     crlf: int = 0
     crlf_whole: int = 0
+
+    @property
+    def ends(self) -> LineEnds:
+        """The line ends of what was indexed."""
+        feeds = self.newlines[-1] if self.newlines else 0
+        return LineEnds(feeds, self.crlf, self.total_lines == feeds if self.total_lines else None)
 
     @property
     def memory_bytes(self) -> int:
@@ -176,7 +181,6 @@ def index_of(done: Pass) -> LineIndex:
         encoding=count.encoding,
         size=count.size,
         sha256=done.sha256,
-        newline=count.newline,
         total_lines=count.total_lines,
         newlines=count.newlines,
         block_bytes=count.block_bytes,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from readroom.deadline import Deadline
-from readroom.model import Bytes, Cut, Newline
+from readroom.model import Bytes, Cut, LineEnds
 from readroom.text.encodings import prefix
 from readroom.text.lines import Columns, LineIndex, Shrunk, last_newline
 from readroom.text.strictly import Decode, decoded
@@ -50,7 +50,7 @@ class Text(Protocol):
         """Of the whole text."""
 
     @property
-    def newline(self) -> Newline:
+    def ends(self) -> LineEnds:
         """Over the whole text."""
 
     def lines(self, first: int, last: int) -> Iterable[Line]:
@@ -73,13 +73,14 @@ class WholeText:
         self._text = text
         self._lines = (text[:-1] if ended else text).split("\n") if text else []
         self.total_lines = len(self._lines)
-        ends = self.total_lines - (not ended)
-        self.newline: Newline = "lf" if ends > 0 else "none"
+        crlf = 0
         # One character is searched for a hundred times faster than two, and most files have none.
         if "\r" in text and "\r\n" in text:
-            self.newline = "crlf" if text.count("\r\n") == ends else "mixed"
+            crlf = text.count("\r\n")
             if not keep_cr:
                 self._lines = without_cr(self._lines, ended)
+        total = self.total_lines - (bool(text) and not ended)
+        self.ends = LineEnds(total, crlf, ended if text else None)
 
     @property
     def whole(self) -> str:
@@ -145,7 +146,7 @@ class IndexedText:
         # is not in it is then longer than the head.
         self._chunk_bytes = max(chunk_bytes, _MAX_CHAR_BYTES * (head_chars + 2)) & -index.encoding.unit
         self.total_lines = index.total_lines
-        self.newline: Newline = index.newline
+        self.ends = index.ends
 
     def lines(self, first: int, last: int) -> Iterable[Line]:
         """The lines `first` to `last`, reading on only as they are taken."""
@@ -169,7 +170,7 @@ class IndexedText:
                 ended = True
             else:
                 ended = not at_end
-            if self.newline in ("crlf", "mixed") and not self._keep_cr:
+            if self.ends.crlf and not self._keep_cr:
                 found = without_cr(found, ended)
             yield from found[: last + 1 - number]
             number += len(found)
