@@ -66,12 +66,16 @@ WRITE_NOTE_KEPT_S = 30 * 86_400.0
 """How long a note of a crashed writer's temporary file stands while nobody writes to its folder. After that
 the file stays, and is like any other."""
 
-HARDLINK_SCAN_S = 20.0
-"""Longest search for denied files with several names: some ten million files. Then they are refused."""
+HARDLINK_SCAN_S = 2.0
+"""Longest search for denied files with several names in one call: some million files. The next call goes on,
+so that a root as large as a whole disk costs some calls and not one of 20 s."""
 
 HARDLINK_SCAN_KEPT_S = 60.0
 """How long that search stands. A link made since is seen by the file's change time; what is not seen is a
 folder renamed to a denied name, whose files were readable until then."""
+
+HARDLINK_SCAN_SHARE = 20
+"""It stands at least so many times as long as it took, so that no large tree is searched all the time."""
 
 NEAR_SCAN_NAMES = 10_000
 """Names looked at for suggestions, first beside the missing one, then in the tree; about 50 ms."""

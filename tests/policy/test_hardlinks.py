@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,8 +41,9 @@ class Tree:
         self.root = root
         for name in ("a", "b", ".env"):
             (root / name).write_bytes(b"data")
-        os.link(root / "a", root / "a2")
-        os.link(root / "b", root / "b2")
+        (root / "far").mkdir()
+        os.link(root / "a", root / "far" / "a2")
+        os.link(root / "b", root / "far" / "b2")
         self.store = LocalStore(root)
         self.rules = Rules([denials()])
         # File times are before any search by far, unless the test changes a file.
@@ -91,11 +95,102 @@ def test_a_link_to_a_known_denied_file_is_caught_whatever_the_clocks_say(tree: T
         tree.check(links, "innocent")
 
 
-def test_when_there_are_too_many_files_such_files_are_refused(tree: Tree) -> None:
-    clock = Clock(step=HARDLINK_SCAN_S)
-    links = HardLinks(tree.store, clock_s=clock.seconds)
-    with pytest.raises(HardLinked, match="too many files"):
-        tree.check(links, "a")
+def test_a_long_search_is_refused_in_parts_and_goes_on_with_the_next_call(tree: Tree) -> None:
+    """Two folders in every part of it, of 22 in all."""
+    for number in range(20):
+        (tree.root / f"d{number}").mkdir()
+    os.link(tree.root / ".env", tree.root / "innocent")
+    clock = Clock(step=HARDLINK_SCAN_S / 3)
+    later = os.stat(tree.root / ".env").st_ctime_ns + HOUR_NS
+    links = HardLinks(tree.store, wall_ns=lambda: later, clock_s=clock.seconds)
+    said = []
+    for _ in range(4):
+        with pytest.raises(HardLinked, match="it is not known yet") as caught:
+            tree.check(links, "a")
+        assert not caught.value.known
+        assert "Send the same call again" in caught.value.advice
+        said.append(caught.value.message)
+        with pytest.raises(HardLinked, match="one of the others is denied"):
+            tree.check(links, "innocent")  # the folder that it is in was searched first
+    assert len(set(said)) == 4, "every part comes further"
+    for _ in range(20):
+        with suppress(HardLinked):
+            tree.check(links, "a")
+            break
+    else:
+        pytest.fail("the search never ends")
+
+
+def test_a_file_whose_names_are_all_in_one_folder_needs_no_search(tree: Tree) -> None:
+    os.link(tree.root / "far" / "a2", tree.root / "far" / "a3")
+    (tree.root / "here").write_bytes(b"")
+    os.link(tree.root / "here", tree.root / "here2")
+    for number in range(20):
+        (tree.root / f"d{number}").mkdir()
+    links = HardLinks(tree.store, clock_s=Clock(step=HARDLINK_SCAN_S / 3).seconds)
+    tree.check(links, "here")
+    with pytest.raises(HardLinked, match="not known yet"):
+        tree.check(links, "far/a3")  # whose third name is elsewhere
+    os.link(tree.root / "here", tree.root / "id_rsa")
+    with pytest.raises(HardLinked):
+        tree.check(links, "here")
+
+
+def test_a_long_search_stands_for_long(tree: Tree) -> None:
+    clock = Clock(step=HARDLINK_SCAN_S * 0.9)
+    later = tree.newest + HOUR_NS
+    links = HardLinks(tree.store, wall_ns=lambda: later, clock_s=clock.seconds)
+    for number in range(30):
+        (tree.root / f"d{number}").mkdir()
+    while True:
+        with suppress(HardLinked):
+            tree.check(links, "a")
+            break
+    clock.now += HARDLINK_SCAN_KEPT_S + 1
+    tree.check(links, "a")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+class TestFileSystems:
+    """Names of one file are on one file system, wherever that is mounted."""
+
+    @pytest.fixture
+    def mounted(self, tree: Tree) -> Iterator[Tree]:
+        for place, kind in (("disk", ["-t", "tmpfs", "none"]),):
+            (tree.root / place).mkdir()
+            subprocess.run(["mount", *kind, str(tree.root / place)], check=True)
+        yield tree
+        subprocess.run(["umount", "-R", str(tree.root / "disk")], check=True)
+
+    def test_others_are_not_searched(self, mounted: Tree) -> None:
+        """A thousand folders there, and the one here is done in one part."""
+        for number in range(1000):
+            (mounted.root / "disk" / f"d{number}").mkdir()
+        mounted.check(HardLinks(mounted.store, clock_s=Clock(step=HARDLINK_SCAN_S / 6).seconds), "a")
+
+    @pytest.mark.parametrize("what", ["folder", "file"])
+    def test_the_same_one_mounted_below_another_is(
+        self, mounted: Tree, tmp_path_factory: Any, what: str
+    ) -> None:
+        outside = tmp_path_factory.mktemp("outside")
+        (outside / ".env").write_bytes(b"denied here, and linked to there")
+        os.link(outside / ".env", mounted.root / "innocent")
+        place = mounted.root / "disk" / "with blank"
+        if what == "folder":
+            place.mkdir()
+            subprocess.run(["mount", "--bind", str(outside), str(place)], check=True)
+        else:
+            place.mkdir()
+            (place / ".env").touch()
+            subprocess.run(["mount", "--bind", str(outside / ".env"), str(place / ".env")], check=True)
+        with pytest.raises(HardLinked, match="one of the others is denied"):
+            mounted.check(HardLinks(mounted.store), "innocent")
+
+    def test_a_file_of_the_other_one_is_looked_for_there(self, mounted: Tree) -> None:
+        (mounted.root / "disk" / ".env").write_bytes(b"")
+        os.link(mounted.root / "disk" / ".env", mounted.root / "disk" / "innocent")
+        with pytest.raises(HardLinked, match="one of the others is denied"):
+            mounted.check(HardLinks(mounted.store), "disk/innocent")
 
 
 def test_folders_behind_links_are_not_searched(tree: Tree) -> None:

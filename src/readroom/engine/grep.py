@@ -33,6 +33,7 @@ from readroom.engine.packed import searchable
 from readroom.errors import (
     AbsentError,
     BadPath,
+    HardLinked,
     NoPermission,
     NotAFile,
     NotAFolder,
@@ -316,6 +317,10 @@ class _Search:
                 if source.real != join_below(self._top, relative):
                     return None
                 return use(source)
+        except HardLinked as error:
+            if not error.known:
+                self._unreadable.append(relative)
+            return None
         except _GONE:
             return None
         except (NoPermission, StoreFailed):

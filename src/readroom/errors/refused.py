@@ -46,11 +46,15 @@ class HardLinked(RefusedError):
         links: int,
         how: str,
         advice: str = "Ask the user for a copy of the file under a name that policy allows.",
+        *,
+        known: bool = True,
     ) -> None:
+        """`known` is false while the other names are still searched for: another call may succeed."""
+        self.known = known
         super().__init__(
             f"{quote(path)} has {links} names on this file system and {how}",
             advice,
-            facts={"path": as_value(path), "links": links, "how": how},
+            facts={"path": as_value(path), "links": links, "how": how, "known": known},
         )
 
 

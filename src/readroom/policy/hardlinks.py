@@ -10,14 +10,20 @@ which nobody but root can set back: what was last changed before the search bega
 has the names it had then.  A file changed later is searched for anew.  Denied
 files with one name are known as well, so that a link to one of them is caught
 even where the clocks of this machine and of a file server differ.
+
+Names of one file are often all in one folder, which is looked at first.  They are always
+on one file system: others below the root, such as /proc, are passed over.  Where that is
+still too much for one call the search stops, the file is refused, and the next call goes
+on with the search where it stopped.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
 from typing import final
 
 from readroom.deadline import Deadline
@@ -26,10 +32,12 @@ from readroom.limits import (
     HARDLINK_NAMES,
     HARDLINK_SCAN_KEPT_S,
     HARDLINK_SCAN_S,
+    HARDLINK_SCAN_SHARE,
     HARDLINK_SINGLE_NAMES,
 )
 from readroom.model import EntryKind
-from readroom.paths import ROOT, WorkPath, join
+from readroom.paths import ROOT, WorkPath, join, parent
+from readroom.policy.mounts import MOUNTS, mounts_below
 from readroom.policy.rules import Rules
 from readroom.stores.base import Folder, Source, Store
 
@@ -39,20 +47,6 @@ _CLOCK_STEP_NS = 100_000_000
 
 _NAMES = 1000
 """Names of a folder that are looked at together: enough to be fast, few enough to be stopped in time."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """Identities of all denied files at one time; None when they are too many to be found in time."""
-
-    rules: Rules
-    began_ns: int
-    ends_s: float
-    denied: frozenset[int] | None
-
-    def covers(self, rules: Rules, now_s: float, changed_ns: int) -> bool:
-        """Whether it says something about a file that was last changed then."""
-        return self.rules is rules and now_s < self.ends_s and changed_ns < self.began_ns - _CLOCK_STEP_NS
 
 
 @final
@@ -71,52 +65,147 @@ class HardLinks:
         self._wall_ns = wall_ns
         self._clock_s = clock_s
         self._lock = threading.Lock()
-        self._last: _Search | None = None
+        self._searches: dict[int | None, _Search] = {}
 
     def check(self, source: Source, asked: WorkPath, rules: Rules) -> None:
         """Return when no other name below the root of an open file is denied.
 
         Raises:
-            HardLinked: One is, or there are too many files to find out.
+            HardLinked: One is, or that is not known, or not yet.
         """
         links, version = source.stat.links, source.version
-        with self._lock:  # threads that wait here find the search done
-            last = self._last
-            if last is None or not last.covers(rules, self._clock_s(), version.ctime_ns):
-                last = self._last = self._search(rules)
-        if last.denied is None:
-            problem = "there are too many files to find its other names among them"
-            raise HardLinked(asked, links, problem)
-        if _identity(version.device, version.inode) in last.denied:
+        device = _device_of(self._store, source)
+        with self._lock:  # threads that wait here find the search done, or go on with it
+            search = self._searches.get(device)
+            if search is None or not search.covers(rules, self._clock_s(), version.ctime_ns):
+                if search is not None and search.rules is not rules:
+                    self._searches.clear()
+                search = self._searches[device] = _Search(self._store, rules, device, self._wall_ns())
+            if search.pending and _all_beside(self._store, source, rules):
+                return
+            search.go_on(self._clock_s)
+        if _identity(version.device, version.inode) in search.denied:
             raise HardLinked(asked, links, "one of the others is denied")
+        if search.crowded:
+            problem = "there are too many denied files to find its other names among them"
+            raise HardLinked(asked, links, problem)
+        if search.pending:
+            told = f"{search.folders:,} folders were searched so far"
+            problem = f"it is not known yet whether one of the others is denied ({told})"
+            raise HardLinked(asked, links, problem, _AGAIN, known=False)
 
-    def _search(self, rules: Rules) -> _Search:
-        began_ns = self._wall_ns()
-        deadline = Deadline(HARDLINK_SCAN_S, clock=self._clock_s)
+
+_AGAIN = (
+    "Send the same call again: the search goes on where it stopped. "
+    "Or ask the user to serve a smaller folder."
+)
+
+
+@final
+class _Search:
+    """The identities of all denied files of one file system, found bit by bit.
+
+    Attributes:
+        rules: What is denied.
+        denied: What was found so far.
+        pending: Folders to be looked at, each with whether it is denied; none when the search is over.
+        folders: How many were looked at.
+        crowded: There are too many denied files to be remembered.
+    """
+
+    def __init__(self, store: Store, rules: Rules, device: int | None, began_ns: int) -> None:
+        """Begin; `device` is that of the folders that are looked at, None for all."""
+        self.rules = rules
+        self.denied: set[int] = set()
+        self.folders = 0
+        self.crowded = False
+        self.pending: list[tuple[WorkPath, bool]] = [(ROOT, False)]
+        self._store = store
+        self._device = device
+        self._began_ns = began_ns
+        self._took_s = 0.0
+        self._ends_s = float("inf")
+        if device is not None:
+            self._add_mounts(device)
+
+    def covers(self, rules: Rules, now_s: float, changed_ns: int) -> bool:
+        """Whether it says something about a file that was last changed then, or will."""
+        in_time = changed_ns < self._began_ns - _CLOCK_STEP_NS
+        return self.rules is rules and now_s < self._ends_s and in_time
+
+    def go_on(self, clock_s: Callable[[], float]) -> None:
+        """Search for a while."""
+        if not self.pending:
+            return
+        began = clock_s()
+        deadline = Deadline(HARDLINK_SCAN_S, clock=clock_s)
+        with suppress(TimedOut):
+            while self.pending:
+                deadline.check()
+                self._folder(*self.pending.pop())
+                if len(self.denied) > HARDLINK_NAMES:
+                    self.crowded = True
+                    self.pending.clear()
+        now = clock_s()
+        self._took_s += now - began
+        if not self.pending:
+            self._ends_s = now + max(HARDLINK_SCAN_KEPT_S, HARDLINK_SCAN_SHARE * self._took_s)
+
+    def _folder(self, path: WorkPath, denied: bool) -> None:
+        self.folders += 1
         try:
-            found = _denied(self._store, rules, deadline)
-        except TimedOut:
-            found = None
-        denied = None if found is None else frozenset(found)
-        return _Search(rules, began_ns, self._clock_s() + HARDLINK_SCAN_KEPT_S, denied)
-
-
-def _denied(store: Store, rules: Rules, deadline: Deadline) -> set[int] | None:
-    found: set[int] = set()
-    pending = [(ROOT, False)]
-    while pending:
-        deadline.check()
-        if len(found) > HARDLINK_NAMES:
-            return None
-        path, denied = pending.pop()
-        try:
-            with store.open_folder(path) as folder:
+            with self._store.open_folder(path) as folder:
                 # Something else under its name by now, perhaps a link: it was never a folder of this tree.
-                if folder.real == path:
-                    pending += _look(folder, path, denied, rules, found)
+                if folder.real == path and self._device in (None, _device(folder)):
+                    self.pending += _look(folder, path, denied, self.rules, self.denied)
         except ReadroomError:
-            continue  # gone, or closed to this process, which then cannot have linked what is in it
-    return found
+            return  # gone, or closed to this process, which then cannot have linked what is in it
+
+    def _add_mounts(self, device: int) -> None:
+        """Where this file system is mounted once more, below folders of others."""
+        for path in mounts_below(self._store.folder or "", device):
+            try:
+                real, found = self._store.stat(path)
+            except ReadroomError:
+                continue
+            denied = not self.rules.decide(real, folder=found.kind is EntryKind.FOLDER).allowed
+            if found.kind is EntryKind.FOLDER:
+                self.pending.append((real, denied))
+            elif denied:
+                self.denied.add(_identity(found.device, found.inode))
+
+
+def _device_of(store: Store, source: Source) -> int | None:
+    """That of a file and its folder; None where they differ, or it is not known what else is mounted."""
+    if store.folder is None or not os.path.exists(MOUNTS):
+        return None
+    try:
+        with store.open_folder(parent(source.real)) as folder:
+            # They differ in overlays of several file systems, and where one file is mounted by itself.
+            return source.version.device if _device(folder) == source.version.device else None
+    except ReadroomError:
+        return None
+
+
+def _all_beside(store: Store, source: Source, rules: Rules) -> bool:
+    """Whether all names of a file are in one small folder, and none is denied."""
+    above, version, left = parent(source.real), source.version, source.stat.links
+    try:
+        with store.open_folder(above) as folder:
+            some = next(folder.names(_NAMES), None)
+            if some is None or folder.real != above:
+                return False
+            for name in set(some.names).difference(some.kinds, rules.denied(above, some.names, ())):
+                found = folder.stat(name)
+                left -= (found.device, found.inode) == (version.device, version.inode)
+    except ReadroomError:
+        return False
+    return left <= 0
+
+
+def _device(folder: Folder) -> int | None:
+    fd = folder.fileno()
+    return None if fd is None else os.fstat(fd).st_dev
 
 
 def _look(
