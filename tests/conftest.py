@@ -20,5 +20,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 # Servers that tests start record their calls; not in the ledger of whoever runs the tests.
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="readroom-tests-state-")
 
+# Whoever opens something closes it, in the programs that tests start, too.
+os.environ.setdefault("PYTHONWARNINGS", "error::ResourceWarning")
+
 # A shell starts what runs in the background with interrupts ignored, and whatever that starts inherits it.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -39,6 +39,17 @@ def event(**fields: object) -> Event:
     return replace(PLAIN, **{"id": uuid.uuid4().hex, **fields})  # type: ignore[arg-type]  # by name
 
 
+_OPEN: list[Book] = []
+
+
 def book(folder: Path) -> Book:
-    """The ledger in a folder."""
-    return Book(SqliteBackend(str(folder / "ledger.sqlite3")))
+    """The ledger in a folder, open until the end of the test."""
+    found = Book(SqliteBackend(str(folder / "ledger.sqlite3")))
+    _OPEN.append(found)
+    return found
+
+
+def close_books() -> None:
+    """Close those that a test opened; a second time does nothing."""
+    while _OPEN:
+        _OPEN.pop().close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -86,22 +87,19 @@ _FIELDS = [name for name in COLUMNS if name not in ("number",)]
     value=st.integers(0, 2**62) | st.text(st.characters(codec="ascii", exclude_characters="\0"), max_size=9),
 )
 def test_any_single_change_is_found(number: int, column: str, value: object) -> None:
-    with TemporaryDirectory() as folder:
-        found = book(Path(folder))
+    with TemporaryDirectory() as folder, closing(book(Path(folder))) as found:
         for at in range(ROWS):
             found.append(event(path=f"f{at}", id=f"id{at}"))
-        with sqlite3.connect(Path(folder) / "ledger.sqlite3") as connection:
+        with closing(sqlite3.connect(Path(folder) / "ledger.sqlite3")) as connection, connection:
             before = connection.execute(f"SELECT {column} FROM calls WHERE number = {number}").fetchone()
             try:
                 connection.execute(f"UPDATE calls SET {column} = ? WHERE number = ?", (value, number))
             except sqlite3.IntegrityError:
                 return
             after = connection.execute(f"SELECT {column} FROM calls WHERE number = {number}").fetchone()
-        connection.close()
         problems = verify(found).problems
         assert bool(problems) == (before != after)
         assert all(str(number) in problem or str(number + 1) in problem for problem in problems)
-        found.close()
 
 
 def test_a_chain_made_anew_is_found_by_a_noted_head(whole: Book, tmp_path: Path) -> None:

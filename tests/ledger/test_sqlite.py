@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -86,10 +87,10 @@ def test_what_was_acknowledged_survives_the_death_of_its_writers(tmp_path: Path)
 
 def test_nobody_else_can_read_it(tmp_path: Path) -> None:
     folder = tmp_path / "state" / "readroom"
-    backend = SqliteBackend(str(folder / "ledger.sqlite3"))
-    Book(backend).append(event())
-    assert os.stat(folder).st_mode & 0o777 == 0o700
-    assert {os.stat(folder / name).st_mode & 0o777 for name in os.listdir(folder)} == {0o600}
+    with closing(Book(SqliteBackend(str(folder / "ledger.sqlite3")))) as found:
+        found.append(event())
+        assert os.stat(folder).st_mode & 0o777 == 0o700
+        assert {os.stat(folder / name).st_mode & 0o777 for name in os.listdir(folder)} == {0o600}
 
 
 def test_a_file_that_is_no_ledger_is_refused_and_kept(tmp_path: Path) -> None:
@@ -163,3 +164,43 @@ def test_a_ledger_of_a_later_version_is_refused(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(LedgerFailed, match="version 99"):
         book(tmp_path)
+
+
+LEAKS = """
+import gc, sys, warnings
+from pathlib import Path
+from readroom.errors import ReadroomError
+from readroom.ledger.book import Book
+from readroom.ledger.policy import LedgerPolicy
+from readroom.ledger.sqlite import SqliteBackend
+from readroom.session.recorder import Recorder
+from readroom.session.tokens import Tokens
+
+left = []
+sys.unraisablehook = lambda hook: left.append(hook.exc_value)
+folder = Path(sys.argv[1])
+(folder / "none").write_bytes(b"something else entirely" * 100)
+for open_it in (
+    lambda: SqliteBackend(str(folder / "none")),
+    lambda: Book(SqliteBackend(str(folder / "ledger.sqlite3"))),
+    lambda: Recorder(LedgerPolicy(file=str(folder / "ledger.sqlite3"), keep_days=1.0), "", "estimate").open(),
+    lambda: Tokens(str(folder / "none")).any_valid(),
+):
+    try:
+        open_it()
+        print("opened")
+    except ReadroomError:
+        pass
+    gc.collect()
+print(left)
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="older Pythons do not tell of connections left open")
+def test_what_cannot_be_used_is_closed(tmp_path: Path) -> None:
+    book(tmp_path).close()
+    with closing(sqlite3.connect(tmp_path / "ledger.sqlite3")) as connection, connection:
+        connection.execute("UPDATE ledger_schema SET version = 99")
+    command = [sys.executable, "-W", "error::ResourceWarning", "-c", LEAKS, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, check=True, cwd=ROOT, text=True, encoding="utf-8")
+    assert (done.stdout, done.stderr) == ("[]\n", "")

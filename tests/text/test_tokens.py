@@ -40,10 +40,10 @@ MORE = [
     "json/decoder",
     "logging/__init__",
     "os",
-    "pathlib",
     "random",
     "shutil",
     "statistics",
+    "tempfile",
     "typing",
 ]
 

@@ -41,9 +41,13 @@ class Book:
     """One ledger. Safe to share between threads."""
 
     def __init__(self, backend: Backend) -> None:
-        """Take a database, and bring its tables to the present version. Raises LedgerFailed."""
+        """Take over a database, and bring its tables to the present version. Raises LedgerFailed."""
         self._backend = backend
-        migrate(backend)
+        try:
+            migrate(backend)
+        except BaseException:
+            backend.close()
+            raise
 
     @property
     def name(self) -> str:

@@ -23,6 +23,9 @@ from readroom.limits_keeping import LEDGER_SWITCH_S, LEDGER_WAIT_S
 
 T = TypeVar("T")
 
+_INHERITED: list[sqlite3.Connection] = []
+"""Connections from before a fork, which SQLite wants neither used nor closed in the child."""
+
 _OPENING = threading.Lock()
 """Nobody connects to a file between another's making of it and the closing of that descriptor."""
 
@@ -88,8 +91,9 @@ class SqliteBackend:
     def _check(self) -> None:
         """A connection must not cross a fork, and rows must not go into a file that nobody finds any more."""
         if self._pid != os.getpid():
-            self._pid = os.getpid()
+            _INHERITED.append(self._connection)
             self._connection = self._opened()
+            self._pid = os.getpid()
         try:
             found = os.stat(self._path)
         except OSError as error:
@@ -98,14 +102,19 @@ class SqliteBackend:
             raise LedgerFailed(self._path, "another file has taken its place", "Start readroom again.")
 
     def _opened(self) -> sqlite3.Connection:
+        connection = None
         try:
             connection = sqlite3.connect(
                 self._path, timeout=LEDGER_WAIT_S, isolation_level=None, check_same_thread=False
             )
             _keep_log(connection)
             connection.execute(f"PRAGMA synchronous = {'FULL' if self._full_sync else 'NORMAL'}")
-        except sqlite3.Error as error:
-            raise LedgerFailed(self._path, str(error)) from None
+        except BaseException as error:
+            if connection is not None:
+                connection.close()
+            if isinstance(error, sqlite3.Error):
+                raise LedgerFailed(self._path, str(error)) from None
+            raise
         return connection
 
 

@@ -91,8 +91,12 @@ class Recorder:
         with self._lock:
             if self._book is None:
                 book = open_book(self._policy)
-                if self._policy.keep_days is not None:
-                    prune(book, self._policy.keep_days)
+                try:
+                    if self._policy.keep_days is not None:
+                        prune(book, self._policy.keep_days)
+                except BaseException:
+                    book.close()
+                    raise
                 self._book = book
             return self._book
 

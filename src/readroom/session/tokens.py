@@ -229,14 +229,17 @@ def ours(path: str, *found: os.stat_result) -> None:
 
 def _opened(path: str, *, check_same_thread: bool = True) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=5.0, check_same_thread=check_same_thread)
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version == 0:
-        with connection:
-            connection.execute(_TABLE)
-            connection.execute(f"PRAGMA user_version = {_SCHEMA}")
-    elif version != _SCHEMA:
+    try:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version == 0:
+            with connection:
+                connection.execute(_TABLE)
+                connection.execute(f"PRAGMA user_version = {_SCHEMA}")
+        elif version != _SCHEMA:
+            raise BadTokenStore(path, f"it has version {version}, and this readroom knows version {_SCHEMA}")
+    except BaseException:
         connection.close()
-        raise BadTokenStore(path, f"it has version {version}, and this readroom knows version {_SCHEMA}")
+        raise
     return connection
 
 

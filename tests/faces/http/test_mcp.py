@@ -193,8 +193,9 @@ def test_the_ledger_says_who_called_and_in_which_conversation(
             await client.call_tool("read_file", {"path": "a.txt"})
 
     connect(served, token, mode, what)
-    book = Book(SqliteBackend(os.fspath(served.state / "readroom" / "ledger.sqlite3"), make=False))
-    events = [row.event for row in book.rows() if row.event.token == grant.token]
+    backend = SqliteBackend(os.fspath(served.state / "readroom" / "ledger.sqlite3"), make=False)
+    with closing(Book(backend)) as book:
+        events = [row.event for row in book.rows() if row.event.token == grant.token]
     assert [(event.face, event.outcome) for event in events] == [("mcp", "ok")] * 2
     assert len({event.session for event in events}) == 1
 

@@ -76,9 +76,10 @@ def test_what_a_server_answers_stands_in_the_ledger_of_its_user(folder: Path, tm
     with Stdio(folder) as client:
         client.ask(call(1, "read_file", {"path": "a.txt"}, **{"readroom/session": "chat 7"}))
         client.ask(call(2, "read_file", {"path": "../out"}))
-    book = Book(SqliteBackend(os.path.join(tmp_path, "state", "readroom", "ledger.sqlite3"), make=False))
-    assert verify(book).problems == ()
-    first, second = (row.event for row in book.rows())
+    backend = SqliteBackend(os.path.join(tmp_path, "state", "readroom", "ledger.sqlite3"), make=False)
+    with closing(Book(backend)) as book:
+        assert verify(book).problems == ()
+        first, second = (row.event for row in book.rows())
     assert (first.session, first.face, first.outcome) == ("chat 7", "mcp", "ok")
     assert first.agent == second.agent != ""
     assert (second.decision, second.outcome) == ("refused", "outside_root")

@@ -1,7 +1,8 @@
 """The server's log: standard error, and nothing of any file in it.
 
-An exception's message may quote what was being read, so a traceback is written
-with its frames and its type only.
+An exception's message may quote what was being read, and so may the source of a program
+given on a command line, which Python 3.13 shows; so a traceback is written with the
+places of its frames and its type only.
 """
 
 from __future__ import annotations
@@ -27,7 +28,11 @@ class Formatter(logging.Formatter):
         """Frames and type, without the message."""
         kind, _, trace = ei
         name = "" if kind is None else f"{kind.__module__}.{kind.__qualname__}"
-        return "".join(traceback.format_tb(trace)) + name
+        frames = (
+            f'  File "{frame.f_code.co_filename}", line {line}, in {frame.f_code.co_name}\n'
+            for frame, line in traceback.walk_tb(trace)
+        )
+        return "".join(frames) + name
 
 
 def to_stderr(access: logging.Logger | None = None) -> None:
