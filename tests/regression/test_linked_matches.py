@@ -43,7 +43,7 @@ def test_many_files_are_one_warning(folder: Path) -> None:
     with Workspace(folder) as workspace:
         found = workspace.call("grep_files", {"pattern": "needle"})
     assert [one["code"] for one in fact(found, "warnings")] == ["hard_link"]
-    assert "(a, b, c and 4 more have several names each)" in found.text
+    assert "(a, b, c and 4 more: several names each)" in found.text
 
 
 def test_files_without_a_match_are_not_mentioned(folder: Path) -> None:

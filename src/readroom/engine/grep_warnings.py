@@ -56,8 +56,8 @@ def linked(names: Mapping[str, int]) -> list[Warn]:
     if not names:
         return []
     found = _names(list(names))
-    several = f"has {next(iter(names.values()))} names" if len(names) == 1 else "have several names each"
-    return [Warn("hard_link", f"{found} {several}")]
+    several = f" has {next(iter(names.values()))} names" if len(names) == 1 else ": several names each"
+    return [Warn("hard_link", f"{found}{several}")]
 
 
 def hidden_in(files: Sequence[GrepFile]) -> list[Warn]:
