@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from readroom.errors import Cancelled, TimedOut
 
@@ -111,6 +112,17 @@ class Deadline:
         self._worked += seconds
         if self._work is not None and self._worked > self._work:
             raise TimedOut(self._work, processor=True)
+
+    @contextmanager
+    def share(self, seconds: float) -> Iterator[Deadline]:
+        """As `within`, for one of many parts: what it leaves behind here is taken away again."""
+        left = self.remaining
+        part = Deadline(seconds if left is None else min(seconds, left), clock=self._clock)
+        forget = self.on_cancel(part.cancel)
+        try:
+            yield part
+        finally:
+            forget()
 
     def grace(self, seconds: float) -> Deadline:
         """So much time of its own, for what is still worth telling when this one has passed."""

@@ -124,6 +124,12 @@ return nothing; ours returns what it has and a cursor."""
 GREP_MAX_TIMEOUT_S = 300.0
 """Longest search a caller may ask for; MCP clients give up long before."""
 
+GREP_FILE_SHARE = 2
+"""One file gets this part of the time of a search of a folder: the files behind it get the rest."""
+
+GREP_FILE_LEAST_S = 0.5
+"""It gets no less than that: a search of a tenth of a second says nothing about the files it looked into."""
+
 GREP_MAX_CONTEXT = 50
 """Context lines on each side; more is a read."""
 

@@ -73,7 +73,7 @@ GrepSort: TypeAlias = Literal["path", "relevance", "mtime"]
 ListSort: TypeAlias = Literal["name", "mtime", "size"]
 ListOrder: TypeAlias = ListSort | Literal["made"]
 """Of a store in memory also the order in which its files were made."""
-Include: TypeAlias = Literal["hidden", "ignored", "binary"]
+Include: TypeAlias = Literal["hidden", "ignored", "binary", "compressed"]
 ListInclude: TypeAlias = Literal["ignored"]
 """Listings show hidden names anyway, and look into no file."""
 
@@ -253,8 +253,10 @@ class GrepResult:
 
     `shown` counts matches (content) or files (files, count) in this reply.
     `complete` is false when a limit or the deadline stopped it; then `next`
-    continues.  `searched_files` is how far the search came.  `total_matches` counts those
-    that are not shown, too, where the manner of the request has them counted.
+    continues.  With `reason` "unfinished" all files were reached, and some were left
+    before their end: the requests that search just them are in `omitted`.
+    `searched_files` is how far the search came.  `total_matches` counts those that are
+    not shown, too, where the manner of the request has them counted.
     """
 
     request: GrepRequest

@@ -198,7 +198,7 @@ def test_a_folder_that_the_kernel_cannot_confine_a_program_to_is_searched_withou
     try:
         with guard.open_folder(ROOT) as top:
             scope = Scope(guard, request, top.real, None)
-            tree = Tree(guard, top, scope, request, Deadline(), there, pattern_flags(request))
+            tree = Tree(guard, top, scope, request, Deadline(), 1.0, there, pattern_flags(request))
             assert list(tree.files(None)) == ["a"]
     finally:
         os.close(there)

@@ -232,5 +232,5 @@ def test_the_files_that_are_counted_are_those_that_are_searched(tmp_path: Path) 
     request = GrepRequest("needle", glob=("*.py",))
     with guard.open_folder(ROOT) as top:
         scope = Scope(guard, request, top.real, None)
-        tree = Tree(guard, top, scope, request, deadline, top.fileno(), pattern_flags(request))
+        tree = Tree(guard, top, scope, request, deadline, 1.0, top.fileno(), pattern_flags(request))
         assert list(tree.listing(deadline)) == list(tree.files(None)) == ["a.py", "c/d.py"]

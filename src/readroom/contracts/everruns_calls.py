@@ -31,7 +31,8 @@ def to_call(request: Request) -> Call | None:
     if isinstance(request, ReadRequest):
         return read_call(request)
     if isinstance(request, GrepRequest):
-        return Call(GREP, _grep(request))
+        # Nothing here asks for the content of compressed files.
+        return None if "compressed" in request.include else Call(GREP, _grep(request))
     if isinstance(request, ListRequest):
         return Call(LIST, _page({"path": shown(request.path)}, request.skip, request.limit))
     if isinstance(request, EditRequest):

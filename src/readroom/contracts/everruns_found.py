@@ -122,10 +122,13 @@ def _neighbours(lines: Sequence[GrepLine]) -> Iterator[list[GrepLine]]:
         yield block
 
 
+_REASONS = {"limit": "line_cap", "timeout": "exec_budget", "unfinished": "exec_budget"}
+
+
 def _grep_truncation(result: GrepResult, size: int, *, cut: bool) -> Fields:
     if result.complete and not cut:
         return {"truncated": False, "reason": "size_cap", "bytes_returned": size}
-    reason = {"limit": "line_cap", "timeout": "exec_budget"}.get(result.reason or "", "size_cap")
+    reason = _REASONS.get(result.reason or "", "size_cap")
     found: Fields = {"truncated": True, "reason": reason, "bytes_returned": size}
     if isinstance(result.next, GrepRequest):
         at = result.next.skip

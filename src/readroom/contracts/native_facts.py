@@ -75,7 +75,7 @@ FACTS: dict[str, dict[str, str]] = {
         "part is the page, slide, sheet, cell or section of a document, or null.",
         "shown": "Matches (content) or files (files, count) in this reply.",
         "complete": "Whether everything was searched and shown.",
-        "reason": "Why not: limit, reply_cap or timeout.",
+        "reason": "Why not: limit, reply_cap, timeout, or unfinished: files that took too long were left.",
         "searched_files": "Files searched so far, null when not counted.",
         "total_files": "Files to search in all, null when not counted.",
         **COMMON,

@@ -315,7 +315,7 @@ def _grep_text(result: GrepResult, cap: Cap) -> str:
         )
         rows.extend(native_outline.with_symbols(file.lines, _found_line))
     parts = _coverage(result) + warning_parts(result.warnings)
-    parts += _in_documents(result)
+    parts += _beside(result) + _in_documents(result)
     if cuts := [item for item in result.omitted if item.what == "columns"]:
         parts.append(f"Long lines are shown around their match (…); for the rest: {_call(cuts[0])}")
     if result.next is not None:
@@ -329,6 +329,8 @@ def _grep_header(result: GrepResult) -> str:
     count = f"{result.shown} {unit}{'' if result.shown == 1 else 'es' if unit == 'match' else 's'}"
     if unit == "match":
         count += f" in {len(result.files)} file{'' if len(result.files) == 1 else 's'}"
+    if result.reason == "unfinished":
+        return f"{count} (not all files were searched to their end)"
     more = f" (more: {result.reason})" if not result.complete and result.reason else ""
     return f"{count}{more}"
 
@@ -339,6 +341,19 @@ def _coverage(result: GrepResult) -> list[str]:
     searched = "part of the tree" if result.searched_files is None else f"{result.searched_files} files"
     total = "" if result.total_files is None else f" of {result.total_files}"
     return [f"Time limit: {searched}{total} searched."]
+
+
+_BESIDE = {"timeout": "To search just that:", "compressed": "To search them too:"}
+"""What stands before the first call for files that were left, by why they were."""
+
+
+def _beside(result: GrepResult) -> list[str]:
+    """How files are searched that were left out, or left before their end."""
+    calls: dict[str, str] = {}
+    for item in result.omitted:
+        if item.reason in _BESIDE and item.request is not None:
+            calls.setdefault(item.reason, f"{_BESIDE[item.reason]} {shown(item.request)}")
+    return list(calls.values())
 
 
 def _in_documents(result: GrepResult) -> list[str]:

@@ -6,13 +6,14 @@
     show       until the page is full, or the deadline passes; then the cursor says where to go on
 
 A limit or a deadline never looks like "not found": the result says what stopped
-it, how far it came, and how to continue.
+it, how far it came, and how to continue.  No file keeps the search from those behind
+it: each gets a share of the time, and what is left before its end is named (`grep_left`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, final
 
@@ -20,19 +21,23 @@ from readroom.deadline import Deadline
 from readroom.engine import grep_ripgrep
 from readroom.engine.grep_coverage import Coverage
 from readroom.engine.grep_cursor import read_cursor, sort_of, write_cursor
+from readroom.engine.grep_file import FileSearch
 from readroom.engine.grep_finders import PLAIN, WIDE, Finding, Rounds
-from readroom.engine.grep_order import Ranked, by_age, by_relevance, relevance
-from readroom.engine.grep_page import Last, Page, uncounted
+from readroom.engine.grep_left import ITSELF, Left, more_time, patient
+from readroom.engine.grep_order import UNRANKED, Ranked, by_age, by_relevance, relevance
+from readroom.engine.grep_page import Last, Page, part_of, place_in, uncounted
 from readroom.engine.grep_pattern import pattern_of, require_usable
 from readroom.engine.grep_scope import Scope, join_below
 from readroom.engine.grep_search import Opened, Searcher
 from readroom.engine.grep_symbols import Symbols
 from readroom.engine.grep_warnings import hidden_in, left_out, linked, warnings_of
 from readroom.engine.listing_cursor import path_key
-from readroom.engine.packed import searchable
 from readroom.errors import (
     AbsentError,
     BadPath,
+    Binary,
+    BrokenData,
+    Changed,
     HardLinked,
     NoPermission,
     NotAFile,
@@ -46,21 +51,14 @@ from readroom.model import Cap, EntryKind, GrepRequest, GrepResult, Omission, Wa
 from readroom.paths import ROOT, WorkPath
 from readroom.policy.guard import Guard
 from readroom.search.pattern import Pattern, words
-from readroom.session.expansions import ExpandedSource
 from readroom.session.indexes import IndexCache
 from readroom.stores.base import Folder, Source
 
 _REPORT_EVERY = 64
 """Files between two reports of progress."""
 
-_PATIENCE = 3
-"""How much more time is suggested when none of the tree could be searched in time."""
-
-_LEAST_S = 1.0
-"""The shortest time that is suggested: a search that is cut off sooner has hardly begun."""
-
-_ITSELF = "."
-"""What a searched file is called in a cursor."""
+_FIRST = "\x01"
+"""What no name comes before: where a round begins, in a cursor."""
 
 _GONE = (RefusedError, AbsentError, NotAFile, NotAFolder, BadPath)
 """Why a candidate is none: refused, gone, or something else than a file by now."""
@@ -69,7 +67,6 @@ _T = TypeVar("_T")
 
 if TYPE_CHECKING:
     from readroom.engine.document_room import DocumentRoom
-    from readroom.engine.grep_documents import DocumentSearch
 
 
 def grep(
@@ -97,14 +94,14 @@ def grep(
     # Not within the time of the search: whether a pattern is valid does not depend on it.
     pattern = pattern_of(request, deadline, local=guard.folder is not None and not request.documents)
     within = deadline.within(seconds)
-    search = _Search(guard, limits, cap, request, pattern, within, seconds, confined)
+    search = _Search(guard, indexes, limits, cap, request, pattern, within, seconds, confined)
     if request.documents and documents is not None:
         from readroom.engine.grep_documents import DocumentSearch  # it starts processes
 
-        search.documents = DocumentSearch(documents(), request, pattern, limits, within)
+        search.files.documents = DocumentSearch(documents(), request, pattern, limits, within)
     _, found = guard.stat(request.path)
     if found.kind is not EntryKind.FOLDER:
-        return search.file(indexes)
+        return search.file()
     with guard.open_folder(request.path) as top:
         return search.folder(top)
 
@@ -116,6 +113,7 @@ class _Search:
     def __init__(
         self,
         guard: Guard,
+        indexes: IndexCache,
         limits: Limits,
         cap: Cap,
         request: GrepRequest,
@@ -129,34 +127,37 @@ class _Search:
         self._request = request
         self._deadline = deadline
         self._seconds = seconds
-        self._finding = Finding(guard, request, pattern, deadline, confined=confined)
         self._local = guard.folder is not None
         self._cursor = read_cursor(request)
         self._symbols = Symbols(deadline) if request.symbols else None
         self._page = Page(request, limits, cap, self._symbols)
-        self._searcher = Searcher(request, pattern, deadline, local=self._local)
-        self._unreadable: list[str] = []
-        self._beside: list[Warn] = []
+        self._searcher = Searcher(request, pattern, local=self._local)
         self._linked: dict[str, int] = {}
+        self._left = Left(request, seconds)
+        shared = (self._searcher, self._page, self._left, self._cursor, deadline, seconds)
+        self.files = FileSearch(request, indexes, limits, *shared)
+        self._finding = Finding(guard, request, pattern, deadline, self.files.share, confined=confined)
         self._examined = 0
         self._counting = False
-        self._saw_wide = False
+        self._saw_late = False
         self._top = ROOT
-        self.documents: DocumentSearch | None = None
 
     # --- one file -----------------------------------------------------------------------------
 
-    def file(self, indexes: IndexCache) -> GrepResult:
+    def file(self) -> GrepResult:
         """A search of one file that was asked for by name, hidden and ignored or not, or compressed."""
         path = WorkPath(self._request.path)
         with self._guard.open(path) as source:
+            documents = self.files.documents
+            if documents is not None and documents.takes(source):
+                return self._document(source, path, documents.within(self._deadline, alone=True))
+            file = Opened(source, self._deadline)
             try:
-                with searchable(source, self._request, indexes, self._limits, self._deadline) as content:
-                    self._show_noted(Opened(content), path, _ITSELF, source)
-                    if isinstance(content, ExpandedSource) and content.stopped is not None:
-                        self._beside.append(content.stopped)
+                with self.files.content(file, path) as content, self._noting(source, path):
+                    self.files.text(content, path, ITSELF)
             except TimedOut:
-                return self._stopped(None)
+                self.files.leave(file, ITSELF)
+                return self._stopped(self._begun())
         if not self._searcher.binary:
             return self._result()
         again = replace(self._request, include=self._request.include | {"binary"}, cursor=None)
@@ -166,34 +167,29 @@ class _Search:
             warnings=[Warn("binary", "the file is binary and was not searched; include binary searches it")],
         )
 
-    def _show_noted(self, file: Opened, path: WorkPath, relative: str, source: Source) -> bool:
-        """The same, and whether what is shown comes from a file with several names."""
-        goes_on = self._show(file, path, relative)
-        links = source.stat.links
-        if links > 1 and self._page.files and self._page.files[-1].path == path:
-            self._linked[path] = links
-        return goes_on
+    @contextmanager
+    def _noting(self, source: Source, path: WorkPath) -> Iterator[None]:
+        """Whether what is shown inside comes from a file with several names."""
+        try:
+            yield
+        finally:
+            links = source.stat.links
+            if links > 1 and self._page.files and self._page.files[-1].path == path:
+                self._linked[path] = links
 
-    def _show(self, file: Opened, path: WorkPath, relative: str) -> bool:
-        """Put what an opened file holds on the page; False when the page is full."""
-        after = 0
-        if self._cursor is not None and self._cursor.path == relative:
-            if self._cursor.line is None:
-                return True
-            after = self._cursor.line
-        if self.documents is not None and self.documents.takes(file.source):
-            if not self.documents.show(file.source, self._page, path, relative, after):
-                self._unreadable.append(relative)
-            return self._page.full is None
-        if self._request.output == "count":
-            matches = self._searcher.count(file)
-            return not matches or self._page.add_file(path, relative, matches)
-        found = self._searcher.search(file)
-        if found is None:
-            return True
-        if self._request.output == "files":
-            return next(found.hits, None) is None or self._page.add_file(path, relative, 1)
-        return self._page.add_lines(path, relative, found, after)
+    def _document(self, source: Source, path: WorkPath, within: Deadline) -> GrepResult:
+        """A search of one document that was asked for by name."""
+        try:
+            with self._noting(source, path):
+                self.files.document(source, path, ITSELF, within)
+        except TimedOut:
+            return self._stopped(self._begun() or Last((), ITSELF, place_in(1, 0)))
+        return self._result()
+
+    def _begun(self) -> Last | None:
+        """Where this page began."""
+        begun = self._cursor
+        return None if begun is None else Last(begun.place.rank, begun.path, begun.line)
 
     # --- a folder -----------------------------------------------------------------------------
 
@@ -204,8 +200,8 @@ class _Search:
         scope = Scope(self._guard, self._request, top.real, globs)
         with ExitStack() as held:
             rounds = self._finding.rounds(top, scope, held)
-            if self.documents is not None:
-                rounds = self.documents.beside(rounds, scope)
+            if self.files.documents is not None:
+                rounds = self.files.documents.beside(rounds, scope)
             if sort_of(self._request) != "path":
                 return self._in_rank_order(rounds)
             if self._cursor is None:
@@ -222,18 +218,17 @@ class _Search:
             if stopped is not None:
                 return stopped
         # Without rg all files were seen in the first round, and with them whether any is for the second.
-        if self._page.goes_on and (self._local or self._cursor is not None or self._saw_wide):
+        if self._page.goes_on and (self._local or self._cursor is not None or self._saw_late):
             stopped = self._round(rounds, WIDE, None)
             if stopped is not None:
                 return stopped
-        self._unreadable += rounds.plain.unreadable
         return self._with_hint(self._result())
 
     def _round(self, rounds: Rounds, rank: tuple[int, ...], coverage: Coverage | None) -> GrepResult | None:
         """Show what one round finds; a result when its time passed."""
         finder = rounds.plain if rank == PLAIN else rounds.wide
         cursor = self._cursor if self._cursor is not None and self._cursor.place.rank == rank else None
-        self._page.rank = rank
+        self._page.rank, self._left.latest = rank, None
         current: str | None = None
         try:
             # Closed at once, not when it is collected: behind it is a process.
@@ -243,8 +238,10 @@ class _Search:
                         break
                     current = None
         except TimedOut:
-            at = current or finder.stopped_at
+            self._take_over(rounds)
+            at = current or finder.stopped_at or (None if rank == PLAIN else _FIRST)
             return self._stopped(None if at is None else Last(rank, at, 0), coverage)
+        self._take_over(rounds)
         return None
 
     def _in_rank_order(self, rounds: Rounds) -> GrepResult:
@@ -255,7 +252,7 @@ class _Search:
                 ranked.append(item)  # what was found before a TimedOut is kept
         except TimedOut:
             in_time = False
-        self._unreadable += rounds.plain.unreadable
+        self._take_over(rounds)
         for place, path in sorted(ranked):
             if self._cursor is not None and place < self._cursor.place:
                 continue
@@ -279,15 +276,29 @@ class _Search:
         spelled = words(self._request.pattern, fixed=self._request.fixed)
 
         def judged(source: Source) -> tuple[int, ...] | None:
-            found = self._searcher.search(Opened(source))
-            return None if found is None else relevance(found, spelled)
+            file = Opened(source, self._deadline)
+            packed = file.compression is not None
+            if packed and "compressed" not in self._request.include:
+                # It is counted when it would be shown, and left out then.
+                return UNRANKED
+            with self._deadline.share(self.files.share) as file.deadline:
+                try:
+                    with self.files.content(file, join_below(self._top, relative)) as content:
+                        found = self._searcher.search(content)
+                        return None if found is None else relevance(found, spelled)
+                except TimedOut:
+                    if self._deadline.expired:
+                        raise
+                    return UNRANKED
+                except (Binary, BrokenData):
+                    return UNRANKED
 
         return self._opened(relative, judged)
 
     def _examine(self, relative: str, *, patient: bool = False, wide: bool | None = None) -> bool:
         """Open and search a candidate, and show what is in it; False when the page is full.
 
-        With `wide` only files that are, or are not, UTF-16 without a mark.
+        With `wide` only files that are, or are not, of the second round.
         """
         self._examined += 1
         if self._examined % _REPORT_EVERY == 0:
@@ -297,16 +308,19 @@ class _Search:
         path = join_below(WorkPath(self._request.path), relative)
 
         def shown(source: Source) -> bool:
-            file = Opened(source)
-            if self.documents is not None and self.documents.takes(source):
-                return wide is True or self._show_noted(file, path, relative, source)
-            self._saw_wide = self._saw_wide or file.wide_unmarked
-            return wide not in (None, file.wide_unmarked) or self._show_noted(file, path, relative, source)
+            with self._noting(source, path):
+                if self.files.documents is not None and self.files.documents.takes(source):
+                    return wide is True or self.files.document_of_many(source, path, relative)
+                file = Opened(source, self._deadline)
+                late = file.wide_unmarked or file.compression is not None
+                self._saw_late = self._saw_late or late
+                return wide not in (None, late) or self.files.one_of_many(file, path, relative)
 
         goes_on = self._opened(relative, shown) is not False
         seconds = self._request.manner.count_s
         if self._page.full is not None and seconds is not None and not self._counting:
             self._counting, self._deadline = True, self._deadline.within(seconds)
+            self.files.deadline = self._deadline
         return goes_on
 
     def _opened(self, relative: str, use: Callable[[Source], _T]) -> _T | None:
@@ -319,36 +333,45 @@ class _Search:
                 return use(source)
         except HardLinked as error:
             if not error.known:
-                self._unreadable.append(relative)
+                self._left.unreadable.append(relative)
             return None
         except _GONE:
             return None
-        except (NoPermission, StoreFailed):
-            self._unreadable.append(relative)
+        except (NoPermission, StoreFailed, Changed):
+            self._left.unreadable.append(relative)
             return None
+
+    def _take_over(self, rounds: Rounds) -> None:
+        """What the finders left: files that they could not read, or not to the end."""
+        for finder in {id(one): one for one in (rounds.plain, rounds.wide)}.values():
+            for path, searched, size in finder.left:
+                self._left.text(path, searched, size, 0)
+        new = set(rounds.plain.unreadable).difference(self._left.unreadable)
+        self._left.unreadable += sorted(new)
 
     # --- the result ---------------------------------------------------------------------------
 
     def _result(self) -> GrepResult:
         page, counted = self._page, self._request.manner.totals
+        unfinished = self._left.some_unfinished
         following = None
         if page.full is not None and counted:
             following = replace(self._request, skip=self._request.skip + page.shown)
-        elif page.full is not None and page.last is not None:
-            following = replace(self._request, cursor=write_cursor(self._request, *page.last))
+        elif page.full is not None and (last := self._behind_left(page.last)) is not None:
+            following = replace(self._request, cursor=write_cursor(self._request, *last))
         return GrepResult(
             request=self._request,
             files=page.files,
             shown=page.shown,
-            complete=page.full is None,
-            reason=page.full,
-            total_matches=page.matches if counted else None,
-            omitted=page.omitted,
+            complete=page.full is None and not unfinished,
+            reason=page.full or ("unfinished" if unfinished else None),
+            total_matches=page.matches if counted and not unfinished else None,
+            omitted=[*self._left.omissions(), *page.omitted],
             next=following,
             warnings=[
-                *self._beside,
+                *self._left.warnings(),
                 *linked(self._linked),
-                *warnings_of(self._request, self._unreadable, self._searcher, page.files, self._symbols),
+                *warnings_of(self._request, self._left.unreadable, self._searcher, page.files, self._symbols),
                 *hidden_in(page.files),
             ],
         )
@@ -363,12 +386,12 @@ class _Search:
         last = self._page.last
         if last is not None and (at is None or _is_reached(at, last)):
             at = last
+        at = self._behind_left(at)
         rank = PLAIN if at is None else at.rank
         if at is None or self._began_at(at):
-            more = min(max(self._seconds * _PATIENCE, _LEAST_S), GREP_MAX_TIMEOUT_S)
-            following = replace(self._request, timeout_s=more)
+            following = self._more_time(at)
         else:
-            following = replace(self._patient(), cursor=write_cursor(self._request, *at))
+            following = replace(patient(self._request), cursor=write_cursor(self._request, *at))
         searched, total = (None, None) if coverage is None or at is None else coverage.at(at.path)
         if not self._local and self._cursor is None and rank == PLAIN:
             searched = self._examined
@@ -381,24 +404,40 @@ class _Search:
             next=following,
         )
 
+    def _behind_left(self, at: Last | None) -> Last | None:
+        """A place, or the end of the file that was left last, where that is behind it: no page repeats it."""
+        latest = self._left.latest
+        if latest is None or latest == ITSELF or sort_of(self._request) != "path":
+            return at
+        if at is not None and (at.rank != self._page.rank or path_key(at.path) > path_key(latest)):
+            return at
+        return Last(self._page.rank, latest, None)
+
     def _began_at(self, place: Last) -> bool:
         """Whether the place is where this page began, or before: going on from there would go backwards."""
         begun = self._cursor
-        if begun is None or begun.place.rank != place.rank:
+        if begun is None:
+            return place.line == place_in(1, 0)
+        if begun.place.rank != place.rank:
             return False
         key = path_key(place.path)
         if key != begun.place.key:
             return key < begun.place.key
         return begun.line is None or (place.line is not None and place.line <= begun.line)
 
-    def _patient(self) -> GrepRequest:
-        """The same request, with time to do something."""
-        asked = self._request.timeout_s
-        return self._request if asked is None else replace(self._request, timeout_s=max(asked, _LEAST_S))
+    def _more_time(self, at: Last | None) -> GrepRequest | None:
+        """The same search for longer; when there is no longer one, behind the part that took all the time."""
+        if self._seconds < GREP_MAX_TIMEOUT_S:
+            return replace(self._request, timeout_s=more_time(self._seconds))
+        place = 0 if at is None else at.line or 0
+        if at is None or not part_of(place):
+            return None
+        behind = write_cursor(self._request, at.rank, at.path, place_in(part_of(place) + 1, 0))
+        return replace(self._request, cursor=behind)
 
     def _unsorted(self) -> GrepResult:
         """The deadline passed before all candidates were known: the best of those that are."""
-        following = replace(self._patient(), sort="path", cursor=None)
+        following = replace(patient(self._request), sort="path", cursor=None)
         return replace(self._result(), complete=False, reason="timeout", next=following)
 
     def _with_hint(self, result: GrepResult) -> GrepResult:

@@ -12,7 +12,7 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self, final
 
@@ -80,8 +80,8 @@ class Child:
         """Whether it ended because a line did not fit into its memory."""
         return self.status == -signal.SIGABRT
 
-    def output(self) -> Iterator[bytes]:
-        """What it writes, as it comes, until it ends.
+    def output(self, given_up: Callable[[], bool] | None = None) -> Iterator[bytes]:
+        """What it writes, as it comes, until it ends, or until `given_up`, asked in pauses, is true.
 
         Raises:
             TimedOut, Cancelled: From the deadline.
@@ -100,6 +100,8 @@ class Child:
             ready = waiting.poll(patience * 1000)
             if not ready:
                 self._deadline.tick()
+                if given_up is not None and given_up():
+                    return
             for fd, _ in ready:
                 data = os.read(fd, _PIPE_BYTES)
                 if not data:

@@ -2,7 +2,8 @@
 
 Documents are found by their names, beside the files that rg finds; what one is, its
 bytes say once it was opened through the guard.  Each part that is done moves the
-cursor, so that a document of ten thousand pages is searched in several calls.
+cursor, so that a document of ten thousand pages is searched in several calls.  A
+part that cannot be read is noted, and the search goes on with the next one.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from readroom.deadline import Deadline
 from readroom.engine.document_room import DocumentRoom, Reading
 from readroom.engine.grep_cursor import Cursor
 from readroom.engine.grep_finders import Rounds
-from readroom.engine.grep_page import Page, part_of
+from readroom.engine.grep_page import Page, Reached, part_of, place_in, row_of
 from readroom.engine.grep_ripgrep import Tree
 from readroom.engine.grep_scope import Scope
 from readroom.engine.grep_search import Searched
 from readroom.engine.grep_text import HeldText
+from readroom.engine.grep_watch import LeftFile
 from readroom.engine.listing_cursor import path_key
-from readroom.errors import TimedOut
 from readroom.formats.documents import Area, Unit, Unreadable
 from readroom.formats.recognise import SEARCHED, recognise, suffix
 from readroom.limits import HEAD_BYTES, Limits
@@ -52,56 +53,81 @@ class DocumentSearch:
         """Whether a file is a document; HTML is searched as the text it is."""
         return _form(source) is not None
 
-    def show(self, source: Source, page: Page, path: WorkPath, relative: str, after: int) -> bool:
-        """Put what a document holds on the page, from a place on; False when it cannot be read.
+    def within(self, deadline: Deadline, *, alone: bool) -> Deadline:
+        """How much work one document may be: where it is searched alone, as much as the call has time."""
+        own = self._limits.document_timeout_s
+        work = max(own, self._request.timeout_s or 0) if alone else own
+        return deadline.of_work(work, DOCUMENT_PATIENCE)
+
+    def show(
+        self,
+        source: Source,
+        page: Page,
+        path: WorkPath,
+        relative: str,
+        after: int,
+        deadline: Deadline,
+        reached: Reached,
+    ) -> None:
+        """Put what a document holds on the page, from a place on; `reached` says how far that came.
 
         Raises:
-            TimedOut, Cancelled: The search is over.
+            TimedOut, Cancelled: From the deadline, which is that of the document.
         """
-        within = self._deadline.of_work(self._limits.document_timeout_s, DOCUMENT_PATIENCE)
         try:
-            with self._room.open(source, _form(source) or "", within, eager=False) as reading:
-                self._show(reading, page, path, relative, after)
-        except Unreadable:
-            return False
-        except TimedOut:
-            if self._deadline.expired:
-                raise
-            return False  # this one takes too long
-        return True
+            with self._room.open(source, _form(source) or "", deadline, eager=False) as reading:
+                self._show(reading, page, path, relative, after, reached)
+        except Unreadable as error:
+            reached.broken.append((0, error.problem))
 
-    def _show(self, reading: Reading, page: Page, path: WorkPath, relative: str, after: int) -> None:
-        parts = self._parts(reading, max(1, part_of(after)))
+    def _show(
+        self, reading: Reading, page: Page, path: WorkPath, relative: str, after: int, reached: Reached
+    ) -> None:
+        parts = self._parts(reading, after, reached)
         if self._request.output == "content":
             page.add_document(path, relative, parts, after)
             return
         if self._request.output == "files":
-            matches = int(any(next(found.hits, None) is not None for _, found in parts))
+            matches = int(any(next(found.hits, None) is not None for _, found, _ in parts))
         else:
-            matches = sum(sum(1 for _ in found.hits) for _, found in parts)
+            matches = sum(sum(1 for _ in found.hits) for _, found, _ in parts)
         if matches:
             page.add_file(path, relative, matches)
 
-    def _parts(self, reading: Reading, first: int) -> Iterator[tuple[int, Searched]]:
-        opened = reading.opened
+    def _parts(self, reading: Reading, after: int, reached: Reached) -> Iterator[tuple[int, Searched, int]]:
+        """Each part from a place on, what is found in it, and the place at its end."""
+        opened, first = reading.opened, max(1, part_of(after))
+        reached.unit, reached.total = str(opened.unit), opened.total
         for number in range(first, opened.total + 1):
+            reached.part = number
             self._deadline.check()
             self._deadline.report(number, opened.total, f"{opened.unit}s")
-            if opened.unit is Unit.SHEET:
-                yield from self._rows(reading, number)
-            else:
-                part = reading.part(number, text_only=True)
-                yield number, self._searched(part.lines, 0)
+            try:
+                if opened.unit is Unit.SHEET:
+                    row = row_of(after) if number == part_of(after) else 0
+                    for found, end in self._rows(reading, number, row):
+                        yield number, found, end
+                        reached.place = end
+                else:
+                    part = reading.part(number, text_only=True)
+                    yield number, self._searched(part.lines, 0), place_in(number + 1, 0)
+            except Unreadable as error:
+                reached.broken.append((number, error.problem))
+                yield number, self._searched((), 0), place_in(number + 1, 0)
+            reached.place = place_in(number + 1, 0)
 
-    def _rows(self, reading: Reading, number: int) -> Iterator[tuple[int, Searched]]:
-        """A sheet, some rows at a time."""
-        start, total = 1, 1
+    def _rows(self, reading: Reading, number: int, row: int) -> Iterator[tuple[Searched, int]]:
+        """A sheet behind a row, some rows at a time, and the place at their end."""
+        start = max(1, row + 1 - self._request.before)
+        total = start
         while start <= total:
             self._deadline.check()
             part = reading.part(number, Area(start, start + DOCUMENT_ROWS - 1))
             total = part.total_rows or 0
-            yield number, self._searched(part.lines, part.first_row - 1)
-            start += len(part.lines) or DOCUMENT_ROWS  # of wide rows there are fewer
+            last = start + (len(part.lines) or DOCUMENT_ROWS) - 1  # of wide rows there are fewer
+            end = place_in(number, last) if last < total else place_in(number + 1, 0)
+            yield self._searched(part.lines, part.first_row - 1), end
+            start = last + 1
 
     def _searched(self, lines: Sequence[str], before: int) -> Searched:
         text = "\n".join(lines).encode("utf-8", "replace")
@@ -140,6 +166,11 @@ class Beside:
     def stopped_at(self) -> str | None:
         """Where the deadline found it."""
         return self._tree.stopped_at
+
+    @property
+    def left(self) -> Sequence[LeftFile]:
+        """Files that were left before their end."""
+        return self._tree.left
 
     def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
         """Candidates in path order; from a cursor on, its own file included."""

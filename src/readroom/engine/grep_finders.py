@@ -1,15 +1,15 @@
 """Where the files come from that a search opens: one round for nearly all, one for the rest.
 
-rg takes a file with a NUL for binary, and UTF-16 without a mark is full of them.
-Such files are looked for by a second process, which reads only how files begin and
-runs while the first one searches.  What it finds comes behind all others, or else
-nothing could be shown before it has come to its end.  Stores without rg keep the
-same order.
+rg takes a file with a NUL for binary, and UTF-16 without a mark is full of them; into
+compressed files it is not to look.  Both are looked for by a second process, which
+reads only how files begin and runs while the first one searches.  What it finds
+comes behind all others, or else nothing could be shown before it has come to its
+end.  Stores without rg keep the same order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Protocol, final
@@ -19,11 +19,13 @@ from readroom.engine.grep_cursor import Cursor
 from readroom.engine.grep_memory import Walked
 from readroom.engine.grep_ripgrep import Tree
 from readroom.engine.grep_scope import Scope
+from readroom.engine.grep_watch import LeftFile
+from readroom.limits import GREP_FILE_LEAST_S
 from readroom.model import GrepRequest
 from readroom.paths import ROOT
 from readroom.policy.guard import Guard
 from readroom.search.pattern import Pattern
-from readroom.search.ripgrep import pattern_flags, wide_flags
+from readroom.search.ripgrep import late_flags, pattern_flags
 from readroom.search.superset import anywhere, escaped, superset
 from readroom.stores.base import Folder
 
@@ -42,6 +44,10 @@ class Finder(Protocol):
     @property
     def stopped_at(self) -> str | None:
         """When the deadline passed: the first file that may not be fully searched."""
+
+    @property
+    def left(self) -> Sequence[LeftFile]:
+        """Files that were left before their end, which would have kept the search from the others."""
 
     def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
         """Candidates in path order; from a cursor on, its own file included."""
@@ -79,12 +85,21 @@ class Finding:
     """Makes the rounds of a search below a folder."""
 
     def __init__(
-        self, guard: Guard, request: GrepRequest, pattern: Pattern, deadline: Deadline, *, confined: bool
+        self,
+        guard: Guard,
+        request: GrepRequest,
+        pattern: Pattern,
+        deadline: Deadline,
+        share: float,
+        *,
+        confined: bool,
     ) -> None:
+        """`share` is how many seconds one file may take."""
         self._guard = guard
         self._request = request
         self._pattern = pattern
         self._deadline = deadline
+        self._share = share
         self._confined = confined
 
     def rounds(self, top: Folder, scope: Scope, held: ExitStack) -> Rounds:
@@ -93,9 +108,10 @@ class Finding:
             walked = Walked(self._guard, top, scope, self._deadline)
             return Rounds(walked, walked)
         root = held.enter_context(self._guard.open_folder(ROOT)).fileno() if self._confined else None
-        given = (self._guard, top, scope, self._request, self._deadline, root)
+        given = (self._guard, top, scope, self._request, self._deadline)
         sought, spare = self._sought()
-        tree, wide = Tree(*given, sought, spare), Tree(*given, wide_flags(), mapped=True)
+        tree = Tree(*given, self._share, root, sought, spare)
+        wide = Tree(*given, GREP_FILE_LEAST_S, root, late_flags(), heads=True)
         held.callback(wide.close)
         return Rounds(tree, wide, tree)
 

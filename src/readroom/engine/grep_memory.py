@@ -9,6 +9,7 @@ from typing import final
 from readroom.deadline import Deadline
 from readroom.engine.grep_cursor import Cursor, end_of_folder
 from readroom.engine.grep_scope import Scope, join_below
+from readroom.engine.grep_watch import LeftFile
 from readroom.engine.listing_cursor import path_key
 from readroom.errors import ReadroomError, TimedOut
 from readroom.model import EntryKind
@@ -27,6 +28,7 @@ class Walked:
         self._deadline = deadline
         self.unreadable: list[str] = []
         self.stopped_at: str | None = None
+        self.left: list[LeftFile] = []
 
     def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
         """Candidates in path order, relative to the folder; from a cursor on, its own file included."""

@@ -28,7 +28,7 @@ from readroom.stores.base import Folder
 
 Ranked: TypeAlias = tuple[Place, str]
 
-_UNRANKED = (1, 0, 0)
+UNRANKED = (1, 0, 0)
 """Behind every file that was looked into."""
 
 
@@ -68,7 +68,7 @@ def by_relevance(files: Iterable[str], judge: Callable[[str], tuple[int, ...] | 
                 continue
             ranked += 1
         else:
-            rank = _UNRANKED
+            rank = UNRANKED
         yield Place(rank, path_key(path)), path
 
 

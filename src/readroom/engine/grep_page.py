@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeAlias, final
 
 from readroom.engine.grep_search import Searched
@@ -54,6 +54,29 @@ def place_in(part: int, line: int) -> int:
 def part_of(place: int) -> int:
     """The part that a place of `place_in` lies in."""
     return place // _PART_PLACES
+
+
+def row_of(place: int) -> int:
+    """The line in its part that a place of `place_in` names."""
+    return place % _PART_PLACES
+
+
+@dataclass(slots=True)
+class Reached:
+    """How far one document was searched.
+
+    Attributes:
+        unit: What its parts are, `total` how many; none of them when it could not be opened.
+        part: The one that is being searched; all before it are done.
+        place: Where they are done, for a cursor.
+        broken: The parts that cannot be read, and why; part 0 is the document itself.
+    """
+
+    unit: str = ""
+    total: int = 0
+    part: int = 0
+    place: int = 0
+    broken: list[tuple[int, str]] = field(default_factory=list)
 
 
 def uncounted(result: GrepResult) -> GrepResult:
@@ -115,6 +138,19 @@ class Page:
         symbols = None if self._symbols is None else self._symbols.of(path, found.text)
         heading = self._measure.found_in(GrepFile(path))
         part = _FilePart(path, found.text, self._request, heading, symbols=symbols)
+        try:
+            self._add_hits(part, found, relative, after)
+        finally:
+            # What was taken stays when time passes before the end of the file.
+            if part.matches:
+                lines = part.in_order()
+                self.files.append(GrepFile(path, part.matches, lines))
+                self._note_cuts(path, lines)
+        if part.matches and self.full is None:
+            self.last = Last(self.rank, relative, None)
+        return self.goes_on
+
+    def _add_hits(self, part: _FilePart, found: Searched, relative: str, after: int) -> None:
         for hit in found.hits:
             if hit.number <= after:
                 continue
@@ -127,13 +163,6 @@ class Page:
                 self._take_hit(part, hit, relative)
             if not self.goes_on:
                 break
-        if part.matches:
-            lines = part.in_order()
-            self.files.append(GrepFile(path, part.matches, lines))
-            self._note_cuts(path, lines)
-            if self.full is None:
-                self.last = Last(self.rank, relative, None)
-        return self.goes_on
 
     @property
     def goes_on(self) -> bool:
@@ -141,24 +170,24 @@ class Page:
         return self.full is None or self._request.manner.totals
 
     def add_document(
-        self, path: WorkPath, relative: str, parts: Iterable[tuple[int, Searched]], after: int
+        self, path: WorkPath, relative: str, parts: Iterable[tuple[int, Searched, int]], after: int
     ) -> bool:
         """Take the matching lines of a document, part by part, behind a place of `place_in`.
 
-        What was taken stays when `parts` raises.
+        With each part comes the place at its end. What was taken stays when `parts` raises.
         """
         heading = self._measure.found_in(GrepFile(path))
         lines: list[GrepLine] = []
         matches = 0
         try:
-            for number, found in parts:
+            for number, found, end in parts:
                 part = _FilePart(path, found.text, self._request, 0 if matches else heading, number)
                 self._add_part(part, found, relative, after)
                 matches += part.matches
                 lines += part.in_order()
                 if self.full is not None:
                     break
-                self.last = Last(self.rank, relative, place_in(number + 1, 0))
+                self.last = Last(self.rank, relative, end)
         finally:
             if matches:
                 self.files.append(GrepFile(path, matches, lines))

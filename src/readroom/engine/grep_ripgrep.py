@@ -3,6 +3,9 @@
 rg walks by name, and names can be made to mean something else at any moment.  So
 what it finds are candidates, nothing more: each is opened through the guard, and
 what is shown comes from a search of that descriptor.
+
+It looks into one file after the other.  Where one takes more than its share of the
+time, it is ended, and begins again without that file.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from readroom.deadline import Deadline
 from readroom.engine.grep_child import Child, failed
 from readroom.engine.grep_cursor import Cursor, end_of_folder
 from readroom.engine.grep_scope import Scope, join_below
+from readroom.engine.grep_watch import LeftFile, OpenFile, Watch
 from readroom.engine.listing_cursor import path_key
 from readroom.errors import NoPermission, ReadroomError, StoreFailed, TimedOut
 from readroom.limits import GREP_SKIPPED_NAMES
@@ -82,6 +86,7 @@ class Tree:
         unreadable: Files and folders, relative, that rg could not read.
         stopped_at: When the deadline passed: the first file in path order that may
             not be fully searched; None when nobody can tell.
+        left: Files that were left before their end.
     """
 
     def __init__(
@@ -91,10 +96,11 @@ class Tree:
         scope: Scope,
         request: GrepRequest,
         deadline: Deadline,
+        share: float,
         root: int | None,
         sought: Sequence[str],
         spare: Sequence[str] | None = None,
-        mapped: bool = False,
+        heads: bool = False,
     ) -> None:
         """Prepare a search.
 
@@ -104,26 +110,32 @@ class Tree:
             scope: Which files are asked for.
             request: What is searched for.
             deadline: Ends it.
+            share: Seconds that one file may take.
             root: A descriptor of the folder that rg is confined to; None for no confinement.
             sought: What rg is told to look for, as flags.
             spare: The same for when that is too large a pattern for rg.
-            mapped: Files are mapped into its memory: right for a look at their beginning.
+            heads: rg looks at how files begin, and maps them into its memory for that; where one keeps it
+                nevertheless, the file is given as if it were found.
         """
         self._guard = guard
         self._top = top
         self._scope = scope
         self._request = request
         self._deadline = deadline
+        self._share = share
         self._root = root
         self._sought = sought
         self._spare = spare
-        self._mapped = mapped
+        self._heads = heads
+        self._mapped = heads
         self._begun: Child | None = None
         self.unreadable: list[str] = []
         self.stopped_at: str | None = None
+        self.left: list[LeftFile] = []
+        self._passed: list[str] = []
 
     def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
-        """Candidates in path order, relative to the folder; from a cursor on, its own file included.
+        """Candidates in path order, relative to the folder; from a cursor on, with its file unless done.
 
         Args:
             after: The cursor.
@@ -134,11 +146,17 @@ class Tree:
             BadPattern: rg does not take the pattern.
         """
         least = b"" if after is None else after.place.key
-        for _ in range(_RUNS):
+        if after is not None and after.line is None:
+            least += b"\0"  # it is done, and may be one that took too long
+            self._passed.append(after.path)
+        runs = 0
+        while runs < _RUNS:
+            passed = len(self._passed)
             again = yield from self._run(after, least, at_once)
             if again is None:
                 return
             least = again
+            runs += len(self._passed) == passed
         raise StoreFailed(self._top.real, "the search program was ended by the system, again and again")
 
     def begin(self) -> None:
@@ -166,18 +184,27 @@ class Tree:
         if child is None:
             return None
         with child:
-            records = _Records()
+            records, watch = _Records(), Watch(child, self._top, self._share, self._deadline)
             try:
-                for data in child.output():
+                for data in child.output(watch.is_stuck):
+                    watch.begin()
                     for path in records.add(data):
                         key = path_key(path)
                         if key >= least and self._scope.takes(path):
                             yield path
                             least = key + b"\0"
             except TimedOut:
-                now = _opened_file(child.pid, self._top)
-                self.stopped_at = next(records.add(child.rest()), now)
+                now = watch.now()
+                stopped = next(records.add(child.rest()), now.path if now else None)
+                # What policy denies is walked by rg like anything else, and nobody's to know.
+                if stopped is not None and self._scope.takes(stopped) and self._may_be_named(stopped):
+                    self.stopped_at = stopped
                 raise
+            if watch.stuck is not None:
+                path = watch.stuck.path
+                if self._heads and path_key(path) >= least and self._scope.takes(path):
+                    yield path
+                return self._pass(watch.stuck, least)
             if child.status < 0:
                 # A line too long to be held; or a mapped file that became shorter.
                 self._mapped = self._mapped or child.starved
@@ -185,6 +212,31 @@ class Tree:
                     return least
                 raise failed(child)
             return None if self._came_through(child) else least
+
+    def _pass(self, file: OpenFile, least: bytes) -> bytes:
+        """Go on without a file; where."""
+        self._passed.append(file.path)
+        key = path_key(file.path)
+        taken = key >= least and self._scope.takes(file.path) and self._may_be_named(file.path)
+        if taken and not self._heads:
+            self.left.append((file.path, file.read, file.size))
+        for one in self._taken_for(file.path):
+            self.unreadable.append(one)
+        return max(key + b"\0", least)
+
+    def _taken_for(self, path: str) -> list[str]:
+        """What the glob that leaves out a file leaves out as well: only where a name cannot be spelled."""
+        if _can_be_glob(path):
+            return []
+        folder, _, name = path.rpartition("/")
+        spelled = re.compile(_UNSPELLED.sub(".", re.escape(name)), re.DOTALL)
+        try:
+            with self._guard.open_folder(join_below(self._top.real, folder)) as opened:
+                found = [f"{folder}/{one.name}" if folder else one.name for one in opened.entries()]
+        except ReadroomError:
+            return []
+        like = [one for one in found if spelled.fullmatch(one.rpartition("/")[2]) and one != path]
+        return [one for one in like if self._scope.takes(one) and self._may_be_named(one)]
 
     def _started(self, after: Cursor | None, *, at_once: bool = True) -> Child | None:
         """A process; None when there is nowhere to look."""
@@ -242,6 +294,7 @@ class Tree:
         # Without confinement nothing would keep rg from reading ignore files above the root.
         parents = self._root is not None
         skipped = [] if after is None else self._skipped(after.path)
+        skipped += [_glob(path) for path in self._passed]
         denied = filter(self._spared, self._guard.irrevocable())
         flags = tree_flags(
             self._request,
@@ -298,7 +351,7 @@ class Tree:
             least = os.fsencode(part)
             found += self._names_before(above, least)
             above = f"{above}/{part}" if above else part
-        return found if len(found) <= GREP_SKIPPED_NAMES else []
+        return found if len(found) <= GREP_SKIPPED_NAMES else [*_ranges_before(path)]
 
     def _names_before(self, folder: str, least: bytes) -> list[str]:
         prefix = f"{folder}/" if folder else ""
@@ -313,6 +366,38 @@ class Tree:
                 ]
         except ReadroomError:
             return []
+
+
+def _ranges_before(path: str) -> Iterator[str]:
+    """Globs for most of what comes before a path, few of them however many names there are.
+
+    A name comes before another that has the same beginning and then a larger character.
+    """
+    above = ""
+    for part in path.split("/"):
+        for at, char in enumerate(part):
+            if not part[: at + 1].isascii():
+                break
+            if char > "!":
+                yield f"{literal_glob(above + part[:at])}[\x01-{_before(char)}]*"
+        above += f"{part}/"
+
+
+def _before(char: str) -> str:
+    """The character before it, or a smaller one, that may end a set of a glob."""
+    found = chr(ord(char) - 1)
+    return {"-": ",", "[": "Z", "\\": "Z", "]": "Z"}.get(found, found)
+
+
+_UNSPELLED = re.compile(r"[\ud800-\udfff]")
+
+
+def _glob(path: str) -> str:
+    """A glob for a path; where it cannot be spelled, for those that differ from it only there."""
+    if path[-1].isspace():
+        return f"{literal_glob(path[:-1])}[{path[-1]}]"
+    # Each stands for one byte, and so does the mark for any.
+    return _UNSPELLED.sub("?", literal_glob(path))
 
 
 def _can_be_glob(path: str) -> bool:
@@ -350,24 +435,3 @@ def _entrance(folder: Folder, guard: Guard) -> str:
     if fd is not None and sys.platform == "linux" and os.path.isdir(f"/proc/self/fd/{fd}"):
         return f"/proc/self/fd/{fd}"
     return os.path.join(guard.folder or "/", folder.real)
-
-
-def _opened_file(pid: int, top: Folder) -> str | None:
-    """The file below `top` that a process has open, relative; None when there is none, or no way to see it.
-
-    In path order rg has one file open at a time: all before it are searched.
-    """
-    try:
-        names = os.listdir(f"/proc/{pid}/fd")
-        above = os.readlink(f"/proc/self/fd/{top.fileno()}")
-    except OSError:
-        return None
-    prefix = above if above.endswith("/") else above + "/"
-    for name in names:
-        try:
-            target = os.readlink(f"/proc/{pid}/fd/{name}")
-        except OSError:
-            continue
-        if target.startswith(prefix) and os.path.isfile(target):
-            return target[len(prefix) :]
-    return None

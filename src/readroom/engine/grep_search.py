@@ -18,6 +18,7 @@ from typing import final
 from readroom.deadline import Deadline
 from readroom.engine.grep_descriptor import count_of_source, lines_of_bytes, lines_of_source
 from readroom.engine.grep_text import FileText, HeldText, Text
+from readroom.formats.compressed import by_magic
 from readroom.formats.recognise import PDF_MARK
 from readroom.limits import BLOCK_BYTES, GREP_LINE_BYTES, GREP_WIDE_BYTES, HEAD_BYTES, SMALL_FILE_BYTES
 from readroom.model import GrepRequest
@@ -41,19 +42,23 @@ class Opened:
     """A file that is about to be searched: its beginning, and how its characters stand in it.
 
     Attributes:
+        deadline: Ends the search of this file.
         encoding: UTF-8 where it is no text, too: then its bytes are searched.
         foreign: Whether that is not UTF-8.
         wide_unmarked: Whether it is UTF-16 or UTF-32 and has no mark that rg knows.
+        compression: What it is compressed with; None when it is not.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, deadline: Deadline) -> None:
         self.source = source
+        self.deadline = deadline
         self.head = source.read_at(0, BINARY_HEAD)
         sample = self.head[:HEAD_BYTES]
         found = by_bom(sample) or detect(sample, complete=source.size <= len(sample))
         self.encoding = found or UTF8
         self.foreign = self.encoding.name != "utf-8"
         self.wide_unmarked = self.foreign and is_wide_unmarked(sample, found)
+        self.compression = by_magic(self.head)
 
     @property
     def too_large(self) -> bool:
@@ -79,10 +84,9 @@ class Searcher:
         as_bytes: Files that were searched as if they were UTF-8, because they are large.
     """
 
-    def __init__(self, request: GrepRequest, pattern: Pattern, deadline: Deadline, *, local: bool) -> None:
+    def __init__(self, request: GrepRequest, pattern: Pattern, *, local: bool) -> None:
         self._request = request
         self._pattern = pattern
-        self._deadline = deadline
         self._local = local
         self.binary = False
         self.too_wide: list[str] = []
@@ -105,7 +109,7 @@ class Searcher:
             return (
                 0
                 if self._is_binary(file.head)
-                else count_of_source(file.source, self._request, self._deadline)
+                else count_of_source(file.source, self._request, file.deadline)
             )
         found = self.search(file)
         return 0 if found is None else sum(1 for _ in found.hits)
@@ -132,20 +136,21 @@ class Searcher:
             return None
         encoding = file.encoding if file.foreign and file.too_large else UTF8
         if self._pattern.decides(text) or not self._local:
-            return Searched(HeldText(text, encoding), self._pattern.hits(text, self._deadline.check))
+            return Searched(HeldText(text, encoding), self._pattern.hits(text, file.deadline.check))
         if not self._request.multiline:
             text = file.text(keep_cr=True)
         kept = HeldText(text, encoding)
-        found = lines_of_bytes(text, self._request, self._deadline)
-        return Searched(kept, (self._placed(kept, hit) for hit in found))
+        found = lines_of_bytes(text, self._request, file.deadline)
+        return Searched(kept, (self._placed(kept, hit, file.deadline) for hit in found))
 
     def _by_program(self, file: Opened) -> Searched:
         source = file.source
-        text = FileText(source, self._deadline, file.encoding)
+        text = FileText(source, file.deadline, file.encoding)
         mark = len(codecs.BOM_UTF8) if file.head.startswith(codecs.BOM_UTF8) else 0
-        found = lines_of_source(source, self._request, self._deadline, self._across_line_ends())
+        found = lines_of_source(source, self._request, file.deadline, self._across_line_ends())
         moved = (replace(hit, start=hit.start + mark) for hit in found)
-        return Searched(text, (self._placed(text, hit) for hit in moved if _is_start(text, hit.start, mark)))
+        lines = (hit for hit in moved if _is_start(text, hit.start, mark))
+        return Searched(text, (self._placed(text, hit, file.deadline) for hit in lines))
 
     def _across_line_ends(self) -> list[str]:
         """The pattern so that its line feeds match CR LF as well; none if that is no other."""
@@ -161,7 +166,7 @@ class Searcher:
         )
         return [] if found is None else [found]
 
-    def _placed(self, text: Text, hit: Hit) -> Hit:
+    def _placed(self, text: Text, hit: Hit, deadline: Deadline) -> Hit:
         """The hit with the place of its match in the line, which rg was not asked for."""
         at = hit.start
         while True:
@@ -172,7 +177,7 @@ class Searcher:
                 return replace(hit, column=at - hit.start + span[0], length=span[1] - span[0])
             if end >= 0 or stop >= text.size:
                 return hit
-            self._deadline.check()
+            deadline.check()
             # A match may lie across the border of two blocks.
             at = stop - GREP_LINE_BYTES // 2
 

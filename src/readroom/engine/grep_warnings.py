@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
+from readroom.engine.grep_left import named
 from readroom.engine.grep_scope import join_below
 from readroom.engine.grep_search import Searcher
 from readroom.engine.grep_symbols import Symbols
@@ -13,11 +14,8 @@ from readroom.formats.recognise import reads_as_cells
 from readroom.limits import MAX_WARNINGS
 from readroom.model import GrepFile, GrepRequest, Include, Warn
 from readroom.paths import WorkPath
-from readroom.quoting import joined, quote
+from readroom.quoting import quote
 from readroom.text import hidden
-
-_NAMED = 3
-"""Files that a warning names; more are counted."""
 
 
 def warnings_of(
@@ -32,17 +30,17 @@ def warnings_of(
     if unreadable:
         top = WorkPath(request.path)
         whole = [top if name == "." else join_below(top, name) for name in sorted(unreadable, key=path_key)]
-        found.append(Warn("unreadable", f"{_names(whole)} cannot be read"))
+        found.append(Warn("unreadable", f"{named(whole)} cannot be read"))
     cells = next((file.path for file in files if reads_as_cells(file.path)), None)
     if cells is not None and not request.documents and request.output == "content":
         how = "read them with encoding utf-8, or search with documents"
         found.append(Warn("notebook", f"lines of {quote(cells)} are those of its JSON: {how}"))
     if searcher.too_wide:
-        names = _names(searcher.too_wide)
+        names = named(searcher.too_wide)
         found.append(Warn("too_large", f"{names}: too large to be searched in UTF-16; read_file reads them"))
     if searcher.as_bytes:
         detail = (
-            f"{_names(searcher.as_bytes)}: too large to be searched in an encoding other than UTF-8, "
+            f"{named(searcher.as_bytes)}: too large to be searched in an encoding other than UTF-8, "
             "so only what is ASCII was found; read_file reads them"
         )
         found.append(Warn("searched_as_bytes", detail))
@@ -55,7 +53,7 @@ def linked(names: Mapping[str, int]) -> list[Warn]:
     """That some of the shown files have several names, with how many each has."""
     if not names:
         return []
-    found = _names(list(names))
+    found = named(list(names))
     several = f" has {next(iter(names.values()))} names" if len(names) == 1 else ": several names each"
     return [Warn("hard_link", f"{found}{several}")]
 
@@ -77,13 +75,8 @@ def hidden_in(files: Sequence[GrepFile]) -> list[Warn]:
 
 def left_out(request: GrepRequest) -> list[Warn]:
     """Kinds of files that a search that found nothing did not look into."""
-    kinds = [kind for kind in get_args(Include) if kind not in request.include]
+    # Compressed files are counted where there are any.
+    kinds = [kind for kind in get_args(Include) if kind not in request.include and kind != "compressed"]
     if not kinds:
         return []
-    detail = f"{', '.join(kinds)} files were not searched; include searches them"
-    return [Warn("left_out", f"{detail}; compressed files are searched when `path` is one")]
-
-
-def _names(paths: Sequence[str]) -> str:
-    more = len(paths) - _NAMED
-    return joined(paths[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return [Warn("left_out", f"{', '.join(kinds)} files were not searched; include searches them")]

@@ -26,6 +26,12 @@ SUFFIXES: Mapping[Compression, tuple[str, ...]] = MappingProxyType(
 )
 """What a compressed file is called beside its plain name; bytes decide, not names."""
 
+MAGIC = (
+    rb"(?s)\A(?:\x1f\x8b\x08|\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18|\xfd7zXZ\x00"
+    rb"|BZh[1-9](?:1AY&SY|\x17\x72\x45\x38\x50\x90))"
+)
+"""How files begin for which `by_magic` has an answer, as a regular expression."""
+
 _BZIP2 = b"1AY&SY"
 _BZIP2_EMPTY = b"\x17\x72\x45\x38\x50\x90"
 _SKIPPABLE = b"\x2a\x4d\x18"

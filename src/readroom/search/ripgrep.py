@@ -19,6 +19,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from readroom.errors import BadPattern, MissingProgram, ReadroomError
+from readroom.formats.compressed import MAGIC
 from readroom.limits import GREP_PROGRAM_BYTES, NEAR_NAMES
 from readroom.model import GrepRequest
 from readroom.text.plain import WIDE
@@ -82,10 +83,10 @@ def pattern_flags(request: GrepRequest, patterns: Sequence[str] = ()) -> list[st
     ]
 
 
-def wide_flags() -> list[str]:
-    """What finds files that may be UTF-16 or UTF-32 without a mark: a look at their beginning, mapped."""
+def late_flags() -> list[str]:
+    """What finds files that may be UTF-16 or UTF-32 without a mark, or compressed: by their beginning."""
     return [
-        *pattern_flags(GrepRequest(""), [f"(?-u){WIDE.decode()}"]),
+        *pattern_flags(GrepRequest(""), [f"(?-u){WIDE.decode()}", f"(?-u){MAGIC.decode()}"]),
         "--multiline",
         "--text",
         "--encoding=none",
