@@ -289,7 +289,10 @@ def test_a_search_of_a_compressed_log_finds_its_lines(store: Store, compression:
 
 def test_a_search_that_finds_nothing_says_how_compressed_files_are_searched(store: Store) -> None:
     with Workspace(store) as workspace:
-        assert "compressed files are searched when `path` is one" in workspace.grep("0000577 of").text
+        reply = workspace.grep("0000577 of")
+        assert (
+            'To search them too: grep_files {"pattern":"0000577 of","include":["compressed"]}' in reply.text
+        )
 
 
 def test_a_search_out_of_time_in_a_compressed_log_says_so() -> None:
