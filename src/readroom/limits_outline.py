@@ -20,6 +20,12 @@ OUTLINE_BRACKETS = 500
 """Nested brackets in a text that is parsed. 100,000 times `A<` overflow the stack of a parser of Java; sound
 programs have 30."""
 
+OUTLINE_ERRORS = 200
+"""Places of syntax errors that are kept with an outline: what is read of a file is compared with them."""
+
+NAMED_LINES = 10
+"""Lines that are named where a name stands in a file that does not parse, and no definition has it."""
+
 OUTLINE_DEPTH = 64
 """Nesting of definitions that is followed."""
 

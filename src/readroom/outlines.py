@@ -16,7 +16,8 @@ class Item:
 
     `line` is where the signature stands, within `start` to `end`.  `owner` names
     what the item belongs to when that is not what it is nested in: the receiver
-    of a Go method, the class before the `::` of a C++ one.
+    of a Go method, the class before the `::` of a C++ one.  Where it is not `certain`
+    the text around it does not parse, and it may end before `end`.
     """
 
     kind: str
@@ -27,6 +28,7 @@ class Item:
     line: int
     owner: tuple[str, ...] = ()
     members: tuple[Item, ...] = ()
+    certain: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +36,13 @@ class Outline:
     """The items of one file, in its order.
 
     `partial` says why some may be missing: the file does not parse everywhere,
-    or is nested too deeply.
+    or is nested too deeply.  `errors` are the lines of what does not parse.
     """
 
     language: str
     items: tuple[Item, ...] = ()
     partial: str | None = None
+    errors: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,7 @@ def test_the_facts_of_an_outline_hold_all_of_it() -> None:
         "end": 6,
         "line": 5,
         "depth": 0,
+        "certain": True,
     }
     assert (found["language"], found["left_out"], found["partial"]) == ("python", 0, None)
 
@@ -137,7 +138,7 @@ def test_what_has_no_outline_says_why_and_is_read_instead(path: str, why: str) -
 def test_a_definition_is_read_with_decorators_and_comments_and_the_lines_of_the_file() -> None:
     reply = definition("a.py", "f")
     assert shown(reply) == {3: "# About f.", 4: "@decorated", 5: "def f(a, b):", 6: "    return a"}
-    assert fact(reply, "symbol") == {"name": "f", "kind": "function", "start": 3, "end": 6}
+    assert fact(reply, "symbol") == {"name": "f", "kind": "function", "start": 3, "end": 6, "certain": True}
     assert fact(reply, "next") is None
     assert reply.text.endswith("[end of f]")
     assert fact(reply, "total_lines") == 319
@@ -208,7 +209,7 @@ def test_a_file_with_syntax_errors_gives_what_parses_and_says_so() -> None:
     reply = outline("broken.py")
     assert "def g(self)" in reply.text
     assert "syntax errors" in reply.text
-    assert fact(reply, "outline")["partial"] == "it has syntax errors"
+    assert fact(reply, "outline")["partial"] == "it has syntax errors, the first in line 3"
 
 
 def test_hidden_characters_of_names_are_reported() -> None:

@@ -65,9 +65,14 @@ ASIDE = "[outline of the lines not shown:]"
 """Between the lines of a cut reply and the outline of the others."""
 
 
+UNCERTAIN = "?"
+"""Stands behind an end that is not certain."""
+
+
 def row_line(row: Row) -> str:
     """One row of an outline."""
-    return f"{'  ' * row.depth}{row.item.start}-{row.item.end} {row.item.signature}"
+    mark = "" if row.item.certain else UNCERTAIN
+    return f"{'  ' * row.depth}{row.item.start}-{row.item.end}{mark} {row.item.signature}"
 
 
 def outline_lines(result: ReadResult) -> str:
@@ -113,6 +118,8 @@ def outline_parts(result: ReadResult) -> list[str]:
         return parts
     if shown.partial is not None:
         parts.append(f"Some definitions may be missing: {shown.partial}.")
+    if not all(row.item.certain for row in shown.rows):
+        parts.append(f"An end marked {UNCERTAIN} is not certain.")
     if result.lines and shown.left_out:
         more = next(item.request for item in result.omitted if item.what == "definitions")
         parts.append(f"{shown.left_out} more definitions: {call(more)}" if more is not None else "")
@@ -133,7 +140,13 @@ def of_symbol(row: Row | None) -> Fact:
     """The fact `symbol`."""
     if row is None:
         return None
-    return {"name": row.name, "kind": row.item.kind, "start": row.item.start, "end": row.item.end}
+    return {
+        "name": row.name,
+        "kind": row.item.kind,
+        "start": row.item.start,
+        "end": row.item.end,
+        "certain": row.item.certain,
+    }
 
 
 def of_outline(shown: Shown | None) -> Fact:
@@ -151,6 +164,7 @@ def of_outline(shown: Shown | None) -> Fact:
                 "end": row.item.end,
                 "line": row.item.line,
                 "depth": row.depth,
+                "certain": row.item.certain,
             }
             for row in shown.rows
         ],
@@ -160,8 +174,9 @@ def of_outline(shown: Shown | None) -> Fact:
 
 
 FACTS = {
-    "symbol": "{name, kind, start, end} of the definition that is shown, or null.",
-    "outline": "{language, items: [{name, kind, signature, start, end, line, depth}], left_out, partial} "
-    "or null: of the file, or of what a cut reply does not show.",
+    "symbol": "{name, kind, start, end, certain} of the definition that is shown, or null; "
+    "certain is false where a syntax error leaves the end in doubt.",
+    "outline": "{language, items: [{name, kind, signature, start, end, line, depth, certain}], left_out, "
+    "partial} or null: of the file, or of what a cut reply does not show.",
 }
 """Their meaning, for the reference."""

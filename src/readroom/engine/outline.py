@@ -6,17 +6,19 @@ is kept as long as the content it was made from is asked for.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from readroom.deadline import Deadline
 from readroom.engine.read_window import Content, Windows
 from readroom.errors import Ambiguous, BadRange, NoOutline, UnknownSymbol
 from readroom.limits import HEAD_BYTES, MAX_WARNINGS, Limits
-from readroom.limits_outline import OUTLINE_BYTES, OUTLINE_TIMEOUT_S
+from readroom.limits_outline import NAMED_LINES, OUTLINE_BYTES, OUTLINE_TIMEOUT_S
 from readroom.model import Cap, Kind, Omission, ReadRequest, ReadResult, Warn
 from readroom.outline.languages import language_of
-from readroom.outlines import Outline, Row, Shown, rows
+from readroom.outlines import Item, Outline, Row, Shown, rows
 from readroom.quoting import quote
 from readroom.session.outlines import OutlineCache
 from readroom.stores.base import Source
@@ -90,12 +92,13 @@ class Outliner:
         outline = outline_of(self.request, content, name, self.outlines, within)
         if self.request.symbol is None:
             return self._page(content, outline, list(rows(outline.items)), None)
-        row = self._resolved(outline)
+        row = self._resolved(outline, content)
         if self.request.view == "outline":
             item = replace(row.item, owner=())
             inside = list(rows([item], 0, row.path[:-1]))
             return self._page(content, outline, inside, row)
-        return self._definition(content, row)
+        shown = self._definition(content, row)
+        return replace(shown, warnings=(*shown.warnings, *_doubts(row.item, outline.errors)))
 
     def require_text(self, problem: str) -> None:
         """Refuse to outline what is no text. Raises NoOutline."""
@@ -111,7 +114,7 @@ class Outliner:
 
     # --- one definition -----------------------------------------------------------------------
 
-    def _resolved(self, outline: Outline) -> Row:
+    def _resolved(self, outline: Outline, content: Content) -> Row:
         from readroom.outline.lookup import look_up
 
         request = self.request
@@ -120,6 +123,10 @@ class Outliner:
             first = found.rows[0]
             raise Ambiguous(request, found.rows, self._of(first, exact=True))
         if not found.rows:
+            lines = [] if outline.partial is None else _lines_with(content, request.symbol or "")
+            if lines:
+                there = replace(plain(request), offset=lines[0])
+                raise UnknownSymbol(request, found.near, there, partial=outline.partial, lines=lines)
             following = replace(plain(request), view="outline")
             if found.near:
                 several = len(look_up(outline, found.near[0].name).rows) > 1
@@ -189,6 +196,30 @@ class Outliner:
             next=following,
             warnings=(*base.warnings, *hidden_in(shown)),
         )
+
+
+def _doubts(item: Item, errors: Sequence[tuple[int, int]]) -> list[Warn]:
+    """What is to be said of a definition in a text that does not parse everywhere."""
+    inside = [first for first, _ in errors if item.line <= first <= item.end]
+    if not item.certain:
+        where = min(inside, default=errors[0][0] if errors else item.line)
+        surely = f"; lines {item.start}-{where - 1} are certain" if inside and where > item.line else ""
+        detail = f"where it ends is not certain, since line {where} does not parse{surely}"
+        return [Warn("end_uncertain", f"lines {item.start}-{item.end}: {detail}")]
+    if inside:
+        detail = f"line {inside[0]} does not parse; its lines are indented as lines {item.start}-{item.end}"
+        return [Warn("syntax_errors", detail)]
+    return []
+
+
+def _lines_with(content: Content, symbol: str) -> list[int]:
+    """The first lines in which the last part of a name stands as a word."""
+    name = re.search(r"\w+\W*\Z", symbol)
+    if name is None or not isinstance(content.text, WholeText):
+        return []
+    word = re.compile(rf"(?<!\w){re.escape(name[0].rstrip())}(?!\w)")
+    lines = content.text.whole.split("\n")
+    return list(islice((number for number, line in enumerate(lines, 1) if word.search(line)), NAMED_LINES))
 
 
 def _places(listed: Sequence[Row]) -> Iterator[tuple[int, int]]:

@@ -52,16 +52,35 @@ class UnknownSymbol(AbsentError):
 
     code = "unknown_symbol"
 
-    def __init__(self, request: ReadRequest, near: Sequence[Row], next_request: Request) -> None:
-        """`near` are definitions with similar names; `next_request` reads one, or the outline."""
+    def __init__(
+        self,
+        request: ReadRequest,
+        near: Sequence[Row],
+        next_request: Request,
+        *,
+        partial: str | None = None,
+        lines: Sequence[int] = (),
+    ) -> None:
+        """`near` are definitions with similar names; `next_request` reads one, the outline, or a line.
+
+        `partial` says why the file may define it all the same, and `lines` where the name stands in it.
+        """
         guess = f"Did you mean {joined((row.name for row in near), ' or ')}? " if near else ""
+        name = _brief(request.symbol or "")
+        problem = f"{quote(request.path)} defines no {name!r}"
+        advice = f'{guess}view="outline" lists what it defines.'
+        if lines:
+            problem = f"no definition of {name!r} was found in {quote(request.path)}, but {partial}"
+            numbers = ", ".join(map(str, lines))
+            advice = f"The name stands in line{'' if len(lines) == 1 else 's'} {numbers}. {guess}".rstrip()
         super().__init__(
-            f"{quote(request.path)} defines no {_brief(request.symbol or '')!r}",
-            f'{guess}view="outline" lists what it defines.',
+            problem,
+            advice,
             facts={
                 "path": as_value(request.path),
-                "symbol": _brief(request.symbol or ""),
+                "symbol": name,
                 "near": [_fact(row) for row in near],
+                "lines": list(lines),
             },
             next_request=next_request,
         )

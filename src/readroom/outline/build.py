@@ -6,7 +6,7 @@ import re
 from resource import RUSAGE_SELF, getrusage
 
 from readroom.deadline import Deadline
-from readroom.limits_outline import OUTLINE_BRACKETS, OUTLINE_MEMORY_KIB
+from readroom.limits_outline import OUTLINE_BRACKETS, OUTLINE_ERRORS, OUTLINE_MEMORY_KIB
 from readroom.outline.grammar import Grammar, load
 from readroom.outlines import Outline
 from readroom.text.encodings import visible
@@ -73,12 +73,17 @@ def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline) -> O
         raise Unparsable("it takes too much memory to parse")
     walk = Walk(source, grammar, deadline)
     items = walk.items(tree.root_node)
-    partial = None
+    partial, errors = None, list[tuple[int, int]]()
+    if tree.root_node.has_error:
+        from readroom.outline.certain import errors_of, with_ends
+
+        errors = errors_of(tree.root_node, deadline)
+        items = with_ends(items, text, language, errors)
     if walk.too_deep:
         partial = "it is nested too deeply"
-    elif tree.root_node.has_error:
-        partial = "it has syntax errors"
-    return Outline(language, items, partial)
+    elif errors:
+        partial = f"it has syntax errors, the first in line {errors[0][0]:,}"
+    return Outline(language, items, partial, tuple(errors[:OUTLINE_ERRORS]))
 
 
 _BRACKETS = re.compile(r"[()\[\]{}<>;]")

@@ -1,0 +1,176 @@
+"""Which ends of definitions can be relied on in a text that does not parse everywhere.
+
+A parser that has stumbled goes on somewhere, and what it then calls the end of a
+body may be that of a block within, or of the next body.  There is a second witness:
+the indentation.  An end is relied on where both agree and no error touches it; any
+other is said to be uncertain, and put where the indentation ends the definition, or
+else as far as the next one that is certain, since too much is better than too little.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, final
+
+from readroom.deadline import Deadline
+from readroom.outlines import Item
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_CLOSES = re.compile(r"[})\]]|(?:end|fi|done|esac)\b")
+"""How the last line of a definition begins where something closes it."""
+
+_END = re.compile(r"[})\]]+[;,\s]*(?:\w+\s*;?|while\b.*|//.*|/\*.*|--.*|#.*|[.()\[\]].*)?\Z|[a-z]+\b")
+"""What such a line may hold beside that."""
+
+_ASIDE = re.compile(r"#|//|/?\*|--|[A-Za-z_]\w*\s*:(?!:)")
+"""How lines begin that stand further left than what they are in: directives, comments, labels."""
+
+_COMMENT = re.compile(r"\s*(?://.*|/\*[^*]*\*/)\Z")
+_SIGNATURE = re.compile(r"[\w:<>,*&\s]+\(|[)\w]")
+"""How a line may go on with a signature that began at the same distance from the left."""
+
+_UNBRACED = frozenset({"python", "ruby", "lua"})
+"""Languages in which a brace opens no body."""
+
+_TAB = 8
+
+
+def errors_of(root: Node, deadline: Deadline) -> list[tuple[int, int]]:
+    """The lines of what the parser did not understand or found missing, in their order.
+
+    What it understood within something larger that it did not understand is none of them.
+    """
+    found: set[tuple[int, int]] = set()
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        deadline.check()
+        if node.is_error or node.is_missing:
+            row = node.start_point[0] + 1
+            found.add((row, row))
+            leaves = [child for child in node.children if not child.child_count]
+            found.update((child.start_point[0] + 1, child.end_point[0] + 1) for child in leaves)
+        waiting += [child for child in node.children if child.has_error]
+    return sorted(found)
+
+
+def with_ends(
+    items: Sequence[Item], text: str, language: str, errors: Sequence[tuple[int, int]]
+) -> tuple[Item, ...]:
+    """The items of a text with errors in these lines, those marked whose end is not certain."""
+    judge = _Judge(text, errors, braces=language not in _UNBRACED)
+    marked = [judge.marked(item) for item in items]
+    starts = sorted(judge.certain_starts)
+    return tuple(judge.ended(item, starts, len(judge.lines)) for item in marked)
+
+
+@final
+class _Judge:
+    """Of one text. `certain_starts` are the lines and indents of definitions whose end is certain."""
+
+    def __init__(self, text: str, errors: Sequence[tuple[int, int]], *, braces: bool) -> None:
+        self.lines = text.split("\n")
+        if self.lines[-1] == "":
+            self.lines.pop()
+        self.certain_starts: list[tuple[int, int]] = []
+        self._errors = errors
+        self._braces = braces
+        self._firsts = [first for first, _ in errors]
+
+    def marked(self, item: Item) -> Item:
+        """The item and its members, each with whether its end is certain."""
+        certain = self._is_certain(item)
+        if certain:
+            self.certain_starts.append((item.start, self._indent(item.line)))
+        members = tuple(self.marked(member) for member in item.members)
+        return replace(item, members=members, certain=certain)
+
+    def ended(self, item: Item, starts: Sequence[tuple[int, int]], last: int) -> Item:
+        """The item with its end, at most `last`, put where it may be where it is not certain."""
+        end = item.end
+        if not item.certain:
+            found = self._by_indent(item)
+            closed = found is not None and _CLOSES.match(self._text(found)) and self._ends_behind(item, found)
+            end = found if found and closed else max(item.end, self._before_next(item, starts))
+            end = min(max(end, item.line), max(last, item.end))
+        members = tuple(self.ended(member, starts, end) for member in item.members)
+        return replace(item, members=members, end=max([end, *(member.end for member in members)]))
+
+    def _is_certain(self, item: Item) -> bool:
+        behind = self._text(self._next_line(item.end))
+        if behind.startswith("{") or self._touches(item.end, item.end):
+            return False
+        if _CLOSES.match(behind) and self._touches(self._next_line(item.end), self._next_line(item.end)):
+            return False
+        if not self._ends_behind(item, item.end):
+            return False
+        # Where both witnesses agree, the end is not in doubt because of an error far inside.
+        return item.line == item.end or self._by_indent(item) == item.end
+
+    def _touches(self, first: int, last: int) -> bool:
+        """Whether an error lies in these lines."""
+        at = bisect_left(self._firsts, first)
+        before = at > 0 and any(end >= first for _, end in self._errors[max(0, at - 8) : at])
+        return before or (at < len(self._firsts) and self._firsts[at] <= last)
+
+    def _by_indent(self, item: Item) -> int | None:
+        """The line in which the item ends by what its lines begin with; None where that says nothing."""
+        own, last, opened = self._indent(item.line), item.line, self._opens(item)
+        closes = _CLOSES.match(self._text(item.end))
+        closed = opened is not None or (closes is not None and (self._braces or closes[0].isalpha()))
+        for number in self._filled((opened or item.line) + 1):
+            text = self._text(number)
+            if self._indent(number) > own:
+                if closed or number <= item.end or not _ASIDE.match(text):
+                    last = number
+            elif not self._braces and text[0] in ")]}":
+                last = number  # of a signature or a value; there, words close what braces do elsewhere
+            elif _CLOSES.match(text):
+                ends = self._indent(number) == own and _END.match(text) is not None
+                return last if not closed else number if ends else None
+            elif not (closed and _ASIDE.match(text)):
+                return None if closed else last
+        return None if closed else last
+
+    def _opens(self, item: Item) -> int | None:
+        """The line at whose end a brace opens the body; None where none does."""
+        own = self._indent(item.line)
+        for number in range(item.line, len(self.lines) + 1) if self._braces else ():
+            text = _COMMENT.sub("", self._text(number))
+            if text.endswith("{"):
+                return number
+            inside = not text or self._indent(number) > own
+            if not inside and (text.endswith(";") or (number > item.line and not _SIGNATURE.match(text))):
+                return None
+        return None
+
+    def _ends_behind(self, item: Item, end: int) -> bool:
+        """Whether what follows stands no further in than the item."""
+        behind = self._next_line(end)
+        return behind > len(self.lines) or self._indent(behind) <= self._indent(item.line)
+
+    def _before_next(self, item: Item, starts: Sequence[tuple[int, int]]) -> int:
+        """The line before the next certain definition that stands no further in; the last one without any."""
+        own = self._indent(item.line)
+        at = bisect_left(starts, (item.line + 1, 0))
+        behind = (start for start, indent in starts[at:] if indent <= own)
+        return next(behind, len(self.lines) + 1) - 1
+
+    def _next_line(self, number: int) -> int:
+        """The first line behind one that holds something; behind the last without any."""
+        return next(self._filled(number + 1), len(self.lines) + 1)
+
+    def _filled(self, first: int) -> Iterator[int]:
+        return (number for number in range(first, len(self.lines) + 1) if self._text(number))
+
+    def _text(self, number: int) -> str:
+        return self.lines[number - 1].strip() if 0 < number <= len(self.lines) else ""
+
+    def _indent(self, number: int) -> int:
+        line = self.lines[number - 1].expandtabs(_TAB)
+        return len(line) - len(line.lstrip())
