@@ -17,7 +17,7 @@ TRIES = 40
 """Damages of each sample, the same in every run."""
 
 MOST_WRONG = 0.005
-"""Share of ends called certain that may be wrong: a body of one line without its brace, right above the brace of
+"""Share of ends called certain that may be wrong: a body of one line that lost its brace, above the brace of
 what surrounds it, reads like a body of two lines."""
 
 

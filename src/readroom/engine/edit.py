@@ -235,6 +235,8 @@ class _Editing:
                     "It is compressed: read_file shows what is in it, only other programs can change that."
                 )
             raise Binary(self._path, media, source.size, advice)
+        if encoding.name in encodings.STATEFUL:
+            raise BrokenPlace(self._path, 1, encoding.name, stateful=True)
         return encoding
 
     def _require_encodable(self) -> None:

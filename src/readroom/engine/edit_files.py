@@ -299,6 +299,8 @@ def _encoding(source: Source, file: _File) -> Encoding:
     if encoding is None or classify(source.real, sample, encoding) in (Kind.BINARY, Kind.IMAGE):
         media = (sniff(sample) or UNKNOWN).name
         raise Binary(file.path, media, source.size, "Only text can be edited.")
+    if encoding.name in encodings.STATEFUL:
+        raise BrokenPlace(file.path, 1, encoding.name, stateful=True)
     return encoding
 
 

@@ -26,6 +26,7 @@ from readroom.search.pattern import BINARY_HEAD, Hit, Pattern, held, is_binary
 from readroom.search.superset import superset
 from readroom.stores.base import Source
 from readroom.text.encodings import UTF8, by_bom, detect
+from readroom.text.guess import is_journal
 from readroom.text.plain import is_wide_unmarked, to_utf8
 
 
@@ -45,7 +46,7 @@ class Opened:
         deadline: Ends the search of this file.
         encoding: UTF-8 where it is no text, too: then its bytes are searched.
         foreign: Whether that is not UTF-8.
-        wide_unmarked: Whether it is UTF-16 or UTF-32 and has no mark that rg knows.
+        wide_unmarked: Whether rg takes it for something else: UTF-16 without a mark, an export of journald.
         compression: What it is compressed with; None when it is not.
     """
 
@@ -57,7 +58,7 @@ class Opened:
         found = by_bom(sample) or detect(sample, complete=source.size <= len(sample))
         self.encoding = found or UTF8
         self.foreign = self.encoding.name != "utf-8"
-        self.wide_unmarked = self.foreign and is_wide_unmarked(sample, found)
+        self.wide_unmarked = is_wide_unmarked(sample, found)
         self.compression = by_magic(self.head)
 
     @property
@@ -125,7 +126,7 @@ class Searcher:
 
     def _is_binary(self, text: bytes) -> bool:
         # A PDF of letters alone is no text that anybody reads either.
-        binary = is_binary(text) or text.startswith(PDF_MARK)
+        binary = (is_binary(text) and not is_journal(text)) or text.startswith(PDF_MARK)
         found = "binary" not in self._request.include and binary
         self.binary = self.binary or found
         return found

@@ -261,14 +261,24 @@ class Unencodable(FailedError, UnicodeError):
 
 
 class BrokenPlace(FailedError):
-    """A change beside bytes that are no characters would join with them into other characters."""
+    """A change beside bytes that are no characters, or that depend on it, would alter what they are."""
 
     code = "broken_place"
 
-    def __init__(self, path: str, line: int, encoding: str) -> None:
+    def __init__(self, path: str, line: int, encoding: str, *, stateful: bool = False) -> None:
+        """`stateful`: the bytes behind a change mean something only together with those before it."""
+        problem = (
+            f"Line {line} of {quote(path)} has bytes that are no {encoding}, which the new text would join"
+        )
+        advice = "Choose old_text that keeps a character away from them, shown as \ufffd."
+        if stateful:
+            problem = (
+                f"{quote(path)} is {encoding}, whose bytes depend on those before them; it is not edited"
+            )
+            advice = "write_file replaces all of it, in this encoding or with encoding=utf-8."
         super().__init__(
-            f"Line {line} of {quote(path)} has bytes that are no {encoding}, which the new text would join",
-            "Choose old_text that keeps a character away from them, shown as \ufffd.",
+            problem,
+            advice,
             facts={"path": as_value(path), "line": line, "encoding": encoding},
             next_request=ReadRequest(path, offset=line, limit=1),
         )

@@ -22,6 +22,7 @@ from readroom.errors import BadPattern, MissingProgram, ReadroomError
 from readroom.formats.compressed import MAGIC
 from readroom.limits import GREP_PROGRAM_BYTES, NEAR_NAMES
 from readroom.model import GrepRequest
+from readroom.text.guess import JOURNAL, SWITCHES
 from readroom.text.plain import WIDE
 
 OLDEST = 14
@@ -84,9 +85,13 @@ def pattern_flags(request: GrepRequest, patterns: Sequence[str] = ()) -> list[st
 
 
 def late_flags() -> list[str]:
-    """What finds files that may be UTF-16 or UTF-32 without a mark, or compressed: by their beginning."""
+    """What finds files that are searched behind the others, by their beginning.
+
+    They may be UTF-16 or UTF-32 without a mark, ISO-2022-JP, compressed, or exports of journald.
+    """
+    begins = [WIDE, MAGIC, SWITCHES.pattern, rb"\A" + JOURNAL]
     return [
-        *pattern_flags(GrepRequest(""), [f"(?-u){WIDE.decode()}", f"(?-u){MAGIC.decode()}"]),
+        *pattern_flags(GrepRequest(""), [f"(?-u){one.decode()}" for one in begins]),
         "--multiline",
         "--text",
         "--encoding=none",

@@ -23,7 +23,7 @@ import stringzilla
 from readroom.deadline import Deadline
 from readroom.limits import BLOCK_BYTES
 from readroom.model import Bytes
-from readroom.text.encodings import Encoding, decode
+from readroom.text.encodings import STATEFUL, Encoding, decode
 
 _CHUNK_BLOCKS = 4
 """Handed from the reading to the hashing thread at once: 1 MiB makes the hand-over vanish beside the hash."""
@@ -72,7 +72,8 @@ class Counter:
 
     def add(self, piece: memoryview) -> None:
         """Count the next bytes."""
-        is_ascii = self.encoding.unit == 1 and _is_ascii(piece)
+        one_each = self.encoding.unit == 1 and self.encoding.name not in STATEFUL
+        is_ascii = one_each and _is_ascii(piece)
         unit = self.encoding.unit
         for at in range(0, len(piece), self.block_bytes):
             block = piece[at : at + self.block_bytes]

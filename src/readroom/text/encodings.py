@@ -46,6 +46,16 @@ MULTIBYTE = frozenset(
 )  # fmt: skip
 """Legacy encodings with characters of several bytes; in all of them a byte below 0x30 stands for itself."""
 
+STATEFUL = frozenset({"iso2022_jp"})
+"""Encodings whose bytes change their meaning on the way. They are read as their standard has it: each line
+begins with ASCII (RFC 1468), so that a line can be read without those before it. They are not edited: where a
+change ends, what follows would have to be told again."""
+
+_TO_ASCII = b"\x1b(B"
+
+_LONG_LINE = 64 * 1024
+"""A line of a STATEFUL encoding that is longer is cut without regard to its state: no standard allows it."""
+
 LOWEST_TRAIL = 0x30
 """No second or later byte of a character in a MULTIBYTE encoding is lower (GB 18030 has 30 to 39)."""
 
@@ -229,6 +239,8 @@ def decode(data: bytes, encoding: Encoding) -> str:
         return text + BROKEN_UNIT if len(data) > whole else text
     if encoding.unit == 4:
         return data.decode(encoding.name, "readroom.units")
+    if encoding.name in STATEFUL:
+        return _by_lines(data).decode(encoding.name, "readroom.carry")
     if encoding.name in MULTIBYTE:
         # `surrogateescape` may take several bytes at once, and then a cut would show.
         return data.decode(encoding.name, "readroom.carry")
@@ -244,7 +256,14 @@ def decode_strict(data: bytes, encoding: Encoding) -> str:
     Raises:
         UnicodeDecodeError: Some bytes are no characters in `encoding`.
     """
+    if encoding.name in STATEFUL:
+        data = _by_lines(data)
     return data.decode(encoding.name)
+
+
+def _by_lines(data: bytes) -> bytes:
+    """The same text with the state of each line ended within it."""
+    return data.replace(b"\n", _TO_ASCII + b"\n")
 
 
 def visible(text: str) -> str:
@@ -262,6 +281,8 @@ def chars(data: bytes, encoding: Encoding) -> int:
     """How many characters `decode` gives."""
     if encoding.unit == 4:
         return -(-len(data) // 4)
+    if encoding.name in STATEFUL:
+        return len(decode(data, encoding))
     if encoding.unit == 1 and encoding.name not in MULTIBYTE and encoding.name != "utf-8":
         return len(data)
     if data.isascii() and encoding.unit == 1:
@@ -275,6 +296,8 @@ def prefix(data: bytes, encoding: Encoding) -> int:
         return _prefix_utf8(data)
     if encoding.unit > 1:
         return _prefix_units(data, encoding)
+    if encoding.name in STATEFUL:
+        return _prefix_stateful(data)
     if encoding.name in MULTIBYTE:
         return _prefix_multibyte(data, encoding)
     return len(data)
@@ -305,6 +328,19 @@ def _prefix_units(data: bytes, encoding: Encoding) -> int:
         if 0xD8 <= high <= 0xDB:
             return whole - 2
     return whole
+
+
+def _prefix_stateful(data: bytes) -> int:
+    """Up to where the text is ASCII again: the last line feed, or the last return to ASCII behind it."""
+    line = data.rfind(b"\n") + 1
+    escape = data.rfind(b"\x1b", line)
+    if escape < 0:
+        return len(data)
+    if data.startswith(_TO_ASCII, escape):
+        return len(data)
+    back = data.rfind(_TO_ASCII, line)
+    certain = back + len(_TO_ASCII) if back >= 0 else line
+    return certain if len(data) - certain <= _LONG_LINE else len(data)
 
 
 def _prefix_multibyte(data: bytes, encoding: Encoding) -> int:

@@ -49,6 +49,15 @@ COHERENT = 0.9
 COMMON_SHARE = 0.1
 """Share of ideographs that are common ones: a third or more in text, one in a hundred in pairs of ASCII."""
 
+JOURNAL = b"__CURSOR="
+"""What an export of journald begins with: the place of its first entry."""
+
+SWITCH_BYTES = 1023
+"""Where the first switch of ISO-2022-JP must be: searches look no further for it."""
+
+SWITCHES = re.compile(rb"(?s)\A[\x00-\x7f]{0,%d}?\x1b\$[@B]" % SWITCH_BYTES)
+"""How files in ISO-2022-JP begin, and few others; the escapes of terminals have other characters."""
+
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 
 SCRIPTS: tuple[Ranges, ...] = (
@@ -82,13 +91,26 @@ def codec(head: bytes, *, complete: bool) -> str | None:
     """The codec of a file that starts with `head` and has no byte order mark; None when it is not text."""
     start = head[:NUL_BYTES]
     if head.isascii() and stringzilla.find_first_of(start, CONTROLS) < 0:
-        return "utf-8"  # most files: found out at the speed of memory
+        # Most files: found out at the speed of memory.
+        return "iso2022_jp" if _switches(head, complete=complete) else "utf-8"
     key = hashlib.blake2b(head, digest_size=16, salt=b"whole" if complete else b"").digest()
     if key not in _guessed:
         if len(_guessed) >= GUESSES:
             _guessed.clear()
         _guessed[key] = _guess(head, start, complete=complete)
     return _guessed[key]
+
+
+def _switches(head: bytes, *, complete: bool) -> bool:
+    """Whether it is ISO-2022-JP: it switches to kanji near the start, and each line ends in ASCII."""
+    if head.find(b"\x1b$", 0, SWITCH_BYTES + 2) < 0 or SWITCHES.match(head) is None:
+        return False
+    lines = (head if complete else _whole_lines(head)).split(b"\n")
+    try:
+        # What follows would be kanji if a line ended in them.
+        return all((line + b"!").decode("iso2022_jp").endswith("!") for line in lines if b"\x1b" in line)
+    except UnicodeDecodeError:
+        return False
 
 
 _guessed: dict[bytes, str | None] = {}
@@ -100,13 +122,18 @@ def _guess(head: bytes, start: bytes, *, complete: bool) -> str | None:
     controls = len(start) - len(start.translate(None, CONTROLS))
     if controls and (name := _wide(head)):
         return name
-    if b"\0" in start or controls > CONTROL_SHARE * len(start):
+    if (b"\0" in start and not is_journal(head)) or controls > CONTROL_SHARE * len(start):
         return None
     if _is_utf8(head, complete=complete):
         return "utf-8"
     if controls > LEGACY_CONTROL_SHARE * len(start):
         return None
     return most_likely(head if complete else _whole_lines(head))
+
+
+def is_journal(head: bytes) -> bool:
+    """Whether it is an export of journald: text, with lengths in eight bytes before fields of many lines."""
+    return head.startswith(JOURNAL)
 
 
 def is_noise(text: str) -> bool:

@@ -9,7 +9,10 @@ themselves and short ones by which encoding is more common to begin with.
 Measured on translated program messages (36 languages, 50 pairs of language and
 encoding) that the letters were not taken from: right for 88 % of single lines,
 99 % of five lines and 99.7 % of fifty; charset-normalizer 3.5 is right for 47 %,
-74 % and 74 %.
+74 % and 74 %.  chardet 7.7 is right for more single lines (96 against 91 of 100 in
+another draw), as good on longer ones and ten times as fast, but takes 36 MB, and
+reads a few letters in a file of English, which most sources have at most, far less
+often right: 352 of 1,119, against 997 here.
 """
 
 from __future__ import annotations
@@ -62,6 +65,7 @@ ALPHABETS: tuple[tuple[tuple[str, ...], str], ...] = (
     (BALTIC, "šųėįąžčūę"),  # Lithuanian
     (BALTIC, "āēīšūļņķžģč"),  # Latvian
     (BALTIC, "äõüöšž"),  # Estonian
+    (("cp1258",), "\u0323êô\u0309\u0301đưâ\u0300ơ\u0303áàăóùíúéè"),  # Vietnamese, whose tones are marks
     (("cp874",), "ารอ่กม้เนดงัลีตแยิสบไขวทจหพคปะืช์ูใำถฟุ็โณซผธญศษฐภฉฎ"),  # Thai
 )
 """Encodings, and the letters beyond ASCII of a language written in them, most frequent first."""

@@ -10,7 +10,8 @@ import re
 
 from readroom.limits import BLOCK_BYTES
 from readroom.model import Bytes
-from readroom.text.encodings import Encoding, decode, prefix, visible
+from readroom.text.encodings import STATEFUL, Encoding, decode, prefix, visible
+from readroom.text.guess import is_journal
 
 WIDE_UNITS = 1023
 """Two-byte units before the first that is ASCII: no line or blank in a thousand characters is no text."""
@@ -32,7 +33,9 @@ _WIDE = re.compile(WIDE)
 
 
 def is_wide_unmarked(head: bytes, encoding: Encoding | None) -> bool:
-    """Whether a file that starts with `head` and has this encoding can only be found by `WIDE`."""
+    """Whether a file that starts with `head` and has this encoding can only be found by how it begins."""
+    if encoding is not None and (encoding.name in STATEFUL or is_journal(head)):
+        return True
     if encoding is None or encoding.unit == 1 or (encoding.unit == 2 and encoding.bom):
         return False
     return _WIDE.match(head) is not None
