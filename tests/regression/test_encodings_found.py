@@ -35,6 +35,17 @@ def test_iso_2022_jp_reads_as_what_it_says(name: StoreName) -> None:
         assert lines == [("z.txt", 1), ("mail.txt", 4), ("mail.txt", 5)]
 
 
+@pytest.mark.parametrize("name", STORES)
+def test_words_are_found_in_iso_2022_jp_that_begins_with_much_english(name: StoreName) -> None:
+    text = "Header: value\n" * 200 + JAPANESE
+    with stored(name, {"mail.txt": text.encode("iso2022_jp")}) as store:
+        driver = Driver(store)
+        assert shown(driver.call("read_file", path="mail.txt", offset=201))[201] == "件名: テスト"
+        for pattern in ("テスト", "plain line", "コメント: 終"):
+            found = driver.call("grep_files", pattern=pattern)
+            assert [file["path"] for file in fact(found, "files")] == ["mail.txt"]
+
+
 def test_a_long_iso_2022_jp_file_is_read_to_its_end() -> None:
     lines = [f"{number} 日本語のテキスト" for number in range(60_000)]
     driver = Driver(MemoryStore({"long.txt": "".join(f"{line}\n" for line in lines).encode("iso2022_jp")}))

@@ -58,6 +58,9 @@ _META = re.compile(r"[\\.+*?()|\[\]{}^$#&~-]")
 _KELVIN = "\u03a9\u2126\xc5\u212b"
 """Characters of East Asian encodings that are other letters without regard to case."""
 
+_SWITCHED = re.compile(rb"\x1b\$B([^\x1b]+)\x1b\(B", re.DOTALL)
+"""Kanji and kana as ISO-2022-JP has them between its two switches."""
+
 _CODECS = (*sorted(CANDIDATES), "utf-16-le", "utf-16-be")
 
 
@@ -217,6 +220,11 @@ def _byte_forms(text: str) -> Iterator[str]:
         # Where there is a NUL, the beginning of the file is looked at (`text.plain.WIDE`).
         if 0 not in data:
             yield "(?-u:" + "".join(f"\\x{byte:02x}" for byte in data) + ")"
+
+    found = _SWITCHED.fullmatch(text.encode("iso2022_jp", "replace"))
+    if found is not None:
+        inside = "".join(f"\\x{byte:02x}" for byte in found[1])
+        yield rf"(?:\x1b\$[@B])?{inside}(?:\x1b\([BJ])?"
 
 
 def _cases(char: str) -> set[str]:

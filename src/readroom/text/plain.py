@@ -11,7 +11,7 @@ import re
 from readroom.limits import BLOCK_BYTES
 from readroom.model import Bytes
 from readroom.text.encodings import STATEFUL, Encoding, decode, prefix, visible
-from readroom.text.guess import is_journal
+from readroom.text.guess import SWITCHES, is_journal
 
 WIDE_UNITS = 1023
 """Two-byte units before the first that is ASCII: no line or blank in a thousand characters is no text."""
@@ -34,7 +34,9 @@ _WIDE = re.compile(WIDE)
 
 def is_wide_unmarked(head: bytes, encoding: Encoding | None) -> bool:
     """Whether a file that starts with `head` and has this encoding can only be found by how it begins."""
-    if encoding is not None and (encoding.name in STATEFUL or is_journal(head)):
+    if encoding is not None and encoding.name in STATEFUL:
+        return SWITCHES.match(head) is not None
+    if encoding is not None and is_journal(head):
         return True
     if encoding is None or encoding.unit == 1 or (encoding.unit == 2 and encoding.bom):
         return False
