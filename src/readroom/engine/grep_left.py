@@ -145,8 +145,8 @@ class Left:
         """The same in words, and what cannot be read."""
         items = list(self._unfinished.values())
         if items:
-            said = ", ".join(f"{quote(one.path)}: {one.said}" for one in items[:NAMED])
-            more = f" and {len(items) - NAMED} more" if len(items) > NAMED else ""
+            said = "; ".join(f"{quote(one.path)}: {one.said}" for one in items[:NAMED])
+            more = f"; and {len(items) - NAMED} more" if len(items) > NAMED else ""
             yield Warn("unfinished", f"out of time, no error: {said}{more}")
         if self._broken:
             others = len(self._broken) - NAMED

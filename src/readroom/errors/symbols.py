@@ -70,7 +70,7 @@ class UnknownSymbol(AbsentError):
         problem = f"{quote(request.path)} defines no {name!r}"
         advice = f'{guess}view="outline" lists what it defines.'
         if lines:
-            problem = f"no definition of {name!r} was found in {quote(request.path)}, but {partial}"
+            problem = f"{quote(request.path)} has no definition of {name!r} that was found, but {partial}"
             numbers = ", ".join(map(str, lines))
             advice = f"The name stands in line{'' if len(lines) == 1 else 's'} {numbers}. {guess}".rstrip()
         super().__init__(
