@@ -34,6 +34,10 @@ MAX_REPLY_BYTES = 1024 * 1024
 MIN_REPLY_BYTES = 2 * 1024
 """Smallest cap that still holds a header, one cut line and the closing line with the next call."""
 
+LINES_AROUND = 6
+"""Lines of a reply beside its content at most: the first, the last, the header of a table, the mark above
+an outline, and what is said of a budget."""
+
 CLOSING_BYTES = 700
 """Kept free in a reply for the header and the closing line beside the paths they name."""
 

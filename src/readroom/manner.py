@@ -51,6 +51,7 @@ class Manner:
         binary_whole: `limit` is for texts, not for documents in a binary format.
         nul: A text may hold NUL characters; else it is a binary file.
         past_empty: Of an empty file nothing is shown from any line; else only its first may be asked for.
+        rests: `next` passes through what lines were cut of, before it goes on behind them.
         whole: What is asked for is shown whole or refused; None shows what fits.
     """
 
@@ -75,6 +76,7 @@ class Manner:
     binary_whole: bool = False
     nul: bool = True
     past_empty: bool = False
+    rests: bool = True
     whole: Whole | None = None
 
 

@@ -83,8 +83,11 @@ class ReadRequest:
     """A window of one file.
 
     `offset` is the first line, negative from the end, None for the kind's own
-    start (the tail of a log).  `limit` is in lines, None for the kind's default.
-    `column` is the first character of the first line.  `pages` names parts of a
+    start (the tail of a log).  `limit` is in lines, None for the kind's default; negative, they
+    are those that end with line `offset`, and reading goes on above them.
+    `column` is the first character of the first line: then what is read is the rest of it, and of the
+    `limit` lines from there (one by default) what a page cuts off.  It goes on behind them, unless
+    `limit` is 1.  `pages` names parts of a
     document; then the lines are those of the first of them.  `symbol` is a definition:
     its lines are the whole, `offset` is one of them.  With `view` outline, `limit`
     counts definitions, and `column` those that start in line `offset`.  With `view`
@@ -182,6 +185,7 @@ class ReadResult:
 
     `lines` are the shown lines without their ends, the first of them being line
     `start` (0 when nothing is shown); `cuts` says which of them are partial.
+    Of rests of lines, which need not follow each other, `numbers` are theirs.
     `header` is line 1 of a table shown above a later window.  Of a document, all that
     is shown is in `document`, and lines are counted in its parts.  `content_hash` and
     `total_lines` are None when they are not known; then lines that are shown of the
@@ -200,6 +204,7 @@ class ReadResult:
     read_mode: ReadMode = "offset"
     start: int = 0
     lines: Sequence[str] = ()
+    numbers: Sequence[int] = ()
     header: str | None = None
     cuts: Mapping[int, Cut] = field(default_factory=dict)
     omitted: Sequence[Omission] = ()
@@ -216,6 +221,8 @@ class ReadResult:
     @property
     def end(self) -> int:
         """The last shown line, 0 when none is."""
+        if self.numbers:
+            return self.numbers[-1]
         return self.start + len(self.lines) - 1 if self.lines else 0
 
 
@@ -355,11 +362,13 @@ class Cap:
     """The size of one reply's text in UTF-8 bytes, and how it is counted.
 
     One unit for every client: bytes are never fewer than characters or UTF-16
-    units, so a cap in bytes holds for a client that counts either.
+    units, so a cap in bytes holds for a client that counts either.  `lines` is the most that
+    the client passes on, None where it counts none.
     """
 
     size: int
     measure: Measure
+    lines: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ class ShownPart:
         total_lines: Of the whole part.
         start: The number of the first line that is shown; of a sheet, its row.
         lines: Without their ends.
+        numbers: Of rests of lines, which need not follow each other, theirs.
         cuts: By line number, those of which only a piece is shown.
         header: The first row of a sheet, above a later window.
         notes: What of it cannot be shown, each a sentence.
@@ -51,6 +52,7 @@ class ShownPart:
     total_lines: int
     start: int = 1
     lines: Sequence[str] = ()
+    numbers: Sequence[int] = ()
     cuts: Mapping[int, Cut] = field(default_factory=dict)
     header: str | None = None
     notes: Sequence[str] = ()
@@ -59,6 +61,8 @@ class ShownPart:
     @property
     def end(self) -> int:
         """The last shown line, 0 when none is."""
+        if self.numbers:
+            return self.numbers[-1]
         return self.start + len(self.lines) - 1 if self.lines else 0
 
 

@@ -23,6 +23,7 @@ from readroom.changes import EditRequest, WriteRequest
 from readroom.commands import RunRequest
 from readroom.contracts.base import Contract, Tool
 from readroom.contracts.registry import contract
+from readroom.contracts.rows import in_lines
 from readroom.deadline import Deadline
 from readroom.engine.nearby import with_near_names
 from readroom.engine.read import read
@@ -194,15 +195,19 @@ class Workspace:
         contract_name: str = "native",
         deadline: Deadline | None = None,
         reply_bytes: int | None = None,
+        reply_lines: int | None = None,
         caller: Caller = ANONYMOUS,
         granted: frozenset[str] | None = None,
     ) -> Reply:
         """Like `perform`, but a failure is a reply too, in the contract's words: for models.
 
-        `granted` are the tools that the caller may use; None is all of them.
+        `granted` are the tools that the caller may use; None is all of them.  `reply_lines` is the most
+        lines that its client passes on.
         """
         record = self.contract(contract_name)
         cap = self._cap(record, reply_bytes, tool)
+        if reply_lines is not None and record.by_lines:
+            cap = in_lines(cap, reply_lines)
         with self.keeper.visit(caller, record, tool, arguments, cap) as visit:
             try:
                 if granted is not None and record.tool(tool).name not in granted:

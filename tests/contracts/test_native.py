@@ -136,24 +136,23 @@ def test_a_name_that_could_be_misread_is_quoted() -> None:
 
 
 def test_first_and_last_line_say_what_is_missing() -> None:
-    following = ReadRequest("a.txt", offset=4)
     result = replace(
         RESULT,
         total_lines=9,
         cuts={2: Cut(1, 1, 50)},
         omitted=[
-            Omission("lines", 4, 9, "limit", request=following),
+            Omission("lines", 4, 9, "limit", request=ReadRequest("a.txt", offset=4)),
             Omission("columns", 2, 50, "line_cap", 2, ReadRequest("a.txt", offset=2, limit=1, column=2)),
         ],
-        next=following,
+        next=ReadRequest("a.txt", offset=2, limit=2, column=2),
     )
     lines = text(result).split("\n")
     assert lines[0].startswith("a.txt | lines 1-3 of 9 (more below, long lines cut) |")
     assert lines[2] == "2\tb [+49 chars]"
     assert lines[-1] == (
         "[6 lines below not shown (limit). "
-        'Line 2 cut, 49 characters more: read_file {"path":"a.txt","offset":2,"limit":1,"column":2} '
-        'Next: read_file {"path":"a.txt","offset":4}]'
+        "Line 2 is cut: the next call shows the rest; offset=4 goes on without it. "
+        'Next: read_file {"path":"a.txt","offset":2,"limit":2,"column":2}]'
     )
 
 
@@ -282,5 +281,29 @@ def test_every_tool_says_what_it_does_and_its_arguments_what_they_mean() -> None
     for tool in NATIVE.tools:
         assert tool.title
         assert tool.description
-        assert tool.input_schema["additionalProperties"] is False
+        assert "additionalProperties" not in tool.input_schema, "clients that check it say less than we do"
         assert tool.read_only is (tool.name not in {"edit_file", "write_file"})
+
+
+RIDDLES = {
+    "read_file": {"limit", "offset", "column", "symbol", "pages", "known_hash"},
+    "grep_files": {"symbols", "sort", "cursor", "include", "context", "before", "after", "limit"},
+    "list_directory": {"sort", "cursor", "include", "limit"},
+    "run_command": {"timeout_s", "output"},
+}
+"""Arguments whose names do not say what they mean."""
+
+
+def test_arguments_that_are_riddles_are_explained() -> None:
+    for tool in NATIVE.offered(commands=True):
+        for name in RIDDLES.get(tool.name, ()):
+            words = tool.input_schema["properties"][name].get("description", "")
+            assert len(words.split()) > 1, f"{tool.name} {name}: {words!r}"
+
+
+def test_the_tools_say_what_a_model_cannot_guess() -> None:
+    said = {tool.name: tool.description for tool in NATIVE.offered(commands=True)}
+    assert 'view="outline"' in said["read_file"]
+    assert "symbol" in said["read_file"]
+    assert "/.outputs" in said["run_command"]
+    assert "header" not in said["list_directory"], "no reader knows what that is"

@@ -74,7 +74,6 @@ def test_the_edits_are_described_where_they_stand() -> None:
                 "replace_all": {"type": "boolean"},
             },
             "required": ["old_text", "new_text"],
-            "additionalProperties": False,
         },
     }
 

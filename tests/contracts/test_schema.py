@@ -153,7 +153,6 @@ def test_the_schema_shows_no_null_no_titles_and_no_other_names() -> None:
             "include": {"type": "array", "items": {"type": "string", "enum": ["hidden", "ignored"]}},
         },
         "required": ["path"],
-        "additionalProperties": False,
     }
 
 

@@ -36,6 +36,7 @@ from readroom.stores.base import Folder, Place, Source, Store
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.toolbox import Workspace
+from tests.engine.documents import code, notebook
 from tests.laws.driving import Driver, fact, header_row, shown
 
 
@@ -83,7 +84,8 @@ def test_a_log_with_an_offset_is_read_from_there() -> None:
 def test_a_log_shows_its_end_and_names_what_is_above() -> None:
     reply = workspace(a__log=numbered(5000)).read("a.log")
     assert fact(reply, "read_mode") == "tail"
-    assert fact(reply, "next") is None
+    above = {"path": "a.log", "offset": 4500, "limit": -500}
+    assert fact(reply, "next") == {"tool": "read_file", "arguments": above}
     assert [
         (item["what"], item["from"], item["to"], item["call"]["arguments"]) for item in fact(reply, "omitted")
     ] == [
@@ -92,9 +94,8 @@ def test_a_log_shows_its_end_and_names_what_is_above() -> None:
     ]
     first, last = reply.text.split("\n")[0], reply.text.split("\n")[-1]
     assert "lines 4501-5000 of 5000 (more above)" in first
-    assert (
-        '4500 lines above not shown (tail). Before: read_file {"path":"a.log","offset":4001,"limit":500}'
-        in last
+    assert last == (
+        '[4500 lines above not shown (tail). Next: read_file {"path":"a.log","offset":4500,"limit":-500}]'
     )
 
 
@@ -229,8 +230,9 @@ def test_a_one_line_file_of_megabytes_is_read_to_its_end_by_column() -> None:
 def test_a_piece_from_a_column_says_where_it_stands() -> None:
     reply = workspace(a__txt="0123456789\nnext\n").read("a.txt", column=4)
     assert "line 1 of 2, characters 4-10 of 10" in reply.text
-    assert shown(reply) == {1: "3456789"}
-    assert fact(reply, "next") is None
+    assert "\n1:4\t3456789\n" in reply.text
+    assert fact(reply, "columns_shown") == [{"line": 1, "from": 4, "to": 10, "of": 10}]
+    assert fact(reply, "next")["arguments"] == {"path": "a.txt", "offset": 2}
 
 
 def test_a_column_past_the_end_tells_the_length() -> None:
@@ -241,11 +243,39 @@ def test_a_column_past_the_end_tells_the_length() -> None:
     assert caught.value.facts == {"total_lines": 1, "total_columns": 10}
 
 
-def test_a_column_and_a_limit_of_several_lines_exclude_each_other() -> None:
-    space = workspace(a__txt="0123456789\nnext\n")
-    with pytest.raises(BadValue, match="leave out `limit`"):
-        space.read("a.txt", column=4, limit=2)
-    assert shown(space.read("a.txt", column=4, limit=1)) == {1: "3456789"}
+def test_a_column_and_a_limit_show_the_rest_of_a_line_and_what_is_cut_of_those_behind_it() -> None:
+    long = "z" * 2500
+    reply = workspace(a__txt=f"0123456789\nnext\n{long}\n{long}\n").read("a.txt", column=4, limit=3)
+    assert "lines 1-3 of 4, the rest of 2 long lines |" in reply.text
+    assert shown(reply) == {1: "3456789", 3: "z" * 500}
+    assert fact(reply, "next")["arguments"] == {"path": "a.txt", "offset": 4}
+
+
+def test_a_column_and_a_limit_of_one_line_show_that_line_alone() -> None:
+    reply = workspace(a__txt="0123456789\nnext\n").read("a.txt", column=4, limit=1)
+    assert shown(reply) == {1: "3456789"}
+    assert fact(reply, "next") is None
+    assert reply.text.endswith("\n[end of line 1]")
+
+
+def test_a_negative_limit_reads_up_to_a_line() -> None:
+    space = workspace(a__txt=numbered(50))
+    reply = space.read("a.txt", offset=20, limit=-5)
+    assert list(shown(reply)) == [16, 17, 18, 19, 20]
+    assert "lines 16-20 of 50 (more above)" in reply.text
+    assert fact(reply, "next")["arguments"] == {"path": "a.txt", "offset": 15, "limit": -5}
+    assert list(shown(space.read("a.txt", limit=-3))) == [48, 49, 50]
+    assert fact(space.read("a.txt", offset=3, limit=-10), "next") is None
+
+
+@pytest.mark.parametrize("more", [{}, {"symbol": "f"}, {"view": "outline"}, {"pages": "1"}])
+def test_a_limit_that_counts_nothing_is_refused_with_one_that_does(more: dict[str, Any]) -> None:
+    driver = Driver(MemoryStore({"a.py": b"def f():\n    pass\n", "d.ipynb": notebook(code("x"))}))
+    path = "d.ipynb" if "pages" in more else "a.py"
+    for limit in (0, -1) if more else (0,):
+        refused = driver.call("read_file", path=path, limit=limit, **more)
+        assert fact(refused, "error")["code"] == "bad_value"
+        assert not driver.follow(fact(refused, "error")["next"]).is_error
 
 
 def test_limits_of_the_workspace_are_obeyed() -> None:

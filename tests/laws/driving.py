@@ -6,6 +6,7 @@ Everything here looks at a reply from outside: its text, its facts, its size.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -82,17 +83,31 @@ class Driver:
         raise AssertionError("following `next` does not end")
 
     def lines(self, path: str, /, **arguments: object) -> dict[int, str]:
-        """Every line that reading on to the end shows, the cut ones joined from their pieces.
+        """Every line that following `next` alone shows, in order, the cut ones joined from their pieces.
 
-        Lines must come once, in order and without a gap.
+        Pages must join without a gap, downwards or upwards; every line and every character must come once.
         """
         found: dict[int, str] = {}
+        left: dict[int, int] = {}
         for reply in self.pages("read_file", path=path, **arguments):
             assert not reply.is_error, reply.text
-            for number, text in self.whole_lines(reply).items():
-                assert not found or number == max(found) + 1, f"line {number} after {max(found)}"
-                found[number] = text
-        return found
+            one_call(reply)
+            here, rests = shown(reply), fact(reply, "columns_shown")
+            if rests is None and here:
+                assert not found or min(here) == max(found) + 1 or max(here) == min(found) - 1, list(here)
+                assert not set(here) & set(found)
+                found |= here
+            for piece in rests or ():
+                line = piece["line"]
+                assert piece["from"] == len(found[line]) + 1, f"{piece} after {len(found[line])}"
+                assert here[line], "a piece of a line shows nothing"
+                found[line] += here[line]
+                assert len(found[line]) == piece["to"]
+            for line in here:
+                left.pop(line, None)
+            left |= {line: columns for line, columns in cut(reply).items() if line in here}
+        assert not left, f"never shown: {left}"
+        return dict(sorted(found.items()))
 
     def whole_lines(self, reply: Reply) -> dict[int, str]:
         """The lines of one reply, completed by the calls named in `omitted`."""
@@ -115,6 +130,7 @@ class Driver:
             assert not piece.is_error, piece.text
             (text,) = shown(piece).values()
             assert fact(piece, "lines_shown") == {"start": line, "end": line}
+            assert fact(piece, "columns_shown")[0]["from"] == column
             assert text, "a piece of a line shows nothing"
             column += len(text)
             yield text
@@ -151,20 +167,46 @@ def header_row(reply: Reply) -> str | None:
     return rows(reply)[0] if fact(reply, "header_line") else None
 
 
-def shown(reply: Reply) -> dict[int, str]:
-    """The shown lines by number, without the marks of cut ones."""
-    left = {
-        item["line"]: f" [+{item['to'] - item['from'] + 1} chars]"
+def cut(reply: Reply) -> dict[int, int]:
+    """How many characters of which lines the reply says to have cut."""
+    return {
+        item["line"]: item["to"] - item["from"] + 1
         for item in fact(reply, "omitted")
         if item["what"] == "columns"
     }
+
+
+_CALL = re.compile(r"\b\w+_\w+ \{\"")
+
+
+def one_call(reply: Reply) -> None:
+    """The last line names one call, where there is any: the one that goes on."""
+    last = reply.text.rpartition("\n")[2]
+    calls = _CALL.findall(last)
+    assert len(calls) <= 1, last
+    following = fact(reply, "next")
+    if following is not None and "More in the facts" not in last:
+        assert json.dumps(following["arguments"], ensure_ascii=False, separators=(",", ":")) in last
+        assert last.endswith("}]")
+
+
+def shown(reply: Reply) -> dict[int, str]:
+    """The shown lines by number, or what is shown of them, without the marks of cut ones."""
+    left = {number: f" [+{columns} chars]" for number, columns in cut(reply).items()}
+    starts = {item["line"]: item["from"] for item in fact(reply, "columns_shown") or ()}
     found = {}
     for row in lines_of(reply)[1 if fact(reply, "header_line") else 0 :]:
-        number, tab, text = row.partition("\t")
+        place, tab, text = row.partition("\t")
         assert tab
+        number, _, column = place.partition(":")
+        assert int(column or 1) == starts.get(int(number), 1)
         mark = left.get(int(number), "")
         assert text.endswith(mark)
         found[int(number)] = text.removesuffix(mark)
     span = fact(reply, "lines_shown")
-    assert list(found) == (list(range(span["start"], span["end"] + 1)) if span["end"] else [])
+    if starts:
+        assert list(found) == list(starts)
+        assert span == {"start": min(starts), "end": max(starts)}
+    else:
+        assert list(found) == (list(range(span["start"], span["end"] + 1)) if span["end"] else [])
     return found

@@ -90,8 +90,8 @@ def test_a_large_file_shows_the_same_columns_as_a_small_one(
         return
     frame = Frame(room, head, lambda number: len(str(number)) + 2)
     line = data.draw(st.integers(1, whole.total_lines), label="line")
-    column = data.draw(st.integers(1, 1 + along(whole, line, 1, frame)[1]), label="column")
-    assert along(pieces, line, column, frame) == along(whole, line, column, frame)
+    column = data.draw(st.integers(1, 1 + along(whole, line, line, 1, frame)[1]), label="column")
+    assert along(pieces, line, line, column, frame) == along(whole, line, line, column, frame)
 
 
 @given(files(), blocks, blocks, st.integers(1, 30), st.integers(-10, 200))
@@ -124,7 +124,7 @@ def _shown(text: Text, frame: Frame) -> list[str]:
 def _rest(text: Text, line: int, column: int, frame: Frame) -> str:
     found = ""
     while True:
-        page, _ = along(text, line, column, frame)
+        page, _ = along(text, line, line, column, frame)
         assert page.lines[0]
         found += page.lines[0]
         if page.next_column == 1:

@@ -258,7 +258,7 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("read_file", {"path": "empty", "offset": 2}, "bad_range"),
     ("read_file", {"path": "empty", "column": 2}, "bad_range"),
     ("read_file", {"path": "README.md", "column": 10**6}, "bad_range"),
-    ("read_file", {"path": "README.md", "column": 2, "limit": 5}, "bad_value"),
+    ("read_file", {"path": "README.md", "limit": 0}, "bad_value"),
     ("read_file", {"path": "README.md", "column": 10**6, "limit": 5}, "bad_range"),
     ("read_file", {"path": "README.md", "encoding": "klingon"}, "bad_encoding"),
     ("read_file", {"path": "data/latin.txt", "encoding": "utf-8"}, "bad_encoding"),

@@ -1,7 +1,8 @@
-"""Laws 2 and 3: following `next` and `omitted` shows everything once, and the bytes can be made from it."""
+"""Laws 2 and 3: following `next` alone shows everything once, and the bytes can be made from it."""
 
 from __future__ import annotations
 
+import gzip
 import os
 from dataclasses import dataclass
 
@@ -10,6 +11,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from readroom.limits import MIN_REPLY_BYTES, SMALL_FILE_BYTES, Limits
+from readroom.model import Reply
+from readroom.stores.memory import MemoryStore
 from tests.laws.driving import STORES, Driver, StoreName, fact, header_row, hints, shown, stored
 from tests.laws.texts import split, texts
 
@@ -109,6 +112,19 @@ def test_pages_joined_and_encoded_again_are_the_file(sample: Sample, cap: int) -
 
 @every_store
 @given(sample=samples(), cap=caps, limits=limits, limit=st.none() | st.integers(1, 9))
+def test_reading_on_from_a_tail_shows_all_above_it_once(
+    store: StoreName, sample: Sample, cap: int, limits: Limits, limit: int | None
+) -> None:
+    """A log is read from its end, and `next` goes up; a negative limit does so in every text."""
+    with stored(store, {"x.log": sample.data, "x.txt": sample.data}) as files:
+        driver = Driver(files, reply_bytes=cap, limits=limits)
+        lines = dict(enumerate(split(sample.text), 1))
+        assert driver.lines("x.log", limit=limit, **options(sample)) == lines
+        assert driver.lines("x.txt", limit=-(limit or 7), **options(sample)) == lines
+
+
+@every_store
+@given(sample=samples(), cap=caps, limits=limits, limit=st.none() | st.integers(1, 9))
 def test_a_tail_and_what_it_left_out_are_the_whole_file(
     store: StoreName, sample: Sample, cap: int, limits: Limits, limit: int | None
 ) -> None:
@@ -117,7 +133,6 @@ def test_a_tail_and_what_it_left_out_are_the_whole_file(
         reply = driver.call("read_file", path="x.log", limit=limit, **options(sample))
         lines = dict(enumerate(split(sample.text), 1))
         assert fact(reply, "read_mode") == "tail"
-        assert fact(reply, "next") is None
         found = driver.whole_lines(reply)
         assert found == {number: lines[number] for number in found}
         assert not lines or max(found) == len(lines)
@@ -139,8 +154,10 @@ def test_a_later_window_of_a_table_carries_its_header(sample: Sample, cap: int, 
         for reply in driver.pages("read_file", path="t.tsv", limit=3, **options(sample)):
             first = fact(reply, "lines_shown")["start"]
             header = header_row(reply)
-            assert (header is None) == (first <= 1)
-            if header is not None:
+            assert (header is None) == (first <= 1 or fact(reply, "columns_shown") is not None)
+            if fact(reply, "columns_shown"):
+                assert header is None
+            elif header is not None:
                 number, _, text = header.partition("\t")
                 cut = [item for item in fact(reply, "omitted") if item.get("line") == 1]
                 assert number == "1"
@@ -174,11 +191,55 @@ def test_a_large_file_is_read_as_a_small_one(store: StoreName, sample: Sample, c
         assert fact(reply, "size_bytes") == len(text.encode(codec)) > SMALL_FILE_BYTES
         found = shown(reply)
         assert all(lines[number - 1].startswith(shown_text) for number, shown_text in found.items())
-        for following in driver.rest(reply):
-            assert not set(shown(following)) & set(found)
-            found |= shown(following)
-        assert max(found) == len(lines)
-        assert min(found) == max(1, len(lines) - 39)
+        assert driver.lines("big.txt", offset=-40, encoding=codec) == {
+            number: lines[number - 1] for number in range(max(1, len(lines) - 39), len(lines) + 1)
+        }
+
+
+LONG = "x" * 2100 + "ab日" * 9000
+"""Cut in a page, and too long for the reply that shows the rest."""
+
+
+@every_store
+@given(
+    lines=st.lists(st.sampled_from(["", "short", "y" * 2001, "z" * 5000, LONG]), min_size=1, max_size=30),
+    cap=caps,
+    limit=st.none() | st.integers(1, 9),
+)
+def test_what_long_lines_were_cut_of_is_shown_in_every_kind_of_text(
+    store: StoreName, lines: list[str], cap: int, limit: int | None
+) -> None:
+    text = "".join(f"{number} {line}\n" for number, line in enumerate(lines))
+    wanted = dict(enumerate(split(text), 1))
+    body = ["def f():", *(f"    {line!r}" for line in lines)]
+    code = "\n".join(["a = 1", *body, "b = 2"])
+    made = {name: text.encode() for name in ("a.csv", "a.tsv", "a.log", "a.md", "a.min.js", "a.jsonl")}
+    files = {**made, "b.txt.gz": gzip.compress(text.encode()), "c.py": code.encode()}
+    with stored(store, files) as held:
+        driver = Driver(held, reply_bytes=cap)
+        for name in files.keys() - {"c.py"}:
+            assert driver.lines(name, limit=limit) == wanted, name
+        assert driver.lines("c.py", symbol="f", limit=limit) == dict(enumerate(body, 2))
+
+
+@given(grown=st.lists(st.sampled_from(["", "+", "+\nmore\n", LONG, f"\n{LONG}\n"]), max_size=9))
+def test_what_is_appended_while_it_is_read_comes_behind_what_was_there(grown: list[str]) -> None:
+    """Calls hold all their state: nothing is shown twice and nothing is passed over."""
+    text = f"short\n{LONG}\nshort\n{LONG}"
+    held, left = MemoryStore({"a.txt": text}), list(grown)
+
+    class Appending(Driver):
+        def call(self, tool: str, /, **arguments: object) -> Reply:
+            nonlocal text
+            if left:
+                text += left.pop()
+                held.put("a.txt", text)
+            return super().call(tool, **arguments)
+
+    found = Appending(held, reply_bytes=MIN_REPLY_BYTES).lines("a.txt")
+    now = split(text)
+    assert list(found.values())[:-1] == now[: len(found) - 1]
+    assert now[len(found) - 1].startswith(found[len(found)])
 
 
 @given(sample=samples(), cap=caps)

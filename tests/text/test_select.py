@@ -87,7 +87,7 @@ def test_a_line_alone_too_large_is_cut_between_characters(text: Text) -> None:
 @pytest.mark.parametrize("text", both("é" * 10))
 def test_a_page_shows_a_character_even_without_any_room(text: Text) -> None:
     assert forward(text, 1, 1, frame(room=-5)).lines == ["é"]
-    page, total = along(text, 1, 4, frame(room=0))
+    page, total = along(text, 1, 1, 4, frame(room=0))
     assert (page.lines, page.next_column, total) == (["é"], 5, 10)
 
 
@@ -96,7 +96,7 @@ def test_a_tail_ends_at_the_last_line_and_is_cut_at_its_head(text: Text) -> None
     assert backward(text, 96, 100, frame()).lines == [f"line {n}" for n in range(96, 101)]
     page = backward(text, 1, 100, frame(room=40))
     assert page.lines == ["line 98", "line 99", "line 100"]
-    assert (page.start, page.next_line) == (98, None)
+    assert (page.start, page.next_line, page.reason) == (98, 97, "reply_cap")
     assert weight(page) <= 40
 
 
@@ -122,7 +122,7 @@ def test_a_tail_of_a_large_file_reads_only_its_end() -> None:
 def test_the_rest_of_a_line_is_shown_piece_by_piece(text: Text) -> None:
     column, pieces = 1, []
     while True:
-        page, total = along(text, 1, column, frame(room=90))
+        page, total = along(text, 1, 1, column, frame(room=90))
         assert total == 200
         assert weight(page) <= 90
         pieces.append(page.lines[0])
@@ -137,8 +137,8 @@ def test_the_rest_of_a_line_is_shown_piece_by_piece(text: Text) -> None:
 
 @pytest.mark.parametrize("text", both("abc\n"))
 def test_a_column_past_the_end_shows_nothing_and_tells_the_length(text: Text) -> None:
-    page, total = along(text, 1, 4, frame())
-    assert (list(page.lines), total) == ([""], 3)
+    page, total = along(text, 1, 1, 4, frame())
+    assert (list(page.lines), total) == ([], 3)
 
 
 @pytest.mark.parametrize("codec", ["utf-8", "utf-16-le", "utf-16-be", "utf-32-be", "shift_jis", "gb18030"])
@@ -149,7 +149,7 @@ def test_pieces_of_a_very_long_line_join_in_every_encoding(codec: str) -> None:
     assert first.lines == [line[:20], "next"]
     shown, column = first.lines[0], 21
     while column <= len(line):
-        page, total = along(text, 1, column, frame(room=500))
+        page, total = along(text, 1, 1, column, frame(room=500))
         assert total == len(line)
         shown += page.lines[0]
         column += len(page.lines[0])
@@ -160,16 +160,16 @@ def test_a_later_piece_of_a_long_line_does_not_read_what_is_before_it() -> None:
     data = b"x" * 4_000_000
     held = HeldBytes(data)
     text = IndexedText(held, build_index(held, UTF8, Deadline()), decode, 2000, Deadline())
-    along(text, 1, 2001, frame(30_000))
+    along(text, 1, 1, 2001, frame(30_000))
     held.reads.clear()
-    page, _ = along(text, 1, 3_900_001, frame(30_000))
+    page, _ = along(text, 1, 1, 3_900_001, frame(30_000))
     assert len(page.lines[0]) > 29_000
     assert held.bytes_read < 1_000_000
 
 
 def test_a_byte_that_is_no_character_counts_one() -> None:
     for text in both("ab\udcff\udcfecd" * 30):
-        page, total = along(text, 1, 3, frame(room=50))
+        page, total = along(text, 1, 1, 3, frame(room=50))
         assert total == 180
         assert page.lines[0][:4] == "\udcff\udcfecd"
 
@@ -186,3 +186,43 @@ def test_a_file_that_became_shorter_is_noticed() -> None:
     text = IndexedText(HeldBytes(held.data, truncated_to=30), index, decode, 2000, Deadline(), 16)
     with pytest.raises(Shrunk):
         list(text.lines(1, 100))
+
+
+LINES = "\n".join(["a" * 30, "short", "b" * 25, "c" * 12, "end"])
+
+
+@pytest.mark.parametrize("text", both(LINES, line_chars=10))
+def test_the_rests_of_several_lines_fill_a_page(text: Text) -> None:
+    page, total = along(text, 1, 4, 21, frame(line_chars=10))
+    assert total == 30
+    assert page.numbers == [1, 3, 4]
+    assert page.lines == ["a" * 10, "b" * 15, "cc"]
+    assert page.cuts == {1: Cut(21, 30, 30), 3: Cut(11, 25, 25), 4: Cut(11, 12, 12)}
+    assert (page.next_line, page.next_column) == (5, 1)
+
+
+@pytest.mark.parametrize("text", both(LINES, line_chars=10))
+def test_the_rests_of_lines_above_begin_with_the_last(text: Text) -> None:
+    page, total = along(text, 2, 4, 12, frame(line_chars=10), up=True)
+    assert (total, page.numbers, page.lines) == (12, [3, 4], ["b" * 15, "c"])
+    assert (page.next_line, page.next_column, page.until) == (1, 1, 2)
+
+
+@pytest.mark.parametrize("up", [False, True])
+@pytest.mark.parametrize("text", both("\n".join("x" * n for n in (40, 3, 95, 200, 11)), line_chars=10))
+def test_following_rests_shows_each_character_once(text: Text, up: bool) -> None:
+    lengths = {1: 40, 3: 95, 4: 200, 5: 11}
+    shown = dict.fromkeys(lengths, 10)
+    first, last, column = 1, 5, 11
+    for _ in range(50):
+        page, _ = along(text, first, last, column, frame(room=60, line_chars=10), up=up)
+        assert weight(page) <= 60
+        for number, line in zip(page.numbers, page.lines, strict=True):
+            assert page.cuts[number].first == shown[number] + 1
+            shown[number] += len(line)
+        if page.next_column == 1:
+            break
+        assert page.next_line is not None
+        column = page.next_column
+        first, last = (first, page.next_line) if up else (page.next_line, last)
+    assert shown == lengths

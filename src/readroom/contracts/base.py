@@ -103,6 +103,8 @@ class Contract:
     more of them for calls that change something.  `seconds` is the longest time for a call.
     `notice` is what whoever serves it is told at the start.
     `holds_outputs` says that kept outputs of commands are files of a folder in the root, too.
+    `by_lines` says that replies have a line for each thing they show, as a client that counts
+    lines sees it; others are one object.
     """
 
     name: str
@@ -124,6 +126,7 @@ class Contract:
     raisable: bool = False
     holds_outputs: bool = False
     notice: str = ""
+    by_lines: bool = False
 
     def offered(self, *, commands: bool) -> tuple[Tool, ...]:
         """The tools that are listed; with `commands`, those that run programs too."""
@@ -176,10 +179,14 @@ class Contract:
         return request
 
 
-def tool_result(reply: Reply) -> dict[str, Fact]:
-    """A reply in the shape of an MCP tool result: what every face sends or prints."""
+def tool_result(reply: Reply, *, error_facts: bool = True) -> dict[str, Fact]:
+    """A reply in the shape of an MCP tool result: what every face sends or prints.
+
+    Without `error_facts`, for clients whose models would see them, an error is its text alone.
+    """
     content: list[dict[str, Fact]] = [{"type": "text", "text": reply.text}]
     for image in reply.images:
         data = b64encode(image.data).decode("ascii")
         content.append({"type": "image", "data": data, "mimeType": image.media_type})
-    return {"content": content, "isError": reply.is_error, "_meta": {FACTS_KEY: reply.facts}}
+    found: dict[str, Fact] = {"content": content, "isError": reply.is_error}
+    return {**found, "_meta": {FACTS_KEY: reply.facts}} if error_facts or not reply.is_error else found

@@ -60,6 +60,7 @@ def read_request(root: str, path: str, offset: int, limit: int, bounds: Bounds) 
         nul=False,
         outline=False,
         past_empty=True,
+        rests=False,
         whole=Whole(bounds.bytes, bounds.lines, len(MARK)),
     )
     # One line more than may be shown is enough to know that they are too many.

@@ -45,6 +45,7 @@ _PLAIN = Manner(
     content_bytes=EVERRUNS_CONTENT_BYTES + 1,
     past_end=True,
     raw_bytes=RAW_BYTES,
+    rests=False,  # its own replies say how a line goes on
 )
 
 

@@ -258,6 +258,7 @@ class _Dialect:
             unpacks=False,
             links=self.in_store,
             most_bytes=most,
+            rests=False,
         )
         return ReadRequest(
             self._path(given.file_path),

@@ -35,6 +35,7 @@ _WHOLE = Manner(
     header=False,
     outline_bytes=KILO_OUTLINE_BYTES,
     flat=True,
+    rests=False,
 )
 _RANGE = replace(_WHOLE, outline=False)
 _TRUNCATED = replace(_WHOLE, binary_whole=True)
@@ -127,4 +128,5 @@ def made(setup: Setup) -> Contract:
         render_error=partial(kilo_errors.render, nobody),
         to_call=to_call,
         deviations=DEVIATIONS,
+        by_lines=True,
     )

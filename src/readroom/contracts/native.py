@@ -49,7 +49,6 @@ from readroom.model import (
 from readroom.moves import DeleteResult, FolderResult, MoveResult, StatResult, TrashResult
 from readroom.raw import BytesResult
 
-Positive = Annotated[int, Meta(ge=1)]
 Globs = str | list[str]
 
 
@@ -58,15 +57,18 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     offset: Annotated[int, Meta(description="First line, from 1; negative counts from the end")] | None = None
-    limit: Annotated[int, Meta(ge=1, description="Lines")] | None = None
-    column: Annotated[int, Meta(ge=1, description="First character of line `offset`")] = 1
+    limit: Annotated[int, Meta(description="Most lines; negative: those up to `offset`")] | None = None
+    column: Annotated[int, Meta(ge=1, description="Start at this character of line `offset`")] = 1
     pages: (
         Annotated[str, Meta(description='Of documents: 3-5,9; "Sheet2!A1:F200"; cell 7; contents')] | None
     ) = None
-    symbol: Annotated[str, Meta(description="Like Class.method")] | None = None
+    symbol: Annotated[str, Meta(description="One definition, like Class.method")] | None = None
     view: ReadView = "text"
     known_hash: Annotated[str, Meta(description="Earlier hash: if unchanged, only says so")] | None = None
     encoding: str | None = None
+
+
+Cursor = Annotated[str, Meta(description="From a reply")]
 
 
 class GrepArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,18 +79,20 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True):
     glob: Annotated[Globs, Meta(description="Like *.py, src/** or !test_*")] | None = None
     type: Annotated[str, Meta(description="As in rg: py, js")] | None = None
     output: GrepOutput = "content"
-    context: Annotated[int, Meta(ge=0, le=limits.GREP_MAX_CONTEXT)] | None = None
-    before: Annotated[int, Meta(ge=0, le=limits.GREP_MAX_CONTEXT)] | None = None
-    after: Annotated[int, Meta(ge=0, le=limits.GREP_MAX_CONTEXT)] | None = None
+    context: (
+        Annotated[int, Meta(ge=0, le=limits.GREP_MAX_CONTEXT, description="Lines around matches")] | None
+    ) = None
+    before: Annotated[int, Meta(ge=0, le=limits.GREP_MAX_CONTEXT, description="Lines before")] | None = None
+    after: Annotated[int, Meta(ge=0, le=limits.GREP_MAX_CONTEXT, description="Lines after")] | None = None
     ignore_case: bool = False
     multiline: bool = False
     fixed: Annotated[bool, Meta(description="Literal text")] = False
-    include: list[Include] | None = None
+    include: Annotated[list[Include], Meta(description="Search these files too")] | None = None
     documents: Annotated[bool, Meta(description="Text of PDF, Office, notebooks too")] = False
-    sort: GrepSort | None = None
-    symbols: bool = False
-    limit: Positive | None = None
-    cursor: str | None = None
+    sort: Annotated[GrepSort, Meta(description="Order of files")] | None = None
+    symbols: Annotated[bool, Meta(description="Name the definition around each match")] = False
+    limit: Annotated[int, Meta(ge=1, description="Most matches")] | None = None
+    cursor: Cursor | None = None
     timeout_s: Annotated[float, Meta(gt=0, le=limits.GREP_MAX_TIMEOUT_S)] | None = None
 
 
@@ -98,10 +102,10 @@ class ListArguments(msgspec.Struct, frozen=True, kw_only=True):
     path: str = "."
     glob: Globs | None = None
     depth: Annotated[int, Meta(ge=1, le=limits.LIST_MAX_DEPTH)] = 1
-    include: list[ListInclude] | None = None
-    sort: ListSort = "name"
-    limit: Positive | None = None
-    cursor: str | None = None
+    include: Annotated[list[ListInclude], Meta(description="Show these too")] | None = None
+    sort: Annotated[ListSort, Meta(description="mtime: newest first")] = "name"
+    limit: Annotated[int, Meta(ge=1, description="Most entries")] | None = None
+    cursor: Cursor | None = None
 
 
 def _to_read(given: ReadArguments) -> ReadRequest:
@@ -116,6 +120,14 @@ def _to_read(given: ReadArguments) -> ReadRequest:
         symbol=given.symbol,
         view=given.view,
     )
+    if given.limit == 0:
+        raise BadValue(
+            "limit",
+            0,
+            "shows nothing",
+            "Use 1 or more, or a negative number for the lines up to `offset`.",
+            next_request=replace(request, limit=None),
+        )
     if given.offset == 0:
         raise BadValue(
             "offset",
@@ -185,7 +197,7 @@ READ_FILE = Tool(
         "Shows at most "
         f"{default_lines(Kind.TEXT)} lines (logs: the last {default_lines(Kind.LOG)}; "
         f"CSV: {default_lines(Kind.CSV)}); the last line says what is left out "
-        "and the call that shows it."
+        'and the call that goes on. Of code read view="outline" (signatures, lines) first, then a symbol.'
     ),
     arguments=ReadArguments,
     to_request=_to_read,
@@ -195,7 +207,7 @@ READ_FILE = Tool(
 GREP_FILES = Tool(
     name=GREP,
     title="Search file contents",
-    description="Search file contents. Honours ignore files; the last line says how to go on.",
+    description=("Search file contents, but not what .gitignore names."),
     arguments=GrepArguments,
     to_request=_to_grep,
     reports_progress=True,
@@ -204,7 +216,10 @@ GREP_FILES = Tool(
 LIST_DIRECTORY = Tool(
     name=LIST,
     title="List a folder",
-    description=("List names: `bytes<TAB>name`, with a date where it is not the header's; folders end in /."),
+    description=(
+        "List a folder: `bytes<TAB>name`, folders end in /. The first line gives the date of all files "
+        "without one beside them."
+    ),
     arguments=ListArguments,
     to_request=_to_list,
     reports_progress=True,
@@ -240,4 +255,5 @@ NATIVE = Contract(
     render_error=native_text.render_error,
     to_call=to_call,
     commands=(RUN_COMMAND,),
+    by_lines=True,
 )

@@ -18,7 +18,8 @@ from readroom.changes import ABSENT, Edit, EditRequest, EditResult, WriteRequest
 from readroom.contracts import native_facts
 from readroom.contracts.base import Tool
 from readroom.contracts.native_calls import EDIT, WRITE, shown
-from readroom.contracts.native_text import HASH_DIGITS, closing, reply, short, size_bytes, warning_parts
+from readroom.contracts.native_closing import closing
+from readroom.contracts.native_text import HASH_DIGITS, reply, short, size_bytes, warning_parts
 from readroom.model import Cap, Reply
 from readroom.quoting import joined
 
@@ -49,7 +50,7 @@ class WriteArguments(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     content: str
     expected_hash: Annotated[str, Meta(description=f'"{ABSENT}" creates; the current hash replaces')]
-    encoding: Annotated[str, Meta(description="Instead of the file's own, or utf-8")] | None = None
+    encoding: str | None = None
 
 
 def _to_edit(given: EditArguments) -> EditRequest:

@@ -6,22 +6,21 @@ from collections.abc import Sequence
 from functools import partial
 
 from readroom.contracts import native_facts
-from readroom.contracts.native_calls import shown
+from readroom.contracts.native_closing import Aside, closing, ending, in_words
 from readroom.contracts.native_parts import CONTENTS, head_lines, heading_line, ranges
 from readroom.contracts.native_text import (
     HASH_DIGITS,
+    LISTED_CUTS,
     body_within,
-    closing,
+    cut_mark,
     reply,
+    rest_rows,
     short,
     size_bytes,
     warning_parts,
 )
-from readroom.model import Cap, Omission, ReadResult, Reply
+from readroom.model import Cap, Omission, ReadRequest, ReadResult, Reply
 from readroom.shown import ShownDocument, ShownPart
-
-_LISTED_CUTS = 3
-"""Cut lines and shortened outputs that the closing line names; the facts hold all."""
 
 _SHOWN_RANGES = 60
 """Characters of the list of parts in the first line."""
@@ -36,9 +35,7 @@ def render(result: ReadResult, document: ShownDocument, cap: Cap) -> Reply:
         rows += _numbered(part)
         image += len(part.images)
     body = body_within("\n".join(rows), cap)
-    parts = [*_omissions(result), *warning_parts(result.warnings)]
-    if result.next is not None:
-        parts.append(f"Next: {shown(result.next)}")
+    parts = ending([*_omissions(result), *warning_parts(result.warnings)], result.next, result.path)
     text = f"{body}\n{closing(parts or ['end of document'], cap.size - size_bytes(body) - 1)}"
     return reply(text, partial(native_facts.of_read, result), document.images)
 
@@ -66,37 +63,45 @@ def _contents(document: ShownDocument) -> list[str]:
 
 
 def _numbered(part: ShownPart) -> list[str]:
-    rows = [] if part.header is None else [f"1\t{part.header}{_cut(part, 1)}"]
+    if part.numbers:
+        return rest_rows(part.numbers, part.lines, part.cuts)
+    rows = [] if part.header is None else [f"1\t{part.header}{cut_mark(part.cuts.get(1))}"]
     return rows + [
-        f"{number}\t{line}{_cut(part, number)}" for number, line in enumerate(part.lines, part.start)
+        f"{number}\t{line}{cut_mark(part.cuts.get(number))}"
+        for number, line in enumerate(part.lines, part.start)
     ]
 
 
-def _cut(part: ShownPart, number: int) -> str:
-    cut = part.cuts.get(number)
-    return "" if cut is None or cut.last >= cut.total else f" [+{cut.total - cut.last} chars]"
-
-
-def _omissions(result: ReadResult) -> list[str]:
-    found = []
+def _omissions(result: ReadResult) -> list[str | Aside]:
+    found: list[str | Aside] = []
     unit = result.document.unit if result.document else ""
     headings = [item for item in result.omitted if item.what == "headings"]
     outputs = [item for item in result.omitted if item.reason == "output"]
-    cuts = [item for item in result.omitted if item.what == "columns" and item.request != result.next]
+    cuts = [item for item in result.omitted if item.what == "columns"]
     for item in headings:
-        found.append(f"{_count(item)} more headings: {_call(item)}")
+        found.append(Aside(f"{_count(item)} more headings", item.request))
     found += [
-        f"{unit.capitalize()} {item.part}: {_count(item)} lines of output not shown: {_call(item)}"
-        for item in outputs[:_LISTED_CUTS]
+        Aside(f"{unit.capitalize()} {item.part}: {_count(item)} lines of output not shown", item.request)
+        for item in outputs[:LISTED_CUTS]
     ]
-    found += [
-        f"Line {item.line} of {unit} {item.part} cut, {_count(item)} characters more: {_call(item)}"
-        for item in cuts[:_LISTED_CUTS]
-    ]
-    left = [*outputs[_LISTED_CUTS:], *cuts[_LISTED_CUTS:]]
-    if left:
-        found.append(f"{len(left)} more were shortened; their calls are in the facts of this reply.")
+    if len(outputs) > LISTED_CUTS:
+        left = len(outputs) - LISTED_CUTS
+        found.append(f"{left} more outputs were shortened; their calls are in the facts of this reply.")
+    rests = result.document is not None and any(part.numbers for part in result.document.parts)
+    if cuts and not rests and result.next is not None and result.next.column > 1:
+        found.append(_cut_lines(result, cuts, unit))
     return found + _stopped(result.omitted, unit)
+
+
+def _cut_lines(result: ReadResult, cuts: Sequence[Omission], unit: str) -> str:
+    """What is said of lines whose ends are not shown; in the order of their parts."""
+    which = [f"{unit} {item.part} line {item.line}" for item in cuts]
+    listed = ", ".join(which[:LISTED_CUTS]) + (", …" if len(which) > LISTED_CUTS else "")
+    behind = [item.request for item in result.omitted if item.what in ("parts", "lines")]
+    skip = next((one for one in behind if isinstance(one, ReadRequest) and one.column == 1), None)
+    past = "" if skip is None else f"; {in_words(skip, result.path)} goes on without it"
+    count = "1 line is" if len(which) == 1 else f"{len(which)} lines are"
+    return f"{count} cut ({listed}): the next call shows the rest{past}."
 
 
 def _stopped(omitted: Sequence[Omission], unit: str) -> list[str]:
@@ -113,7 +118,3 @@ def _stopped(omitted: Sequence[Omission], unit: str) -> list[str]:
 
 def _count(item: Omission) -> int:
     return item.last - item.first + 1
-
-
-def _call(item: Omission) -> str:
-    return shown(item.request) if item.request is not None else "not reachable"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from readroom.model import Fact
-from readroom.shown import Image, ShownDocument, ShownPart
+from readroom.shown import Cut, Image, ShownDocument, ShownPart
 
 
 def of_image(image: Image) -> dict[str, Fact]:
@@ -31,12 +33,21 @@ def of_document(document: ShownDocument) -> dict[str, Fact]:
     }
 
 
+def columns(numbers: Sequence[int], cuts: Mapping[int, Cut]) -> Fact:
+    """Of rests of lines, which characters are shown; None where lines are shown from their beginning."""
+    if not numbers:
+        return None
+    shown = ((number, cuts[number]) for number in numbers)
+    return [{"line": line, "from": cut.first, "to": cut.last, "of": cut.total} for line, cut in shown]
+
+
 def _part(part: ShownPart) -> dict[str, Fact]:
     return {
         "part": part.number,
         "title": part.title,
         "total_lines": part.total_lines,
         "lines_shown": {"start": part.start if part.lines else 0, "end": part.end},
+        "columns_shown": columns(part.numbers, part.cuts),
         "header": part.header,
         "notes": list(part.notes),
         "images": [of_image(image) for image in part.images],

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from readroom.changes import EditResult, WriteResult
 from readroom.contracts import native_outline
 from readroom.contracts.native_calls import to_call
-from readroom.contracts.native_document_facts import of_document, of_image
+from readroom.contracts.native_document_facts import columns, of_document, of_image
 from readroom.errors import ReadroomError
 from readroom.model import (
     Call,
@@ -56,13 +56,16 @@ FACTS: dict[str, dict[str, str]] = {
         "total_lines": "Lines of the whole file; a final newline adds none. Null while not all are counted. "
         "0 for a document.",
         "lines_shown": "{start, end}, inclusive; both 0 when no line is shown, negative from the end.",
+        "columns_shown": "[{line, from, to, of}] where the reply shows rests of cut lines, else null. Its "
+        "rows are then `line:from<TAB>text`, and the lines need not follow each other.",
         "header_line": "1 when the table's first line is shown above a later window, else null.",
         "read_mode": "offset or tail.",
         "not_modified": "True in a receipt for `known_hash`.",
         **native_outline.FACTS,
         "image": "{media_type, width, height, original_width, original_height} or null.",
         "document": "{format, unit, total_parts, parts, contents, contents_left} of a document, or null. "
-        "parts are those shown, [{part, title, total_lines, lines_shown, header, notes, images}]; "
+        "parts are those shown, "
+        "[{part, title, total_lines, lines_shown, columns_shown, header, notes, images}]; "
         "images are [{media_type, width, height, original_width, original_height}]; "
         "contents are [{level, title, part}].",
         **COMMON,
@@ -161,6 +164,7 @@ def of_read(result: ReadResult) -> dict[str, Fact]:
         "final_newline": result.ends.final,
         "total_lines": result.total_lines,
         "lines_shown": {"start": result.start if result.lines else 0, "end": result.end},
+        "columns_shown": columns(result.numbers, result.cuts),
         "header_line": None if result.header is None else 1,
         "read_mode": result.read_mode,
         "not_modified": result.not_modified,

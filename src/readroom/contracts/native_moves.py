@@ -10,7 +10,8 @@ from dataclasses import fields
 from functools import partial
 
 from readroom.contracts import native_facts
-from readroom.contracts.native_text import closing, reply, short, size_bytes, warning_parts
+from readroom.contracts.native_closing import closing
+from readroom.contracts.native_text import reply, short, size_bytes, warning_parts
 from readroom.model import Cap, Fact, Reply
 from readroom.moves import (
     DeleteResult,

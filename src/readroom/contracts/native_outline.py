@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from readroom.contracts.native_calls import shown as call
+from readroom.contracts.native_closing import Aside
 from readroom.errors import BadValue
+from readroom.errors.usage import negative_limit
 from readroom.limits_outline import SYMBOL_CHARS
 from readroom.model import Fact, GrepLine, ReadRequest, ReadResult
 from readroom.outlines import Row, Shown
@@ -50,6 +51,8 @@ def checked(request: ReadRequest) -> ReadRequest:
             "With `symbol`, offset is a line of the file inside the definition, or left out.",
             next_request=replace(request, offset=None),
         )
+    if wants and (request.limit or 1) < 0:
+        raise negative_limit(request.limit, next_request=replace(request, limit=None))
     if wants and request.pages is not None:
         raise BadValue(
             "pages",
@@ -111,9 +114,9 @@ def outline_span(result: ReadResult, shown: Shown) -> str:
     return f"outline{inside} | {shown.language}, {result.total_lines} lines | {count}{more}"
 
 
-def outline_parts(result: ReadResult) -> list[str]:
-    """Sentences for the closing line of a reply that has an outline."""
-    shown, parts = result.outline, list[str]()
+def outline_parts(result: ReadResult) -> list[str | Aside]:
+    """What the closing line says of an outline in the reply."""
+    shown, parts = result.outline, list[str | Aside]()
     if shown is None:
         return parts
     if shown.partial is not None:
@@ -122,7 +125,7 @@ def outline_parts(result: ReadResult) -> list[str]:
         parts.append(f"An end marked {UNCERTAIN} is not certain.")
     if result.lines and shown.left_out:
         more = next(item.request for item in result.omitted if item.what == "definitions")
-        parts.append(f"{shown.left_out} more definitions: {call(more)}" if more is not None else "")
+        parts.append(Aside(f"{shown.left_out} more definitions", more))
     if result.next is not None and result.next.view == "outline":
         left = f"{shown.left_out} definition{'' if shown.left_out == 1 else 's'}"
         parts.append(f"{left} below not shown ({result.omitted[-1].reason}).")
@@ -133,6 +136,8 @@ def end_of(result: ReadResult) -> str:
     """What a reply that leaves nothing out ends with."""
     if result.outline is not None and not result.lines:
         return "end of outline"
+    if result.numbers and result.total_lines is not None and result.end < result.total_lines:
+        return f"end of line {result.end}"
     return "end of file" if result.symbol is None else f"end of {quote(result.symbol.name)}"
 
 

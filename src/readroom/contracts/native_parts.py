@@ -44,6 +44,9 @@ def _span(part: ShownPart, unit: str) -> str:
     if not part.lines:
         return ""
     rows = unit == "sheet" and part.number != CONTENTS
+    if part.numbers:
+        count, of = len(part.numbers), f"{part.start}-{part.end} of {part.total_lines}"
+        return f", the rest of {count} long {'row' if rows else 'line'}{'' if count == 1 else 's'} in {of}"
     if not rows and part.start == 1 and part.end == part.total_lines:
         return ""
     return f", {'rows' if rows else 'lines'} {part.start}-{part.end} of {part.total_lines}"

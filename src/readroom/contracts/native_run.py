@@ -20,9 +20,11 @@ from readroom.commands import Output, OutputLine, RunRequest, RunResult, Verbosi
 from readroom.contracts import native_calls, native_facts
 from readroom.contracts.base import Tool
 from readroom.contracts.native_calls import RUN, shown
-from readroom.contracts.native_text import closing, reply, size_bytes, warning_parts
-from readroom.limits import MAX_OMITTED, RUN_MAX_TIMEOUT_S
+from readroom.contracts.native_closing import closing
+from readroom.contracts.native_text import reply, size_bytes, warning_parts
+from readroom.limits import MAX_OMITTED, RUN_MAX_TIMEOUT_S, Limits
 from readroom.model import Call, Cap, Fact, Omission, ReadRequest, Reply, Request
+from readroom.paths import OUTPUTS
 from readroom.quoting import as_value
 
 _SIGNALLED = 128
@@ -35,7 +37,13 @@ class RunArguments(msgspec.Struct, frozen=True, kw_only=True):
 
     command: str
     output: Annotated[Verbosity, Meta(description="How much to show")] = "concise"
-    timeout_s: Annotated[float, Meta(gt=0, le=RUN_MAX_TIMEOUT_S)] | None = None
+    timeout_s: (
+        Annotated[
+            float,
+            Meta(gt=0, le=RUN_MAX_TIMEOUT_S, description=f"Seconds, {Limits().run_timeout_s:g} if left out"),
+        ]
+        | None
+    ) = None
     cwd: str = "."
 
 
@@ -46,7 +54,10 @@ def _to_run(given: RunArguments) -> RunRequest:
 RUN_COMMAND = Tool(
     name=RUN,
     title="Run a command",
-    description="Run a shell command; what it starts ends with it. Shows errors first and keeps all output.",
+    description=(
+        "Run a shell command; what it starts ends with it. Shows errors first; all output can be read "
+        f"and searched in {OUTPUTS}."
+    ),
     arguments=RunArguments,
     to_request=_to_run,
     read_only=False,

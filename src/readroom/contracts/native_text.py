@@ -8,19 +8,21 @@ reply keep its ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from readroom.contracts import native_facts, native_outline
 from readroom.contracts.base import reply_tokens
 from readroom.contracts.native_calls import shown
+from readroom.contracts.native_closing import MORE, Aside, closing, ending
 from readroom.contracts.native_entries import entry_line, usual_day
 from readroom.contracts.native_parts import heading_bytes, part_bytes
 from readroom.errors import ReadroomError
 from readroom.limits import CLOSING_BYTES
 from readroom.model import (
     Cap,
+    Cut,
     Fact,
     GrepFile,
     GrepLine,
@@ -41,10 +43,8 @@ from readroom.shown import ShownPart
 HASH_DIGITS = 12
 """Hex digits of a hash in the text: 7 tokens instead of 36, and 48 bits tell versions of one file apart."""
 
-_LISTED_CUTS, _LISTED_WARNINGS = 5, 3
+LISTED_CUTS, _LISTED_WARNINGS = 5, 3
 """Cut lines and warnings that the closing line names; the facts hold all."""
-
-_MORE = "More in the facts of this reply."
 
 _HEADER_SHARE = 8
 """A path takes at most this part of a reply's first line; longer ones are shortened in the middle."""
@@ -133,27 +133,7 @@ def body_within(body: str, cap: Cap) -> str:
 
 def _body_room(cap: Cap) -> int:
     """What a body may take at most, so that the shortest closing line still fits."""
-    return cap.size - len(f"[{_MORE}]") - 1
-
-
-def closing(parts: Sequence[str], room: int) -> str:
-    """One bracketed line of sentences; what does not fit is said to be in the facts.
-
-    The last sentence, which names the next call, is the last to be left out.
-    """
-    whole = f"[{' '.join(parts)}]"
-    if size_bytes(whole) <= room:
-        return whole
-    left = room - len(f"[{_MORE}]")
-    kept: set[int] = set()
-    for at in (len(parts) - 1, *range(len(parts) - 1)):
-        cost = size_bytes(parts[at]) + 1
-        if cost <= left:
-            kept.add(at)
-            left -= cost
-    before = [part for at, part in enumerate(parts[:-1]) if at in kept]
-    after = [parts[-1]] if len(parts) - 1 in kept else []
-    return f"[{' '.join([*before, _MORE, *after])}]"
+    return cap.size - len(f"[{MORE}]") - 1
 
 
 # --- read_file ---------------------------------------------------------------------------------
@@ -170,9 +150,8 @@ def _read_text(result: ReadResult, cap: Cap) -> str:
             size += f", shown at {image.width}x{image.height}"
         return _fit(f"{header}\n[image {image.media_type}, {size}]", cap)
     body = _numbered(result) + native_outline.outline_lines(result)
-    parts = [*_omissions(result), *native_outline.outline_parts(result), *warning_parts(result.warnings)]
-    if result.next is not None:
-        parts.append(f"Next: {shown(result.next)}")
+    asides = [*_omissions(result), *native_outline.outline_parts(result), *warning_parts(result.warnings)]
+    parts = ending(asides, result.next, result.path)
     room = cap.size - size_bytes(header) - 1 - size_bytes(body)
     return f"{header}{body}\n{closing(parts or [native_outline.end_of(result)], room)}"
 
@@ -212,11 +191,19 @@ def _span(result: ReadResult) -> str:
     total = "an unknown number" if result.total_lines is None else result.total_lines
     if not result.lines:
         return "empty" if not total else f"no lines of {total}"
-    cut = result.cuts.get(result.start)
-    if cut is not None and cut.first > 1:
-        more = " (more)" if cut.last < cut.total else ""
-        return f"line {result.start} of {total}, characters {cut.first}-{cut.last} of {cut.total}{more}"
+    if result.numbers:
+        return _span_of_rests(result, total)
     return f"lines {result.start}-{result.end} of {total}{_missing(result)}"
+
+
+def _span_of_rests(result: ReadResult, total: int | str) -> str:
+    """What the header says of a reply that shows rests of cut lines."""
+    more = " (more)" if result.next is not None and result.next.column > 1 else ""
+    if len(result.numbers) > 1:
+        which = f"lines {result.start}-{result.end} of {total}"
+        return f"{which}, the rest of {len(result.numbers)} long lines{more}"
+    cut = result.cuts[result.start]
+    return f"line {result.start} of {total}, characters {cut.first}-{cut.last} of {cut.total}{more}"
 
 
 def _missing(result: ReadResult) -> str:
@@ -224,14 +211,29 @@ def _missing(result: ReadResult) -> str:
     sides = []
     if result.read_mode == "tail" and result.start not in (0, 1):
         sides.append("more above")
-    if (result.total_lines is None or result.end < result.total_lines) and result.next is not None:
+    if any(item.what in ("lines", "bytes") and _is_below(item, result) for item in result.omitted):
         sides.append("more below")
     if result.cuts:
         sides.append("long lines cut")
     return f" ({', '.join(sides)})" if sides else ""
 
 
+def rest_rows(numbers: Sequence[int], lines: Sequence[str], cuts: Mapping[int, Cut]) -> list[str]:
+    """Rests of cut lines, each behind its number and the column where it goes on."""
+    return [
+        f"{number}:{cuts[number].first}\t{line}{cut_mark(cuts.get(number))}"
+        for number, line in zip(numbers, lines, strict=True)
+    ]
+
+
+def cut_mark(cut: Cut | None) -> str:
+    """What stands behind a line of which not all is shown."""
+    return "" if cut is None or cut.last >= cut.total else f" [+{cut.total - cut.last} chars]"
+
+
 def _numbered(result: ReadResult) -> str:
+    if result.numbers:
+        return "".join(f"\n{row}" for row in rest_rows(result.numbers, result.lines, result.cuts))
     lines = list(result.lines)
     prefixes = _prefixes(result.start, len(lines))
     first = result.start
@@ -240,9 +242,8 @@ def _numbered(result: ReadResult) -> str:
         prefixes.insert(0, _FIRST_PREFIXES[1])
         first -= 1
     for number, cut in result.cuts.items():
-        if cut.last < cut.total:
-            # Line 1 among the cuts of a later window is the header above it.
-            lines[max(number - first, 0)] += f" [+{cut.total - cut.last} chars]"
+        # Line 1 among the cuts of a later window is the header above it.
+        lines[max(number - first, 0)] += cut_mark(cut)
     # Interleaving slices and joining once is 2.3x faster than formatting line by line.
     pieces = [""] * (2 * len(lines))
     pieces[0::2] = prefixes
@@ -260,37 +261,68 @@ def _prefixes(start: int, count: int) -> list[str]:
     return [f"\n{number}\t" for number in range(start, start + count)]
 
 
-def _omissions(result: ReadResult) -> list[str]:
-    parts = []
-    # Where the reply goes on with the rest of a line, the next call says so already.
-    cuts = [item for item in result.omitted if item.what == "columns" and item.request != result.next]
+def _omissions(result: ReadResult) -> list[str | Aside]:
+    """What is left out."""
+    parts: list[str | Aside] = []
     lines = [item for item in result.omitted if item.what == "lines"]
     for item in result.omitted:
         if item.what == "bytes":
-            amount = f"{item.last - item.first + 1:,} bytes"
-            parts.append(f"{amount} {'above' if item.first == 1 else 'below'} not counted yet: {_call(item)}")
-    if above := [item for item in lines if item.last < result.start]:
+            where = "below" if _is_below(item, result) else "above"
+            told = f"{item.last - item.first + 1:,} bytes {where} not counted yet"
+            parts.append(Aside(told, item.request))
+    if above := [item for item in lines if not _is_below(item, result)]:
         nearest = max(above, key=lambda item: item.last)
-        parts.append(f"{_left_out(above, 'above')} Before: {_call(nearest)}")
-    if below := [item for item in lines if item.first > result.end]:
+        told = _left_out(above, "above")
+        parts.append(told if result.next is not None else Aside(f"{told} Before", nearest.request))
+    if below := [item for item in lines if _is_below(item, result)]:
         parts.append(_left_out(below, "below"))
-    if cuts:
-        first = cuts[0]
-        parts.append(f"Line {first.line} cut, {first.last - first.first + 1} characters more: {_call(first)}")
-        others = [str(item.line) for item in cuts[1 : 1 + _LISTED_CUTS]]
-        if others:
-            more = "…" if len(cuts) > 1 + _LISTED_CUTS else ""
-            parts.append(f"Also cut: lines {', '.join(others)}{more}.")
-    return parts
+    return parts + _cut_lines(result)
+
+
+def _is_below(item: Omission, result: ReadResult) -> bool:
+    """Whether what is left out stands behind what is shown; bytes are also left out before a shown end."""
+    return item.first > 1 if item.what == "bytes" else item.first > result.end
+
+
+def _cut_lines(result: ReadResult) -> list[str | Aside]:
+    """What is said of the shown lines whose ends are not."""
+    cuts = [item for item in result.omitted if item.what == "columns"]
+    own = [item for item in cuts if not result.numbers and (item.line or 0) >= result.start]
+    parts: list[str | Aside] = [
+        Aside(f"Header line cut, {_columns(item)}", item.request)
+        for item in cuts
+        if result.header is not None and item.line == 1
+    ]
+    if not own:
+        return parts
+    if result.next is None or result.next.column == 1:
+        return [*parts, Aside(f"{len(own)} cut, {_columns(own[0])} of line {own[0].line}", own[0].request)]
+    listed = ", ".join(str(item.line) for item in own[:LISTED_CUTS])
+    more = ", …" if len(own) > LISTED_CUTS else ""
+    which = f"Line {listed} is" if len(own) == 1 else f"{len(own)} lines are"
+    which += " cut" if len(own) == 1 else f" cut ({listed}{more})"
+    skip = _skipping(result)
+    skip = f"; {skip} goes on without it" if skip else ""
+    return [*parts, f"{which}: the next call shows the rest{skip}."]
+
+
+def _skipping(result: ReadResult) -> str:
+    """What reads on without what lines were cut of; empty at the end."""
+    lines = [item for item in result.omitted if item.what == "lines"]
+    if result.read_mode == "tail":
+        nearest = max(lines, default=None, key=lambda item: item.last)
+        return "" if nearest is None else f"offset={nearest.last} limit=-{nearest.last - nearest.first + 1}"
+    behind = next((item for item in lines if _is_below(item, result)), None)
+    return "" if behind is None else f"offset={behind.first}"
+
+
+def _columns(item: Omission) -> str:
+    return f"{item.last - item.first + 1} characters more"
 
 
 def _left_out(items: Sequence[Omission], where: str) -> str:
     count = sum(item.last - item.first + 1 for item in items)
     return f"{count} line{'s' if count > 1 else ''} {where} not shown ({items[0].reason})."
-
-
-def _call(item: Omission) -> str:
-    return shown(item.request) if item.request is not None else "not reachable"
 
 
 def warning_parts(warnings: Sequence[Warn]) -> list[str]:
@@ -314,12 +346,11 @@ def _grep_text(result: GrepResult, cap: Cap) -> str:
             _file_line(file) if result.request.output != "count" else f"{file.matches}\t{quote(file.path)}"
         )
         rows.extend(native_outline.with_symbols(file.lines, _found_line))
-    parts = _coverage(result) + warning_parts(result.warnings)
-    parts += _beside(result) + _in_documents(result)
+    asides: list[str | Aside] = [*_coverage(result), *warning_parts(result.warnings)]
+    asides += [*_beside(result), *_in_documents(result)]
     if cuts := [item for item in result.omitted if item.what == "columns"]:
-        parts.append(f"Long lines are shown around their match (…); for the rest: {_call(cuts[0])}")
-    if result.next is not None:
-        parts.append(f"Next: {shown(result.next)}")
+        asides.append(Aside("Long lines are shown around their match (…); the rest", cuts[0].request))
+    parts = ending(asides, result.next)
     body = body_within("\n".join(rows), cap)
     return f"{body}\n{closing(parts or ['end of matches'], cap.size - size_bytes(body) - 1)}"
 
@@ -331,8 +362,13 @@ def _grep_header(result: GrepResult) -> str:
         count += f" in {len(result.files)} file{'' if len(result.files) == 1 else 's'}"
     if result.reason == "unfinished":
         return f"{count} (not all files were searched to their end)"
-    more = f" (more: {result.reason})" if not result.complete and result.reason else ""
-    return f"{count}{more}"
+    if result.complete or not result.reason:
+        return count
+    return f"{count} (not all: {_WHY.get(result.reason, result.reason)})"
+
+
+_WHY = {"limit": "limit reached", "reply_cap": "reply full", "timeout": "out of time"}
+"""Why a search stopped, for the first line of its reply."""
 
 
 def _coverage(result: GrepResult) -> list[str]:
@@ -343,26 +379,26 @@ def _coverage(result: GrepResult) -> list[str]:
     return [f"Time limit: {searched}{total} searched."]
 
 
-_BESIDE = {"timeout": "To search just that:", "compressed": "To search them too:"}
+_BESIDE = {"timeout": "To search just that", "compressed": "To search them too"}
 """What stands before the first call for files that were left, by why they were."""
 
 
-def _beside(result: GrepResult) -> list[str]:
+def _beside(result: GrepResult) -> list[Aside]:
     """How files are searched that were left out, or left before their end."""
-    calls: dict[str, str] = {}
+    calls: dict[str, Aside] = {}
     for item in result.omitted:
         if item.reason in _BESIDE and item.request is not None:
-            calls.setdefault(item.reason, f"{_BESIDE[item.reason]} {shown(item.request)}")
+            calls.setdefault(item.reason, Aside(_BESIDE[item.reason], item.request))
     return list(calls.values())
 
 
-def _in_documents(result: GrepResult) -> list[str]:
+def _in_documents(result: GrepResult) -> list[Aside]:
     """How a place in a document is read."""
     for file in result.files:
         for line in file.lines:
             if line.part is not None:
-                call = shown(ReadRequest(file.path, pages=str(line.part), offset=line.number))
-                return [f"p{line.part}:{line.number} is part {line.part}, line {line.number}: {call}"]
+                there = ReadRequest(file.path, pages=str(line.part), offset=line.number)
+                return [Aside(f"p{line.part}:{line.number} is part {line.part}, line {line.number}", there)]
     return []
 
 
@@ -384,7 +420,7 @@ def _found_line(line: GrepLine) -> str:
 def _list_text(result: ListResult, cap: Cap) -> str:
     usual = usual_day(result.entries)
     rows = [_list_header(result, usual, cap), *(entry_line(entry, usual) for entry in result.entries)]
-    parts = []
+    parts: list[str | Aside] = []
     if result.ignored:
         parts.append(f"{result.ignored} ignored.")
     if result.denied:
@@ -392,12 +428,11 @@ def _list_text(result: ListResult, cap: Cap) -> str:
     if not result.total_known:
         parts.append("Time limit: not everything below was seen.")
     parts += warning_parts(result.warnings)
-    if result.next is not None:
-        parts.append(f"Next: {shown(result.next)}")
-    elif result.omitted:
-        parts.append(f"Instead: {_call(result.omitted[0])}")
+    if result.next is None and result.omitted:
+        parts.append(Aside("Instead", result.omitted[0].request))
+    told = ending(parts, result.next)
     body = body_within("\n".join(rows), cap)
-    return f"{body}\n{closing(parts or ['end of list'], cap.size - size_bytes(body) - 1)}"
+    return f"{body}\n{closing(told or ['end of list'], cap.size - size_bytes(body) - 1)}"
 
 
 def _list_header(result: ListResult, usual: str | None, cap: Cap) -> str:

@@ -100,6 +100,7 @@ def made(setup: Setup) -> Contract:
                 header=False,
                 outline=False,
                 marks=False,
+                rests=False,
                 most_bytes=command.max_bytes if whole else None,
             ),
         )

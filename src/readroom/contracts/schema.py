@@ -102,13 +102,15 @@ def _typed(schema: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
-    """The JSON Schema of a tool's input, as `tools/list` shows it."""
+    """The JSON Schema of a tool's input, as `tools/list` shows it.
+
+    It does not forbid other names: clients that check it say only that, and `parse` says which there are.
+    """
     required = [name for name, field in _fields(arguments).items() if field.required]
     return {
         "type": "object",
         "properties": properties(arguments),
         "required": required,
-        "additionalProperties": False,
     }
 
 

@@ -3,11 +3,12 @@
     open      its process, or what is kept of it; hash of its bytes beside that
     pick      the parts that `pages` means; without, all of them and the table of contents
     extract   one part after the other, as many as the reply takes
-    continue  with the parts that are left, from the line where the reply ends
+    continue  with what lines were cut of, then with the parts that are left
 
 Lines are counted in their part, in a sheet they are its rows: a line is found again
 by part and number, whatever else was asked for.  `offset` and `column` are about
-the first part that is asked for, `limit` about all lines together.
+the first part that is asked for, `limit` about all lines together: with a column, about
+those whose rests are shown.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from typing import final
 from readroom.deadline import Deadline
 from readroom.engine.document_parts import Content, PartLines, Parts
 from readroom.engine.document_room import DocumentRoom, Reading
+from readroom.engine.read_window import hidden_in_page, rest_from
 from readroom.errors import BadDocument, BadRange, EncryptedDocument, TimedOut
+from readroom.errors.usage import negative_limit
 from readroom.formats import pages as grammar
 from readroom.formats.documents import Area, Encrypted, Unit, Unreadable
 from readroom.formats.kinds import default_lines
@@ -36,10 +39,13 @@ from readroom.model import Cap, Kind, Omission, ReadRequest, ReadResult, Warn
 from readroom.quoting import joined, quote
 from readroom.shown import ShownDocument, ShownPart
 from readroom.stores.base import Source
-from readroom.text import encodings, hashes, hidden
+from readroom.text import encodings, hashes
 from readroom.text.select import Frame, Page, along, forward, weight
 
 _LOCKED_ADVICE = "Ask the user for a copy without a password, or for an export as text."
+_ROWS_OF_HEAD = 3
+"""What stands above the lines of a part, beside its notes, at most."""
+
 _BROKEN_ADVICE = "Ask the user for another copy, or for an export as text."
 
 
@@ -61,6 +67,8 @@ def read_document(
         BadValue: An argument that means nothing in a document.
         TimedOut, Cancelled: From the deadline.
     """
+    if (request.limit or 1) < 0:
+        raise negative_limit(request.limit, next_request=replace(request, limit=None))
     within = deadline.of_work(limits.document_timeout_s, DOCUMENT_PATIENCE)
     with room.open(source, found.format, within, eager=known is None) as reading:
         base = ReadResult(request.path, Kind.DOCUMENT, source.size, hashes.full(reading.digits))
@@ -89,12 +97,19 @@ class _Shown:
         self._base = base
         self._line_chars = limits.line_chars
         self._room = cap.size - cap.measure.frame(request.path) - len(request.pages or "")
-        self._left = request.limit or default_lines(Kind.DOCUMENT)
+        self._rests = request.column > 1
+        self._left = request.limit or (1 if self._rests else default_lines(Kind.DOCUMENT))
         self._parts: list[ShownPart] = []
         self._omitted: list[Omission] = []
         self._warnings: list[Warn] = []
         self._images = 0
+        self._rows = cap.lines
         self._several = False
+        self._begun = False
+        self._cut: tuple[Sequence[Pick], int, int] | None = None
+        """Where what lines were cut of goes on: the parts from there, the line, the column."""
+        self._since = 0
+        """Lines that are shown from there on."""
 
     def result(self) -> ReadResult:
         try:
@@ -118,7 +133,7 @@ class _Shown:
             self._base,
             document=document,
             omitted=self._omitted,
-            next=following,
+            next=self._rest_of_cuts() or following,
             warnings=self._warnings[:MAX_WARNINGS],
         )
 
@@ -163,6 +178,7 @@ class _Shown:
                 break
             shown.append(heading)
             self._room -= self._measure.heading(heading)
+        self._use_rows(len(shown))
         left = len(headings) - len(shown)
         if left:
             rest = replace(self._request, pages=grammar.CONTENTS_WORD, offset=len(shown) + 1, known_hash=None)
@@ -184,10 +200,12 @@ class _Shown:
         """Show the parts of a pick; the request for what is left, None when all was shown."""
         for number in range(pick.first, pick.last + 1):
             here = [Pick(number, pick.last, pick.area), *rest]
+            if self._rests and self._left <= 0:
+                return None if self._request.limit == 1 else self._rest(here, "limit")
             if self._parts and (self._left <= 0 or self._room <= 0):
                 return self._rest(here, "limit" if self._left <= 0 else "reply_cap")
             try:
-                offset = None if self._parts else self._request.offset
+                offset = None if self._begun else self._request.offset
                 content = self._source.content(number, pick.area, offset, self._left)
             except Unreadable as error:
                 self._skip(number, error)
@@ -196,7 +214,9 @@ class _Shown:
                 if not self._parts:
                     raise self._slow(number, error) from None
                 return self._rest(here, "timeout")
-            following = self._shown_part(content, here)
+            show = self._rests_of_part if self._rests else self._shown_part
+            following = show(content, here)
+            self._begun = True
             if following is not None:
                 return following
         return None
@@ -220,22 +240,20 @@ class _Shown:
             self._room - self._measure.part(head, str(self._unit), self._total),
             self._line_chars,
             self._measure.numbered,
+            lines=self._rows,
         )
         stop = self._stop(content)
-        if self._request.column > 1 and not self._parts:
-            page = self._along(text, frame)
-        elif text.total_lines < text.first:
-            page = Page(text.first, ())
-        else:
+        page = Page(text.first, ())
+        if text.total_lines >= text.first:
             page = forward(text, text.first, min(stop, text.last, text.first + self._left - 1), frame)
         whole = page.next_line is None or page.next_line > stop
-        if self._parts and not whole and (page.reason == "reply_cap" or frame.room <= 0):
+        if self._parts and (page.reason == "reply_cap" or (not whole and frame.room <= 0)):
             return self._rest(here, "reply_cap")
         self._take(head, page, frame, content.area)
+        self._left -= len(page.lines)
+        self._note_cuts(page, here)
         if stop < text.total_lines and whole:
             self._omit_output(part.number, stop + 1, text.total_lines)
-        if self._request.column > 1 and len(self._parts) == 1:
-            return self._rest_of_line(page, here)
         return None if whole else self._rest(here, page.reason, page.next_line, text.total_lines)
 
     def _stop(self, content: Content) -> int:
@@ -245,13 +263,57 @@ class _Shown:
             return brief
         return text.total_lines
 
-    def _along(self, text: PartLines, frame: Frame) -> Page:
-        request = self._request
-        total = 0
-        if text.last >= text.first:
-            page, total = along(text, text.first, request.column, frame)
-            if request.column <= total:
-                return page
+    def _note_cuts(self, page: Page, here: Sequence[Pick]) -> None:
+        """Remember where what was cut begins, and how many lines are shown from there on."""
+        if self._cut is not None:
+            self._since += len(page.lines)
+        elif (cut := page.first_cut) is not None:
+            line, piece = cut
+            self._cut, self._since = (here, line, piece.last + 1), page.last - line + 1
+
+    def _use_rows(self, count: int) -> None:
+        """Count lines of the reply, where that is asked for; it is full when there are no more."""
+        if self._rows is not None:
+            self._rows = max(1, self._rows - count)
+            self._room = self._room if self._rows > 1 else 0
+
+    def _rests_of_part(self, content: Content, here: Sequence[Pick]) -> ReadRequest | None:
+        """Show what a page cuts of a part's lines, as `_shown_part` does."""
+        part, text = content.part, content.text
+        head = ShownPart(part.number, part.title, text.total_lines, text.first)
+        around = self._measure.part(head, str(self._unit), self._total)
+        frame = Frame(self._room - around, self._line_chars, self._measure.numbered)
+        stop = self._stop(content)
+        last = min(stop, text.last, text.first + self._left - 1)
+        page = self._along(text, last, frame)
+        if page.numbers:
+            number = page.numbers[0]
+            if self._parts and frame.room < self._line_chars:
+                return self._on(here, number, page.cuts[number].first, text.first)
+            self._take(head, page, frame, content.area)
+        if page.next_line is not None and page.next_column > 1:
+            return self._on(here, page.next_line, page.next_column, text.first)
+        self._left -= max(0, last - text.first + 1)
+        if self._request.limit == 1 or last == stop or last < text.first:
+            return None
+        return self._rest(here, "limit", last + 1, text.total_lines)
+
+    def _on(self, here: Sequence[Pick], line: int, column: int, first: int) -> ReadRequest:
+        """The request for rests from a place on; `first` is where those of this part began."""
+        if self._request.limit == 1:
+            alone = self._written([Pick(here[0].first, here[0].first, here[0].area)])
+            return replace(self._request, pages=alone, offset=line, column=column, known_hash=None)
+        again = replace(self._request, pages=self._written(here))
+        return rest_from(again, line, column, line + self._left - 1 - (line - first))
+
+    def _along(self, text: PartLines, last: int, frame: Frame) -> Page:
+        request, total = self._request, 0
+        column = None if self._begun else request.column
+        page = Page(text.first, ())
+        if last >= text.first:
+            page, total = along(text, text.first, last, column, frame)
+        if column is None or column <= total:
+            return page
         raise BadRange(
             f"column={request.column} is past the end of line {text.first}, which has {total} characters",
             f"Use a column from 1 to {max(total, 1)}.",
@@ -261,17 +323,15 @@ class _Shown:
         )
 
     def _take(self, head: ShownPart, page: Page, frame: Frame, area: Area | None) -> None:
-        cut = page.cuts.get(page.start)
-        column = cut.first if cut else 1
-        found = hidden.scan(page.lines, page.start, limit=MAX_WARNINGS, first_column=column)
+        found = hidden_in_page(page)
         where = f" in {self._unit} {head.number}"
         self._warnings += [replace(item, detail=item.detail + where) for item in found]
         lines = [encodings.visible(line) for line in page.lines] if found else page.lines
-        shown = replace(head, start=page.start, lines=lines, cuts=page.cuts)
+        shown = replace(head, start=page.start, lines=lines, numbers=page.numbers, cuts=page.cuts)
         self._parts.append(shown)
         self._images += len(head.images)
-        self._left -= len(page.lines)
         self._room = frame.room - weight(page, frame)
+        self._use_rows(len(page.lines) + len(head.notes) + _ROWS_OF_HEAD)
         for number, one in page.cuts.items():
             if one.last < one.total:
                 rest = replace(
@@ -297,9 +357,9 @@ class _Shown:
     ) -> ReadRequest:
         """The request for a part from a line on, and all parts behind it."""
         offset = line if line is not None and line > 1 else None
-        following = replace(
-            self._request, pages=self._written(here), offset=offset, column=1, known_hash=None
-        )
+        limit = None if self._rests else self._request.limit  # with a column it counts lines of the rests
+        pages = self._written(here)
+        following = replace(self._request, pages=pages, offset=offset, limit=limit, column=1, known_hash=None)
         first, behind = here[0].first, here[0].first
         if line is not None:
             self._omitted.append(Omission("lines", line, total, reason, part=first, request=following))
@@ -309,19 +369,13 @@ class _Shown:
             self._omitted.append(Omission("parts", behind, last, reason, request=following))
         return following
 
-    def _rest_of_line(self, page: Page, here: Sequence[Pick]) -> ReadRequest | None:
-        """The rest of one line was asked for: it ends with that line."""
-        if page.next_line is None or page.next_column == 1:
+    def _rest_of_cuts(self) -> ReadRequest | None:
+        """The request for what the lines shown were cut of; it goes on behind them."""
+        if self._cut is None:
             return None
-        alone = Pick(here[0].first, here[0].first, here[0].area)
-        return replace(
-            self._request,
-            pages=self._written([alone]),
-            offset=page.next_line,
-            column=page.next_column,
-            limit=1,
-            known_hash=None,
-        )
+        here, line, column = self._cut
+        again = replace(self._request, pages=self._written(here))
+        return rest_from(again, line, column, line + self._since - 1)
 
     def _omit_output(self, number: int, first: int, last: int) -> None:
         rest = replace(
@@ -338,6 +392,8 @@ class _Shown:
 
     def _skip(self, number: int, error: Unreadable) -> None:
         """Say that a part cannot be extracted. Raises BadDocument if no other is asked for."""
+        if self._rests and self._begun:
+            return
         if not self._several:
             raise self._bad(error, number)
         part = ShownPart(number, "", 0, notes=[f"It cannot be read: {error.problem}."])

@@ -186,7 +186,7 @@ class _Flat:
         if request.column == 1:
             most = lines.seen if self._limit is None else min(lines.seen, self._first + self._limit - 1)
             return forward(text, self._first, most, self._frame)
-        page, total = along(text, self._first, request.column, self._frame)
+        page, total = along(text, self._first, self._first, request.column, self._frame)
         if request.column > total:
             raise BadRange(
                 f"column={request.column} is past the end of line {self._first}, "

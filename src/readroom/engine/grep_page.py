@@ -256,11 +256,10 @@ class Page:
                 parts.append((last + 1, line.chars or last + 1))
             for first, end in parts:
                 if len(self.omitted) < MAX_OMITTED:
-                    one = 1 if first == 1 else None  # a column means one line anyway
                     pages = None if line.part is None else str(line.part)
                     plain = "utf-8" if pages is None and reads_as_cells(path) else None
                     rest = ReadRequest(
-                        path, offset=line.number, limit=one, column=first, pages=pages, encoding=plain
+                        path, offset=line.number, limit=1, column=first, pages=pages, encoding=plain
                     )
                     self.omitted.append(Omission("columns", first, end, "preview", line.number, rest))
 

@@ -31,7 +31,7 @@ def with_outline(asked: Outliner, content: Content, result: ReadResult) -> ReadR
     """A window of source code that does not reach the end, with the outline of the rest."""
     if not _is_cut(asked, result):
         return result
-    budget = _budget(asked, byte_size("".join(result.lines)))
+    budget = _budget(asked, byte_size("".join(result.lines)), len(result.lines))
     if not budget:
         return result
     name = language(asked.source, content)
@@ -68,14 +68,17 @@ def _free(asked: Outliner, result: ReadResult) -> int:
     return room(asked.request, asked.cap) - byte_size("".join(result.lines)) - numbers
 
 
-def _budget(asked: Outliner, shown: int) -> int:
-    """Bytes of an outline beside so many bytes of lines; 0 for none."""
+def _budget(asked: Outliner, shown: int, lines: int) -> int:
+    """Bytes of an outline beside so many lines of so many bytes; 0 for none."""
     manner = asked.request.manner
     if not manner.outline:
         return 0
     if manner.outline_bytes is not None:
         return min(manner.outline_bytes, asked.cap.size // OUTLINE_OWN_SHARE)
     share = shown // OUTLINE_SHARE
+    if asked.cap.lines is not None:
+        # Rows of an outline are charged their share of the reply, lines are not.
+        share = min(share, (asked.cap.lines - lines) * (asked.cap.size // asked.cap.lines))
     return share if share >= OUTLINE_ASIDE_BYTES else 0
 
 
@@ -88,7 +91,8 @@ def _with_less(request: ReadRequest, size: int) -> ReadRequest:
 
 
 def _is_cut(asked: Outliner, result: ReadResult) -> bool:
-    return bool(result.lines) and result.next is not None and result.start > 0 and asked.request.column == 1
+    following = any(item.what == "lines" for item in result.omitted)
+    return bool(result.lines) and following and result.start > 0 and asked.request.column == 1
 
 
 def _is_missing(row: Row, result: ReadResult) -> bool:
@@ -135,12 +139,13 @@ def _added(
     part = [listed[at] for at in chosen]
     left = sorted(set(missing) - set(chosen))
     omitted = list(result.omitted)
-    if left:
-        first, last = listed[left[0]].item, listed[left[-1]].item
+    below = [at for at in left if listed[at].item.line > result.end]
+    above = [at for at in left if listed[at].item.line <= result.end]
+    for group in filter(None, (below, above)):  # reading goes on below
+        first, last = listed[group[0]].item, listed[group[-1]].item
         whole = replace(plain(asked.request), view="outline", offset=first.start)
-        omitted.append(
-            Omission("definitions", first.start, max(first.start, last.start), "reply_cap", request=whole)
-        )
+        end = max(first.start, last.start)
+        omitted.append(Omission("definitions", first.start, end, "reply_cap", request=whole))
     return replace(
         result,
         outline=replace(shown, rows=part, left_out=len(left)),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from readroom.engine.read_whole import require_whole
-from readroom.errors import BadRange, BadValue, TimedOut
+from readroom.errors import BadRange, TimedOut
 from readroom.formats.kinds import carries_header, default_lines, starts_at_end
 from readroom.limits import MAX_WARNINGS, Limits
 from readroom.limits_giant import READ_END_BYTES
@@ -91,45 +91,60 @@ class Windows:
             Undecodable: From a strict decoder.
         """
         request, text = self._request, content.text
+        # Where nothing is said a log is read from its end, and a negative limit reads up to a line.
         tail = request.offset is None and request.column == 1 and starts_at_end(content.kind)
-        mode: ReadMode = "tail" if tail else "offset"
+        up = (request.limit or 0) < 0 or tail
+        mode: ReadMode = "tail" if up and request.column == 1 else "offset"
         frame = Frame(
             room(request, self._cap),
             line_chars(request.manner, self._limits, self._cap),
             self._cap.measure.numbered,
             request.manner.line_bytes,
             MARK_BYTES if request.manner.marks else 0,
+            self._cap.lines,
         )
-        if content.unfinished is not None and (tail or (request.offset or 1) < 0):
-            page, above = self._last_lines(content, content.unfinished, frame, tail=tail)
-            return self._shown(content, page, None, mode, above if tail else 0)
+        if content.unfinished is not None and (tail or (request.offset or (-1 if up else 1)) < 0):
+            page, above = self._last_lines(content, content.unfinished, frame, up=up)
+            return self._shown(content, page, None, mode, above if up else 0)
+        header = None
+        past_end = request.manner.past_end and content.unfinished is None
         if request.column > 1:
             page = self._along(content, frame)
-            header = None
-        elif (
-            request.manner.past_end
-            and content.unfinished is None
-            and (request.offset or 1) > text.total_lines
-        ):
+        elif past_end and (request.offset or 1) > text.total_lines:
             return self._past_end(content, frame, mode)
         elif text.total_lines == 0:
             if not request.manner.past_empty or content.unfinished is not None:
                 self._first_line(content)
             return replace(self.base(content), read_mode=mode)
         else:
-            limit = request.limit or default_lines(content.kind)
-            first = max(1, text.total_lines - limit + 1) if tail else self._first_line(content)
-            last = min(text.total_lines, first + limit - 1)
-            header, frame = self._header(content, first, frame)
-            page = (backward if tail else forward)(text, first, last, frame)
-            if header is not None:
-                page = replace(page, cuts={**header.cuts, **page.cuts})
-        if content.unfinished is not None and page.next_line is None:
-            page = replace(page, next_line=page.start + len(page.lines))
+            page, header = self._page(content, frame, up=up)
+        if content.unfinished is not None and page.next_line is None and not (self._one_rest or up):
+            page = replace(page, next_line=page.last + 1)
         whole = request.manner.whole
         if whole is not None:
             require_whole(page, request, whole, frame)
         return self._shown(content, page, header, mode)
+
+    def _page(self, content: Content, frame: Frame, *, up: bool) -> tuple[Page, Page | None]:
+        """Lines from the first that is asked for, or up to it, and the header above them."""
+        text, limit = content.text, self._lines(content)
+        if up:
+            last = text.total_lines if self._request.offset is None else self._first_line(content)
+            first = max(1, last - limit + 1)
+            turn = backward
+        else:
+            first = self._first_line(content)
+            last = min(text.total_lines, first + limit - 1)
+            turn = forward
+        header, frame = self._header(content, last if up else first, frame)
+        page = turn(text, first, last, frame)
+        if header is None or page.start == 1:
+            return page, None
+        return replace(page, cuts={**header.cuts, **page.cuts}), header
+
+    def _lines(self, content: Content) -> int:
+        """How many lines a page has at most."""
+        return abs(self._request.limit or default_lines(content.kind))
 
     def _first_line(self, content: Content) -> int:
         total = content.text.total_lines
@@ -163,11 +178,20 @@ class Windows:
             return result
         return replace(result, header=encodings.visible(header.lines[0]), cuts=header.cuts)
 
+    @property
+    def _one_rest(self) -> bool:
+        """Whether the rest of one line is asked for, and nothing behind it."""
+        return self._request.column > 1 and self._request.limit == 1
+
     def _along(self, content: Content, frame: Frame) -> Page:
         request, text = self._request, content.text
-        line = self._first_line(content)
-        page, total = along(text, line, request.column, frame) if text.total_lines else (None, 0)
-        if page is None or request.column > total:
+        line, count, up = self._first_line(content), abs(request.limit or 1), (request.limit or 0) < 0
+        first = max(1, line - count + 1) if up else line
+        last = line if up else min(line + count - 1, text.total_lines)
+        page, total = Page(line, ()), 0
+        if text.total_lines:
+            page, total = along(text, first, last, request.column, frame, up=up)
+        if request.column > total:
             raise BadRange(
                 f"column={request.column} is past the end of line {line} of {quote(request.path)}, "
                 f"which has {total} characters",
@@ -176,46 +200,50 @@ class Windows:
                 total_columns=total,
                 next_request=replace(request, column=1),
             )
-        if (request.limit or 1) > 1:
-            raise BadValue(
-                "limit",
-                request.limit,
-                "cannot be combined with a column",
-                "A column shows the rest of one line; leave out `limit`.",
-                next_request=replace(request, limit=None),
-            )
-        # The rest of one line was asked for: it ends with that line.
-        return page if page.next_column > 1 else replace(page, next_line=None)
+        return self._ending(page)
+
+    def _ending(self, page: Page) -> Page:
+        """The page, which goes on behind its span unless the rest of one line was asked for."""
+        return replace(page, next_line=None) if self._one_rest and page.next_column == 1 else page
 
     # --- while not all is counted -------------------------------------------------------------
 
     def _last_lines(
-        self, content: Content, unfinished: Unfinished, frame: Frame, *, tail: bool
+        self, content: Content, unfinished: Unfinished, frame: Frame, *, up: bool
     ) -> tuple[Page, int]:
         """The page of the last lines, numbered from the end, and how many bytes are above them."""
         request = self._request
         if unfinished.packed:
             raise self._too_late(unfinished)  # the end is not expanded yet
-        limit = request.limit or default_lines(content.kind)
-        wanted = limit if tail else -(request.offset or -1)
+        limit, rest = self._lines(content), request.column > 1
+        wanted = -(request.offset or -1) if rest or not up else limit - 1 - (request.offset or -1)
         above, text = self._end(content, wanted)
         held = text.total_lines
-        if not held or (not tail and wanted > held):
+        if not held or (not up and wanted > held):
             raise self._too_late(unfinished)
         from_end = -held - 1
-        if request.column > 1:
-            page, total = along(text, held - wanted + 1, request.column, frame)
-            if request.column > total or (request.limit or 1) > 1:
+        first = max(1, held - wanted + 1)
+        if rest:
+            last = min(held, first + (request.limit or 1) - 1)
+            page, total = along(text, first, last, request.column, frame)
+            if request.column > total or up:
                 raise self._too_late(unfinished)
-            page = page if page.next_column > 1 else replace(page, next_line=None)
-        elif tail:
-            page = backward(text, max(1, held - wanted + 1), held, frame)
+            page = self._ending(page)
+        elif up:
+            # Lines above have no numbers yet; what is cut goes on down to the end.
+            last = held + 1 + (request.offset or -1)
+            if last < 1:
+                raise self._too_late(unfinished)
+            page = replace(backward(text, first, last, frame), next_line=None, up=False)
         else:
-            first = held - wanted + 1
             page = forward(text, first, min(held, first + limit - 1), frame)
         cuts = {number + from_end: cut for number, cut in page.cuts.items()}
         following = None if page.next_line is None else page.next_line + from_end
-        return replace(page, start=page.start + from_end, cuts=cuts, next_line=following), above
+        until = None if page.until is None else page.until + from_end
+        numbers = [number + from_end for number in page.numbers]
+        start = page.start + from_end
+        counted = replace(page, start=start, cuts=cuts, next_line=following, numbers=numbers, until=until)
+        return counted, above
 
     def _end(self, content: Content, wanted: int) -> tuple[int, WholeText]:
         """The last lines of the file, at most those that are wanted, and the byte where they begin."""
@@ -248,46 +276,58 @@ class Windows:
         self, content: Content, page: Page, header: Page | None, mode: ReadMode, above: int = 0
     ) -> ReadResult:
         lines, warnings = self._visible(page)
-        following = self._following(page)
+        following = self._following(content, page)
         return replace(
             self.base(content),
             read_mode=mode,
             start=page.start,
             lines=lines,
+            numbers=page.numbers,
             header=None if header is None else encodings.visible(header.lines[0]),
             cuts=page.cuts,
-            omitted=self._omitted(content, page, mode, following, above),
+            omitted=self._omitted(content, page, above),
             next=following,
             warnings=(*self._about(content), *warnings),
         )
 
     def _visible(self, page: Page) -> tuple[Sequence[str], Sequence[Warn]]:
         """The lines with a mark for what could not be decoded, and what is hidden in them."""
-        cut = page.cuts.get(page.start)
-        column = cut.first if cut else 1
-        warnings = hidden.scan(page.lines, page.start, limit=MAX_WARNINGS, first_column=column)
+        warnings = hidden_in_page(page)
         if not warnings:
             return page.lines, warnings
         return [encodings.visible(line) for line in page.lines], warnings
 
-    def _following(self, page: Page) -> ReadRequest | None:
-        if page.next_line is None:
-            return None
-        if page.next_column > 1:
-            return replace(
-                self._request, offset=page.next_line, column=page.next_column, limit=1, known_hash=None
-            )
-        return replace(self._request, offset=page.next_line, column=1, known_hash=None)
+    def _following(self, content: Content, page: Page) -> ReadRequest | None:
+        """The read that goes on: with what this page cut, else behind it, or above it where it goes up."""
+        request = self._request
+        if not request.manner.rests and page.up:
+            return None  # where a tail goes on is its contract's own affair
+        if request.manner.rests and not page.numbers and (cut := page.first_cut) is not None:
+            return rest_from(request, cut[0], cut[1].last + 1, page.last, up=page.up)
+        if page.next_line is not None and page.next_column > 1:
+            if self._one_rest:
+                return replace(request, offset=page.next_line, column=page.next_column, known_hash=None)
+            return rest_from(request, page.next_line, page.next_column, page.last, up=page.up)
+        return self._behind(content, page)
 
-    def _omitted(
-        self, content: Content, page: Page, mode: ReadMode, following: ReadRequest | None, above: int
-    ) -> list[Omission]:
+    def _behind(self, content: Content, page: Page) -> ReadRequest | None:
+        """The read of what follows the lines of the page in its direction, whatever it cut."""
+        if page.next_line is None or page.next_column > 1:
+            return None
+        # With a column, the limit has counted the lines whose rests are shown, not those of a page.
+        limit = self._request.limit if self._request.column == 1 else None
+        if page.up:
+            limit = -abs(limit or default_lines(content.kind))
+        return replace(self._request, offset=page.next_line, limit=limit, column=1, known_hash=None)
+
+    def _omitted(self, content: Content, page: Page, above: int) -> list[Omission]:
         found = []
+        following = self._behind(content, page)
         if content.unfinished is not None:
             found += self._uncounted(content, content.unfinished, page, following, above)
-        elif mode == "tail" and page.start > 1:
+        elif page.up and page.last > 1 and page.next_column == 1:
             found += self._above_tail(content, page)
-        if content.unfinished is None and following is not None and page.next_column == 1:
+        if content.unfinished is None and following is not None and not page.up:
             total = content.text.total_lines
             found.append(Omission("lines", following.offset or 1, total, page.reason, request=following))
         return found + [self._rest(number, cut) for number, cut in page.cuts.items() if cut.last < cut.total]
@@ -299,8 +339,8 @@ class Windows:
 
     def _above_tail(self, content: Content, page: Page) -> list[Omission]:
         """Lines above a tail: the nearest as many as it may show, and all before them."""
-        above = page.start - 1
-        limit = min(self._request.limit or default_lines(content.kind), above)
+        above = page.last - 1
+        limit = min(self._lines(content), above)
         found = [self._above(above - limit + 1, above)]
         if above > limit:
             found.append(self._above(1, above - limit))
@@ -308,7 +348,7 @@ class Windows:
 
     def _above(self, first: int, last: int) -> Omission:
         """Lines above a tail, and the read that starts with them."""
-        rest = replace(self._request, offset=first, limit=last - first + 1, known_hash=None)
+        rest = replace(self._request, offset=first, limit=last - first + 1, column=1, known_hash=None)
         return Omission("lines", first, last, "tail", request=rest)
 
     def _uncounted(
@@ -325,15 +365,17 @@ class Windows:
             if above > 0:
                 again = replace(self._request, offset=1, known_hash=None)
                 found.append(Omission("bytes", 1, above, "timeout", request=again))
-            wanted = -(self._request.limit or default_lines(content.kind))
+            wanted = -self._lines(content)
             if above > 0 and wanted < page.start:
                 found.append(self._above(wanted, page.start - 1))
-            if following is not None and page.next_column == 1:
+            if following is not None:
                 found.append(Omission("lines", following.offset or -1, -1, page.reason, request=following))
-        elif following is not None and page.next_column == 1:
+        elif page.up:
+            found += self._above_tail(content, page) if page.last > 1 else []
+        elif following is not None:
             counted = unfinished.index.total_lines
-            if page.start + len(page.lines) <= counted:
-                first = page.start + len(page.lines)
+            if page.last < counted:
+                first = page.last + 1
                 found.append(Omission("lines", first, counted, page.reason, request=following))
             rest = replace(following, offset=counted + 1)
             found.append(
@@ -365,3 +407,21 @@ def _last(data: bytes, lines: int, encoding: Encoding) -> int:
         if at < 0:
             return 0
     return at + unit
+
+
+def rest_from(request: ReadRequest, line: int, column: int, last: int, *, up: bool = False) -> ReadRequest:
+    """The read of what a page cut off, from a place in a line on to the end of line `last`, or up to it."""
+    lines = abs(last - line) + 1
+    limit = -lines if up else None if lines == 1 else lines
+    return replace(request, offset=line, column=column, limit=limit, known_hash=None)
+
+
+def hidden_in_page(page: Page) -> list[Warn]:
+    """What is hidden in the lines of a page."""
+    if not page.numbers:
+        return hidden.scan(page.lines, page.start, limit=MAX_WARNINGS)
+    found: list[Warn] = []
+    for number, line in zip(page.numbers, page.lines, strict=True):
+        left = MAX_WARNINGS - len(found)
+        found += hidden.scan([line], number, limit=left, first_column=page.cuts[number].first) if left else []
+    return found

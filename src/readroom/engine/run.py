@@ -218,7 +218,9 @@ def _warnings(ran: _Ran, kept: Sequence[Kept], most: int) -> list[Warn]:
     if ran.start.limited:
         names = joined(ran.start.limited[:_NAMED])
         more = "" if len(ran.start.limited) <= _NAMED else f" and {len(ran.start.limited) - _NAMED} more"
-        found.append(Warn("limited", f"nothing can be made or removed directly in {names}{more}"))
+        # Files that policy protects stand there, and Landlock cannot tell new names from theirs.
+        told = f"a command cannot create or delete files directly in {names}{more}, only in folders below"
+        found.append(Warn("limited", f"{told}; the tools that write and edit files can"))
     if ran.end.alive:
         found.append(Warn("alive", f"{ran.end.alive} processes could not be ended yet"))
     return found

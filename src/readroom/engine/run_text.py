@@ -56,7 +56,9 @@ def chosen(
         room = min(SHOWN_BYTES.get(request.output, cap.size), cap.size - cap.measure.frame(kept[0].path))
         labels = _LABEL_BYTES if texts[1].total else 0
         numbered = cap.measure.numbered if request.manner.numbered else None
-        rows = picked(texts, room - labels, request.manner, numbered, failed=failed)
+        # Where the client counts lines, each is charged its share of the reply.
+        least = 0 if cap.lines is None else -(-cap.size // cap.lines)
+        rows = picked(texts, room - labels, request.manner, numbered, failed=failed, least=least)
         out, err = (
             _output(stream, one, text, lines)
             for stream, one, text, lines in zip(STREAMS, kept, texts, rows, strict=True)
@@ -71,6 +73,7 @@ def picked(
     numbered: Callable[[int], int] | None,
     *,
     failed: bool,
+    least: int = 0,
 ) -> list[list[OutputLine]]:
     """The lines of streams that `room` bytes show, with what a reply says where lines are left out.
 
@@ -80,13 +83,14 @@ def picked(
         manner: How they are shown.
         numbered: What the number of a line takes, with its line feed; None without numbers.
         failed: Whether the reader needs to know why.
+        least: Bytes that a line takes at least.
     """
 
     def cost(row: OutputLine) -> int:
         mark = len(f" [+{row.left} chars]") if row.left else 0
         number = 1 if numbered is None else numbered(row.number)
         text = json.dumps(row.text, ensure_ascii=False) if manner.escapes else row.text
-        return number + len(text.encode("utf-8", "replace")) + mark
+        return max(least, number + len(text.encode("utf-8", "replace")) + mark)
 
     spare, rows = room, choose(texts, room, cost, failed=failed)
     while manner.gap_bytes and spare > 0:

@@ -84,6 +84,12 @@ class BadValue(UsageError):
         )
 
 
+def negative_limit(limit: int | None, *, next_request: Request) -> BadValue:
+    """What is said of a limit that counts lines up to a place, where there are no lines of one text."""
+    problem = "is for lines of text, which it reads up to `offset`"
+    return BadValue("limit", limit, problem, "Use a limit of 1 or more.", next_request=next_request)
+
+
 class BadRange(UsageError):
     """Lines, columns or parts that the file does not have."""
 

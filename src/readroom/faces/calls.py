@@ -111,16 +111,19 @@ class Calls:
         arguments: object,
         *,
         reply_bytes: int | None = None,
+        reply_lines: int | None = None,
+        error_facts: bool = True,
         waiter: Waiter | None = None,
         send_progress: SendProgress | None = None,
     ) -> dict[str, Fact]:
-        """The tool result of one call; otherwise as `sealed`."""
+        """The tool result of one call, an error with its facts or without; otherwise as `sealed`."""
         return await self.sealed(
             access,
             tool,
             arguments,
-            tool_result,
+            tool_result if error_facts else partial(tool_result, error_facts=False),
             reply_bytes=reply_bytes,
+            reply_lines=reply_lines,
             waiter=waiter,
             send_progress=send_progress,
         )
@@ -133,6 +136,7 @@ class Calls:
         seal: Callable[[Reply], T],
         *,
         reply_bytes: int | None = None,
+        reply_lines: int | None = None,
         waiter: Waiter | None = None,
         send_progress: SendProgress | None = None,
     ) -> T:
@@ -144,6 +148,7 @@ class Calls:
             arguments: As the client sent them.
             seal: Makes of a reply what is sent, in the thread of the call.
             reply_bytes: Cap on the text.
+            reply_lines: Cap on its lines.
             waiter: Whose leaving ends the work, beside the end of this task.
             send_progress: Told now and then how far the work is; never after this returns.
 
@@ -156,7 +161,7 @@ class Calls:
             name = access.contract_name
             return seal(access.workspace.refuse(Busy(), name, tool, reply_bytes=reply_bytes))
         self.open += 1
-        work = partial(_work, access, tool, arguments, reply_bytes, seal)
+        work = partial(_work, access, tool, arguments, (reply_bytes, reply_lines), seal)
         try:
             if send_progress is None:
                 return await self._answer(work, waiter, Deadline(access.seconds))
@@ -197,7 +202,7 @@ def _work(
     access: Access,
     tool: str,
     arguments: object,
-    reply_bytes: int | None,
+    caps: tuple[int | None, int | None],
     seal: Callable[[Reply], T],
     deadline: Deadline,
 ) -> T:
@@ -207,7 +212,8 @@ def _work(
             arguments,
             contract_name=access.contract_name,
             deadline=deadline,
-            reply_bytes=reply_bytes,
+            reply_bytes=caps[0],
+            reply_lines=caps[1],
             caller=access.caller,
             granted=access.granted,
         )

@@ -126,6 +126,8 @@ class Visit:
         """The reply to a request, performed by `work`. Raises ReadroomError."""
         self._entry = replace(self._entry, request=request)
         request = self._session.believed(request)
+        if self._is_conversation:
+            request = self._session.outlined_once(request)
         level = self._reserve(request)
         recorder = self._keeper.recorder
         if recorder is not None and recorder.required and changes(request):
@@ -135,7 +137,15 @@ class Visit:
         reply = self._leave(reply, tokens, level, shown, result)
         for one in shown:
             self._session.show(one)
+        if isinstance(result, ReadResult) and result.outline is not None:
+            self._session.outline(result.path)
         return reply
+
+    @property
+    def _is_conversation(self) -> bool:
+        """Whether one reader has seen what the session was shown: over HTTP only of one that has a name."""
+        caller = self._entry.caller
+        return bool(caller.session) or caller.face != "http"
 
     def refusal(self, error: ReadroomError) -> Reply:
         """The reply that says what failed, in the contract's words."""
@@ -202,7 +212,7 @@ class Visit:
             return result, reply, self._cost(reply) if self._keeper.counts else 0, level
         size = min(self._cap.size - BUDGET_NOTE_BYTES, held.amount * BUDGET_BYTES_PER_TOKEN)
         while True:
-            cap = Cap(max(size, MIN_REPLY_BYTES), self._cap.measure)
+            cap = replace(self._cap, size=max(size, MIN_REPLY_BYTES))
             asked = degraded(request, level)
             try:
                 result, reply = work(asked, cap, shows_content(asked, level))

@@ -10,10 +10,12 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
-from typing import final
+from typing import TypeVar, final
 
 from readroom.limits_keeping import SESSION_FILES, SESSIONS
 from readroom.model import ReadRequest, Request
+
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Session:
         self._epoch = 0
         self._max_files = max_files
         self._shown: OrderedDict[tuple[str, str], int] = OrderedDict()
+        self._outlined: OrderedDict[str, int] = OrderedDict()
         self._lock = threading.Lock()
 
     @property
@@ -66,10 +69,18 @@ class Session:
             return
         key = (shown.path, shown.content_hash)
         with self._lock:
-            self._shown[key] = self._epoch
-            self._shown.move_to_end(key)
-            while len(self._shown) > self._max_files:
-                self._shown.popitem(last=False)
+            self._remember(self._shown, key)
+
+    def outline(self, path: str) -> None:
+        """Remember that a reply has the outline of that file, or of what it does not show of it."""
+        with self._lock:
+            self._remember(self._outlined, path)
+
+    def _remember(self, shown: OrderedDict[Key, int], key: Key) -> None:
+        shown[key] = self._epoch
+        shown.move_to_end(key)
+        while len(shown) > self._max_files:
+            shown.popitem(last=False)
 
     def has_in_view(self, path: str, content_hash: str) -> bool:
         """Whether that state of the file was shown since the last compaction; a start of its hash will do."""
@@ -90,6 +101,18 @@ class Session:
         if self.has_in_view(request.path, request.known_hash):
             return request
         return replace(request, known_hash=None)
+
+    def outlined_once(self, request: Request) -> Request:
+        """The request without an outline beside its lines where the reader has that file's in view.
+
+        Where a contract says how much that outline takes, it belongs to each of its replies.
+        """
+        if not isinstance(request, ReadRequest) or request.manner.outline_bytes is not None:
+            return request
+        with self._lock:
+            if self._outlined.get(request.path) != self._epoch:
+                return request
+        return replace(request, manner=replace(request.manner, outline=False))
 
 
 @final

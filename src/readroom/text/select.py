@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from readroom.deadline import Deadline
@@ -231,7 +231,9 @@ class Page:
     """What is shown: `lines` from line `start`, of which `cuts` are partial.
 
     `next_line` and `next_column` are where it goes on, None at the end of the text,
-    `reason` why it stopped there.
+    `reason` why it stopped there.  A page that goes `up` goes on with the lines above it.
+    Of rests of lines, `numbers` are theirs, as they need not follow each other, and `until` is
+    where the span that they belong to ends.
     """
 
     start: int
@@ -240,6 +242,26 @@ class Page:
     next_line: int | None = None
     next_column: int = 1
     reason: Reason = "limit"
+    numbers: Sequence[int] = ()
+    until: int | None = None
+    up: bool = False
+
+    @property
+    def last(self) -> int:
+        """The last line that the page is about, in its direction."""
+        if self.until is not None:
+            return self.until
+        return self.start if self.up else self.start + len(self.lines) - 1
+
+    @property
+    def first_cut(self) -> tuple[int, Cut] | None:
+        """The first line in its direction whose end is not shown; a header above the page is none of them."""
+        left = [one for one in self.cuts.items() if one[0] >= self.start and one[1].last < one[1].total]
+        return (max if self.up else min)(left, default=None, key=lambda one: one[0])
+
+
+_LEAST_PIECE = 4
+"""Behind other rests, a piece of one that does not fit whole is shown where this part of a page is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +269,7 @@ class Frame:
     """How much may be shown: bytes for numbered lines, characters of one line, the cost of a number.
 
     `line_bytes` caps the UTF-8 bytes of one line beside its characters, None does not.
-    `mark_bytes` are kept free behind a line that is cut.
+    `mark_bytes` are kept free behind a line that is cut.  `lines` is the most that are shown.
     """
 
     room: int
@@ -255,6 +277,7 @@ class Frame:
     numbered: Callable[[int], int]
     line_bytes: int | None = None
     mark_bytes: int = MARK_BYTES
+    lines: int | None = None
 
 
 def forward(text: Text, first: int, last: int, frame: Frame) -> Page:
@@ -262,6 +285,9 @@ def forward(text: Text, first: int, last: int, frame: Frame) -> Page:
 
     At least one character is shown, so that following the continuation ends.
     """
+    if frame.lines is not None and last - first >= frame.lines:
+        page = forward(text, first, first + frame.lines - 1, replace(frame, lines=None))
+        return replace(page, reason="reply_cap")
     lines = text.lines(first, last)
     if isinstance(lines, list) and _all_fit(text, lines, last, frame):
         return _ended(text, first, lines, {})
@@ -276,6 +302,9 @@ def forward(text: Text, first: int, last: int, frame: Frame) -> Page:
                 return Page(first, shown, cuts, number, reason="reply_cap")
             room = frame.room - frame.numbered(number) - frame.mark_bytes
             piece, cut = _squeeze(text, line, piece, room)
+            # It fills the page alone, so that all lines of a page are cut at one place.
+            following = number + 1 if number < text.total_lines else None
+            return Page(first, [piece], {number: cut} if cut else {}, following, reason="reply_cap")
         shown.append(piece)
         used += cost
         if cut:
@@ -285,11 +314,10 @@ def forward(text: Text, first: int, last: int, frame: Frame) -> Page:
 
 def backward(text: Text, first: int, last: int, frame: Frame) -> Page:
     """The page that ends at line `last`: of the lines from `first`, the last that fit."""
-    most = max(1, frame.room // frame.numbered(first))
-    first = max(first, last - most + 1)
+    low, first = first, max(first, last - _most_lines(first, frame) + 1)
     lines = text.lines(first, last)
     if isinstance(lines, list) and _all_fit(text, lines, last, frame):
-        return Page(first, lines)
+        return _started(first, lines, {}, "reply_cap" if first > low else "limit")
     pieces = [_cut(text, line, frame) for line in lines]
     used, start = 0, last + 1
     while start > first:
@@ -300,26 +328,98 @@ def backward(text: Text, first: int, last: int, frame: Frame) -> Page:
         start -= 1
     if start > last:
         # Not even the last line fits: its beginning is shown.
-        return forward(text, last, last, frame)
+        alone = forward(text, last, last, frame)
+        return _started(last, alone.lines, alone.cuts, "reply_cap")
     kept = pieces[start - first :]
     cuts = {number: cut for number, (_, cut) in enumerate(kept, start) if cut}
-    return Page(start, [piece for piece, _ in kept], cuts)
+    return _started(start, [piece for piece, _ in kept], cuts, "reply_cap" if start > first else "limit")
 
 
-def along(text: Text, line: int, column: int, frame: Frame) -> tuple[Page, int]:
-    """The page that shows line `line` from `column` as far as fits, and the line's length.
+def _most_lines(first: int, frame: Frame) -> int:
+    """More than a page ever shows from line `first` on."""
+    most = max(1, frame.room // frame.numbered(first))
+    return most if frame.lines is None else min(most, frame.lines)
 
-    The length is 0 columns for an empty line; a `column` past it shows nothing.
+
+def _started(start: int, lines: Sequence[str], cuts: dict[int, Cut], reason: Reason) -> Page:
+    above = start - 1 if start > 1 else None
+    return Page(start, lines, cuts, above, reason=reason, up=True)
+
+
+def along(
+    text: Text, first: int, last: int, column: int | None, frame: Frame, *, up: bool = False
+) -> tuple[Page, int]:
+    """The page of what a page of the lines `first` to `last` cuts off, as far as it fits.
+
+    Args:
+        text: Where they stand.
+        first: The first of them.
+        last: The last of them.
+        column: Where the line to begin with goes on; None where a page cuts it, as it is for all others.
+        frame: How much may be shown, and where a page cuts lines.
+        up: Begin with line `last`, and go up from there.
+
+    Returns:
+        The page, and the length of the line to begin with: a `column` past it shows nothing.
     """
-    found = next(iter(text.lines(line, line)))
-    total = len(found) if isinstance(found, str) else text.length(found)
-    room = max(1, frame.room - frame.numbered(line) - frame.mark_bytes)
-    piece = _within(_piece(text, found, column, room), room)
-    end = column + len(piece) - 1
-    cut = Cut(column, end, total)
-    if end < total:
-        return Page(line, [piece], {line: cut}, line, end + 1, "reply_cap"), total
-    return Page(line, [piece], {line: cut}), total
+    most = _most_lines(first, frame)
+    first, last = (max(first, last - most + 1), last) if up else (first, min(last, first + most - 1))
+    rests = _Rests(text, frame, left=frame.room)
+    lines: Iterable[tuple[int, Line]] = enumerate(text.lines(first, last), first)
+    length, stopped = 0, None
+    for count, (number, line) in enumerate(reversed(list(lines)) if up else lines):
+        given = column if count == 0 else None
+        if given is not None:
+            length = len(line) if isinstance(line, str) else text.length(line)
+            if given > length:
+                break
+        stopped = rests.take(number, line, given)
+        if stopped is not None:
+            break
+    numbers = sorted(rests.shown)
+    page = Page(
+        numbers[0] if numbers else first,
+        [rests.shown[number] for number in numbers],
+        rests.cuts,
+        numbers=numbers,
+        until=first if up else last,
+        up=up,
+    )
+    if stopped is not None:
+        return replace(page, next_line=stopped[0], next_column=stopped[1], reason="reply_cap"), length
+    behind = first - 1 if up else last + 1
+    return replace(page, next_line=behind if 1 <= behind <= text.total_lines else None), length
+
+
+@dataclass(slots=True)
+class _Rests:
+    """What is shown so far of the ends of cut lines."""
+
+    text: Text
+    frame: Frame
+    left: int
+    shown: dict[int, str] = field(default_factory=dict)
+    cuts: dict[int, Cut] = field(default_factory=dict)
+
+    def take(self, number: int, line: Line, column: int | None) -> tuple[int, int] | None:
+        """Show of a line what is left from `column`, or from where a page cuts it; where that stops."""
+        at, total = column or 1, len(line) if isinstance(line, str) else self.text.length(line)
+        if column is None:
+            _, cut = _cut(self.text, line, self.frame)
+            if cut is None:
+                return None
+            at = cut.last + 1
+        around = self.frame.numbered(number) + len(f":{at}") + self.frame.mark_bytes
+        room = max(1, self.left - around)
+        piece = _within(_piece(self.text, line, at, room), room)
+        end = at + len(piece) - 1
+        if self.shown and end < total and room < self.frame.room // _LEAST_PIECE:
+            self.cuts[number] = Cut(at, at - 1, total)
+            return number, at
+        self.shown[number] = piece
+        self.cuts[number] = Cut(at, end, total)
+        self.left -= byte_size(piece) + around
+        return (number, end + 1) if end < total else None
 
 
 def _all_fit(text: Text, lines: list[str], last: int, frame: Frame) -> bool:
@@ -380,8 +480,9 @@ def _cost(piece: str, cut: Cut | None, number: int, frame: Frame) -> int:
 
 def weight(page: Page, frame: Frame) -> int:
     """Bytes of the page in a reply."""
-    rows = enumerate(page.lines, page.start)
-    return sum(_cost(line, page.cuts.get(number), number, frame) for number, line in rows)
+    rows = zip(page.numbers, page.lines, strict=True) if page.numbers else enumerate(page.lines, page.start)
+    columns = sum(len(f":{page.cuts[number].first}") for number in page.numbers)
+    return columns + sum(_cost(line, page.cuts.get(number), number, frame) for number, line in rows)
 
 
 def byte_size(text: str) -> int:

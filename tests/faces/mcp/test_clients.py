@@ -10,6 +10,7 @@ import pytest
 from readroom.contracts.registry import NAMES, contract
 from readroom.faces.mcp.clients import CLIENTS, reply_bytes
 from readroom.limits import REPLY_BYTES
+from tests.engine.documents import code, notebook
 from tests.faces.mcp.serving import ERAS, Http, Stdio, http_server
 
 MEASURED = {
@@ -38,6 +39,7 @@ def test_every_client_of_the_table_is_measured() -> None:
         ("Claude Code", "claude-code"),
         ("gemini-cli-mcp-client-readroom", "gemini-cli-mcp-client"),
         ("Codex", "codex-mcp-client"),
+        ("qwen-cli-mcp-client-files", "qwen-cli-mcp-client"),
     ],
 )
 def test_a_client_is_known_by_how_its_name_starts(sent: str, same_as: str) -> None:
@@ -150,3 +152,55 @@ def test_the_operator_lowers_the_cap(folder: Path) -> None:
     with Stdio(folder, "--max-chars", "3000", client="claude-code") as client:
         text = client.call("read_file", {"path": "plain.txt"})["content"][0]["text"]
     assert 2000 < len(text) <= 3000
+
+
+SHORT = "".join(f"{number}\n" for number in range(9000))
+MANY = [
+    ("read_file", {"path": "short.txt", "limit": 5000}),
+    ("read_file", {"path": "short.txt", "limit": -5000}),
+    ("read_file", {"path": "short.py", "view": "outline"}),
+    ("read_file", {"path": "cells.ipynb", "limit": 9000}),
+    ("grep_files", {"pattern": "^", "limit": 9000, "path": "short.txt"}),
+    ("grep_files", {"pattern": "0", "limit": 9000, "context": 2, "path": "short.txt"}),
+    ("list_directory", {"path": "names", "limit": 5000}),
+    ("run_command", {"command": "seq 3000", "output": "full"}),
+]
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """More lines than opencode passes on, in few bytes."""
+    found = tmp_path_factory.mktemp("rows")
+    (found / "short.txt").write_text(SHORT)
+    (found / "short.py").write_text("".join(f"def f{number}(): 0\n" for number in range(4000)))
+    (found / "cells.ipynb").write_bytes(notebook(*(code("a\nb\nc") for _ in range(2500))))
+    (found / "names").mkdir()
+    for number in range(3000):
+        (found / "names" / str(number)).touch()
+    return found
+
+
+@pytest.mark.parametrize(("tool", "arguments"), MANY)
+def test_a_client_that_counts_lines_gets_the_last_one(
+    rows: Path, tool: str, arguments: dict[str, object]
+) -> None:
+    """It cuts from the end, where the next call stands."""
+    with Stdio(rows, "--allow-commands", client="opencode") as client:
+        text = client.call(tool, arguments)["content"][0]["text"]
+    count = text.count("\n") + 1
+    assert count <= 1990
+    assert count > 900, "much less than it passes on, or than fits its bytes"
+    assert "Next: " in text.rpartition("\n")[2]
+
+
+@pytest.mark.parametrize("name", ["gemini-cli-mcp-client-readroom", "qwen-cli-mcp-client-readroom"])
+def test_a_model_that_would_see_the_facts_of_an_error_gets_its_words_alone(folder: Path, name: str) -> None:
+    with Stdio(folder, client=name) as client:
+        refused = client.call("read_file", {"path": "none.txt"})
+        assert refused["isError"]
+        assert "_meta" not in refused
+        assert client.call("read_file", {"path": "plain.txt"})["_meta"], "other results keep theirs"
+        told = client.call("read_file", {"file": "plain.txt"})["content"][0]["text"]
+        assert "path, offset, limit" in told, "the arguments there are"
+    with Stdio(folder, client="claude-code") as client:
+        assert client.call("read_file", {"path": "none.txt"})["_meta"]

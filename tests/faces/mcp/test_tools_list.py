@@ -77,9 +77,9 @@ def test_the_tools_are_those_of_the_contract(listed: dict[str, Any], era: str) -
             "inputSchema": tool.input_schema,
             "annotations": {
                 "readOnlyHint": tool.read_only,
-                "destructiveHint": tool.destructive,
-                "idempotentHint": tool.idempotent,
                 "openWorldHint": False,
+                **({} if tool.read_only else {"destructiveHint": tool.destructive}),
+                **({} if tool.read_only else {"idempotentHint": tool.idempotent}),
             },
             "_meta": {
                 "anthropic/maxResultSizeChars": CLAUDE_CODE.chars,

@@ -15,11 +15,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One client: how its name starts in `clientInfo`, and the longest text it passes on."""
+    """One client: how its name starts in `clientInfo`, and what it passes on.
+
+    Attributes:
+        title: As people know it.
+        prefix: Of its name.
+        chars: The longest text.
+        lines: The most lines of it; None where they do not count.
+        shows_meta: Its model sees the whole JSON of a result that is an error, `_meta` included.
+    """
 
     title: str
     prefix: str
     chars: int
+    lines: int | None = None
+    shows_meta: bool = False
 
 
 CLAUDE_CODE = Client("Claude Code", "claude-code", 49_000)
@@ -28,9 +38,10 @@ CLAUDE_CODE = Client("Claude Code", "claude-code", 49_000)
 CLIENTS = (
     Client("Codex", "codex", 11_500),  # 12,000: the first and the last 6,000
     CLAUDE_CODE,
-    Client("opencode", "opencode", 49_000),  # 50 KiB of whole lines
-    Client("Gemini CLI", "gemini-cli", 39_000),  # 40,000: the first 8,000 and the last 32,000
-    Client("Qwen Code", "qwen", 25_000),  # about 25,500; qwen-cli-mcp-client-NAME
+    Client("opencode", "opencode", 49_000, lines=1990),  # 50 KiB of whole lines, and 2,000 of them
+    # 40,000: the first 8,000 and the last 32,000
+    Client("Gemini CLI", "gemini-cli", 39_000, shows_meta=True),
+    Client("Qwen Code", "qwen", 25_000, shows_meta=True),  # about 25,500; qwen-cli-mcp-client-NAME
 )
 """Bridges keep the name in front, as in "claude-code (via mcp-remote 0.1.37)"; some clients append more."""
 
@@ -47,5 +58,11 @@ def reply_bytes(client_name: str | None, asked_chars: int | None = None) -> int 
     """
     if asked_chars is not None:
         return asked_chars
+    client = known(client_name)
+    return None if client is None else client.chars
+
+
+def known(client_name: str | None) -> Client | None:
+    """The client of that name; None for one that was not measured."""
     name = (client_name or "").lower().replace(" ", "-")
-    return next((client.chars for client in CLIENTS if name.startswith(client.prefix)), None)
+    return next((client for client in CLIENTS if name.startswith(client.prefix)), None)

@@ -22,7 +22,7 @@ from readroom.caller import conversation
 from readroom.contracts.base import Contract, Tool
 from readroom.faces.calls import Access, Calls, Failed, Waiter
 from readroom.faces.mcp import resources, who
-from readroom.faces.mcp.clients import CLAUDE_CODE, reply_bytes
+from readroom.faces.mcp.clients import CLAUDE_CODE, known, reply_bytes
 from readroom.faces.mcp.resources import Run
 from readroom.limits import MCP_LIST_FRESH_MS
 from readroom.model import Fact
@@ -95,8 +95,9 @@ def _listed(tool: Tool, reply_chars: int | None) -> types.Tool:
         input_schema=tool.input_schema,
         annotations=types.ToolAnnotations(
             read_only_hint=tool.read_only,
-            destructive_hint=tool.destructive,
-            idempotent_hint=tool.idempotent,
+            # They mean nothing where nothing is changed.
+            destructive_hint=None if tool.read_only else tool.destructive,
+            idempotent_hint=None if tool.read_only else tool.idempotent,
             open_world_hint=False,
         ),
         _meta={
@@ -126,12 +127,16 @@ def _calling(calls: Calls, access_of: AccessOf, reply_chars: int | None) -> Run:
         epoch = who.epoch(context.meta)
         if epoch is not None:
             access.workspace.session(access.caller.session).reached(epoch)
+        name = client_name(context)
+        client = known(name)
         try:
             return await calls.run(
                 access,
                 tool,
                 arguments,
-                reply_bytes=reply_bytes(client_name(context), reply_chars),
+                reply_bytes=reply_bytes(name, reply_chars),
+                reply_lines=None if client is None else client.lines,
+                error_facts=client is None or not client.shows_meta,
                 waiter=waiter,
                 send_progress=context.session.report_progress if wants_progress else None,
             )
