@@ -9,8 +9,10 @@ import pytest
 
 from readroom.errors import Binary, Denied, NotFound, OutputGone, OutsideRoot, Protected, ReadroomError
 from readroom.limits import Limits
+from readroom.stores.memory import MemoryStore
 from readroom.toolbox import Workspace
 from tests.engine.running import codes, follow, output, room
+from tests.laws.driving import Driver
 
 
 @pytest.fixture
@@ -181,3 +183,14 @@ def test_nothing_secret_of_the_session_is_in_outputs(root: Path) -> None:
         path = output(workspace.run("cat .env; cat < .env"), "stderr")["path"]
         assert "canary" not in workspace.read(path).text
         assert isinstance(refusal(workspace, "read_file", {"path": ".env"}), Denied)
+
+
+def test_following_next_shows_all_of_the_long_lines_of_an_output(root: Path) -> None:
+    driver = Driver(MemoryStore({}), reply_bytes=4096)
+    driver.workspace.close()
+    with room(root) as workspace:
+        driver.workspace = workspace
+        command = "for n in 1 2 3; do head -c 9000 /dev/zero | tr '\\0' $n; echo; echo short; done"
+        path = output(workspace.run(command))["path"]
+        wanted = [line for n in "123" for line in (n * 9000, "short")]
+        assert list(driver.lines(path).values()) == wanted

@@ -201,6 +201,7 @@ LONG = "x" * 2100 + "ab日" * 9000
 
 
 @every_store
+@settings(max_examples=15)
 @given(
     lines=st.lists(st.sampled_from(["", "short", "y" * 2001, "z" * 5000, LONG]), min_size=1, max_size=30),
     cap=caps,
