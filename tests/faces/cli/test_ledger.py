@@ -140,7 +140,7 @@ def test_parquet_is_written_or_the_install_command_is_said(
         import pyarrow.parquet
     except ImportError:
         assert code == ExitCode.FAILED
-        assert "pip install pyarrow" in told
+        assert "readroom[parquet]" in told
     else:
         assert pyarrow.parquet.read_table(out).num_rows == 5
 
