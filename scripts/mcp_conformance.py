@@ -45,11 +45,10 @@ _ASKS = "the server never asks the client for anything: no sampling, elicitation
 _PARTS = "a reply is one text part, and images; several clients drop or reorder anything else"
 _FIXED = "asks for `test://` addresses; the only resources are kept outputs of commands"
 _PROMPTS = "there are no prompts"
-_LOGS = "logs go to the operator, not to clients; the protocol has deprecated it"
+_LOGS = "log messages tell of failures of the server itself, not of tools; the protocol has deprecated them"
 _TASKS = "an extension; long calls report progress instead"
 
 ABSENT: Mapping[str, str] = {
-    "logging-set-level": _LOGS,
     "tools-call-with-logging": _LOGS,
     "completion-complete": "there is nothing to complete: no prompts, no templates of resources",
     "tools-call-audio": _PARTS,

@@ -40,6 +40,7 @@ LAYERS = {
     "readroom.commands": 0,
     "readroom.deadline": 0,
     "readroom.quoting": 0,
+    "readroom.protocol": 0,
     # 1 pure
     "readroom.paths": 1,
     "readroom.text": 1,
@@ -165,6 +166,7 @@ STARTERS: set[tuple[str, str]] = {
     ("readroom.faces.cli.servers", "readroom.faces.mcp.stdio"),
     ("readroom.faces.cli.servers", "readroom.faces.http.serve"),
     ("readroom.faces.http.app", "readroom.faces.mcp.server"),
+    ("readroom.faces.http.streamable", "readroom.faces.mcp.server"),
     ("readroom.faces.http.serve", "readroom.faces.mcp.logs"),
     ("readroom.faces.cli.servers", "readroom.faces.mcp.hello"),
 }

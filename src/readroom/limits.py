@@ -344,14 +344,21 @@ MCP_MESSAGE_BYTES = 32 * 1024 * 1024
 MCP_LIST_FRESH_MS = 60 * 60 * 1000
 """How long a client of 2026-07-28 may keep the list of tools. It changes only with the installed version."""
 
+MCP_LIST_TOOLS = 100
+"""Tools on one page of `tools/list`. Every contract fits: many clients never ask for a second page."""
+
 MCP_EXIT_S = 2
 """Seconds for open connections and unsent replies when a server is told to end."""
 
 HTTP_SESSIONS = 1000
-"""Open sessions of clients before 2026-07-28, some 50 kB each. SDK: 10,000."""
+"""Open sessions of clients before 2026-07-28, a few kB each. SDK: 10,000."""
 
 HTTP_SESSION_IDLE_S = 30 * 60.0
 """A session without any open request for so long is forgotten; its client starts another. As the SDK."""
+
+HTTP_STILL_S = 15.0
+"""Seconds after which a client that waits for an MCP answer hears that the server is still there: a half of
+the shortest wait of common proxies. As the SDK."""
 
 HTTP_CONNECTIONS = 256
 """Connections at once on which requests were let in; above, clients are told to try again. An editor holds

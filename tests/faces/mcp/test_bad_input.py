@@ -246,6 +246,19 @@ def test_a_defect_of_ours_says_nothing_of_the_content(folder: Path, era: str) ->
     assert "RuntimeError" in log
 
 
+@pytest.mark.parametrize("era", ERAS)
+def test_a_client_that_wants_log_messages_hears_of_a_defect(folder: Path, era: str) -> None:
+    with Stdio(folder, version=era, command=[sys.executable, "-c", _FAILING, os.fspath(folder)]) as client:
+        meta = {"io.modelcontextprotocol/logLevel": "error"}
+        if era == HANDSHAKE:
+            meta = {}
+            assert client.ask(request(1, "logging/setLevel", {"level": "error"}))["result"] == {}
+        client.send(call(2, "read_file", {"path": "a.txt"}, **meta))
+        told, answer = client.receive(), client.receive()
+    assert (told["method"], told["params"]["level"]) == ("notifications/message", "error")
+    assert answer["error"]["message"] == told["params"]["data"]
+
+
 # --- HTTP: any body ------------------------------------------------------------------------------
 
 

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
 from typing import Any
 
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.auth.provider import AccessToken
-from mcp.server.context import CallNext, HandlerResult, ServerMiddleware
-from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
@@ -18,23 +14,19 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from readroom.caller import conversation
-from readroom.contracts.base import FACTS_KEY, Contract
+from readroom.contracts.base import Contract
 from readroom.contracts.registry import NAMES
 from readroom.errors import BadRequest, NoSuchRoute, ReadroomError, WrongMethod
-from readroom.faces.calls import Access, Calls, Waiter
+from readroom.faces.calls import Access, Calls
 from readroom.faces.http import coder, openapi
 from readroom.faces.http.exchange import Exchange, Metrics
 from readroom.faces.http.gate import ACCESS, EXCHANGE, MCP_PATH, OPENS, WAITER, within
 from readroom.faces.http.replies import again_later, ok, refused, status_of_code
 from readroom.faces.http.rooms import Rooms
 from readroom.faces.http.routes import Endpoint, json_body, leaving, route
-from readroom.faces.mcp.server import Context, build, client_name
-from readroom.limits import HTTP_SESSION_IDLE_S, HTTP_SESSIONS, MCP_MESSAGE_BYTES
-from readroom.limits_keeping import LEDGER_NAME_CHARS
+from readroom.faces.http.streamable import Streamable
+from readroom.faces.mcp.server import Server
 from readroom.model import Fact
-
-_METHOD = re.compile(r"[A-Za-z0-9_/.-]{1,64}")
-"""Names of methods, of the protocol and ours."""
 
 
 def inside(
@@ -49,15 +41,13 @@ def inside(
         contract_name: Whose tools MCP serves; /v1 has all contracts.
         reply_chars: Cap on the text of a reply over MCP, None for what each client passes on.
     """
-    server = build(
+    server = Server(
         calls,
-        lambda context: _mcp_access(context, contract_name),
-        record=rooms.get(None, None).contract(contract_name),
+        rooms.get(None, None).contract(contract_name),
         reply_chars=reply_chars,
         outputs=rooms.run_commands,
         shared=False,
     )
-    server.middleware.append(_noted(contract_name))
     pages = _Pages(rooms)
     routes: list[Route] = [
         route("/", "GET", pages.welcome),
@@ -69,40 +59,21 @@ def inside(
         route("/v1/{contract}/{tool}", "POST", _Tools(calls).call),
         *coder.routes(calls),
     ]
-    return _Errors(
-        server.streamable_http_app(
-            streamable_http_path=MCP_PATH,
-            # The gate has looked at both headers, and knows more names.
-            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-            max_request_body_size=MCP_MESSAGE_BYTES,
-            max_sessions=HTTP_SESSIONS,
-            session_idle_timeout=HTTP_SESSION_IDLE_S,
-            custom_starlette_routes=routes,
-        )
-    )
+    router = Starlette(routes=routes, exception_handlers={HTTPException: _unrouted})
+    router.router.redirect_slashes = False  # one address for each thing
+    return _Inside(Streamable(server, contract_name), router)
 
 
-class _Errors:
-    """Says in our words what the router says in its own: no such address, no such method."""
+class _Inside:
+    """MCP at its address, and everything else at its own."""
 
-    def __init__(self, router: Any) -> None:
-        router.add_exception_handler(HTTPException, _unrouted)
-        router.router.redirect_slashes = False  # one address for each thing
+    def __init__(self, mcp: ASGIApp, router: ASGIApp) -> None:
+        self._mcp = mcp
         self._router = router
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"] == MCP_PATH:
-            scope[EXCHANGE].route = MCP_PATH
-            scope["user"] = _owner(scope)
-        await self._router(scope, receive, send)
-
-
-def _owner(scope: Scope) -> AuthenticatedUser:
-    """Whose session it is if one is opened: the SDK lets nobody else use it, end it or listen to it."""
-    token = scope[ACCESS].caller.token
-    return AuthenticatedUser(
-        AccessToken(token="", client_id=token, scopes=[], subject=scope[EXCHANGE].workspace)
-    )
+        at_mcp = scope["type"] == "http" and scope["path"] == MCP_PATH
+        await (self._mcp if at_mcp else self._router)(scope, receive, send)
 
 
 async def _unrouted(request: Request, error: Exception) -> Response:
@@ -209,59 +180,3 @@ def _runs(request: Request) -> bool:
     """Whether the workspace of a request offers the tools that run commands."""
     access: Access = request.scope[ACCESS]
     return access.workspace.runs_commands
-
-
-def _noted(contract_name: str) -> ServerMiddleware[Any]:
-    """Says in the exchange what an MCP message asked for, and who sent it, as the other addresses do."""
-
-    async def noted(ctx: Context, call_next: CallNext) -> HandlerResult:
-        exchange = _exchange_of(ctx)
-        exchange.rpc = ctx.method if _METHOD.fullmatch(ctx.method) else ""
-        exchange.agent = _printable(_sender(ctx)) or exchange.agent
-        if ctx.method != "tools/call":
-            return await call_next(ctx)
-        access, _ = _mcp_access(ctx, contract_name)
-        tool = (ctx.params or {}).get("name")
-        exchange.contract = contract_name
-        # Names that clients make up have no bound, and may hold anything.
-        known = [one.name for one in access.workspace.contract(contract_name).callable]
-        exchange.tool = tool if isinstance(tool, str) and tool in known else ""
-        exchange.reached = True
-        result = await call_next(ctx)
-        if isinstance(result, Mapping) and result.get("isError"):
-            exchange.code = _code_of(result)
-        return result
-
-    return noted
-
-
-def _sender(context: Context) -> object:
-    """What the client calls itself, which the handshake is about to say."""
-    if context.method != "initialize":
-        return client_name(context)
-    info = (context.params or {}).get("clientInfo")
-    return info.get("name") if isinstance(info, Mapping) else None
-
-
-def _code_of(result: Mapping[str, Any]) -> str:
-    code: str = result["_meta"][FACTS_KEY]["error"]["code"]
-    return code
-
-
-def _printable(name: object) -> str:
-    """A name that a client gives itself, for a line that may be looked at in a terminal."""
-    given = name[:LEDGER_NAME_CHARS] if isinstance(name, str) else ""
-    return "".join(letter for letter in given if letter.isprintable())
-
-
-def _exchange_of(context: Context) -> Exchange:
-    assert context.request is not None  # over HTTP there always is one
-    exchange = context.request.scope[EXCHANGE]
-    assert isinstance(exchange, Exchange)
-    return exchange
-
-
-def _mcp_access(context: Context, contract_name: str) -> tuple[Access, Waiter]:
-    assert context.request is not None  # over HTTP there always is one
-    scope = context.request.scope
-    return within(scope, contract_name), scope[WAITER]

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from http import HTTPStatus
 
 import msgspec
-from mcp_types import INTERNAL_ERROR, INVALID_REQUEST
 from starlette.responses import Response
 
 from readroom import errors
 from readroom.contracts.native_facts import of_error
 from readroom.errors import ReadroomError
 from readroom.model import Fact
+from readroom.protocol.eras import INTERNAL_ERROR, INVALID_REQUEST
 
 _STATUS: tuple[tuple[type[ReadroomError], HTTPStatus], ...] = (
     (errors.UnknownTool, HTTPStatus.NOT_FOUND),

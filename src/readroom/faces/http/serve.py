@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from types import FrameType
 
 import uvicorn
-from sse_starlette.sse import AppStatus
 from starlette.types import ASGIApp
 
 from readroom.config_serve import Serving
@@ -116,7 +115,7 @@ def serve_http(
     with sockets.listening(where.host, where.port, where.socket) as (bound, url):
         try:
             web = _Web(_config(gate), gate, calls, lambda: on_ready(url + MCP_PATH))
-            # Not `run`: it may take another event loop, and the SDK is at home on asyncio's.
+            # Not `run`: it may take another event loop, and what is below knows asyncio's.
             asyncio.run(web.serve([bound]))
         finally:
             calls.close()
@@ -153,14 +152,11 @@ class _Web(uvicorn.Server):
         while self._calls.open and not self._hurried and not self.force_exit and time.monotonic() < ends:
             await asyncio.sleep(_POLL_S)
         self._calls.stop()
-        AppStatus.enable_automatic_graceful_drain = True
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         # Without remembering the signal: uvicorn would raise it again at the end, like a crash.
         self._hurried = sig == signal.SIGINT
-        # Else every stream of events would end at once, and with it the call that is answered there.
-        AppStatus.enable_automatic_graceful_drain = False
         self.force_exit = self.should_exit and self._hurried
         self.should_exit = True
 
@@ -170,7 +166,7 @@ def _config(app: ASGIApp) -> uvicorn.Config:
         app,
         http=Protocol,
         ws="none",
-        lifespan="on",
+        lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,

@@ -1,186 +1,203 @@
 """The one MCP server, whatever carries its messages: tools of a contract, answered by a workspace.
 
-It speaks the handshake protocol up to 2025-11-25 and the stateless 2026-07-28.
-A result is exactly what `contracts.base.tool_result` says, as every other face
-sends it; 2026-07-28 adds its own `resultType` and `serverInfo`.
+What `readroom.protocol` hands out is performed here.  A result is exactly what
+`contracts.base.tool_result` says, as every other face sends it; the protocol adds
+what its version wants with every result.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
-from importlib.metadata import version
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
-
-import mcp_types as types
-from mcp.server.caching import CacheHint
-from mcp.server.lowlevel import Server
-from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR
 
 from readroom.caller import conversation
 from readroom.contracts.base import Contract, Tool
 from readroom.faces.calls import Access, Calls, Failed, Waiter
-from readroom.faces.mcp import resources, who
+from readroom.faces.mcp import who
 from readroom.faces.mcp.clients import CLAUDE_CODE, known, reply_bytes
-from readroom.faces.mcp.resources import Run
-from readroom.limits import MCP_LIST_FRESH_MS
+from readroom.faces.mcp.listing import card, methods, page
+from readroom.faces.mcp.resources import Resources
 from readroom.model import Fact
+from readroom.protocol import eras
+from readroom.protocol.card import Card
+from readroom.protocol.connection import Call, Connection, Notice
+from readroom.protocol.messages import Answer, Refusal
 
-McpServer: TypeAlias = "Server[dict[str, Any]]"
-Context: TypeAlias = resources.Context
+_LOG = logging.getLogger("readroom")
 
-AccessOf: TypeAlias = Callable[[Context], "tuple[Access, Waiter | None]"]
-"""What the sender of a request may use, and whose leaving ends the work for it."""
+Tell: TypeAlias = Callable[[bytes], Awaitable[None]]
+"""Sends the client a message about its request, before the answer."""
 
 
-def build(
-    calls: Calls,
-    access_of: AccessOf,
-    *,
-    record: Contract,
-    reply_chars: int | None,
-    outputs: bool,
-    shared: bool = True,
-) -> McpServer:
-    """A server for the tools of one contract.
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who sent a message.
 
-    Args:
-        calls: Where the calls run.
-        access_of: What a request may use.
-        record: The contract whose tools are served.
-        reply_chars: `--max-chars`, None for what each client is known to pass on.
-        outputs: Commands may run, and what is kept of them are resources; they speak of the native tools.
-        shared: Every client sees the same tools.
+    Attributes:
+        access: What they may use.
+        waiter: Whose leaving ends the work for them; None when that is the end of the server.
+        session: The protocol's session, which HTTP before 2026-07-28 has.
     """
-    call = _calling(calls, access_of, reply_chars)
-    server: McpServer = Server(
-        "readroom",
-        version=version("readroom"),
-        title=record.title,
-        instructions=record.instructions,
-        # The tools of a process never change; those of a token are nobody else's.
-        cache_hints={"tools/list": CacheHint(MCP_LIST_FRESH_MS, "public" if shared else "private")},
-        # No argument of ours travels in an HTTP header; without this the SDK lists the tools on every call.
-        get_tool_input_schema=lambda name: None,
-        on_list_tools=_list_tools(access_of, reply_chars),
-    )
-    # Not `on_call_tool`: a result is passed on as it is, instead of through a model and back.
-    server.add_request_handler("tools/call", types.CallToolRequestParams, _call_tool(call))
-    if outputs and record.name == "native":
-        resources.add(server, call)
-    server.add_notification_handler(who.COMPACTED, types.NotificationParams, _compacted(access_of))
-    # The only one is OpenTelemetry's: 20 us a message, for a package that is not installed.
-    server.middleware.clear()
-    return server
+
+    access: Access
+    waiter: Waiter | None = None
+    session: str | None = None
 
 
-def _list_tools(
-    access_of: AccessOf, reply_chars: int | None
-) -> Callable[[Context, types.PaginatedRequestParams | None], Awaitable[types.ListToolsResult]]:
-    async def list_tools(
-        context: Context, params: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
-        access, _ = access_of(context)
-        return types.ListToolsResult(tools=[_listed(tool, reply_chars) for tool in access.tools])
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call, who wants it, and how they hear of it before the answer."""
 
-    return list_tools
+    connection: Connection
+    call: Call
+    sender: Sender
+    tell: Tell
+
+    async def report(self, done: float, total: float | None, words: str) -> None:
+        """Say how far the work is."""
+        told = self.connection.progress(self.call, done, total, words)
+        if told is not None:
+            await self.tell(told)
+
+    async def log(self, level: str, words: str) -> None:
+        """Say something to a client that wants to know."""
+        told = self.connection.log(self.call, level, words)
+        if told is not None:
+            await self.tell(told)
 
 
-def _listed(tool: Tool, reply_chars: int | None) -> types.Tool:
-    return types.Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        input_schema=tool.input_schema,
-        annotations=types.ToolAnnotations(
-            read_only_hint=tool.read_only,
+class Server:
+    """Performs what the protocol hands out, for one contract."""
+
+    def __init__(
+        self,
+        calls: Calls,
+        record: Contract,
+        *,
+        reply_chars: int | None,
+        outputs: bool,
+        shared: bool = True,
+    ) -> None:
+        """A server for the tools of one contract.
+
+        Args:
+            calls: Where the calls run.
+            record: The contract whose tools are served.
+            reply_chars: `--max-chars`, None for what each client is known to pass on.
+            outputs: Commands may run; what is kept of them is offered as resources.
+            shared: Every client sees the same tools.
+        """
+        self._calls = calls
+        self._reply_chars = reply_chars
+        self._methods: dict[str, Callable[[Asked], Awaitable[dict[str, Any]]]] = {
+            "tools/list": self._list_tools,
+            "tools/call": self._call_tool,
+            "resources/list": self._list_resources,
+            "resources/templates/list": self._list_templates,
+            "resources/read": self._read_resource,
+        }
+        self.card: Card = card(
+            record.title, record.instructions, methods(record.name, outputs=outputs), shared=shared
+        )
+
+    async def perform(self, asked: Asked) -> Answer | None:
+        """The answer to a call; None when its client has cancelled it."""
+        connection, call = asked.connection, asked.call
+        try:
+            return connection.answer(call, await self._methods[call.method](asked))
+        except Refusal as refused:
+            return connection.refuse(call, refused.code, refused.message, refused.data)
+        except Failed:
+            pass
+        except Exception:
+            _LOG.exception("a request of the method %s failed", call.method)
+        words = "readroom failed inside; see the server's log"
+        await asked.log("error", words)
+        return connection.refuse(call, eras.INTERNAL_ERROR, words)
+
+    def hear(self, notice: Notice, sender: Sender) -> None:
+        """What a host says without asking: that it has shortened a conversation."""
+        access = _conversing(sender, notice.client, notice.meta)
+        access.workspace.session(access.caller.session).compacted()
+
+    async def _list_tools(self, asked: Asked) -> dict[str, Any]:
+        tools = [listed(tool, self._reply_chars) for tool in asked.sender.access.tools]
+        return page("tools", tools, asked.call.params.get("cursor"))
+
+    async def _call_tool(self, asked: Asked) -> dict[str, Any]:
+        given = asked.call.params
+        return await self._run(asked, given["name"], given.get("arguments") or {})
+
+    async def _list_resources(self, asked: Asked) -> dict[str, Any]:
+        return await self._resources(asked).list(asked.call.params.get("cursor"))
+
+    async def _list_templates(self, asked: Asked) -> dict[str, Any]:
+        # Nobody can guess the name of an output, so there is nothing to fill in.
+        return {"resourceTemplates": []}
+
+    async def _read_resource(self, asked: Asked) -> dict[str, Any]:
+        return await self._resources(asked).read(asked.call.params["uri"])
+
+    def _resources(self, asked: Asked) -> Resources:
+        return Resources(partial(self._run, asked), asked.call.version)
+
+    async def _run(self, asked: Asked, tool: str, arguments: Mapping[str, Fact]) -> dict[str, Any]:
+        call, sender = asked.call, asked.sender
+        access = _conversing(sender, call.client, call.meta)
+        epoch = who.epoch(call.meta)
+        if epoch is not None:
+            access.workspace.session(access.caller.session).reached(epoch)
+        client = known(call.client)
+        return await self._calls.run(
+            access,
+            tool,
+            arguments,
+            reply_bytes=reply_bytes(call.client, self._reply_chars),
+            reply_lines=None if client is None else client.lines,
+            error_facts=client is None or not client.shows_meta,
+            waiter=sender.waiter,
+            send_progress=None if call.token is None else asked.report,
+        )
+
+
+def listed(tool: Tool, reply_chars: int | None) -> dict[str, Any]:
+    """A tool as `tools/list` shows it."""
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "annotations": {
+            "readOnlyHint": tool.read_only,
             # They mean nothing where nothing is changed.
-            destructive_hint=None if tool.read_only else tool.destructive,
-            idempotent_hint=None if tool.read_only else tool.idempotent,
-            open_world_hint=False,
-        ),
-        _meta={
+            **({} if tool.read_only else _of_changes(tool)),
+            "openWorldHint": False,
+        },
+        "_meta": {
             # Takes the text out of a second limit, counted in tokens, that users can lower.
             "anthropic/maxResultSizeChars": max(reply_chars or 0, CLAUDE_CODE.chars),
             # A file tool that has to be searched for first is not used. It costs each conversation the
             # tokens of its schema; a test keeps those of a contract under 1,500.
             "anthropic/alwaysLoad": True,
         },
-    )
+    }
 
 
-def _call_tool(
-    call: Run,
-) -> Callable[[Context, types.CallToolRequestParams], Awaitable[dict[str, Any]]]:
-    async def call_tool(context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
-        # Demanded by 2026-07-28; the SDK takes it out for older protocols.
-        return {**await call(context, params.name, params.arguments or {}), "resultType": "complete"}
-
-    return call_tool
+def _of_changes(tool: Tool) -> dict[str, bool]:
+    return {"destructiveHint": tool.destructive, "idempotentHint": tool.idempotent}
 
 
-def _calling(calls: Calls, access_of: AccessOf, reply_chars: int | None) -> Run:
-    async def call(context: Context, tool: str, arguments: Mapping[str, Fact]) -> dict[str, Any]:
-        wants_progress = context.meta is not None and "progress_token" in context.meta
-        access, waiter = _conversing(access_of, context, context.meta)
-        epoch = who.epoch(context.meta)
-        if epoch is not None:
-            access.workspace.session(access.caller.session).reached(epoch)
-        name = client_name(context)
-        client = known(name)
-        try:
-            return await calls.run(
-                access,
-                tool,
-                arguments,
-                reply_bytes=reply_bytes(name, reply_chars),
-                reply_lines=None if client is None else client.lines,
-                error_facts=client is None or not client.shows_meta,
-                waiter=waiter,
-                send_progress=context.session.report_progress if wants_progress else None,
-            )
-        except Failed:
-            # What the SDK makes of other exceptions has their message in it.
-            raise MCPError(
-                code=INTERNAL_ERROR, message="readroom failed inside; see the server's log"
-            ) from None
-
-    return call
-
-
-def _conversing(
-    access_of: AccessOf, context: Context, meta: Mapping[str, Any] | None
-) -> tuple[Access, Waiter | None]:
-    """What a request may use, in the name of the client and for its conversation."""
-    access, waiter = access_of(context)
-    named = who.caller(meta, client_name(context), _session_header(context))
-    token = access.caller.token
+def _conversing(sender: Sender, client: str | None, meta: Mapping[str, Any] | None) -> Access:
+    """What a sender may use, in the name of the client and for its conversation."""
+    named = who.caller(meta, client, sender.session)
+    token = sender.access.caller.token
     named = replace(
         named,
-        agent=named.agent or access.caller.agent,
+        agent=named.agent or sender.access.caller.agent,
         session=conversation(token, named.session),
         token=token,
     )
-    return replace(access, caller=named), waiter
-
-
-def _compacted(access_of: AccessOf) -> Callable[[Context, types.NotificationParams], Awaitable[None]]:
-    async def compacted(context: Context, params: types.NotificationParams) -> None:
-        meta = context.params.get("_meta") if context.params else None
-        access, _ = _conversing(access_of, context, meta if isinstance(meta, dict) else None)
-        access.workspace.session(access.caller.session).compacted()
-
-    return compacted
-
-
-def _session_header(context: Context) -> str | None:
-    """The protocol's session, which HTTP before 2026-07-28 has."""
-    headers = getattr(context.request, "headers", None)
-    return None if headers is None else headers.get("mcp-session-id")
-
-
-def client_name(context: Context) -> str | None:
-    """From the handshake, or from the request itself in 2026-07-28, which may leave it out."""
-    client = context.session.client_params
-    return None if client is None else client.client_info.name
+    return replace(sender.access, caller=named)

@@ -1,33 +1,30 @@
 """MCP over standard input and output, for one client that started this process.
 
-Not the SDK's transport: that one takes four hops between threads per call, which
-is half of the time of a small read, cannot be ended by a signal while no line
-comes, and leaves what is not JSON unanswered.  Here the event loop reads and
-writes pipes itself; threads do it only where a loop cannot (regular files) or
-would have to wait (a client that does not read).
+The event loop reads and writes pipes itself; threads do it only where a loop cannot
+(regular files) or would have to wait (a client that does not read).
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-
-import anyio
-from anyio.streams.memory import MemoryObjectSendStream
-from mcp.shared.message import SessionMessage
+from contextlib import contextmanager
 
 from readroom.caller import Caller
 from readroom.faces.calls import Access, Calls
-from readroom.faces.mcp import logs, wire
+from readroom.faces.mcp import logs
 from readroom.faces.mcp.pipes import Reader, Writer
-from readroom.faces.mcp.server import build
+from readroom.faces.mcp.server import Asked, Sender, Server
 from readroom.limits import MCP_EXIT_S
+from readroom.protocol.connection import Call, Cancelled, Connection, Notice
+from readroom.protocol.messages import Answer, encode
 from readroom.toolbox import Workspace
+
+_CLOSED = -32000
+"""The code of an answer to a call that the end of the server has ended; as the SDKs have it."""
 
 
 def serve_stdio(workspace: Workspace, *, contract_name: str, reply_chars: int | None) -> None:
@@ -52,28 +49,23 @@ def serve_stdio(workspace: Workspace, *, contract_name: str, reply_chars: int | 
 async def _serve(
     workspace: Workspace, contract_name: str, reply_chars: int | None, incoming: int, outgoing: int
 ) -> None:
-    calls = Calls()
+    calls, ended = Calls(), asyncio.Event()
     access = Access(workspace, contract_name, caller=Caller(face="mcp"))
-    server = build(
-        calls,
-        lambda context: (access, None),
-        record=workspace.contract(contract_name),
-        reply_chars=reply_chars,
-        outputs=workspace.runs_commands,
+    server = Server(
+        calls, workspace.contract(contract_name), reply_chars=reply_chars, outputs=workspace.runs_commands
     )
-    with anyio.CancelScope() as scope:
-        _on_signals(scope.cancel)
-        sending, receiving = anyio.create_memory_object_stream[SessionMessage | Exception](math.inf)
-        writer = Writer(outgoing, on_broken=scope.cancel)
-        reader = Reader(incoming, on_line=_Inbox(sending, writer), on_end=sending.close)
-        reader.start()
-        try:
-            with sending, receiving:
-                await server.run(receiving, wire.Outbox(writer.write), server.create_initialization_options())
-        finally:
-            reader.stop()
-            calls.close()
-            writer.finish(MCP_EXIT_S)
+    writer = Writer(outgoing, on_broken=ended.set)
+    talk = _Talk(Connection(server.card), server, Sender(access), writer)
+    reader = Reader(incoming, on_line=talk.hear, on_end=ended.set)
+    _on_signals(ended.set)
+    reader.start()
+    try:
+        await ended.wait()
+        await talk.end()
+    finally:
+        reader.stop()
+        calls.close()
+        writer.finish(MCP_EXIT_S)
 
 
 def _on_signals(end: Callable[[], None]) -> None:
@@ -82,22 +74,49 @@ def _on_signals(end: Callable[[], None]) -> None:
         loop.add_signal_handler(number, end)
 
 
-class _Inbox:
-    """Takes lines: messages go to the server, what is none is answered here."""
+class _Talk:
+    """The conversation with the client: lines in, calls as tasks, lines out."""
 
-    def __init__(self, messages: MemoryObjectSendStream[SessionMessage | Exception], writer: Writer) -> None:
-        self._messages = messages
+    def __init__(self, connection: Connection, server: Server, sender: Sender, writer: Writer) -> None:
+        self._connection = connection
+        self._server = server
+        self._sender = sender
         self._writer = writer
+        self._tasks: dict[Call, asyncio.Task[None]] = {}
 
-    def __call__(self, line: bytes) -> None:
-        if line.isspace():
+    def hear(self, line: bytes) -> None:
+        """Take a line."""
+        if line.isspace() or not line:
             return
-        message = wire.decode(line)
-        if isinstance(message, wire.Refusal):
-            self._writer.write(wire.encode(message.answer))
-            return
-        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the server has just ended
-            self._messages.send_nowait(SessionMessage(message))
+        event = self._connection.receive(line)
+        if isinstance(event, Answer):
+            self._writer.write(encode(event) + b"\n")
+        elif isinstance(event, Call):
+            task = self._tasks[event] = asyncio.create_task(self._perform(event))
+            task.add_done_callback(lambda _: self._tasks.pop(event))
+        elif isinstance(event, Cancelled):
+            self._tasks[event.call].cancel()
+        elif isinstance(event, Notice):
+            self._server.hear(event, self._sender)
+
+    async def end(self) -> None:
+        """End the calls that still run; what needs no work is answered first."""
+        await asyncio.sleep(0)
+        running = list(self._tasks.values())
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    async def _perform(self, call: Call) -> None:
+        try:
+            answer = await self._server.perform(Asked(self._connection, call, self._sender, self._tell))
+        except asyncio.CancelledError:
+            answer = self._connection.refuse(call, _CLOSED, "The server has ended")
+        if answer is not None:
+            self._writer.write(encode(answer) + b"\n")
+
+    async def _tell(self, message: bytes) -> None:
+        self._writer.write(message + b"\n")
 
 
 @contextmanager

@@ -1,0 +1,49 @@
+"""What a client is told before its first call: who serves, what, and the tools, a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+from readroom.faces.mcp.who import COMPACTED
+from readroom.limits import MCP_LIST_FRESH_MS, MCP_LIST_TOOLS, MCP_MESSAGE_BYTES
+from readroom.protocol.card import Card, Fresh
+from readroom.protocol.eras import INVALID_PARAMS
+from readroom.protocol.messages import Refusal
+
+_TOOLS = frozenset(("tools/list", "tools/call"))
+_RESOURCES = frozenset(("resources/list", "resources/templates/list", "resources/read"))
+
+
+def methods(contract_name: str, *, outputs: bool) -> frozenset[str]:
+    """What is served: with `outputs`, what is kept of commands, in the words of the native tools."""
+    return _TOOLS | _RESOURCES if outputs and contract_name == "native" else _TOOLS
+
+
+def card(title: str, instructions: str, served: frozenset[str], *, shared: bool) -> Card:
+    """What the server says of itself; `shared` when every client sees the same tools."""
+    # The tools of a process never change; those of a token are nobody else's.
+    fresh = Fresh(MCP_LIST_FRESH_MS, "public" if shared else "private")
+    return Card(
+        name="readroom",
+        version=version("readroom"),
+        title=title,
+        instructions=instructions,
+        methods=served,
+        notices=frozenset((COMPACTED,)),
+        fresh={"tools/list": fresh},
+        most=MCP_MESSAGE_BYTES,
+    )
+
+
+def page(name: str, items: Sequence[object], cursor: str | None) -> dict[str, Any]:
+    """A page of a list, and where the next begins. Raises Refusal for a cursor that no page has."""
+    begins = 0
+    if cursor is not None:
+        begins = int(cursor) if cursor.isdecimal() and len(cursor) < 10 else -1
+        if not 0 < begins < len(items) or begins % MCP_LIST_TOOLS:
+            raise Refusal(INVALID_PARAMS, "There is no such cursor: send the nextCursor of a page as it is")
+    ends = begins + MCP_LIST_TOOLS
+    found: dict[str, Any] = {name: items[begins:ends]}
+    return {**found, "nextCursor": str(ends)} if ends < len(items) else found

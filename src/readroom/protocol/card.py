@@ -1,0 +1,84 @@
+"""What a server says of itself: in answer to `initialize` and `server/discover`, and with every result."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from readroom.protocol import eras
+
+
+class Fresh(msgspec.Struct, frozen=True):
+    """How long a client may keep a result, and whether it may show it to others."""
+
+    milliseconds: int = 0
+    scope: Literal["public", "private"] = "private"
+
+
+class Card(msgspec.Struct, frozen=True):
+    """A server.
+
+    Attributes:
+        name: What programs call it.
+        version: Its own.
+        title: What people call it.
+        instructions: What models are told.
+        methods: What it serves beside the methods of the protocol itself.
+        notices: Notifications of its own that it wants to hear of.
+        fresh: How long results may be kept, by method; those that are not named not at all.
+        most: The longest message that it takes, in bytes.
+    """
+
+    name: str
+    version: str
+    title: str
+    instructions: str
+    methods: frozenset[str]
+    notices: frozenset[str]
+    fresh: dict[str, Fresh]
+    most: int
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """As `serverInfo` says it."""
+        return {"name": self.name, "title": self.title, "version": self.version}
+
+    @property
+    def capabilities(self) -> dict[str, Any]:
+        """What it offers; no list of it changes while it runs in a way that it tells of."""
+        found: dict[str, Any] = {"logging": {}}
+        if "resources/list" in self.methods:
+            found["resources"] = {"listChanged": False, "subscribe": False}
+        if "tools/list" in self.methods:
+            found["tools"] = {"listChanged": False}
+        return found
+
+    def greeting(self, asked: str) -> dict[str, Any]:
+        """The result of `initialize`, for a client that asks for a version."""
+        known = asked in eras.HANDSHAKE_VERSIONS
+        return {
+            "protocolVersion": asked if known else eras.HANDSHAKE_VERSIONS[-1],
+            "capabilities": self.capabilities,
+            "serverInfo": self.info,
+            "instructions": self.instructions,
+        }
+
+    def discovered(self) -> dict[str, Any]:
+        """The result of `server/discover`."""
+        return {
+            "supportedVersions": list(eras.STATELESS_VERSIONS),
+            "capabilities": self.capabilities,
+            "instructions": self.instructions,
+        }
+
+    def shaped(self, method: str, version: str, result: dict[str, Any]) -> dict[str, Any]:
+        """A result with what its version of the protocol adds to every one."""
+        if not eras.is_stateless(version):
+            return result
+        found = {**result, "resultType": "complete"}
+        if method in eras.CACHEABLE:
+            fresh = self.fresh.get(method, Fresh())
+            found |= {"ttlMs": fresh.milliseconds, "cacheScope": fresh.scope}
+        found["_meta"] = {**result.get("_meta", {}), eras.SERVER_META: self.info}
+        return found

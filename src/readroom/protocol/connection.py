@@ -1,0 +1,343 @@
+"""One connection, as a table of states: what arrives goes in, what has to be sent or done comes out.
+
+In the manner of h11: no sockets, no event loop, no threads.  A face feeds it one
+message at a time with `receive`, performs the `Call` that comes out, and hands the
+result to `answer` or the failure to `refuse`; both give the bytes to send.
+
+A client may ask with `server/discover` what is spoken here, give up on the answer,
+and send `initialize`; or the other way round.  Both are answered until a request
+has used one of the two, which decides for the rest of the connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from readroom.protocol import eras, params
+from readroom.protocol.card import Card
+from readroom.protocol.messages import (
+    Answer,
+    Id,
+    Message,
+    Notification,
+    Request,
+    Unasked,
+    decode,
+    notification,
+    refusal,
+)
+
+
+class State(Enum):
+    """What has happened on a connection."""
+
+    OPEN = "nothing has been used yet"
+    GREETED = "initialize was answered, and nothing has been used yet"
+    HANDSHAKE = "it is used as after initialize"
+    STATELESS = "it is used with a version in every request"
+
+
+class Kind(Enum):
+    """What a request means for the state."""
+
+    INITIALIZE = "opens a connection with a handshake"
+    DISCOVER = "asks what is spoken, in the form of 2026-07-28"
+    ENVELOPED = "any other request in that form"
+    PLAIN = "a request in the form of the handshake"
+    PING = "the same, and means nothing"
+
+
+class Refused(Enum):
+    """Why a request does not fit the state."""
+
+    EARLY = "Nothing was agreed on yet: send initialize first, or name the version in _meta"
+    ENVELOPE = "This connection began with initialize, and requests of 2026-07-28 are not taken on it"
+    UNSUPPORTED = "This connection speaks 2026-07-28, and initialize is not taken on it"
+    BARE = (
+        f"params._meta must be an object with {eras.VERSION_META!r} and {eras.CAPABILITIES_META!r}: "
+        "this connection speaks 2026-07-28"
+    )
+
+
+TABLE: Final[Mapping[State, Mapping[Kind, State | Refused]]] = {
+    State.OPEN: {
+        Kind.INITIALIZE: State.GREETED,
+        Kind.DISCOVER: State.OPEN,
+        Kind.ENVELOPED: State.STATELESS,
+        Kind.PLAIN: Refused.EARLY,
+        Kind.PING: State.OPEN,
+    },
+    State.GREETED: {
+        Kind.INITIALIZE: State.GREETED,
+        Kind.DISCOVER: State.GREETED,
+        Kind.ENVELOPED: State.STATELESS,
+        Kind.PLAIN: State.HANDSHAKE,
+        Kind.PING: State.GREETED,
+    },
+    State.HANDSHAKE: {
+        Kind.INITIALIZE: State.HANDSHAKE,
+        Kind.DISCOVER: Refused.ENVELOPE,
+        Kind.ENVELOPED: Refused.ENVELOPE,
+        Kind.PLAIN: State.HANDSHAKE,
+        Kind.PING: State.HANDSHAKE,
+    },
+    State.STATELESS: {
+        Kind.INITIALIZE: Refused.UNSUPPORTED,
+        Kind.DISCOVER: State.STATELESS,
+        Kind.ENVELOPED: State.STATELESS,
+        Kind.PLAIN: Refused.BARE,
+        Kind.PING: Refused.BARE,
+    },
+}
+"""Where each kind of request leads, or why it leads nowhere; the latter changes nothing."""
+
+_CODES: Final = {
+    Refused.EARLY: eras.INVALID_PARAMS,
+    Refused.ENVELOPE: eras.INVALID_REQUEST,
+    Refused.UNSUPPORTED: eras.UNSUPPORTED_VERSION,
+    Refused.BARE: eras.INVALID_PARAMS,
+}
+
+
+class Call(msgspec.Struct, eq=False):
+    """A request that somebody has to perform.
+
+    Attributes:
+        id: The client's name for it.
+        method: One of the server's.
+        params: As the method wants them.
+        version: Of the protocol.
+        client: What the client calls itself; None when it does not say.
+        meta: What came with the request about itself.
+        token: What progress is named by; None when none is wanted.
+        level: The least level of log messages that the client wants about it; None for none.
+        cancelled: The client no longer waits for it.
+    """
+
+    id: Id
+    method: str
+    params: dict[str, Any]
+    version: str
+    client: str | None
+    meta: Mapping[str, Any] | None
+    token: Id | None
+    level: str | None
+    cancelled: bool = False
+
+
+class Notice(msgspec.Struct, frozen=True):
+    """A notification that the server wants to hear of."""
+
+    method: str
+    client: str | None
+    meta: Mapping[str, Any] | None
+
+
+class Cancelled(msgspec.Struct, frozen=True):
+    """The client no longer waits for a call."""
+
+    call: Call
+
+
+Event: TypeAlias = Answer | Call | Cancelled | Notice
+"""What comes of a message: something to send, something to do, something to stop, something to know."""
+
+
+class Connection:
+    """The server's end of one connection: a pipe, a session over HTTP, or one request of 2026-07-28."""
+
+    def __init__(self, card: Card, *, state: State = State.OPEN, both: bool = True) -> None:
+        """Without `both` it is settled whether there is a handshake: over HTTP a header says so."""
+        self.state = state
+        self.client: str | None = None
+        """What the client called itself in the handshake."""
+        self._card = card
+        self._handshakes = both or state is not State.STATELESS
+        self._envelopes = both or state is State.STATELESS
+        self._version = eras.HANDSHAKE_VERSIONS[-1]
+        self._level: str | None = None
+        self._running: dict[Id, Call] = {}
+
+    @property
+    def running(self) -> list[Call]:
+        """The calls that are not answered yet."""
+        return list(self._running.values())
+
+    def receive(self, data: bytes) -> Event | None:
+        """What comes of one message; None when nothing does."""
+        return self.take(decode(data, self._card.most))
+
+    def take(self, message: Message | Answer) -> Event | None:
+        """The same for a message that `decode` has made."""
+        if isinstance(message, Answer):
+            return message
+        if isinstance(message, Request):
+            return self._asked(message)
+        return None if isinstance(message, Unasked) else self._told(message)
+
+    def answer(self, call: Call, result: dict[str, Any]) -> Answer | None:
+        """A call was performed; None when nobody waits for it."""
+        if not self._settle(call):
+            return None
+        return Answer(call.id, self._card.shaped(call.method, call.version, result))
+
+    def refuse(self, call: Call, code: int, message: str, data: object = None) -> Answer | None:
+        """A call could not be performed; None when nobody waits for it."""
+        return refusal(call.id, code, message, data) if self._settle(call) else None
+
+    def progress(self, call: Call, done: float, total: float | None, words: str) -> bytes | None:
+        """How far a call is, for a client that wants to know."""
+        if call.token is None or call.cancelled:
+            return None
+        told: dict[str, Any] = {"progressToken": call.token, "progress": done, "message": words}
+        if total is not None:
+            told["total"] = total
+        return notification("notifications/progress", told)
+
+    def log(self, call: Call, level: str, words: str) -> bytes | None:
+        """A log message about a call, for a client that wants those of its level."""
+        if call.level is None or call.cancelled or eras.LEVELS.index(level) < eras.LEVELS.index(call.level):
+            return None
+        return notification(
+            "notifications/message", {"level": level, "logger": self._card.name, "data": words}
+        )
+
+    def _settle(self, call: Call) -> bool:
+        """Forget a call; whether its client still waits."""
+        if self._running.get(_key(call.id)) is call:
+            del self._running[_key(call.id)]
+        return not call.cancelled
+
+    def _asked(self, request: Request) -> Event:
+        kind, meta = self._kind(request), params.meta(request.params)
+        target = TABLE[self.state][kind]
+        # A client that looks for what there is gets an answer to that, whatever was agreed on.
+        if target is Refused.EARLY and not self._serves(request.method, eras.HANDSHAKE_METHODS):
+            return _unknown(request)
+        if isinstance(target, Refused):
+            return _unfit(request, target)
+        if kind in (Kind.DISCOVER, Kind.ENVELOPED):
+            assert meta is not None
+            return _enveloped(request, meta) or self._begun(request, target, meta, stateless=True)
+        return self._begun(request, target, meta, stateless=False)
+
+    def _kind(self, request: Request) -> Kind:
+        if self._handshakes and request.method == "initialize":
+            return Kind.INITIALIZE
+        if self._envelopes and eras.VERSION_META in (params.meta(request.params) or {}):
+            return Kind.DISCOVER if request.method == "server/discover" else Kind.ENVELOPED
+        return Kind.PING if request.method == "ping" else Kind.PLAIN
+
+    def _begun(
+        self, request: Request, target: State, meta: Mapping[str, Any] | None, *, stateless: bool
+    ) -> Event:
+        """The request fits: what comes of it, and the state after it."""
+        given = request.params or {}
+        if not self._serves(request.method, eras.STATELESS_METHODS if stateless else eras.HANDSHAKE_METHODS):
+            self.state = target
+            return _unknown(request)
+        wrong = params.problem(request.method, given)
+        if wrong is not None:
+            return refusal(request.id, eras.INVALID_PARAMS, f"Invalid request parameters: {wrong}")
+        self.state = target
+        own = self._own(request, given)
+        if own is not None:
+            return own
+        if _key(request.id) in self._running:
+            words = f"The id {request.id!r} is that of a request that has no answer yet"
+            return refusal(request.id, eras.INVALID_REQUEST, words)
+        call = self._call(request, given, meta, stateless)
+        self._running[_key(request.id)] = call
+        return call
+
+    def _call(
+        self, request: Request, given: dict[str, Any], meta: Mapping[str, Any] | None, stateless: bool
+    ) -> Call:
+        version, client, level = self._version, self.client, self._level
+        if stateless:
+            assert meta is not None
+            version, client, level = meta[eras.VERSION_META], _named(meta), meta.get(eras.LEVEL_META)
+        token = params.progress_token(meta)
+        return Call(request.id, request.method, given, version, client, meta, token, level)
+
+    def _own(self, request: Request, given: Mapping[str, Any]) -> Answer | None:
+        """The answer to what concerns the connection itself; None for what somebody has to perform."""
+        if request.method == "initialize":
+            greeting = self._card.greeting(given["protocolVersion"])
+            self._version, self.client = greeting["protocolVersion"], given["clientInfo"]["name"]
+            return Answer(request.id, greeting)
+        if request.method == "logging/setLevel":
+            self._level = given["level"]
+            return Answer(request.id, {})
+        if request.method == "server/discover":
+            version = given["_meta"][eras.VERSION_META]
+            return Answer(request.id, self._card.shaped(request.method, version, self._card.discovered()))
+        return Answer(request.id, {}) if request.method == "ping" else None
+
+    def _serves(self, method: str, of_era: frozenset[str]) -> bool:
+        own = method in ("initialize", "ping", "logging/setLevel", "server/discover")
+        return method in of_era and (own or method in self._card.methods)
+
+    def _told(self, message: Notification) -> Event | None:
+        if message.method == "notifications/cancelled":
+            return self._cancelled((message.params or {}).get("requestId"))
+        if message.method not in self._card.notices or self.state is State.OPEN:
+            return None
+        return Notice(message.method, self.client, params.meta(message.params))
+
+    def _cancelled(self, request_id: object) -> Cancelled | None:
+        if isinstance(request_id, bool) or not isinstance(request_id, (int, str)):
+            return None
+        call = self._running.pop(_key(request_id), None)
+        if call is None:
+            return None
+        call.cancelled = True
+        return Cancelled(call)
+
+
+def _key(request_id: Id) -> Id:
+    """What an id is known by: some clients cancel 7 as "7"."""
+    if isinstance(request_id, str) and len(request_id) < 20 and request_id.isdecimal():
+        return int(request_id)
+    return request_id
+
+
+def _named(meta: Mapping[str, Any]) -> str | None:
+    info = meta.get(eras.CLIENT_META)
+    return info["name"] if isinstance(info, dict) else None
+
+
+def _unknown(request: Request) -> Answer:
+    return refusal(request.id, eras.METHOD_NOT_FOUND, "Method not found", request.method)
+
+
+def _unfit(request: Request, why: Refused) -> Answer:
+    data = None
+    if why is Refused.UNSUPPORTED:
+        data = supported((request.params or {}).get("protocolVersion"))
+    return refusal(request.id, _CODES[why], why.value, data)
+
+
+def supported(requested: object) -> dict[str, Any]:
+    """The data of a failure about a version: those that are spoken without a handshake."""
+    found: dict[str, Any] = {"supported": list(eras.STATELESS_VERSIONS)}
+    return {**found, "requested": requested} if isinstance(requested, str) else found
+
+
+def _enveloped(request: Request, meta: Mapping[str, Any]) -> Answer | None:
+    """What is wrong with what a request of 2026-07-28 says of itself; None when nothing is."""
+    missing = [key for key in (eras.VERSION_META, eras.CAPABILITIES_META) if key not in meta]
+    if missing:
+        return refusal(request.id, eras.INVALID_PARAMS, f"params._meta lacks {', '.join(missing)}")
+    version = meta[eras.VERSION_META]
+    if not isinstance(version, str):
+        return refusal(request.id, eras.INVALID_PARAMS, f"{eras.VERSION_META!r} must be a string")
+    if not eras.is_stateless(version):
+        words = "Unsupported protocol version"
+        return refusal(request.id, eras.UNSUPPORTED_VERSION, words, supported(version))
+    wrong = params.envelope_problem(meta)
+    return None if wrong is None else refusal(request.id, eras.INVALID_PARAMS, wrong)

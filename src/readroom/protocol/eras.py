@@ -1,0 +1,50 @@
+"""What the protocol fixes, by era: its versions, the keys and codes on the wire, and which methods there are.
+
+Up to 2025-11-25 a connection begins with a handshake.  Since 2026-07-28 every
+request says by itself which version it speaks, and nothing comes before it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+STATELESS_VERSIONS: Final = ("2026-07-28",)
+
+VERSION_META: Final = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES_META: Final = "io.modelcontextprotocol/clientCapabilities"
+CLIENT_META: Final = "io.modelcontextprotocol/clientInfo"
+SERVER_META: Final = "io.modelcontextprotocol/serverInfo"
+LEVEL_META: Final = "io.modelcontextprotocol/logLevel"
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+METHOD_NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+HEADER_MISMATCH: Final = -32020
+UNSUPPORTED_VERSION: Final = -32022
+CANCELLED: Final = -32800
+"""Of a request that its client cancelled, where HTTP needs an answer all the same; the code is LSP's."""
+
+RESOURCE_ABSENT: Final = -32002
+"""Before 2026-07-28; since then it is `INVALID_PARAMS`."""
+
+LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+"""Of log messages, the least first."""
+
+_BOTH: Final = frozenset(
+    ("tools/list", "tools/call", "resources/list", "resources/read", "resources/templates/list")
+)
+HANDSHAKE_METHODS: Final = _BOTH | {"initialize", "ping", "logging/setLevel"}
+STATELESS_METHODS: Final = _BOTH | {"server/discover"}
+
+CACHEABLE: Final = frozenset(
+    ("tools/list", "resources/list", "resources/read", "resources/templates/list", "server/discover")
+)
+"""Methods whose results say since 2026-07-28 how long they may be kept."""
+
+
+def is_stateless(version: str) -> bool:
+    """Whether a version has no handshake."""
+    return version in STATELESS_VERSIONS

@@ -1,0 +1,181 @@
+"""JSON-RPC messages from bytes and to bytes: decoded leniently, encoded always.
+
+What no client should send still gets an answer that names its request, wherever
+the request can be told: a client that is not answered waits for minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any, Final, Literal, TypeAlias, TypeGuard
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from readroom.protocol import eras
+
+_LOG = logging.getLogger("readroom")
+
+Id: TypeAlias = int | str
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What wants an answer."""
+
+    id: Id
+    method: str
+    params: dict[str, Any] | None = None
+
+
+class Notification(msgspec.Struct, frozen=True):
+    """What wants none."""
+
+    method: str
+    params: dict[str, Any] | None = None
+
+
+class Unasked(msgspec.Struct, frozen=True):
+    """An answer to something that this server never asked."""
+
+
+class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why there is no result."""
+
+    code: int
+    message: str
+    data: Any = None
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A result or a failure, for a request whose id may not be known."""
+
+    id: Id | None
+    result: dict[str, Any] | None = None
+    failure: Failure | None = None
+
+
+Message: TypeAlias = Request | Notification | Unasked
+
+
+class _Wire(msgspec.Struct):
+    """Any message, as far as its form is checked by msgspec."""
+
+    jsonrpc: Literal["2.0"]
+    id: int | str | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    params: dict[str, Any] | None = None
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+
+
+_DECODER: Final = msgspec.json.Decoder(_Wire)
+
+
+def decode(data: bytes, most: int) -> Message | Answer:
+    """The message in `data`, or what is answered to something that is not one.
+
+    Bytes that are not UTF-8 and halves of surrogate pairs are kept as characters
+    that no file name has: the tool then says what is wrong with its argument.
+
+    Args:
+        data: One line, or one body.
+        most: The longest message that is taken, in bytes.
+    """
+    if len(data) > most:
+        words = f"The message is longer than {most:,} bytes, the most that one may have"
+        return refusal(None, eras.INVALID_REQUEST, words)
+    try:
+        found = _message(_DECODER.decode(data))
+        if found is not None:
+            return found
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return _lenient(json.loads(data.decode("utf-8", "replace")))
+    except (ValueError, RecursionError):
+        return refusal(None, eras.PARSE_ERROR, "The message is not JSON")
+
+
+def _message(wire: _Wire) -> Message | None:
+    if not isinstance(wire.method, UnsetType):
+        if isinstance(wire.id, UnsetType):
+            return Notification(wire.method, wire.params)
+        return Request(wire.id, wire.method, wire.params)
+    if isinstance(wire.result, UnsetType) and isinstance(wire.error, UnsetType):
+        return None
+    return Unasked()
+
+
+def _lenient(value: object) -> Message | Answer:
+    """A decoded value as a message, if it is one in spite of its odd characters."""
+    if isinstance(value, list):
+        words = "Batches are not taken: the protocol has had none since 2025-06-18. Send the messages singly"
+        return refusal(None, eras.INVALID_REQUEST, words)
+    if isinstance(value, dict):
+        request_id, method, params = value.get("id"), value.get("method"), value.get("params")
+        formed = value.get("jsonrpc") == "2.0" and (params is None or isinstance(params, dict))
+        if formed and isinstance(method, str) and "id" not in value:
+            return Notification(method, params)
+        if formed and isinstance(method, str) and _is_id(request_id):
+            return Request(request_id, method, params)
+        if formed and method is None and ("result" in value or "error" in value):
+            return Unasked()
+        if _is_id(request_id) and not _halves(str(request_id)):
+            return refusal(request_id, eras.INVALID_REQUEST, _NO_MESSAGE)
+    return refusal(None, eras.INVALID_REQUEST, _NO_MESSAGE)
+
+
+_NO_MESSAGE: Final = "This is not one JSON-RPC 2.0 message"
+
+
+def _is_id(value: object) -> TypeGuard[Id]:
+    return isinstance(value, (int, str)) and not isinstance(value, bool)
+
+
+def _halves(text: str) -> bool:
+    """Whether it holds halves of surrogate pairs, which no answer can repeat."""
+    return text != text.encode("utf-8", "replace").decode()
+
+
+def refusal(request_id: Id | None, code: int, message: str, data: object = None) -> Answer:
+    """A failure as an answer."""
+    return Answer(request_id, failure=Failure(code, message, data))
+
+
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+def encode(answer: Answer) -> bytes:
+    """The bytes of an answer, without a line feed in them; another failure when JSON cannot carry it."""
+    try:
+        return _encoded(answer)
+    except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
+        _LOG.exception("an answer could not be put into JSON")
+    failed = "The reply could not be put into JSON"
+    try:
+        return _encoded(refusal(answer.id, eras.INTERNAL_ERROR, failed))
+    except UnicodeEncodeError:  # the id itself
+        return _encoded(refusal(None, eras.INTERNAL_ERROR, failed))
+
+
+def _encoded(answer: Answer) -> bytes:
+    inner = answer.failure if answer.result is None else answer.result
+    name = b'"result":' if answer.result is not None else b'"error":'
+    parts = (b'{"jsonrpc":"2.0","id":', _ENCODER.encode(answer.id), b",", name, _ENCODER.encode(inner), b"}")
+    return b"".join(parts)
+
+
+def notification(method: str, params: dict[str, Any]) -> bytes:
+    """The bytes of a notification to the client."""
+    return _ENCODER.encode({"jsonrpc": "2.0", "method": method, "params": params})
+
+
+class Refusal(Exception):
+    """What whoever performs a request raises when there is no result: the failure that is answered."""
+
+    def __init__(self, code: int, message: str, data: object = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data

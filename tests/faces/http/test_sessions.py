@@ -1,0 +1,96 @@
+"""Sessions of MCP clients: whose they are, how many, and how long."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+from readroom.faces.http.conversations import Session, Sessions
+from readroom.faces.mcp.listing import card, methods
+from readroom.limits import HTTP_SESSION_IDLE_S, HTTP_SESSIONS
+from readroom.protocol.connection import Call
+from tests.protocol.test_connection import HELLO
+
+CARD = card("t", "i", methods("native", outputs=False), shared=False)
+OWNER = ("token", "workspace")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def opened(sessions: Sessions) -> Session:
+    session = sessions.made(OWNER)
+    assert sessions.open(session)
+    return session
+
+
+def test_a_session_is_found_by_its_owner_alone() -> None:
+    sessions = Sessions(CARD)
+    session = opened(sessions)
+    assert sessions.find(session.id, OWNER) is session
+    for other in (("token", "other"), ("other", "workspace"), ("", "")):
+        assert sessions.find(session.id, other) is None
+    assert sessions.find("made up", OWNER) is None
+
+
+def test_ids_cannot_be_guessed() -> None:
+    sessions = Sessions(CARD)
+    assert len({sessions.made(OWNER).id for _ in range(100)}) == 100
+    assert all(len(sessions.made(OWNER).id) >= 32 for _ in range(10))
+
+
+def test_an_idle_session_is_forgotten_and_a_busy_one_is_not() -> None:
+    clock = Clock()
+    sessions = Sessions(CARD, clock)
+    idle, busy, fresh = opened(sessions), opened(sessions), opened(sessions)
+    with sessions.using(busy):
+        clock.now = HTTP_SESSION_IDLE_S
+        with sessions.using(fresh):
+            pass
+        clock.now = HTTP_SESSION_IDLE_S + 1
+        assert sessions.find(idle.id, OWNER) is None
+        assert sessions.find(busy.id, OWNER) is busy
+        assert sessions.find(fresh.id, OWNER) is fresh
+    clock.now += HTTP_SESSION_IDLE_S
+    assert sessions.find(busy.id, OWNER) is busy
+
+
+def test_there_are_only_so_many_and_idle_ones_make_way() -> None:
+    clock = Clock()
+    sessions = Sessions(CARD, clock)
+    for _ in range(HTTP_SESSIONS):
+        opened(sessions)
+    assert not sessions.open(sessions.made(OWNER))
+    clock.now = HTTP_SESSION_IDLE_S + 1
+    opened(sessions)
+
+
+def _call(session: Session) -> Call:
+    for method, params in (("initialize", HELLO), ("tools/list", {})):
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        event = session.connection.receive(json.dumps(message).encode())
+    assert isinstance(event, Call)
+    return event
+
+
+async def _never() -> None:
+    await asyncio.Event().wait()
+
+
+def test_the_end_of_a_session_ends_its_calls() -> None:
+    async def run() -> bool:
+        sessions = Sessions(CARD)
+        session = opened(sessions)
+        task = asyncio.create_task(_never())
+        session.tasks[_call(session)] = task
+        sessions.close(session)
+        await asyncio.wait({task})
+        assert sessions.find(session.id, OWNER) is None
+        return task.cancelled()
+
+    assert asyncio.run(run())
