@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from scripts import docs_blocks, docs_clients, docs_contracts, docs_runs
+from scripts import docs_blocks, docs_clients, docs_contracts, docs_runs, prepared
 
 ROOT = Path(__file__).parents[1]
 
@@ -51,8 +51,10 @@ def used_blocks(text: str) -> list[str]:
 
 
 def stale() -> list[Path]:
-    """Pages whose generated parts are not what they ought to be."""
-    return [page for page in pages() if generated(page.read_text(encoding="utf-8")) != _text(page)]
+    """Pages whose generated parts are not what they ought to be, and the file of prepared contracts if so."""
+    found = [page for page in pages() if generated(page.read_text(encoding="utf-8")) != _text(page)]
+    whole = Path(prepared.PREPARED)
+    return found if whole.exists() and _text(whole) == prepared.text() else [*found, whole]
 
 
 def _text(page: Path) -> str:
@@ -69,7 +71,8 @@ def main(arguments: list[str]) -> int:
     for page in found:
         print(f"stale: {page.relative_to(ROOT)}" if "--check" in arguments else f"writing {page.name}")
         if "--check" not in arguments:
-            page.write_text(generated(_text(page)), encoding="utf-8")
+            whole = page == Path(prepared.PREPARED)
+            page.write_text(prepared.text() if whole else generated(_text(page)), encoding="utf-8")
     return 1 if found and "--check" in arguments else 0
 
 

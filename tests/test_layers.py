@@ -40,6 +40,7 @@ LAYERS = {
     "readroom.commands": 0,
     "readroom.deadline": 0,
     "readroom.quoting": 0,
+    "readroom.release": 0,
     "readroom.protocol": 0,
     # 1 pure
     "readroom.paths": 1,
@@ -164,6 +165,10 @@ def test_faces_never_import_each_other() -> None:
 
 STARTERS: set[tuple[str, str]] = {
     ("readroom.faces.cli.servers", "readroom.faces.mcp.stdio"),
+    ("readroom.faces.cli.early", "readroom.faces.mcp.begun"),
+    ("readroom.faces.cli.early", "readroom.faces.mcp.listing"),
+    ("readroom.faces.cli.early", "readroom.faces.mcp.stdio"),
+    ("readroom.faces.cli.early", "readroom.faces.mcp.streams"),
     ("readroom.faces.cli.servers", "readroom.faces.http.serve"),
     ("readroom.faces.http.app", "readroom.faces.mcp.server"),
     ("readroom.faces.http.streamable", "readroom.faces.mcp.server"),

@@ -14,6 +14,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from readroom.release import VERSION
+
 if TYPE_CHECKING:
     from readroom.caller import Caller
     from readroom.deadline import Deadline
@@ -111,7 +113,8 @@ if TYPE_CHECKING:
     from readroom.model import Call, Image, Reply
     from readroom.toolbox import Workspace
 
-__version__ = "0.1.0"
+
+__version__ = VERSION
 
 __all__ = [
     "AbsentError",

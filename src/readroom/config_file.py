@@ -30,10 +30,11 @@ from readroom.policy.patterns import patterns
 from readroom.policy.places import ChangePolicy
 from readroom.policy.rules import AllowList, Denials, Layer, Rule
 from readroom.policy.wildmatch import UnusablePattern
+from readroom.release import CONFIG_FILE
 from readroom.session.budgets import BudgetPolicy
 from readroom.session.index_files import IndexPolicy
 
-NAME = WorkPath("readroom.toml")
+NAME = WorkPath(CONFIG_FILE)
 
 _POLICY = ("deny", "allow", "hardlinks", "exceptions")
 _LIMITS = tuple(field.name for field in fields(Limits))

@@ -341,6 +341,9 @@ MCP_PROGRESS_S = 0.25
 MCP_MESSAGE_BYTES = 32 * 1024 * 1024
 """One message of a client: the text that a call may bring, and as much again for the escapes of JSON."""
 
+MCP_CHUNK_BYTES = 64 * 1024
+"""Read at once from a client's pipe: all that one holds."""
+
 MCP_LIST_FRESH_MS = 60 * 60 * 1000
 """How long a client of 2026-07-28 may keep the list of tools. It changes only with the installed version."""
 

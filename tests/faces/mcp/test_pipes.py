@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.faces.mcp.pipes import Lines, Reader, Writer
+from readroom.faces.mcp.pipes import Reader, Writer
+from readroom.faces.mcp.streams import Lines
 
 END_S = 30
 

@@ -20,9 +20,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # What is imported never becomes garbage: to look for it costs 5 ms of 130. `_start` turns it on again.
     gc.disable()
     try:
+        words = sys.argv[1:] if arguments is None else arguments
+        if words[:1] == ["mcp"]:
+            from readroom.faces.cli import early
+
+            code = early.run(words[1:])
+            if code is not None:
+                return code
         from readroom.faces.cli.commands import run
 
-        return run(sys.argv[1:] if arguments is None else arguments)
+        return run(words)
     except KeyboardInterrupt:
         return 130  # as shells report a program that SIGINT ended: 128 + 2
     finally:

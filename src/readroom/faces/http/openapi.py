@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from importlib.metadata import version
 from typing import Any
 
 from readroom.contracts.base import FACTS_KEY, Contract, Tool
 from readroom.contracts.schema import in_words
 from readroom.faces.http import openapi_coder
+from readroom.release import VERSION
 
 SESSION = "[A-Za-z0-9_.~-]{1,128}"
 """Names of conversations, in an address."""
@@ -87,7 +87,7 @@ def document(contracts: Iterable[Contract], names: Sequence[str], *, commands: b
         "openapi": "3.1.0",
         "info": {
             "title": "readroom",
-            "version": version("readroom"),
+            "version": VERSION,
             "description": "Find, read and safely change the files of a workspace. MCP is at /mcp.",
         },
         "servers": [
@@ -181,7 +181,7 @@ def page(contracts: Iterable[Contract], names: Sequence[str], *, commands: bool)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>readroom</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{_STYLE}</style></head><body><h1>readroom {escape(version('readroom'))}</h1>"
+        f"<style>{_STYLE}</style></head><body><h1>readroom {escape(VERSION)}</h1>"
         "<p>An HTTP workspace agent. MCP clients use <code>/mcp</code>; programs send a tool's arguments as "
         "JSON with <code>POST</code>, and a token, where one is needed, as "
         "<code>Authorization: Bearer TOKEN</code>. "

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import version
-from typing import Any
+from typing import Any, Final
 
-from readroom.faces.mcp.who import COMPACTED
 from readroom.limits import MCP_LIST_FRESH_MS, MCP_LIST_TOOLS, MCP_MESSAGE_BYTES
 from readroom.protocol.card import Card, Fresh
 from readroom.protocol.eras import INVALID_PARAMS
 from readroom.protocol.messages import Refusal
+from readroom.release import VERSION
+
+LONGEST_META: Final = "anthropic/maxResultSizeChars"
+"""Where Claude Code finds how long a text it shall pass on."""
+
+COMPACTED: Final = "notifications/readroom/compacted"
+"""What a host says when it has shortened a conversation."""
 
 _TOOLS = frozenset(("tools/list", "tools/call"))
 _RESOURCES = frozenset(("resources/list", "resources/templates/list", "resources/read"))
@@ -27,7 +32,7 @@ def card(title: str, instructions: str, served: frozenset[str], *, shared: bool)
     fresh = Fresh(MCP_LIST_FRESH_MS, "public" if shared else "private")
     return Card(
         name="readroom",
-        version=version("readroom"),
+        version=VERSION,
         title=title,
         instructions=instructions,
         methods=served,
@@ -35,6 +40,12 @@ def card(title: str, instructions: str, served: frozenset[str], *, shared: bool)
         fresh={"tools/list": fresh},
         most=MCP_MESSAGE_BYTES,
     )
+
+
+def capped(tool: dict[str, Any], most: int | None) -> dict[str, Any]:
+    """A tool as it is listed, with the longest text that an operator has asked for."""
+    meta = tool["_meta"]
+    return tool if most is None else {**tool, "_meta": {**meta, LONGEST_META: max(most, meta[LONGEST_META])}}
 
 
 def page(name: str, items: Sequence[object], cursor: str | None) -> dict[str, Any]:

@@ -12,14 +12,12 @@ import os
 import select
 import stat
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
 
-from readroom.limits import MCP_MESSAGE_BYTES
-
-_CHUNK_BYTES = 64 * 1024
-"""The size of a pipe."""
+from readroom.faces.mcp.streams import Lines
+from readroom.limits import MCP_CHUNK_BYTES, MCP_MESSAGE_BYTES
 
 _CHUNKS_AHEAD = 16
 """Pieces that a reading thread may be ahead of the event loop."""
@@ -28,12 +26,19 @@ _CHUNKS_AHEAD = 16
 class Reader:
     """Calls `on_line` with every line of a descriptor, without its end, then `on_end`; both on the loop."""
 
-    def __init__(self, fd: int, on_line: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        fd: int,
+        on_line: Callable[[bytes], None],
+        on_end: Callable[[], None],
+        lines: Lines | None = None,
+    ) -> None:
+        """`lines` hold the beginning of one when somebody has read from the descriptor before."""
         self._fd = fd
         self._on_line = on_line
         self._on_end = on_end
         self._loop = asyncio.get_running_loop()
-        self._lines = Lines(MCP_MESSAGE_BYTES)
+        self._lines = lines or Lines(MCP_MESSAGE_BYTES)
         self._ahead = threading.Semaphore(_CHUNKS_AHEAD)
 
     def start(self) -> None:
@@ -74,43 +79,9 @@ class Reader:
 
 def _read(fd: int) -> bytes:
     try:
-        return os.read(fd, _CHUNK_BYTES)
+        return os.read(fd, MCP_CHUNK_BYTES)
     except OSError:  # a terminal that hung up, a connection that was reset
         return b""
-
-
-class Lines:
-    """Cuts chunks into lines. One over the limit comes as its beginning, a byte over; the rest is dropped."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._held = bytearray()
-        self._dropping = False
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        """The lines that `data` ends."""
-        *ended, rest = data.split(b"\n")
-        for piece in ended:
-            yield from self._add(piece)
-            if not self._dropping:
-                yield bytes(self._held)
-            self._held.clear()
-            self._dropping = False
-        yield from self._add(rest)
-
-    def rest(self) -> Iterator[bytes]:
-        """What stands after the last line end."""
-        if self._held and not self._dropping:
-            yield bytes(self._held)
-
-    def _add(self, piece: bytes) -> Iterator[bytes]:
-        if self._dropping:
-            return
-        self._held += piece
-        if len(self._held) > self._limit:
-            yield bytes(self._held[: self._limit + 1])
-            self._held.clear()
-            self._dropping = True
 
 
 class Writer:

@@ -18,7 +18,7 @@ from readroom.contracts.base import Contract, Tool
 from readroom.faces.calls import Access, Calls, Failed, Waiter
 from readroom.faces.mcp import who
 from readroom.faces.mcp.clients import CLAUDE_CODE, known, reply_bytes
-from readroom.faces.mcp.listing import card, methods, page
+from readroom.faces.mcp.listing import LONGEST_META, capped, card, methods, page
 from readroom.faces.mcp.resources import Resources
 from readroom.model import Fact
 from readroom.protocol import eras
@@ -124,7 +124,7 @@ class Server:
         access.workspace.session(access.caller.session).compacted()
 
     async def _list_tools(self, asked: Asked) -> dict[str, Any]:
-        tools = [listed(tool, self._reply_chars) for tool in asked.sender.access.tools]
+        tools = [capped(listed(tool), self._reply_chars) for tool in asked.sender.access.tools]
         return page("tools", tools, asked.call.params.get("cursor"))
 
     async def _call_tool(self, asked: Asked) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class Server:
         )
 
 
-def listed(tool: Tool, reply_chars: int | None) -> dict[str, Any]:
+def listed(tool: Tool) -> dict[str, Any]:
     """A tool as `tools/list` shows it."""
     return {
         "name": tool.name,
@@ -178,7 +178,7 @@ def listed(tool: Tool, reply_chars: int | None) -> dict[str, Any]:
         },
         "_meta": {
             # Takes the text out of a second limit, counted in tokens, that users can lower.
-            "anthropic/maxResultSizeChars": max(reply_chars or 0, CLAUDE_CODE.chars),
+            LONGEST_META: CLAUDE_CODE.chars,
             # A file tool that has to be searched for first is not used. It costs each conversation the
             # tokens of its schema; a test keeps those of a contract under 1,500.
             "anthropic/alwaysLoad": True,

@@ -7,19 +7,19 @@ The event loop reads and writes pipes itself; threads do it only where a loop ca
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from readroom.caller import Caller
 from readroom.faces.calls import Access, Calls
 from readroom.faces.mcp import logs
+from readroom.faces.mcp.begun import Begun
+from readroom.faces.mcp.listing import card, methods
 from readroom.faces.mcp.pipes import Reader, Writer
 from readroom.faces.mcp.server import Asked, Sender, Server
+from readroom.faces.mcp.streams import own_streams
 from readroom.limits import MCP_EXIT_S
-from readroom.protocol.connection import Call, Cancelled, Connection, Notice
+from readroom.protocol.connection import Call, Cancelled, Connection, Event, Notice
 from readroom.protocol.messages import Answer, encode
 from readroom.toolbox import Workspace
 
@@ -41,23 +41,33 @@ def serve_stdio(workspace: Workspace, *, contract_name: str, reply_chars: int | 
     Raises:
         BadValue: There is no such contract.
     """
+    record = workspace.contract(contract_name)
+    with own_streams() as (incoming, outgoing):
+        served = methods(contract_name, outputs=workspace.runs_commands)
+        told = card(record.title, record.instructions, served, shared=True)
+        go_on(
+            workspace, Begun(told, incoming, outgoing), contract_name=contract_name, reply_chars=reply_chars
+        )
+
+
+def go_on(workspace: Workspace, begun: Begun, *, contract_name: str, reply_chars: int | None) -> None:
+    """Serve a client with whom somebody may have spoken already; otherwise as `serve_stdio`."""
     logs.to_stderr()
-    with _own_streams() as (incoming, outgoing):
-        asyncio.run(_serve(workspace, contract_name, reply_chars, incoming, outgoing))
+    asyncio.run(_serve(workspace, contract_name, reply_chars, begun))
 
 
-async def _serve(
-    workspace: Workspace, contract_name: str, reply_chars: int | None, incoming: int, outgoing: int
-) -> None:
+async def _serve(workspace: Workspace, contract_name: str, reply_chars: int | None, begun: Begun) -> None:
     calls, ended = Calls(), asyncio.Event()
     access = Access(workspace, contract_name, caller=Caller(face="mcp"))
     server = Server(
         calls, workspace.contract(contract_name), reply_chars=reply_chars, outputs=workspace.runs_commands
     )
-    writer = Writer(outgoing, on_broken=ended.set)
-    talk = _Talk(Connection(server.card), server, Sender(access), writer)
-    reader = Reader(incoming, on_line=talk.hear, on_end=ended.set)
+    writer = Writer(begun.outgoing, on_broken=ended.set)
+    talk = _Talk(begun.connection, server, Sender(access), writer)
+    reader = Reader(begun.incoming, on_line=talk.hear, on_end=ended.set, lines=begun.lines)
     _on_signals(ended.set)
+    for event in begun.waiting:
+        talk.take(event)
     reader.start()
     try:
         await ended.wait()
@@ -88,7 +98,10 @@ class _Talk:
         """Take a line."""
         if line.isspace() or not line:
             return
-        event = self._connection.receive(line)
+        self.take(self._connection.receive(line))
+
+    def take(self, event: Event | None) -> None:
+        """Do what comes of a line."""
         if isinstance(event, Answer):
             self._writer.write(encode(event) + b"\n")
         elif isinstance(event, Call):
@@ -117,27 +130,3 @@ class _Talk:
 
     async def _tell(self, message: bytes) -> None:
         self._writer.write(message + b"\n")
-
-
-@contextmanager
-def _own_streams() -> Iterator[tuple[int, int]]:
-    """Private descriptors for input and output; whoever uses 0 and 1 meets nothing and standard error."""
-    sys.stdout.flush()
-    # `dup` makes descriptors that no child inherits.
-    incoming, outgoing = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    try:
-        os.dup2(nothing, 0)
-        try:
-            os.dup2(2, 1)
-        except OSError:  # started without standard error
-            os.dup2(nothing, 1)
-        # Some parents pass on ends that do not block; ours wait in threads, or ask before they write.
-        for private in (incoming, outgoing):
-            os.set_blocking(private, True)
-        yield incoming, outgoing
-    finally:
-        os.close(nothing)
-        # The private ones stay open: a thread may be blocked on one, and would meet whoever got its number.
-        os.dup2(incoming, 0)
-        os.dup2(outgoing, 1)

@@ -17,7 +17,6 @@ from readroom.limits_keeping import LEDGER_NAME_CHARS
 
 SESSION_META: Final = "readroom/session"
 EPOCH_META: Final = "readroom/epoch"
-COMPACTED: Final = "notifications/readroom/compacted"
 
 _MOST_EPOCHS = 2**31
 """No conversation is compacted more often."""

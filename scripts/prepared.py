@@ -1,0 +1,27 @@
+"""What clients are told of a contract before anything heavy is imported, made from its record.
+
+Only contracts that are the same in every workspace: the others depend on settings.
+"""
+
+from __future__ import annotations
+
+import json
+
+from readroom.contracts.everruns import EVERRUNS
+from readroom.contracts.native import NATIVE
+from readroom.faces.cli.early import PREPARED as PREPARED
+from readroom.faces.mcp.server import listed
+
+
+def text() -> str:
+    """The file, as it ought to be."""
+    found = {
+        record.name: {
+            "title": record.title,
+            "instructions": record.instructions,
+            "tools": [listed(tool) for tool in record.tools],
+            "commands": [listed(tool) for tool in record.commands],
+        }
+        for record in (NATIVE, EVERRUNS)
+    }
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"

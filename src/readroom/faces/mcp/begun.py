@@ -1,0 +1,151 @@
+"""A conversation over pipes that begins before anything heavy is imported.
+
+Clients ask who serves and which tools there are as soon as the process runs, and
+some do not wait a second for it.  Both are known before any file is read, so they
+are answered from what was prepared when the package was made, by a loop that needs
+no event loop.  Meanwhile a thread imports and opens what a first call needs; then
+the server proper goes on with the same connection, where this one stopped.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Generic, TypeVar
+
+from readroom.faces.mcp.listing import page
+from readroom.faces.mcp.streams import Lines
+from readroom.limits import MCP_CHUNK_BYTES, MCP_MESSAGE_BYTES
+from readroom.protocol.card import Card
+from readroom.protocol.connection import Call, Connection, Event
+from readroom.protocol.messages import Answer, Refusal, encode
+
+T = TypeVar("T")
+
+
+class Begun:
+    """How far a conversation over two descriptors is."""
+
+    def __init__(self, card: Card, incoming: int, outgoing: int) -> None:
+        self.connection = Connection(card)
+        self.incoming = incoming
+        self.outgoing = outgoing
+        self.lines = Lines(MCP_MESSAGE_BYTES)
+        self.waiting: list[Event] = []
+        """What came of lines and is not done yet."""
+
+
+class _Ended(BaseException):
+    """A signal, or a client that reads no more."""
+
+
+class Early(Generic[T]):
+    """Answers what needs no workspace, until there is one."""
+
+    def __init__(self, begun: Begun, tools: Sequence[Mapping[str, Any]], prepare: Callable[[], T]) -> None:
+        """`tools` are as `tools/list` shows them; `prepare` is called in a thread once they were listed."""
+        self._begun = begun
+        self._tools = tools
+        self._prepare = prepare
+        self._found: T | None = None
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._work, name="readroom-start", daemon=True)
+        self._done, self._tell = os.pipe()
+        self._over = False
+
+    def run(self) -> T | None:
+        """What was prepared, when it is there; None when the conversation ended before.
+
+        Raises:
+            Exception: What `prepare` has raised.
+        """
+        try:
+            with _signals_end():
+                while not self._begun.waiting and self._hear():
+                    pass
+                if self._over and not self._begun.waiting and self._thread.ident is None:
+                    return None
+                self._start()
+                self._thread.join()
+        except _Ended:
+            return None
+        finally:
+            if not self._thread.is_alive():
+                os.close(self._done)
+                os.close(self._tell)
+        if self._failure is not None:
+            raise self._failure
+        return self._found
+
+    def _work(self) -> None:
+        try:
+            self._found = self._prepare()
+        except BaseException as error:
+            self._failure = error
+        finally:
+            os.write(self._tell, b".")
+
+    def _start(self) -> None:
+        if self._thread.ident is None:
+            self._thread.start()
+
+    def _hear(self) -> bool:
+        """Wait for lines and answer them; whether there is no reason yet to go on elsewhere."""
+        wait = select.poll()
+        wait.register(self._begun.incoming, select.POLLIN)
+        wait.register(self._done, select.POLLIN)
+        ready = {fd for fd, _ in wait.poll()}
+        if self._begun.incoming in ready:
+            self._read()
+        return self._done not in ready and not self._over
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._begun.incoming, MCP_CHUNK_BYTES)
+        except OSError:  # a terminal that hung up, a connection that was reset
+            data = b""
+        for line in self._begun.lines.feed(data) if data else self._begun.lines.rest():
+            if line and not line.isspace():
+                self._take(self._begun.connection.receive(line))
+        self._over = not data
+
+    def _take(self, event: Event | None) -> None:
+        if isinstance(event, Call) and event.method == "tools/list":
+            event = self._listed(event)
+            self._start()
+        if isinstance(event, Answer):
+            self._write(encode(event) + b"\n")
+        elif event is not None:
+            self._begun.waiting.append(event)
+
+    def _listed(self, call: Call) -> Answer | None:
+        connection = self._begun.connection
+        try:
+            return connection.answer(call, page("tools", self._tools, call.params.get("cursor")))
+        except Refusal as refused:
+            return connection.refuse(call, refused.code, refused.message)
+
+    def _write(self, line: bytes) -> None:
+        left = memoryview(line)
+        try:
+            while left:
+                left = left[os.write(self._begun.outgoing, left) :]
+        except OSError:
+            raise _Ended from None
+
+
+@contextmanager
+def _signals_end() -> Iterator[None]:
+    def end(number: int, frame: object) -> None:
+        raise _Ended
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

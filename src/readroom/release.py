@@ -1,0 +1,6 @@
+"""Which readroom this is, for whoever must not wait: to ask for the metadata of a package takes 40 ms."""
+
+VERSION = "0.1.0"
+
+CONFIG_FILE = "readroom.toml"
+"""The file of settings in a root."""
