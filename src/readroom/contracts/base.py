@@ -179,14 +179,10 @@ class Contract:
         return request
 
 
-def tool_result(reply: Reply, *, error_facts: bool = True) -> dict[str, Fact]:
-    """A reply in the shape of an MCP tool result: what every face sends or prints.
-
-    Without `error_facts`, for clients whose models would see them, an error is its text alone.
-    """
+def tool_result(reply: Reply) -> dict[str, Fact]:
+    """A reply in the shape of an MCP tool result: what every face sends or prints."""
     content: list[dict[str, Fact]] = [{"type": "text", "text": reply.text}]
     for image in reply.images:
         data = b64encode(image.data).decode("ascii")
         content.append({"type": "image", "data": data, "mimeType": image.media_type})
-    found: dict[str, Fact] = {"content": content, "isError": reply.is_error}
-    return {**found, "_meta": {FACTS_KEY: reply.facts}} if error_facts or not reply.is_error else found
+    return {"content": content, "isError": reply.is_error, "_meta": {FACTS_KEY: reply.facts}}

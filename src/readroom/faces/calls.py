@@ -112,16 +112,15 @@ class Calls:
         *,
         reply_bytes: int | None = None,
         reply_lines: int | None = None,
-        error_facts: bool = True,
         waiter: Waiter | None = None,
         send_progress: SendProgress | None = None,
     ) -> dict[str, Fact]:
-        """The tool result of one call, an error with its facts or without; otherwise as `sealed`."""
+        """The tool result of one call; otherwise as `sealed`."""
         return await self.sealed(
             access,
             tool,
             arguments,
-            tool_result if error_facts else partial(tool_result, error_facts=False),
+            tool_result,
             reply_bytes=reply_bytes,
             reply_lines=reply_lines,
             waiter=waiter,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from readroom.contracts.registry import NAMES, contract
 from readroom.faces.mcp.clients import CLIENTS, reply_bytes
 from readroom.limits import REPLY_BYTES
 from tests.engine.documents import code, notebook
-from tests.faces.mcp.serving import ERAS, Http, Stdio, http_server
+from tests.faces.http.serving import agent
+from tests.faces.mcp.serving import END_S, ERAS, Http, Stdio, http_server
 
 MEASURED = {
     "codex-mcp-client": 12_000,
@@ -204,3 +206,17 @@ def test_a_model_that_would_see_the_facts_of_an_error_gets_its_words_alone(folde
         assert "path, offset, limit" in told, "the arguments there are"
     with Stdio(folder, client="claude-code") as client:
         assert client.call("read_file", {"path": "none.txt"})["_meta"]
+
+
+@pytest.mark.parametrize("name", ["gemini-cli-mcp-client-readroom", "qwen-cli-mcp-client-readroom"])
+def test_over_http_too_and_the_log_gets_the_code(folder: Path, tmp_path: Path, name: str) -> None:
+    with agent(tmp_path, "--open", "--access-log", str(folder)) as served:
+        with Http(f"http://{served.host}:{served.port}/mcp", client=name) as client:
+            refused = client.call("read_file", {"path": "none.txt"})
+            assert refused["isError"]
+            assert "There is no file" in refused["content"][0]["text"]
+            assert "_meta" not in refused
+        served.process.terminate()
+        _, log = served.process.communicate(timeout=END_S)
+    lines = [json.loads(line) for line in log.decode().splitlines()]
+    assert [line["code"] for line in lines if line["tool"]] == ["not_found"]

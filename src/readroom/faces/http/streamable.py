@@ -11,11 +11,11 @@ import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 from starlette.types import Receive, Scope, Send
 
-from readroom.contracts.base import FACTS_KEY
 from readroom.faces.http.conversations import Session, Sessions
 from readroom.faces.http.exchange import Exchange
 from readroom.faces.http.gate import EXCHANGE, MCP_PATH, WAITER, within
@@ -200,7 +200,9 @@ class Streamable:
         """The answer to a call; None when nobody waits for it."""
         sender = self._sender(arrival, session)
         self._note_call(arrival.exchange, call, sender)
-        asked = Asked(connection, call, sender, arrival.reply.tell)
+        asked = Asked(
+            connection, call, sender, arrival.reply.tell, partial(setattr, arrival.exchange, "code")
+        )
         task = asyncio.create_task(self._server.perform(asked))
         watch = asyncio.create_task(_watch(arrival, task))
         if session is not None:
@@ -215,8 +217,6 @@ class Streamable:
             task.cancel()
             if session is not None:
                 del session.tasks[call]
-        if answer is not None and answer.result is not None and answer.result.get("isError"):
-            arrival.exchange.code = answer.result["_meta"][FACTS_KEY]["error"]["code"]
         return answer
 
     def _sender(self, arrival: _Arrival, session: Session | None) -> Sender:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from readroom.caller import conversation
-from readroom.contracts.base import Contract, Tool
+from readroom.contracts.base import FACTS_KEY, Contract, Tool
 from readroom.faces.calls import Access, Calls, Failed, Waiter
 from readroom.faces.mcp import who
 from readroom.faces.mcp.clients import CLAUDE_CODE, known, reply_bytes
@@ -30,6 +30,10 @@ _LOG = logging.getLogger("readroom")
 
 Tell: TypeAlias = Callable[[bytes], Awaitable[None]]
 """Sends the client a message about its request, before the answer."""
+
+
+def _ignore(code: str) -> None:
+    """Nobody keeps a log of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,8 @@ class Asked:
     call: Call
     sender: Sender
     tell: Tell
+    failed: Callable[[str], None] = _ignore
+    """Hears the code of an error, for logs: not every client is sent it."""
 
     async def report(self, done: float, total: float | None, words: str) -> None:
         """Say how far the work is."""
@@ -129,7 +135,13 @@ class Server:
 
     async def _call_tool(self, asked: Asked) -> dict[str, Any]:
         given = asked.call.params
-        return await self._run(asked, given["name"], given.get("arguments") or {})
+        result = await self._run(asked, given["name"], given.get("arguments") or {})
+        if result["isError"]:
+            asked.failed(result["_meta"][FACTS_KEY]["error"]["code"])
+            client = known(asked.call.client)
+            if client is not None and client.shows_meta:
+                return {name: value for name, value in result.items() if name != "_meta"}
+        return result
 
     async def _list_resources(self, asked: Asked) -> dict[str, Any]:
         return await self._resources(asked).list(asked.call.params.get("cursor"))
@@ -157,7 +169,6 @@ class Server:
             arguments,
             reply_bytes=reply_bytes(call.client, self._reply_chars),
             reply_lines=None if client is None else client.lines,
-            error_facts=client is None or not client.shows_meta,
             waiter=sender.waiter,
             send_progress=None if call.token is None else asked.report,
         )
