@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
@@ -13,7 +14,8 @@ from tempfile import TemporaryDirectory
 
 from docs_src import demo
 from readroom.faces.cli.commands import COMMANDS
-from scripts.docs_blocks import fenced
+from scripts.docs_blocks import fenced, table
+from scripts.record_clients import CLIENTS
 
 ROOT = Path(__file__).parents[1]
 
@@ -107,9 +109,41 @@ def cli() -> str:
     return "\n\n".join(parts)
 
 
+RECORD = max((ROOT / "benchmarks" / "runs").glob("*-clients/results.json"), default=None)
+"""The last recorded run of real clients (`scripts/record_clients.py`)."""
+
+
+def recorded_clients() -> str:
+    """What reached the models of real clients, a row for each client and way."""
+    assert RECORD is not None
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    rows = [
+        [
+            f"{CLIENTS[row['client']][0]} {row['version']}",
+            row["way"],
+            f"{row['calls']}, {'all' if row['answered'] else 'not all'} answered",
+            f"{row['whole']} of {row['pages']} whole",
+            *(_said(row[name]) for name in ("long_file", "wide_file", "image", "edit")),
+            f"{row['largest']:,}",
+            f"{row['refusal_chars']:,}",
+        ]
+        for row in record["results"]
+    ]
+    heads = [
+        "client", "over", "calls", "pages", "3,000 lines by `next`", "wide lines by `next`", "image", "edit",
+        "largest result", "a refusal",
+    ]  # fmt: skip
+    return f"Recorded {record['date']}.\n\n{table(heads, rows)}"
+
+
+def _said(value: bool | None) -> str:
+    return {True: "yes", False: "no", None: "-"}[value]
+
+
 BLOCKS: Mapping[str, Callable[..., str]] = {
     "session": session,
     "source": source,
     "output": output,
     "cli": cli,
+    "recorded-clients": recorded_clients,
 }

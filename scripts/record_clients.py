@@ -189,17 +189,21 @@ def judge(rows: Sequence[Mapping[str, Any]], folder: Path, client: str) -> dict[
 
 def _is_whole(text: str) -> bool:
     """Its first and its last line are ours: nothing was cut on the way, at any place of it."""
-    return bool(re.search(r"\| lines? \d.*\| sha256:", text)) and bool(
-        re.search(r"\[[^\n]*\]\s*(</\w+>)?\s*\"?\}?$", text)
-    )
+    # Claude Code puts words of its own behind a result, and others frame it.
+    text = re.sub(r"<system-reminder>.*?</system-reminder>", "", text, flags=re.DOTALL)
+    first = re.search(r"\| (?:line|lines|rest of lines?)\b.*\| sha256:", text)
+    return bool(first) and bool(re.search(r"\n\[[^\n]*\]\s*(?:</\w+>)?\s*\"?\}?\s*$", text))
 
 
 def _wide_is_whole(rows: Sequence[Mapping[str, Any]], folder: Path) -> bool:
-    """Each piece of each wide line arrived once."""
-    pieces = [piece for row in rows for piece in re.findall(r"\d+:\d+(?= )", row["text"])]
-    wanted = re.findall(r"\d+:\d+(?= )", (folder / "wide.txt").read_text(encoding="utf-8"))
-    # A piece that a cut went through arrives as two halves, on two pages.
-    return len(set(wanted) - set(pieces)) <= len(rows)
+    """Each character of each wide line arrived once: what a page shows of it, and its rests."""
+    pieces: dict[int, list[tuple[int, str]]] = {}
+    for row in rows:
+        for line, column, text in re.findall(r"^(\d+)(?::(\d+))?\t(.*)$", row["text"], re.MULTILINE):
+            shown = re.sub(r" \[\+\d+ chars\]$", "", text)
+            pieces.setdefault(int(line), []).append((int(column or 1), shown))
+    joined = ["".join(text for _, text in sorted(pieces[line])) for line in sorted(pieces)]
+    return joined == (folder / "wide.txt").read_text(encoding="utf-8").splitlines()
 
 
 def installed(client: str) -> str:

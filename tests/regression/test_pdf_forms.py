@@ -68,6 +68,13 @@ def test_what_is_hidden_or_secret_is_counted(space: Workspace) -> None:
     assert "hiddenvalue" not in reply.text
 
 
+def test_it_is_read_the_same_again(space: Workspace) -> None:
+    first = space.call("read_file", {"path": "form.pdf"}).text
+    assert space.call("grep_files", {"pattern": "PAID IN FULL", "documents": True}).facts["shown"] == 1
+    assert space.call("read_file", {"path": "form.pdf"}).text == first
+    assert "Signed by Jane" in first
+
+
 @pytest.mark.parametrize("words", ["Jane Doe", "Germany", "please check", "PAID IN FULL", "Signed by Jane"])
 def test_a_search_of_documents_finds_it(space: Workspace, words: str) -> None:
     reply = space.call("grep_files", {"pattern": words, "documents": True})

@@ -54,6 +54,8 @@ class Fields:
         self._form = document.formenv.raw if document.formenv is not None else None
         self._again = again
         self._copy: pypdfium2.PdfDocument | None = None
+        self._changed: set[int] = set()
+        """Pages of the copy that are no longer as they were: one that is asked for again needs a new copy."""
 
     def of(self, page: pypdfium2.PdfPage, number: int) -> Found:
         """What stands on a page."""
@@ -161,8 +163,11 @@ class Fields:
     def _extracted(self, number: int, kept: set[int]) -> list[tuple[Box, str]]:
         """The text of the drawings of some annotations of a page, line by line."""
         try:
-            if self._copy is None:
-                self._copy = self._again()
+            if self._copy is None or number in self._changed:
+                if self._copy is not None:
+                    self._copy.close()
+                self._copy, self._changed = self._again(), set()
+            self._changed.add(number)
             page = self._copy[number - 1]
             for index in reversed(range(raw.FPDFPage_GetAnnotCount(page))):
                 if index not in kept:
