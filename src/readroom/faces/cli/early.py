@@ -6,6 +6,7 @@ known here) is left to the command proper, which opens the workspace first.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Sequence
 from importlib import import_module
@@ -109,6 +110,9 @@ def _served(plain: Plain, prepared: Prepared) -> int:
     with own_streams() as (incoming, outgoing):
         begun = Begun(told, incoming, outgoing)
         workspace = Early(begun, tools, lambda: _opened(plain)).run()
+        # As the command proper does: what was imported never becomes garbage.
+        gc.freeze()
+        gc.enable()
         if workspace is not None:
             from readroom.faces.mcp.stdio import go_on
 
