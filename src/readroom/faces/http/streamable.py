@@ -121,6 +121,8 @@ class Streamable:
         given = arrival.headers.get(headers.SESSION)
         owner = (within(arrival.scope, self._contract).caller.token, arrival.exchange.workspace)
         session = None if given is None else self._sessions.find(given, owner)
+        if session is not None:
+            arrival.exchange.agent = _printable(session.connection.client) or arrival.exchange.agent
         if given is not None and session is None:
             await arrival.reply.refuse(404, "Session not found: send initialize to open one")
         elif arrival.scope["method"] == "POST":
