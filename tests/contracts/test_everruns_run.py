@@ -109,7 +109,7 @@ def test_beside_a_denied_file_nothing_is_created_under_landlock_and_a_note_says_
     with Workspace(store, settings=config.load(store, operator)) as workspace:
         found = bash(workspace, "touch beside; touch sub/below; ls sub")
     assert (found["stdout"], (root / "beside").exists()) == ("below", False)
-    assert "nothing can be made or removed directly in ." in found["notes"][0]
+    assert "a command cannot create or delete files directly in ." in found["notes"][0]
 
 
 @pytest.mark.clause("everruns.exec.fields")

@@ -60,7 +60,7 @@ def test_a_header_cannot_be_doubled(folder: Path) -> None:
 def test_a_broken_document_cannot_speak_in_the_warning_about_it(folder: Path) -> None:
     with Workspace(folder) as workspace:
         found = workspace.call("grep_files", {"pattern": "needle", "documents": True}).text
-        assert f"[Warning: unreadable ({json.dumps(WARNED)} cannot be read).]" in found
+        assert f"[Warning: unreadable ({json.dumps(WARNED)} cannot be read: its archive" in found
         failed = workspace.call("read_file", {"path": WARNED}).text
         assert failed.startswith(f"{json.dumps(WARNED)} (docx) cannot be read: ")
         again = workspace.call("read_file", {"path": json.dumps(WARNED)}).text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -122,8 +123,8 @@ def test_a_file_without_an_end_does_not_hide_those_behind_it(tmp_path: Path) -> 
     last = replies[-1]
     assert fact(last, "complete") is False
     (said,) = [warned(reply)["unfinished"] for reply in replies if "unfinished" in warned(reply)]
-    assert "a.bin: " in said
-    assert f"of {ENDLESS:,} bytes searched" in said
+    # How far it came is not known while rg maps the file instead of reading it.
+    assert re.search(rf"a\.bin: ([\d,]+ of {ENDLESS:,} bytes searched|not searched to its end)", said)
     (call,) = beside(replies)
     assert (call["tool"], call["arguments"]["path"]) == ("grep_files", "a.bin")
     assert any(call["arguments"]["path"] in reply.text for reply in replies)

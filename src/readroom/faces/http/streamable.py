@@ -11,7 +11,6 @@ import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, final
 
 from starlette.types import Receive, Scope, Send
@@ -202,9 +201,7 @@ class Streamable:
         """The answer to a call; None when nobody waits for it."""
         sender = self._sender(arrival, session)
         self._note_call(arrival.exchange, call, sender)
-        asked = Asked(
-            connection, call, sender, arrival.reply.tell, partial(setattr, arrival.exchange, "code")
-        )
+        asked = Asked(connection, call, sender, arrival.reply.tell)
         task = asyncio.create_task(self._server.perform(asked))
         watch = asyncio.create_task(_watch(arrival, task))
         if session is not None:
@@ -219,6 +216,7 @@ class Streamable:
             task.cancel()
             if session is not None:
                 del session.tasks[call]
+        arrival.exchange.code = asked.failed or arrival.exchange.code
         return answer
 
     def _sender(self, arrival: _Arrival, session: Session | None) -> Sender:

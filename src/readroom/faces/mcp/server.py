@@ -32,10 +32,6 @@ Tell: TypeAlias = Callable[[bytes], Awaitable[None]]
 """Sends the client a message about its request, before the answer."""
 
 
-def _ignore(code: str) -> None:
-    """Nobody keeps a log of it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Sender:
     """Who sent a message.
@@ -51,16 +47,15 @@ class Sender:
     session: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Asked:
-    """A call, who wants it, and how they hear of it before the answer."""
+    """A call, who wants it, and how they hear of it before the answer; `failed` is the code of an error."""
 
     connection: Connection
     call: Call
     sender: Sender
     tell: Tell
-    failed: Callable[[str], None] = _ignore
-    """Hears the code of an error, for logs: not every client is sent it."""
+    failed: str = ""
 
     async def report(self, done: float, total: float | None, words: str) -> None:
         """Say how far the work is."""
@@ -134,13 +129,13 @@ class Server:
         return page("tools", tools, asked.call.params.get("cursor"))
 
     async def _call_tool(self, asked: Asked) -> dict[str, Any]:
-        given = asked.call.params
+        given, client = asked.call.params, known(asked.call.client)
         result = await self._run(asked, given["name"], given.get("arguments") or {})
-        if result["isError"]:
-            asked.failed(result["_meta"][FACTS_KEY]["error"]["code"])
-            client = known(asked.call.client)
-            if client is not None and client.shows_meta:
-                return {name: value for name, value in result.items() if name != "_meta"}
+        if not result["isError"]:
+            return result
+        asked.failed = result["_meta"][FACTS_KEY]["error"]["code"]
+        if client is not None and client.shows_meta:
+            del result["_meta"]  # its model would see the whole JSON of an error
         return result
 
     async def _list_resources(self, asked: Asked) -> dict[str, Any]:
@@ -159,10 +154,10 @@ class Server:
     async def _run(self, asked: Asked, tool: str, arguments: Mapping[str, Fact]) -> dict[str, Any]:
         call, sender = asked.call, asked.sender
         access = _conversing(sender, call.client, call.meta)
+        client = known(call.client)
         epoch = who.epoch(call.meta)
         if epoch is not None:
             access.workspace.session(access.caller.session).reached(epoch)
-        client = known(call.client)
         return await self._calls.run(
             access,
             tool,
@@ -176,17 +171,10 @@ class Server:
 
 def listed(tool: Tool) -> dict[str, Any]:
     """A tool as `tools/list` shows it."""
+    changing = {"destructiveHint": tool.destructive, "idempotentHint": tool.idempotent}
+    if tool.read_only:  # they mean nothing where nothing is changed
+        changing = {}
     return {
-        "name": tool.name,
-        "title": tool.title,
-        "description": tool.description,
-        "inputSchema": tool.input_schema,
-        "annotations": {
-            "readOnlyHint": tool.read_only,
-            # They mean nothing where nothing is changed.
-            **({} if tool.read_only else _of_changes(tool)),
-            "openWorldHint": False,
-        },
         "_meta": {
             # Takes the text out of a second limit, counted in tokens, that users can lower.
             LONGEST_META: CLAUDE_CODE.chars,
@@ -194,11 +182,12 @@ def listed(tool: Tool) -> dict[str, Any]:
             # tokens of its schema; a test keeps those of a contract under 1,500.
             "anthropic/alwaysLoad": True,
         },
+        "annotations": {"readOnlyHint": tool.read_only, **changing, "openWorldHint": False},
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "name": tool.name,
+        "title": tool.title,
     }
-
-
-def _of_changes(tool: Tool) -> dict[str, bool]:
-    return {"destructiveHint": tool.destructive, "idempotentHint": tool.idempotent}
 
 
 def _conversing(sender: Sender, client: str | None, meta: Mapping[str, Any] | None) -> Access:
