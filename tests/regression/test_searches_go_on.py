@@ -120,8 +120,8 @@ def test_a_file_without_an_end_does_not_hide_those_behind_it(tmp_path: Path) -> 
     arguments: dict[str, Any] = {"pattern": "needle", "include": ["binary"], "timeout_s": 1}
     replies = list(driver.pages("grep_files", **arguments))
     assert [place for reply in replies for place in places(reply)] == [("b.txt", None, 1)]
-    last = replies[-1]
-    assert fact(last, "complete") is False
+    # On a busy machine what is behind it can be a page of its own, which is complete.
+    assert not all(fact(reply, "complete") for reply in replies)
     (said,) = [warned(reply)["unfinished"] for reply in replies if "unfinished" in warned(reply)]
     # How far it came is not known while rg maps the file instead of reading it.
     assert re.search(rf"a\.bin: ([\d,]+ of {ENDLESS:,} bytes searched|not searched to its end)", said)
