@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
@@ -21,6 +22,15 @@ MANY = 1100
 HALF = b"POST /v1/native/read_file HTTP/1.1\r\nHost: loc"
 LINGERS = b"POST /v1/native/read_file HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n"
 """Refused at once; what it says of a body is waited for."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def many_descriptors() -> Iterator[None]:
+    """Room for the sockets of a flood, whatever the account is given to begin with."""
+    before, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most if most < 8192 else max(before, 8192), most))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))
 
 
 @pytest.fixture(scope="module")
