@@ -15,8 +15,8 @@ from pathlib import Path
 
 from benchmarks.measure import peak_mb
 from readroom import Workspace, config
-from readroom.model import Fact
 from readroom.session.index_files import IndexPolicy
+from readroom.values import Fact
 
 _KEPT_NOWHERE = config.Settings(index=IndexPolicy(keep=False))
 """So that the first page is the first: an index that an earlier run left on disk would be found."""

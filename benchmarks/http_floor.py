@@ -29,4 +29,4 @@ def app(answers: dict[str, object]) -> Starlette:
 
 if __name__ == "__main__":
     served = app(msgspec.json.decode(Path(sys.argv[1]).read_bytes()))
-    uvicorn.run(served, port=int(sys.argv[3]), http="h11", ws="none", log_config=None, access_log=False)
+    uvicorn.run(served, port=int(sys.argv[3]), http="httptools", ws="none", log_config=None, access_log=False)

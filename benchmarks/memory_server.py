@@ -1,4 +1,7 @@
-"""A minimal server of the official SDK that returns one text from memory: the floor of the protocol."""
+"""A minimal server of the official SDK that returns one text from memory: the floor of the protocol.
+
+`python -m benchmarks.memory_server FILE [--port PORT]`: over stdio, or over HTTP without sessions.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 
-async def serve(text: str) -> None:
-    """Answer every call with `text`."""
+def made(text: str) -> Server[Any]:
+    """It answers every call with `text`."""
 
     async def call(
         context: ServerRequestContext[Any], request: types.CallToolRequestParams
@@ -27,10 +30,27 @@ async def serve(text: str) -> None:
         tool = types.Tool(name="read_file", input_schema={"type": "object"})
         return types.ListToolsResult(tools=[tool])
 
-    server = Server("memory", on_call_tool=call, on_list_tools=tools)
+    return Server("memory", on_call_tool=call, on_list_tools=tools)
+
+
+async def serve(text: str) -> None:
+    """One client over stdio."""
+    server = made(text)
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
 
 
+def serve_http(text: str, port: int) -> None:
+    """Any number of clients."""
+    import uvicorn
+
+    app = made(text).streamable_http_app(json_response=True, stateless_http=True)
+    uvicorn.run(app, port=port, http="httptools", ws="none", log_config=None, access_log=False)
+
+
 if __name__ == "__main__":
-    asyncio.run(serve(Path(sys.argv[1]).read_text(encoding="utf-8")))
+    shown = Path(sys.argv[1]).read_text(encoding="utf-8")
+    if sys.argv[2:3] == ["--port"]:
+        serve_http(shown, int(sys.argv[3]))
+    else:
+        asyncio.run(serve(shown))

@@ -13,6 +13,7 @@ SUITES = (
     "reading",
     "giant",
     "documents",
+    "opening",
     "searching",
     "listing",
     "starting",
@@ -20,6 +21,7 @@ SUITES = (
     "contracts",
     "integrity",
     "outlining",
+    "requests",
     "serving",
 )
 

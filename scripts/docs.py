@@ -4,8 +4,8 @@
     python -m scripts.docs --check    change nothing; exit with 1 when something is stale
 
 A page is written by hand, except between `<!-- generated: NAME WORDS -->` and
-`<!-- end -->`, where the block NAME (given the WORDS) of `docs_blocks`, `docs_clients` or
-`docs_runs` stands.  No number, name or rule of the code is typed in prose.
+`<!-- end -->`, where the block NAME (given the WORDS) of `docs_audit`, `docs_blocks`, `docs_clients`,
+`docs_house` or `docs_runs` stands.  No number, name or rule of the code is typed in prose.
 """
 
 from __future__ import annotations
@@ -15,14 +15,26 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from scripts import docs_blocks, docs_clients, docs_contracts, docs_runs, prepared
+from scripts import (
+    docs_audit,
+    docs_blocks,
+    docs_clients,
+    docs_contracts,
+    docs_frameworks,
+    docs_house,
+    docs_runs,
+    prepared,
+)
 
 ROOT = Path(__file__).parents[1]
 
 BLOCKS: Mapping[str, Callable[..., str]] = {
+    **docs_audit.BLOCKS,
     **docs_blocks.BLOCKS,
     **docs_clients.BLOCKS,
     **docs_contracts.BLOCKS,
+    **docs_frameworks.BLOCKS,
+    **docs_house.BLOCKS,
     **docs_runs.BLOCKS,
 }
 

@@ -5,30 +5,31 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+from msgspec.structs import fields
+
 from readroom import config, errors, limits
+from readroom.contracts import NAMES, contract
 from readroom.contracts.base import Tool
 from readroom.contracts.native import NATIVE
-from readroom.contracts.native_facts import FACTS
-from readroom.contracts.registry import NAMES, contract
+from readroom.contracts.native.facts import FACTS
 from readroom.contracts.schema import in_words
 from readroom.errors import ReadroomError
 from readroom.faces.cli.exits import MEANING, OF_RUN
 from readroom.faces.cli.failures import exit_code
-from readroom.faces.mcp.clients import CLIENTS
+from readroom.faces.mcp.server import CLIENTS
 from readroom.formats.kinds import WINDOWS
-from readroom.model import Kind
 from readroom.policy.commands import DEVICES, SYSTEM, SYSTEM_FACTS, SYSTEM_PATTERNS
-from readroom.policy.defaults import RULES
 from readroom.policy.executed import REPOSITORY, ROWS
+from readroom.policy.rules import RULES
 from readroom.quoting import RULES as NAME_RULES
-from readroom.search.dialect import DIFFERENCES
+from readroom.search.re2_syntax import DIFFERENCES
+from readroom.values import Kind
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -140,8 +141,9 @@ def _carries(kind: Kind) -> str:
 def documented_limits() -> Iterator[tuple[str, object, str]]:
     """Name, value and reason of every number in the modules of limits."""
     folder = Path(str(limits.__file__)).parent
-    for path in (folder / "limits.py", *sorted(folder.glob("limits_*.py"))):
-        module = import_module(f"readroom.{path.stem}")
+    own = folder / "__init__.py"
+    for path in (own, *sorted(path for path in folder.glob("*.py") if path != own)):
+        module = limits if path == own else import_module(f"readroom.limits.{path.stem}")
         body = ast.parse(path.read_text(encoding="utf-8")).body
         for statement, following in pairwise(body):
             if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
@@ -198,7 +200,7 @@ def command_places() -> str:
 
 
 def configuration() -> str:
-    doc = inspect.getdoc(config) or ""
+    doc = (inspect.getdoc(config) or "").partition("\n\nKnows:")[0]
     lines = [line for line in doc.split("\n") if line.startswith("    ") or not line]
     return fenced(dedent("\n".join(lines)).strip(), "toml")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from readroom.faces.http.gate import MCP_PATH as PATH
-from readroom.faces.mcp.hello import (
+from readroom.faces.mcp.client_configs import (
     AUTHORIZATION,
     SERVER_NAME,
     TOKEN_VARIABLE,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from readroom.contracts import NAMES, contract
 from readroom.contracts.base import Contract
-from readroom.contracts.registry import NAMES, contract
 from readroom.errors import ReadroomError
-from readroom.model import Cap
+from readroom.values import Cap
 from scripts.docs_blocks import table, tool_section
 from tests.contracts.failures import EXAMPLES
 

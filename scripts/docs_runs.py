@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -140,10 +141,38 @@ def _said(value: bool | None) -> str:
     return {True: "yes", False: "no", None: "-"}[value]
 
 
+READERS = max((ROOT / "benchmarks" / "runs").glob("*-readers/results.json"), default=None)
+"""The last run of readers on real files (`python -m benchmarks.readers`)."""
+
+_OUTCOMES = ("exact", "near", "lossy", "alone", "refused")
+
+
+def readers() -> str:
+    """How much of real files each reader shows, a row for each format and reader."""
+    if READERS is None:
+        return "No run is recorded yet."
+    record = json.loads(READERS.read_text(encoding="utf-8"))
+    rows = []
+    for form, files in record["formats"].items():
+        for name in files[0]["outcomes"]:
+            counts = Counter(file["outcomes"][name] for file in files)
+            if not set(counts) - {"refused"}:
+                continue  # a format that this reader does not know
+            own = name == "readroom"
+            said = str(sum(bool(file.get("counted")) for file in files)) if own else ""
+            shown = f"**{name}**" if own else name
+            first = f"`.{form}` ({len(files)})" if own else ""
+            rows.append([first, shown, *(str(counts[outcome]) for outcome in _OUTCOMES), said])
+    heads = ["format (files)", "reader", *_OUTCOMES, "of near and lossy, in a note"]
+    names = ", ".join(record["sources"])
+    return f"{table(heads, rows)}\n\nRun of {record['date']}, files from {names}."
+
+
 BLOCKS: Mapping[str, Callable[..., str]] = {
     "session": session,
     "source": source,
     "output": output,
     "cli": cli,
     "recorded-clients": recorded_clients,
+    "readers": readers,
 }

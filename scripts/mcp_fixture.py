@@ -10,22 +10,22 @@ outputs as resources.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 from PIL import Image
 
 from readroom import Workspace, config
-from readroom.commands import RunRequest
-from readroom.config_serve import Serving
-from readroom.contracts import registry
+from readroom import contracts as registry
+from readroom.config.serve import Serving
 from readroom.contracts.base import Tool
 from readroom.contracts.native import NATIVE
-from readroom.faces.http.serve import Where, serve_http
-from readroom.model import ReadRequest, Request
+from readroom.faces.http.server import Address, serve_http
 from readroom.session.admission import Admission
+from readroom.values import ReadRequest, Request
+from readroom.values.commands import RunRequest
 
 
 class _Nothing(msgspec.Struct, frozen=True):
@@ -38,8 +38,7 @@ class _Person(msgspec.Struct, frozen=True):
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _WholeSchema(Tool):
+class _WholeSchema(Tool, frozen=True):
     """A tool whose schema has what our own never need."""
 
     @property
@@ -89,13 +88,13 @@ def fill(folder: Path) -> None:
 def main(folder: str) -> None:
     """Serve until a signal comes; the URL is printed when the server is ready."""
     fill(Path(folder))
-    registry._WHERE["native"] = f"{__spec__.name}:CONTRACT"
+    registry.WHERE["native"] = f"{__spec__.name}:CONTRACT"
     settings = config.load(config.open_store(folder), allow_commands=True)
     with Workspace(folder, settings=settings) as workspace:
         workspace.run("echo kept")  # there has to be a resource
         serve_http(
             {"default": workspace},
-            Where(),
+            Address(),
             Serving(),
             Admission(None, auth="open"),
             contract_name="native",

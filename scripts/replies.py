@@ -18,13 +18,15 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 import httpx2
@@ -84,9 +86,21 @@ def make_folder(folder: Path) -> None:
     for n in range(30):
         book.active.append([n, f"needle {n}"])
     book.save(folder / "sums.xlsx")
+    for name in ("notes.docx", "sums.xlsx"):
+        _dateless(folder / name)
     (folder / "link").symlink_to("README.md")
     for path in sorted(folder.rglob("*")):
         os.utime(path, (LONG_AGO, LONG_AGO), follow_symlinks=False)
+
+
+def _dateless(file: Path) -> None:
+    """Write an office file again without the moment at which it was made."""
+    with zipfile.ZipFile(file) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            data = re.sub(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", b"2023-11-14T22:13:20Z", data)
+            archive.writestr(zipfile.ZipInfo(name, (2023, 11, 14, 22, 13, 20)), data)
 
 
 def drawn(schema: Mapping[str, Any], name: str, chance: random.Random) -> Any:
@@ -158,8 +172,9 @@ def _workspace(folder: str, contract: str) -> Workspace:
 
 
 _VOLATILE = (
-    (re.compile(r"/tmp/readroom-replies-[^/\s\"']+/shop"), ROOT),
     (re.compile(r"\.outputs/[0-9a-z]+"), ".outputs/<id>"),
+    (re.compile(r"\.trash/\d+"), ".trash/<moment>"),
+    (re.compile(r"<today>T[0-9:.]+Z"), "<now>"),
     (
         re.compile(r"\"(duration_ms|seconds|elapsed_ms|modified|modified_at|created_at|mtime)\": ?[^,}]+"),
         r'"\1": 0',
@@ -186,11 +201,16 @@ def sent(call: Call, folder: Path) -> dict[str, Any]:
 
 @contextmanager
 def fresh_folder() -> Iterator[Path]:
-    with TemporaryDirectory(prefix="readroom-replies-") as above:
-        folder = Path(above, "shop")
+    """A folder of always the same name: its length is counted in tokens."""
+    above = Path(tempfile.gettempdir(), "readroom-replies")
+    above.mkdir()
+    try:
+        folder = above / "shop"
         folder.mkdir()
         make_folder(folder)
         yield folder
+    finally:
+        shutil.rmtree(above)
 
 
 def by_library(contract: str, folder: Path) -> Iterator[tuple[Call, Any]]:

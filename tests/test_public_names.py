@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
+import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,12 +32,38 @@ def test_every_error_is_public() -> None:
     assert classes <= set(readroom.__all__)
 
 
+def test_every_class_of_the_tree_is_public_and_drawn() -> None:
+    """Also one of a module that somebody adds."""
+    pending, found = [errors.ReadroomError], set()
+    for info in pkgutil.iter_modules(errors.__path__):
+        importlib.import_module(f"readroom.errors.{info.name}")
+    while pending:
+        kind = pending.pop()
+        pending += kind.__subclasses__()
+        if kind.__module__.startswith("readroom."):
+            found.add(kind.__name__)
+    assert set(errors.names()) == found
+    assert found - set(re.findall(r"\w+", errors.__doc__ or "")) == set()
+
+
 def test_type_checkers_see_the_same_names() -> None:
-    """The block under TYPE_CHECKING and `__all__` are two lists of one thing."""
+    """They read what is written and run nothing: names as themselves, and stars (`tests/typing/api.py`)."""
     tree = ast.parse(Path(readroom.__file__).read_text(encoding="utf-8"))
     block = next(node for node in tree.body if isinstance(node, ast.If))
-    seen = {alias.name for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
-    assert seen == set(readroom.__all__)
+    lines = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    seen = {alias.asname: line.module for line in lines for alias in line.names if alias.name != "*"}
+    assert seen == readroom._ELSEWHERE
+    assert [line.module for line in lines if line.names[0].name == "*"] == ["readroom.errors"]
+    tree = ast.parse(Path(errors.__file__).read_text(encoding="utf-8"))
+    lines = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    stars = {line.module for line in lines if line.names[0].name == "*"}
+    assert stars == {f"readroom.errors.{info.name}" for info in pkgutil.iter_modules(errors.__path__)}
+
+
+def test_a_star_brings_the_public_names() -> None:
+    namespace: dict[str, object] = {}
+    exec("from readroom import *", namespace)
+    assert set(namespace) - {"__builtins__"} == set(readroom.__all__)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

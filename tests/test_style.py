@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from tests.test_layers import layer, module_name
+
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "readroom"
 MAX_FUNCTION_LINES = 80
@@ -59,8 +61,40 @@ def test_no_module_is_longer_than_a_sitting() -> None:
     assert [_place(path, size) for path, size in sizes.items() if size > MAX_MODULE_LINES] == []
 
 
+def test_no_name_of_a_file_begins_with_that_of_a_sibling() -> None:
+    """A prefix that siblings share wants to be a folder."""
+    names = {path: path.parent.name if path.name == "__init__.py" else path.stem for path in _modules()}
+    homes = {path: path.parent.parent if path.name == "__init__.py" else path.parent for path in names}
+    assert [
+        f"{homes[path].relative_to(ROOT)}: {name}, {names[other]}"
+        for path, name in names.items()
+        for other in names
+        if homes[other] == homes[path] and names[other].startswith(name + "_")
+    ] == []
+
+
+def test_no_layer_has_two_classes_of_one_name() -> None:
+    homes: dict[tuple[int, str], list[str]] = {}
+    for path in _modules():
+        for node in ast.walk(_tree(path)):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault((layer(module_name(path)), node.name), []).append(_place(path, node.lineno))
+    assert [places for places in homes.values() if len(places) > 1] == []
+
+
 def test_every_module_says_what_it_knows() -> None:
     assert [str(path) for path in _modules() if not ast.get_docstring(_tree(path))] == []
+
+
+def test_every_room_says_what_it_knows_and_what_may_be_touched() -> None:
+    marks = ("Knows:", "Does not know:", "May be touched:")
+    packages = [path for path in _modules() if path.name == "__init__.py"]
+    assert [
+        f"{path.parent.relative_to(ROOT)}: {mark}"
+        for path in packages
+        for mark in marks
+        if mark not in (ast.get_docstring(_tree(path)) or "")
+    ] == []
 
 
 def test_only_the_configuration_reads_the_environment() -> None:
@@ -68,7 +102,7 @@ def test_only_the_configuration_reads_the_environment() -> None:
     used = [
         _place(path, node.lineno)
         for path in _modules()
-        if path != SRC / "config.py"
+        if path != SRC / "config" / "__init__.py"
         for node in ast.walk(_tree(path))
         if isinstance(node, ast.Attribute) and ast.unparse(node) in environment
     ]

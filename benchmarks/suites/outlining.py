@@ -10,13 +10,12 @@ from pathlib import Path
 from bpe_openai import get_encoding
 
 from benchmarks.measure import Record, met, take_turns
-from readroom.contracts.native_outline import row_line
+from readroom.contracts.native.outline import row_line
 from readroom.deadline import Deadline
-from readroom.outline.build import build
-from readroom.outline.grammar import load
+from readroom.outline import build
+from readroom.outline.grammars import GRAMMARS, load
 from readroom.outline.languages import language_of
-from readroom.outline.tables import GRAMMARS
-from readroom.outlines import rows
+from readroom.values.files import rows
 
 _PLACES = (
     ("Python library", sysconfig.get_path("stdlib"), "*.py"),

@@ -13,7 +13,7 @@ from benchmarks.measure import Record, command, in_child, met, peak_mb, seconds,
 from readroom import Workspace
 from readroom.deadline import Deadline
 from readroom.text.encodings import UTF8
-from readroom.text.lines import count_lines
+from readroom.text.line_index import count_lines
 
 _ROUNDS = 5
 _DEEP = 9_000_001

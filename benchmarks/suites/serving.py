@@ -23,9 +23,10 @@ from typing import Any
 from benchmarks import corpora
 from benchmarks.http_clients import KINDS, PATTERNS, edited_name, edited_text
 from benchmarks.measure import ROOT, Record, met, seconds
+from benchmarks.wrk import cpu_s
 
 _CLIENTS = 64
-_LONG_S, _SHORT_S = 60.0, 15.0
+_LONG_S, _SHORT_S = 30.0, 10.0
 _EVERY_S = 10.0
 """Between two looks at the server's memory."""
 
@@ -67,10 +68,10 @@ def run(record: Record) -> None:
     the same HTTP parser, and opens, searches, writes and records nothing.  The clients take a share of the
     processors from each of them alike.
     """
-    record.say(f"- Load of the machine before: {_load()}")
+    record.say(f"- Load of the machine before: {load_of_machine()}")
     with TemporaryDirectory(prefix="readroom-serving-") as folder:
         loads = dict(_loads(Path(folder)))
-    record.say(f"- Load of the machine after, with that of the benchmark: {_load()}", "")
+    record.say(f"- Load of the machine after, with that of the benchmark: {load_of_machine()}", "")
     _rates(record, loads)
     _times(record, loads)
     _memory(record, loads["readroom"], loads["readroom, reads only"])
@@ -81,7 +82,7 @@ def _loads(folder: Path) -> Iterator[tuple[str, Load]]:
     off = folder / "off.toml"
     off.write_text("[ledger]\nenabled = false\n", encoding="utf-8")
     _fill(root)
-    with _readroom(root, state) as (port, process):
+    with readroom(root, state) as (port, process):
         answers.write_text(json.dumps(_answers(port)), encoding="utf-8")
         _fill(root)
         mixed = _loaded(port, process, _LONG_S, tuple(KINDS))
@@ -90,11 +91,11 @@ def _loads(folder: Path) -> Iterator[tuple[str, Load]]:
     yield "readroom", mixed
     yield "readroom, reads only", reads
     _fill(root)
-    with _readroom(root, state, "--config", str(off)) as (port, process):
+    with readroom(root, state, "--config", str(off)) as (port, process):
         yield "readroom without ledger", _loaded(port, process, _SHORT_S, tuple(KINDS))
-    with _floor(answers) as (port, process):
+    with floor(answers) as (port, process):
         yield _FLOOR, _loaded(port, process, _SHORT_S, tuple(KINDS))
-    with _floor(answers) as (port, process):
+    with floor(answers) as (port, process):
         yield f"{_FLOOR}, reads only", _loaded(port, process, _SHORT_S, ("read",))
 
 
@@ -110,12 +111,18 @@ def _check(root: Path, state: Path, load: Load, *more: Load) -> None:
     for number, count in enumerate(load.edits):
         if (root / edited_name(number)).read_text(encoding="utf-8") != edited_text(count):
             raise RuntimeError(f"{edited_name(number)} is not what was answered")
-    command = [sys.executable, "-m", "readroom", "ledger", "verify", "--json"]
-    verified = subprocess.run(command, env=_environment(state), stdout=subprocess.PIPE, check=True)
-    rows = json.loads(verified.stdout)["rows"]
+    rows = verified(state)
     calls = sum(one.count for one in (load, *more)) + len(KINDS)
     if rows != calls:
         raise RuntimeError(f"{calls} calls were answered, and {rows} are in the ledger")
+
+
+def verified(state: Path) -> int:
+    """The rows of a ledger that verifies."""
+    command = [sys.executable, "-m", "readroom", "ledger", "verify", "--json"]
+    done = subprocess.run(command, env=environment(state), stdout=subprocess.PIPE, check=True)
+    rows: int = json.loads(done.stdout)["rows"]
+    return rows
 
 
 def _answers(port: int) -> dict[str, Any]:
@@ -140,7 +147,7 @@ def _loaded(port: int, process: subprocess.Popen[bytes], long_s: float, kinds: S
     """All clients at once for a while."""
     words = [str(port), str(_CLIENTS), str(long_s), *kinds]
     command = [sys.executable, "-m", "benchmarks.http_clients", *words]
-    memory, cpu, began = [_memory_mb(process.pid)], _cpu_s(process.pid), time.perf_counter()
+    memory, cpu, began = [_memory_mb(process.pid)], cpu_s(process.pid), time.perf_counter()
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as clients:
         ends = threading.Event()
         watch = threading.Thread(target=_watch, args=(process.pid, memory, ends))
@@ -152,7 +159,7 @@ def _loaded(port: int, process: subprocess.Popen[bytes], long_s: float, kinds: S
     if clients.returncode:
         raise RuntimeError(f"the clients ended with {clients.returncode}")
     found = json.loads(told)
-    used = _cpu_s(process.pid) - cpu
+    used = cpu_s(process.pid) - cpu
     return Load(found["seconds"], found["errors"], found["edits"], wall, memory, used)
 
 
@@ -162,21 +169,21 @@ def _watch(pid: int, memory: list[float], ends: threading.Event) -> None:
 
 
 @contextmanager
-def _readroom(root: Path, state: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+def readroom(root: Path, state: Path, *options: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     command = [sys.executable, "-m", "readroom", "serve", "--open", str(root), *options]
-    with _serving(command, _environment(state)) as found:
+    with serving(command, environment(state)) as found:
         yield found
 
 
 @contextmanager
-def _floor(answers: Path) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+def floor(answers: Path) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     command = [sys.executable, "-m", "benchmarks.http_floor", str(answers)]
-    with _serving(command, dict(os.environ)) as found:
+    with serving(command, dict(os.environ)) as found:
         yield found
 
 
 @contextmanager
-def _serving(
+def serving(
     command: Sequence[str], environment: dict[str, str]
 ) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     """A server, once it takes connections; its port, which was free, and its process."""
@@ -204,7 +211,7 @@ def _wait(port: int) -> None:
             time.sleep(0.05)
 
 
-def _environment(state: Path) -> dict[str, str]:
+def environment(state: Path) -> dict[str, str]:
     return {**os.environ, "XDG_STATE_HOME": str(state)}
 
 
@@ -216,13 +223,7 @@ def _memory_mb(pid: int) -> float:
     raise RuntimeError("no VmRSS in /proc")
 
 
-def _cpu_s(pid: int) -> float:
-    """Processor time of the process and of children that have ended."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-
-
-def _load() -> str:
+def load_of_machine() -> str:
     return " ".join(f"{value:.2f}" for value in os.getloadavg())
 
 

@@ -10,7 +10,7 @@ from bpe_openai import get_encoding
 
 from benchmarks.measure import Record, met
 from readroom import Workspace
-from readroom.contracts.registry import contract
+from readroom.contracts import contract
 
 _MODULES = 40
 _SCHEMA_TOKENS = 1500

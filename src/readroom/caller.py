@@ -6,15 +6,15 @@ whose budget pays for it, and who stands in the ledger.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 Owner: TypeAlias = tuple[str, str]
 """The token and the conversation to which belongs what a call leaves behind."""
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """The other side of a call.
 
     Attributes:

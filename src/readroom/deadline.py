@@ -82,11 +82,14 @@ class Deadline:
 
     def within(self, seconds: float) -> Deadline:
         """A shorter limit for a part of the work, cancelled together with this one."""
-        left = self.remaining
-        part = Deadline(
-            seconds if left is None else min(seconds, left), progress=self._progress, clock=self._clock
-        )
-        self.on_cancel(part.cancel)
+        if self._ends is not None:
+            seconds = min(seconds, max(0.0, self._ends - self._clock()))
+        part = Deadline(seconds, progress=self._progress, clock=self._clock)
+        with self._lock:
+            cancelled = self._cancelled
+            self._hooks.append(part.cancel)
+        if cancelled:
+            part.cancel()
         return part
 
     def of_work(self, seconds: float, patience: float) -> Deadline:

@@ -27,13 +27,18 @@ OUTPUTS = WorkPath("/.outputs")
 """Where the kept outputs of commands are seen: the one name beside the root. It is written with its slash,
 so that a folder of that name in the workspace is another."""
 
+BORDER = "!"
+"""What ends the name of an archive where a path goes on inside of it: `lib.zip!/org/x.py`."""
+
 __all__ = [
+    "BORDER",
     "OUTPUTS",
     "ROOT",
     "WorkPath",
     "ancestors",
     "basename",
     "join",
+    "may_lead_inside",
     "normalize",
     "parent",
     "parse",
@@ -70,7 +75,7 @@ def parse(path: str, roots: Sequence[str] = ()) -> WorkPath:
 
 
 def normalize(path: str, roots: Sequence[str] = ()) -> WorkPath:
-    """Like `parse`, for callers that are no model: quotes are part of the name."""
+    """Like `parse`, for callers that are not models: quotes are part of the name."""
     text = _checked(path)
     if text.startswith("/"):
         return _below(text, roots)
@@ -113,6 +118,11 @@ def ancestors(path: WorkPath) -> list[WorkPath]:
     """The folders above it, the topmost first, without the root."""
     cuts = [at for at, char in enumerate(path) if char == "/"]
     return [WorkPath(path[:at]) for at in cuts]
+
+
+def may_lead_inside(path: str) -> bool:
+    """Whether a path could be that of an archive's member, or of all of them, by its spelling."""
+    return f"{BORDER}/" in path or path.endswith(BORDER)
 
 
 def _checked(path: str) -> str:

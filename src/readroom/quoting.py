@@ -100,7 +100,7 @@ _PAIRS = {")": "(", "]": "["}
 
 
 class Misquoted(ValueError):
-    """What stands in quotes is no quoted name; the message is a clause about it."""
+    """What stands in quotes is not a quoted name; the message is a clause about it."""
 
 
 def quote(name: str) -> str:

@@ -1,5 +1,7 @@
 """Which readroom this is, for whoever must not wait: to ask for the metadata of a package takes 40 ms."""
 
+from __future__ import annotations
+
 VERSION = "0.1.0"
 
 CONFIG_FILE = "readroom.toml"

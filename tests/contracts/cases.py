@@ -22,14 +22,14 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from readroom import config
+from readroom import contracts as registry
 from readroom.config import Settings
-from readroom.contracts import registry
-from readroom.contracts.registry import NAMES
-from readroom.model import Image, Reply
+from readroom.contracts import NAMES
 from readroom.paths import WorkPath, normalize
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
-from readroom.toolbox import Workspace
+from readroom.values import Image, Reply
+from readroom.workspace import Workspace
 
 HERE = Path(__file__).parent
 ROOT = "/workspace"

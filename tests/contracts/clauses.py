@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from readroom.contracts.registry import NAMES, contract
+from readroom.contracts import NAMES, contract
 
 TESTS = Path(__file__).parents[1]
 FOLDER = Path(__file__).parent / "clauses"

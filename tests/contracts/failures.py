@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from readroom import errors
 from readroom.errors import ReadroomError
-from readroom.model import EntryKind, GrepRequest, ListRequest, ReadRequest
-from readroom.outlines import Item, Row
+from readroom.values import EntryKind, GrepRequest, ListRequest, ReadRequest
+from readroom.values.files import Item, Row
 
 PATH = "docs/a.md"
 READ = ReadRequest(PATH, offset=3, limit=10)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from readroom.contracts.registry import NAMES, contract
+from readroom.contracts import NAMES, contract
 from tests.contracts import cases
 from tests.contracts.clauses import FOLDER, clauses, known, marked
 

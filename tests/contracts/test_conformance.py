@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from readroom.contracts.registry import NAMES, contract
+from readroom.contracts import NAMES, contract
 from tests.contracts import cases, expecting
 from tests.contracts.cases import SYSTEMS, Answer, Case, StoreName
 from tests.contracts.clauses import shown_by

@@ -7,12 +7,12 @@ import re
 
 import pytest
 
-from readroom.contracts.registry import NAMES
+from readroom.contracts import NAMES
 from readroom.errors import ReadroomError
 from readroom.limits import MIN_REPLY_BYTES
-from readroom.model import Cap, Reply
 from readroom.stores.memory import MemoryStore
-from readroom.toolbox import Workspace
+from readroom.values import Cap, Reply
+from readroom.workspace import Workspace
 from tests.contracts.cases import ROOT, adapter
 from tests.contracts.failures import EXAMPLES, HOSTILE, classes
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from readroom import errors
-from readroom.config_commands import KEYS
+from readroom.config.sections import CommandsSection
+from readroom.contracts import NAMES, contract
 from readroom.contracts.native import NATIVE
-from readroom.contracts.native_facts import FACTS
-from readroom.contracts.registry import NAMES, contract
+from readroom.contracts.native.facts import FACTS
 from readroom.errors import commands
 from readroom.faces.cli.commands import COMMANDS
 from scripts import docs, docs_blocks
@@ -98,7 +98,7 @@ def test_the_readme_names_every_tool() -> None:
 
 def test_the_page_of_commands_names_every_key_and_every_error_of_theirs() -> None:
     page = text("docs/how-to/run-commands.md")
-    assert [key for key in KEYS if f"`{key}" not in page] == []
+    assert [key for key in CommandsSection.__struct_fields__ if f"`{key}" not in page] == []
     classes = [kind for _, kind in inspect.getmembers(commands, inspect.isclass)]
     kinds = [kind for kind in classes if issubclass(kind, errors.ReadroomError)]
     codes = [kind.code for kind in kinds if kind.__module__ == commands.__name__]

@@ -33,7 +33,7 @@ def test_hello_is_short() -> None:
 
 def test_the_first_client_finds_reads_and_is_refused_the_secret(demo: str) -> None:
     printed = run([sys.executable, str(ROOT / "docs_src/first_client.py"), demo], demo)
-    assert "tools: read_file, grep_files, list_directory" in printed
+    assert "tools: read_file, grep_files, find_relevant, list_directory" in printed
     assert "ERROR payment refused" in printed
     assert "6\tdef shipping" in printed
     assert "not-for-you" not in printed

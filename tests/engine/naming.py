@@ -8,11 +8,11 @@ from pathlib import Path
 
 from readroom.contracts.native import NATIVE
 from readroom.deadline import Deadline
-from readroom.model import Cap, EntryKind
-from readroom.moves import NameRequest, NameResult
 from readroom.paths import WorkPath, join
-from readroom.toolbox import Workspace
-from tests.engine.changing import Room
+from readroom.values import Cap, EntryKind
+from readroom.values.changes import NameRequest, NameResult
+from readroom.workspace import Workspace
+from tests.engine.edit.changing import Room
 
 CAP = Cap(NATIVE.reply_bytes, NATIVE.measure)
 
@@ -20,7 +20,7 @@ CAP = Cap(NATIVE.reply_bytes, NATIVE.measure)
 def perform(room: Room | Workspace, request: NameRequest, deadline: Deadline | None = None) -> NameResult:
     """What a contract would word; every result also has native words and facts."""
     workspace = room.workspace if isinstance(room, Room) else room
-    result = workspace._result(NATIVE, request, CAP, deadline or Deadline())
+    result = workspace.engine.perform(NATIVE, request, CAP, deadline or Deadline())
     assert not isinstance(result, tuple)
     reply = NATIVE.render(result, CAP)
     assert reply.text

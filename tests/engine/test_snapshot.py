@@ -9,7 +9,7 @@ import pytest
 from readroom.deadline import Deadline
 from readroom.engine.snapshot import snapshot
 from readroom.errors import NoSpace, TooLarge
-from readroom.limits_keeping import STORE_BYTES, STORE_FILES
+from readroom.limits.session import STORE_BYTES, STORE_FILES
 from readroom.policy.guard import Guard
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore

@@ -13,8 +13,8 @@ import jsonschema
 import pytest
 
 from readroom import Workspace
+from readroom.contracts import NAMES
 from readroom.contracts.base import tool_result
-from readroom.contracts.registry import NAMES
 from readroom.faces.cli.main import main
 from tests.contracts.cases import ROOT, adapter
 from tests.faces.http.serving import Agent, agent, open_agent

@@ -32,8 +32,8 @@ from readroom.formats.kinds import (
     sniff,
     starts_at_end,
 )
-from readroom.model import Kind
 from readroom.text.encodings import detect
+from readroom.values import Kind
 
 
 def kind_of(path: str, data: bytes) -> Kind:

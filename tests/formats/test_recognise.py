@@ -10,9 +10,9 @@ import pptx
 import pytest
 
 from readroom.formats.documents import OPENERS
-from readroom.formats.recognise import recognise
+from readroom.formats.kinds import recognise
 from readroom.limits import HEAD_BYTES
-from tests.formats.packages import zipped
+from tests.formats.documents.packages import zipped
 from tests.hostile import office
 
 
@@ -35,7 +35,11 @@ def test_files_of_office_libraries_are_told_apart_under_any_name() -> None:
     [
         ("application/epub+zip", "epub"),
         ("application/vnd.oasis.opendocument.spreadsheet", "ods"),
-        ("application/vnd.oasis.opendocument.text", None),
+        ("application/vnd.oasis.opendocument.text", "odt"),
+        ("application/vnd.oasis.opendocument.text-template", "odt"),
+        ("application/vnd.oasis.opendocument.presentation", "odp"),
+        ("application/vnd.oasis.opendocument.graphics", "odp"),
+        ("application/vnd.oasis.opendocument.formula", None),
     ],
 )
 def test_a_stored_mimetype_tells(mimetype: str, kind: str | None) -> None:

@@ -17,8 +17,8 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.engine.documents import assembled, pdf
-from tests.hostile import office
+from tests.engine.documents.making import assembled, pdf
+from tests.hostile import letters, office
 
 MB = 1024 * 1024
 
@@ -294,6 +294,7 @@ def long_output() -> bytes:
 
 FILES: dict[str, Callable[[], bytes]] = {
     **{f"office-{name}": make for name, make in office.FILES.items()},
+    **{f"letters-{name}": make for name, make in letters.FILES.items()},
     "nested.docx": nested_bomb,
     "overlapping.docx": lambda: overlapping_bomb(1000),
     "link.docx": link_member,

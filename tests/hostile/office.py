@@ -12,8 +12,8 @@ import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from readroom.formats.olefiles import OLE_MAGIC
-from tests.formats import packages
+from readroom.formats.documents.ooxml import OLE_MAGIC
+from tests.formats.documents import packages
 
 SPREADSHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 OPEN_DOCUMENT = ("office", "table", "text")

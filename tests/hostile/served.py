@@ -12,8 +12,8 @@ import os
 import resource
 import sys
 
-from readroom.model import Reply
-from readroom.toolbox import Workspace
+from readroom.values import Reply
+from readroom.workspace import Workspace
 from tests.peak import UNIT, own_peak_bytes
 
 

@@ -33,6 +33,27 @@ READABLE = {
     "image_bomb.ipynb": "An image is not shown",
     "nested.docx": "words",
     "outside_target.docx": "words",
+    "letters-spaces.odt": "words",
+    "letters-deep-lists.odt": "words",
+    "letters-nested-tables.odt": "words",
+    "letters-circular-styles.odt": "words",
+    "letters-own-object.odt": "3 embedded objects",
+    "letters-binary.rtf": "words",
+    "letters-tables.rtf": "words",
+    "letters-skipping.rtf": "words",
+    "letters-fields.rtf": "words",
+    "letters-surrogates.rtf": "words",
+    "letters-circular-saves.ppt": "words",
+    "letters-lying-sizes.ppt": "words",
+    "letters-deep.ppt": "words",
+    "letters-corners.xlsb": "of 1048576",
+    "letters-many-merged.xlsb": "words",
+    "letters-many-parts.eml": "of 5000",
+    "letters-encoded-header.eml": "words",
+    "letters-attached-bomb.eml": "It cannot be shown: its part",
+    "letters-large.eml": "words",
+    "letters-starts.mbox": "words",
+    "letters-deep.msg": "parts 1-5 of 5",
 }
 """What is sound in part, or only large, and something that is shown of it."""
 
@@ -91,5 +112,6 @@ def test_what_can_be_read_is_read(outcomes: dict[str, dict[str, Any]], name: str
 
 
 def test_an_encrypted_one_says_so(outcomes: dict[str, dict[str, Any]]) -> None:
-    for name in ("encrypted.pdf", "office-encrypted.docx"):
+    letters = (f"letters-encrypted.{ending}" for ending in ("odt", "doc", "ppt"))
+    for name in ("encrypted.pdf", "office-encrypted.docx", *letters):
         assert (outcomes[name]["code"], "encrypted" in outcomes[name]["text"]) == ("encrypted", True)

@@ -14,13 +14,13 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal, TypeAlias
 
 from readroom.config import Settings
-from readroom.contracts.native_outline import ASIDE
+from readroom.contracts.native.outline import ASIDE
 from readroom.limits import MIN_REPLY_BYTES, REPLY_BYTES, Limits
-from readroom.model import Reply
 from readroom.stores.base import Store
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
-from readroom.toolbox import Workspace
+from readroom.values import Reply
+from readroom.workspace import Workspace
 
 StoreName: TypeAlias = Literal["memory", "kernel", "walk"]
 STORES: tuple[StoreName, ...] = ("memory", "kernel", "walk")

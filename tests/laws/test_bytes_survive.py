@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from benchmarks.editors import Editor, readroom, readroom_named
 from benchmarks.suites import integrity
-from readroom.model import Reply
+from readroom.values import Reply
 from tests.laws.driving import STORES, Driver, StoreName, fact, stored
 from tests.text import files
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from readroom.deadline import Deadline
 from readroom.text.encodings import Encoding, by_bom, decode, named
-from readroom.text.lines import LineIndex, build_index
+from readroom.text.line_index import LineIndex, build_index
 from readroom.text.select import Frame, IndexedText, Text, WholeText, along, backward, forward
 from tests.laws.texts import split, texts
 from tests.text.held import HeldBytes

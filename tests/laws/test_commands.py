@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from readroom import config
-from readroom.commands import Confinement
 from readroom.contracts.base import tool_result
 from readroom.limits import MIN_REPLY_BYTES, REPLY_BYTES
-from readroom.model import Reply
 from readroom.stores.local import LocalStore
-from readroom.toolbox import Workspace
+from readroom.values import Reply
+from readroom.values.commands import Confinement
+from readroom.workspace import Workspace
 from tests.faces.mcp.serving import HANDSHAKE, STATELESS, Stdio, plain
 from tests.laws.driving import hints
 from tests.laws.test_secrecy import CANARY, GHOST, Tree, planted, told, trees

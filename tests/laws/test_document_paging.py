@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readroom.limits import MIN_REPLY_BYTES
-from readroom.model import Reply
 from readroom.stores.memory import MemoryStore
-from tests.engine.documents import code, notebook, pdf, printed
+from readroom.values import Reply
+from tests.engine.documents.making import code, notebook, pdf, printed
 from tests.hostile import office
 from tests.laws.driving import Driver, fact, one_call
 

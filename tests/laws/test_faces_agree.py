@@ -23,7 +23,7 @@ from PIL import Image
 from readroom.contracts.base import tool_result
 from readroom.contracts.native import NATIVE
 from readroom.faces.cli.main import main
-from readroom.toolbox import Workspace
+from readroom.workspace import Workspace
 from tests.faces.mcp.serving import END_S, STATELESS, Http, Stdio, http_server, plain
 
 Face: TypeAlias = "Callable[[str, Any], Any]"
@@ -128,6 +128,13 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("grep_files", {"pattern": "needle", "output": "count", "include": ["hidden", "binary"]}),
     ("grep_files", {"pattern": "needle", "path": "src", "context": 1, "limit": 3}),
     ("grep_files", {"pattern": "("}),
+    ("find_relevant", {"query": "where is the needle returned"}),
+    ("find_relevant", {"query": "needle", "explain": True, "budget_tokens": 150}),
+    ("find_relevant", {"query": "needle", "output": "files", "path": "src"}),
+    ("find_relevant", {"query": "日本語"}),
+    ("find_relevant", {"query": "?"}),
+    ("find_relevant", {"query": "needle", "path": ".env"}),
+    ("find_relevant", {"query": "needle", "cursor": "x"}),
     ("list_directory", {}),
     ("list_directory", {"depth": 3, "sort": "size", "limit": 4}),
     ("list_directory", {"path": "readme.md"}),
@@ -144,10 +151,11 @@ def test_faces_agree_on_what_agents_send(faces: dict[str, Face], tool: str, argu
 
 _VALUES: dict[str, st.SearchStrategy[object]] = {
     "path": st.sampled_from(PATHS),
+    "query": st.sampled_from(["needle", "words about Nadel", "n3", "日本", "", "(?", "line 12", "x" * 500]),
     "pattern": st.sampled_from(["needle", "e+", "^line 1\\d$", "(", "(?i)TITLE", "日本", "", "\\d,n\\d"]),
     "glob": st.sampled_from(["*.py", "src/**", "!*.log", "["]) | st.just(["*.py", "*.md"]),
     "type": st.sampled_from(["py", "nothing"]),
-    "output": st.sampled_from(["content", "files", "count", "none"]),
+    "output": st.sampled_from(["content", "files", "count", "none", "outline"]),
     "sort": st.sampled_from(["path", "name", "size", "relevance"]),
     "include": st.lists(st.sampled_from(["hidden", "ignored", "binary"]), max_size=3),
     "encoding": st.sampled_from(["utf-8", "latin-1", "utf-16", "klingon"]),

@@ -18,11 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.limits import MIN_REPLY_BYTES, Limits
-from readroom.model import Reply
 from readroom.stores.base import Store
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
-from tests.engine.documents import code, markdown, notebook, pdf, printed
+from readroom.values import Reply
+from tests.engine.documents.making import code, markdown, notebook, pdf, printed
 from tests.hostile import office
 from tests.laws.driving import STORES, Driver, StoreName, fact, hints
 
@@ -192,19 +192,39 @@ _grep = _some(
 )
 
 
+_find = _some(
+    query=st.one_of(
+        _texts, st.sampled_from(["needle", "where is the needle", "A.f", "event 17", "(", "é", "x" * 900])
+    ),
+    path=paths,
+    glob=_glob,
+    type=st.sampled_from(["py", "md", "nope", ""]),
+    output=st.sampled_from(["passages", "outline", "files"]),
+    budget_tokens=st.one_of(_numbers, st.sampled_from([100, 400, 2000, 9000])),
+    include=st.lists(st.sampled_from(["ignored", "hidden"]), max_size=2),
+    explain=st.booleans(),
+    cursor=_texts,
+)
+
+
 def _spoiled(arguments: dict[str, Any], name: str, junk: object) -> dict[str, Any]:
     return {**arguments, name: junk}
 
 
 def calls(tool: str, arguments: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[tuple[str, Any]]:
     names = st.sampled_from(
-        ["path", "offset", "limit", "pattern", "glob", "cursor", "sort", "other", "depth"]
+        ["path", "offset", "limit", "pattern", "query", "glob", "cursor", "sort", "other", "depth"]
     )
     spoiled = st.builds(_spoiled, arguments, names, _junk)
     return st.tuples(st.just(tool), st.one_of(arguments, arguments, arguments, spoiled))
 
 
-any_call = st.one_of(calls("read_file", _read), calls("list_directory", _list), calls("grep_files", _grep))
+any_call = st.one_of(
+    calls("read_file", _read),
+    calls("list_directory", _list),
+    calls("grep_files", _grep),
+    calls("find_relevant", _find),
+)
 caps = st.sampled_from([1, MIN_REPLY_BYTES, 3000, 11_500, 10**6])
 limits = st.builds(Limits, line_chars=st.sampled_from([1, 50, 2000]))
 
@@ -273,6 +293,12 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("list_directory", {"path": "src", "cursor": "x"}, "bad_cursor"),
     ("grep_files", {"pattern": "needle", "cursor": "x"}, "bad_cursor"),
     ("grep_files", {"pattern": "needle("}, "bad_pattern"),
+    ("find_relevant", {"query": "needle", "cursor": "x"}, "bad_cursor"),
+    ("find_relevant", {"query": "x", "path": "srcc"}, "not_found"),
+    ("find_relevant", {"query": "needle", "type": "pyy"}, "bad_pattern"),
+    ("find_relevant", {"query": "needle", "glob": "src/[a"}, "bad_pattern"),
+    ("find_relevant", {"query": "(?)"}, "bad_value"),
+    ("find_relevant", {"query": "needle", "path": "data/blob.bin"}, "binary"),
     ("grep_files", {"pattern": "needle", "type": "pyy"}, "bad_pattern"),
     ("grep_files", {"pattern": "needle", "glob": "src/[a"}, "bad_pattern"),
 ]

@@ -13,26 +13,26 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from readroom import config
-from readroom.contracts.registry import NAMES as CONTRACTS
+from readroom.contracts import NAMES as CONTRACTS
 from readroom.errors import BadTokenStore, Denied, ReadroomError, SymbolicLink
-from readroom.model import Cap, Reply
 from readroom.paths import parse
 from readroom.quoting import as_given, as_value, joined, quote, shortened, title, unquoted
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
-from readroom.toolbox import Workspace
+from readroom.values import Cap, Reply
+from readroom.workspace import Workspace
 from tests.contracts.cases import ROOT, adapter
 from tests.contracts.failures import EXAMPLES
-from tests.engine.documents import code, notebook
+from tests.engine.documents.making import code, notebook
 from tests.laws.driving import STORES, StoreName, stored
 
 EVERYDAY = (

@@ -11,8 +11,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from readroom.limits import MIN_REPLY_BYTES, SMALL_FILE_BYTES, Limits
-from readroom.model import Reply
 from readroom.stores.memory import MemoryStore
+from readroom.values import Reply
 from tests.laws.driving import STORES, Driver, StoreName, fact, header_row, hints, shown, stored
 from tests.laws.texts import split, texts
 

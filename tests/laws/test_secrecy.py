@@ -19,10 +19,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.model import Reply
 from readroom.stores.base import Store
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
+from readroom.values import Reply
 from tests.laws.driving import STORES, Driver, StoreName, hints
 
 CANARY = "canary7f3a"
@@ -130,6 +130,9 @@ def calls(tree: Tree) -> Iterator[tuple[str, dict[str, Any]]]:
     for include in ([], ["hidden", "ignored", "binary"]):
         for output in ("content", "files", "count"):
             yield "grep_files", {"pattern": "needle", "include": include, "output": output}
+    for find in ("passages", "outline", "files"):
+        asked = {"query": f"needle {CANARY[:6]}", "output": find, "include": ["hidden", "ignored"]}
+        yield "find_relevant", {**asked, "explain": True, "budget_tokens": 9000}
     yield "grep_files", {"pattern": CANARY[:6], "include": ["hidden", "ignored", "binary"], "context": 3}
     yield (
         "grep_files",
@@ -140,6 +143,7 @@ def calls(tree: Tree) -> Iterator[tuple[str, dict[str, Any]]]:
             yield "read_file", {"path": path}
         yield "read_file", {"path": name, "offset": -1, "encoding": "utf-16-le"}
         yield "grep_files", {"pattern": "needle", "path": name, "include": ["hidden", "binary"]}
+        yield "find_relevant", {"query": "needle", "path": name, "include": ["hidden"]}
         yield "list_directory", {"path": name, "depth": 3}
     for folder in (
         "a",

@@ -9,20 +9,31 @@ from collections.abc import Sequence
 import pytest
 
 from readroom.formats.documents import OPENERS
+from readroom.formats.kinds import recognise
+from readroom.limits import HEAD_BYTES
 from readroom.stores.memory import MemoryStore
 from tests.laws.driving import Driver
 from tests.laws.planting import SLIDES, WORD, Format, mark
+from tests.laws.planting_flows import OPEN_SLIDES, OPEN_TEXT, RTF
+from tests.laws.planting_mail import MAIL, MAILBOX, OUTLOOK
+from tests.laws.planting_old import BINARY_WORKBOOK, OLD_SLIDES, OLD_WORD
 from tests.laws.planting_pages import BOOK, NOTEBOOK, PAGE, PDF
 from tests.laws.planting_sheets import OLD_WORKBOOK, OPEN_SHEETS, WORKBOOK
 
-FORMATS = (WORD, SLIDES, WORKBOOK, OPEN_SHEETS, OLD_WORKBOOK, BOOK, PAGE, NOTEBOOK, PDF)
+FORMATS = (
+    WORD, SLIDES, WORKBOOK, OPEN_SHEETS, OLD_WORKBOOK, BOOK, PAGE, NOTEBOOK, PDF,
+    OPEN_TEXT, OPEN_SLIDES, RTF, OLD_WORD, OLD_SLIDES, BINARY_WORKBOOK, MAIL, MAILBOX, OUTLOOK,
+)  # fmt: skip
 PLACES = [(form, place) for form in FORMATS for place in form.places]
 
 
 def _said(form: Format, places: Sequence[str]) -> tuple[str, str]:
     """The text of a document with what stands around it, and the notes about it."""
-    opener = importlib.import_module(OPENERS[form.name.partition(".")[2]])
-    document = opener.open_document(io.BytesIO(form.make(places)))
+    data = form.make(places)
+    found = recognise(form.name, data[:HEAD_BYTES])
+    assert found is not None
+    opener = importlib.import_module(OPENERS[found.format])
+    document = opener.open_document(io.BytesIO(data))
     parts = [document.part(number) for number in range(1, len(document.titles) + 1)]
     lines = [line for part in parts for line in (part.title, *part.lines)]
     lines += [heading.title for heading in document.contents]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import replace
 from pathlib import Path
 
-from readroom.ledger.book import Book
+from msgspec.structs import replace
+
+from readroom.ledger.ledger import Ledger
 from readroom.ledger.rows import Event
 from readroom.ledger.sqlite import SqliteBackend
 
@@ -36,15 +37,15 @@ PLAIN = Event(
 
 def event(**fields: object) -> Event:
     """An event with a new id."""
-    return replace(PLAIN, **{"id": uuid.uuid4().hex, **fields})  # type: ignore[arg-type]  # by name
+    return replace(PLAIN, **{"id": uuid.uuid4().hex, **fields})
 
 
-_OPEN: list[Book] = []
+_OPEN: list[Ledger] = []
 
 
-def book(folder: Path) -> Book:
+def book(folder: Path) -> Ledger:
     """The ledger in a folder, open until the end of the test."""
-    found = Book(SqliteBackend(str(folder / "ledger.sqlite3")))
+    found = Ledger(SqliteBackend(str(folder / "ledger.sqlite3")))
     _OPEN.append(found)
     return found
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readroom.ledger.book import Book, Head
+from readroom.ledger.ledger import Head, Ledger
 from readroom.ledger.rows import COLUMNS
 from readroom.ledger.verify import verify
 
@@ -21,7 +21,7 @@ ROWS = 6
 
 
 @pytest.fixture
-def whole(tmp_path: Path) -> Book:
+def whole(tmp_path: Path) -> Ledger:
     found = book(tmp_path)
     for number in range(ROWS):
         found.append(event(path=f"f{number}", tokens=number))
@@ -35,7 +35,7 @@ def tamper(folder: Path, *statements: str) -> None:
     connection.close()
 
 
-def test_what_was_written_verifies(whole: Book) -> None:
+def test_what_was_written_verifies(whole: Ledger) -> None:
     verdict = verify(whole)
     assert verdict.problems == ()
     assert (verdict.rows, verdict.head.number) == (ROWS, ROWS)
@@ -70,7 +70,7 @@ def test_an_empty_ledger_verifies(tmp_path: Path) -> None:
     ],
 )
 def test_tampering_is_found_and_the_row_is_named(
-    whole: Book, tmp_path: Path, statements: list[str], problem: str
+    whole: Ledger, tmp_path: Path, statements: list[str], problem: str
 ) -> None:
     whole.close()
     tamper(tmp_path, *statements)
@@ -102,7 +102,7 @@ def test_any_single_change_is_found(number: int, column: str, value: object) -> 
         assert all(str(number) in problem or str(number + 1) in problem for problem in problems)
 
 
-def test_a_chain_made_anew_is_found_by_a_noted_head(whole: Book, tmp_path: Path) -> None:
+def test_a_chain_made_anew_is_found_by_a_noted_head(whole: Ledger, tmp_path: Path) -> None:
     noted = whole.head()
     other = tmp_path / "other"
     other.mkdir()
@@ -121,7 +121,7 @@ def test_an_event_that_is_sent_twice_is_recorded_once(tmp_path: Path) -> None:
     assert found.count() == 1
 
 
-def test_pruning_keeps_the_chain_and_is_recorded(whole: Book) -> None:
+def test_pruning_keeps_the_chain_and_is_recorded(whole: Ledger) -> None:
     whole.append(event(time_us=1_790_000_000_000_000))
     done = event(contract="", tool="ledger_prune", path=None, time_us=1_790_000_000_000_001)
     assert whole.prune(1_785_000_000_000_000, done) == ROWS

@@ -15,9 +15,9 @@ import psycopg
 import pytest
 
 from readroom.errors import LedgerFailed
-from readroom.ledger.book import Book
+from readroom.ledger.ledger import Ledger
 from readroom.ledger.postgres import PostgresBackend
-from readroom.ledger.reading import Filter
+from readroom.ledger.queries import Filter
 from readroom.ledger.verify import verify
 
 from .events import event
@@ -32,10 +32,10 @@ pytestmark = [
 
 WRITER = """
 import sys
-from readroom.ledger.book import Book
+from readroom.ledger.ledger import Ledger
 from readroom.ledger.postgres import PostgresBackend
 from tests.ledger.events import event
-book = Book(PostgresBackend(sys.argv[1]))
+book = Ledger(PostgresBackend(sys.argv[1]))
 for at in range(int(sys.argv[2])):
     print(book.append(event(agent=sys.argv[3])).number, flush=True)
 """
@@ -59,8 +59,8 @@ def url(server: Server) -> str:
 
 
 @pytest.fixture
-def book(url: str) -> Iterator[Book]:
-    with closing(Book(PostgresBackend(url))) as found:
+def book(url: str) -> Iterator[Ledger]:
+    with closing(Ledger(PostgresBackend(url))) as found:
         yield found
 
 
@@ -88,7 +88,7 @@ def acknowledged(processes: list[subprocess.Popen[str]]) -> set[int]:
     return found
 
 
-def test_eight_processes_write_one_ledger(url: str, book: Book) -> None:
+def test_eight_processes_write_one_ledger(url: str, book: Ledger) -> None:
     found = acknowledged(writers(url, 8, 12))
     verdict = verify(book)
     assert verdict.problems == ()
@@ -97,7 +97,7 @@ def test_eight_processes_write_one_ledger(url: str, book: Book) -> None:
     assert book.count(Filter(agent="3", path="a.txt").conditions()) == 12
 
 
-def test_nothing_acknowledged_is_lost_when_connections_are_cut(url: str, book: Book) -> None:
+def test_nothing_acknowledged_is_lost_when_connections_are_cut(url: str, book: Ledger) -> None:
     processes = writers(url, 3, 60)
     done = threading.Event()
 
@@ -121,7 +121,7 @@ def test_nothing_acknowledged_is_lost_when_connections_are_cut(url: str, book: B
     assert book.count() == 180
 
 
-def test_a_server_that_comes_back_is_used_again(server: Server, url: str, book: Book) -> None:
+def test_a_server_that_comes_back_is_used_again(server: Server, url: str, book: Ledger) -> None:
     book.append(event())
     processes = writers(url, 2, 40)
     for one in processes:
@@ -137,7 +137,7 @@ def test_a_server_that_comes_back_is_used_again(server: Server, url: str, book: 
     assert book.count() == 82
 
 
-def test_tampering_is_found(url: str, book: Book) -> None:
+def test_tampering_is_found(url: str, book: Ledger) -> None:
     for _ in range(4):
         book.append(event())
     with psycopg.connect(url, autocommit=True) as connection:
@@ -149,5 +149,5 @@ def test_tampering_is_found(url: str, book: Book) -> None:
 def test_a_password_is_never_shown() -> None:
     backend = PostgresBackend("postgresql://me:secret@127.0.0.1:1/x?connect_timeout=1", wait_s=1)
     with pytest.raises(LedgerFailed) as caught:
-        Book(backend)
+        Ledger(backend)
     assert "secret" not in str(caught.value) + str(caught.value.facts) + backend.name

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from readroom.errors import LedgerFailed
-from readroom.ledger.book import Book
-from readroom.ledger.migrations import MIGRATIONS, VERSION
+from readroom.ledger.ledger import MIGRATIONS, VERSION, Ledger
 from readroom.ledger.sqlite import SqliteBackend
 from readroom.ledger.verify import verify
 
@@ -87,7 +86,7 @@ def test_what_was_acknowledged_survives_the_death_of_its_writers(tmp_path: Path)
 
 def test_nobody_else_can_read_it(tmp_path: Path) -> None:
     folder = tmp_path / "state" / "readroom"
-    with closing(Book(SqliteBackend(str(folder / "ledger.sqlite3")))) as found:
+    with closing(Ledger(SqliteBackend(str(folder / "ledger.sqlite3")))) as found:
         found.append(event())
         assert os.stat(folder).st_mode & 0o777 == 0o700
         assert {os.stat(folder / name).st_mode & 0o777 for name in os.listdir(folder)} == {0o600}
@@ -170,10 +169,10 @@ LEAKS = """
 import gc, sys, warnings
 from pathlib import Path
 from readroom.errors import ReadroomError
-from readroom.ledger.book import Book
-from readroom.ledger.policy import LedgerPolicy
+from readroom.ledger.ledger import Ledger
+from readroom.ledger import LedgerPolicy
 from readroom.ledger.sqlite import SqliteBackend
-from readroom.session.recorder import Recorder
+from readroom.ledger.recorder import Recorder
 from readroom.session.tokens import Tokens
 
 left = []
@@ -182,7 +181,7 @@ folder = Path(sys.argv[1])
 (folder / "none").write_bytes(b"something else entirely" * 100)
 for open_it in (
     lambda: SqliteBackend(str(folder / "none")),
-    lambda: Book(SqliteBackend(str(folder / "ledger.sqlite3"))),
+    lambda: Ledger(SqliteBackend(str(folder / "ledger.sqlite3"))),
     lambda: Recorder(LedgerPolicy(file=str(folder / "ledger.sqlite3"), keep_days=1.0), "", "estimate").open(),
     lambda: Tokens(str(folder / "none")).any_valid(),
 ):

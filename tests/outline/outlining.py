@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from readroom.deadline import Deadline
-from readroom.limits_outline import OUTLINE_NAME_CHARS, OUTLINE_SIGNATURE_CHARS
-from readroom.outline.build import build
+from readroom.limits.outline import OUTLINE_NAME_CHARS, OUTLINE_SIGNATURE_CHARS
+from readroom.outline import build
 from readroom.outline.languages import language_of
-from readroom.outlines import Item, Outline, rows
+from readroom.values.files import Item, Outline, rows
 
 FIXTURES = Path(__file__).parent / "fixtures"
 SAMPLES = sorted(path for path in FIXTURES.iterdir() if path.suffix != ".outline")

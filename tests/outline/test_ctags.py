@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from readroom.outlines import rows
+from readroom.values.files import rows
 from tests.outline.outlining import FIXTURES, outline_of
 
 _CTAGS = shutil.which("ctags")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from readroom.deadline import Deadline
-from readroom.outline.build import Unparsable, build
+from readroom.outline import Unparsable, build
 from readroom.outline.languages import language_of
-from readroom.outlines import Outline, rows
+from readroom.values.files import Outline, rows
 from tests.outline.outlining import SAMPLES, check, text_of
 
 TRIES = 40

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from readroom.outline.build import can_outline
+from readroom.outline import can_outline
 from readroom.outline.languages import INTERPRETERS, NAMES, SUFFIXES
 from tests.outline.outlining import SAMPLES, check, drawn, outline_of, text_of
 

@@ -11,7 +11,7 @@ _CHILD = """
 import sys
 from readroom.deadline import Deadline
 from readroom.errors import TimedOut
-from readroom.outline.build import Unparsable, build
+from readroom.outline import Unparsable, build
 try:
     build(eval(sys.argv[2]), sys.argv[1], Deadline(1))
 except (TimedOut, Unparsable):

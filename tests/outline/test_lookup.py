@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from readroom.deadline import Deadline
-from readroom.outline.build import build
-from readroom.outline.lookup import look_up
-from readroom.outlines import rows
+from readroom.outline import build, look_up
+from readroom.values.files import rows
 from tests.outline.outlining import SAMPLES, outline_of
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from readroom.limits_outline import OUTLINE_BYTES
+from readroom.limits.outline import OUTLINE_BYTES
 from readroom.outline.languages import language_of
-from readroom.outlines import rows
+from readroom.values.files import rows
 from tests.outline.outlining import check, outline_of, text_of
 
 PLACES = [

@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 from readroom import config
-from readroom.commands import Confinement
 from readroom.errors import HoldsDenied, Protected, ReadroomError
-from readroom.model import Reply
-from readroom.moves import DeleteRequest, MakeFolderRequest, MoveRequest, NameRequest, TrashRequest
+from readroom.policy.changes import ChangePolicy
 from readroom.policy.executed import ROWS
-from readroom.policy.places import ChangePolicy
 from readroom.policy.rules import Rule
 from readroom.stores.local import LocalStore
-from readroom.toolbox import Workspace
-from tests.engine.changing import STORES, Room, made
+from readroom.values import Reply
+from readroom.values.changes import DeleteRequest, MakeFolderRequest, MoveRequest, NameRequest, TrashRequest
+from readroom.values.commands import Confinement
+from readroom.workspace import Workspace
+from tests.engine.command.running import room as running
+from tests.engine.edit.changing import STORES, Room, made
 from tests.engine.naming import perform
-from tests.engine.running import room as running
 from tests.sandbox.cells import in_each_confinement
 
 PATTERNS = [pattern for found in ROWS.values() for pattern in found]

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from readroom.errors import BadPath
-from readroom.model import EntryKind
 from readroom.policy.explain import explain
 from readroom.policy.guard import Guard
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
+from readroom.values import EntryKind
 from tests.stores.worlds import WAYS, Way
 
 

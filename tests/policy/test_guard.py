@@ -20,14 +20,13 @@ from readroom.errors import (
     StoreFailed,
 )
 from readroom.limits import IGNORE_FILE_BYTES, IGNORE_FILE_LINES, MAX_PATH_DEPTH
-from readroom.model import EntryKind
 from readroom.paths import WorkPath
 from readroom.policy.guard import Guard
-from readroom.policy.ignored import IgnoreTree
-from readroom.policy.ignorefile import NAMES
+from readroom.policy.ignore_files import NAMES, IgnoreTree
 from readroom.policy.rules import AllowList, Denials, Rule, Rules
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
+from readroom.values import EntryKind
 from tests.stores.worlds import WAYS, LocalWorld, MemoryWorld, World
 
 FILES = frozenset((EntryKind.FILE,))

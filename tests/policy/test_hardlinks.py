@@ -15,9 +15,8 @@ import pytest
 from readroom.errors import HardLinked
 from readroom.limits import HARDLINK_SCAN_KEPT_S, HARDLINK_SCAN_S
 from readroom.paths import WorkPath
-from readroom.policy.defaults import denials
 from readroom.policy.hardlinks import HardLinks
-from readroom.policy.rules import Rules
+from readroom.policy.rules import Rules, denials
 from readroom.stores.local import LocalStore
 
 HOUR_NS = 3600 * 10**9

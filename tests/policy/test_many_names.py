@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from readroom.paths import WorkPath, join
 from readroom.policy.guard import Guard
-from readroom.policy.ignored import IgnoreTree
+from readroom.policy.ignore_files import IgnoreTree
 from readroom.policy.rules import AllowList, Denials, Layer, Rule, Rules
 from readroom.stores.memory import MemoryStore
 

@@ -14,14 +14,14 @@ from readroom.protocol import eras
 from readroom.protocol.card import Card, Fresh
 from readroom.protocol.connection import (
     TABLE,
-    Call,
-    Cancelled,
+    CallCancelled,
     Connection,
     Event,
-    Kind,
+    MethodKind,
     Notice,
     Refused,
     State,
+    ToolCall,
 )
 from readroom.protocol.messages import Answer, encode
 
@@ -52,17 +52,17 @@ def told(method: str, params: Any = None) -> bytes:
 
 
 OF_KIND = {
-    Kind.INITIALIZE: said("initialize", HELLO),
-    Kind.DISCOVER: said("server/discover", {"_meta": META}),
-    Kind.ENVELOPED: said("tools/list", {"_meta": META}),
-    Kind.PLAIN: said("tools/list"),
-    Kind.PING: said("ping"),
+    MethodKind.INITIALIZE: said("initialize", HELLO),
+    MethodKind.DISCOVER: said("server/discover", {"_meta": META}),
+    MethodKind.ENVELOPED: said("tools/list", {"_meta": META}),
+    MethodKind.PLAIN: said("tools/list"),
+    MethodKind.PING: said("ping"),
 }
 TO_STATE = {
     State.OPEN: [],
-    State.GREETED: [Kind.INITIALIZE],
-    State.HANDSHAKE: [Kind.INITIALIZE, Kind.PLAIN],
-    State.STATELESS: [Kind.ENVELOPED],
+    State.GREETED: [MethodKind.INITIALIZE],
+    State.HANDSHAKE: [MethodKind.INITIALIZE, MethodKind.PLAIN],
+    State.STATELESS: [MethodKind.ENVELOPED],
 }
 
 
@@ -70,7 +70,7 @@ def connected(state: State = State.OPEN) -> Connection:
     connection = Connection(CARD)
     for kind in TO_STATE[state]:
         event = connection.receive(OF_KIND[kind])
-        if isinstance(event, Call):
+        if isinstance(event, ToolCall):
             connection.answer(event, {})
     assert connection.state is state
     return connection
@@ -88,9 +88,9 @@ def result(event: Event | None) -> dict[str, Any]:
     return event.result
 
 
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", MethodKind)
 @pytest.mark.parametrize("state", State)
-def test_every_row_of_the_table(state: State, kind: Kind) -> None:
+def test_every_row_of_the_table(state: State, kind: MethodKind) -> None:
     connection = connected(state)
     event = connection.receive(OF_KIND[kind])
     target = TABLE[state][kind]
@@ -99,24 +99,27 @@ def test_every_row_of_the_table(state: State, kind: Kind) -> None:
         assert connection.state is state
     else:
         assert connection.state is target
-        answered = kind in (Kind.INITIALIZE, Kind.DISCOVER, Kind.PING)
-        assert isinstance(event, Answer if answered else Call)
+        answered = kind in (MethodKind.INITIALIZE, MethodKind.DISCOVER, MethodKind.PING)
+        assert isinstance(event, Answer if answered else ToolCall)
 
 
 def test_the_table_is_whole() -> None:
     assert {(state, kind) for state, row in TABLE.items() for kind in row} == {
-        (state, kind) for state in State for kind in Kind
+        (state, kind) for state in State for kind in MethodKind
     }
 
 
 def test_initialize_after_a_late_discover_and_the_other_way_round() -> None:
     """Vercel's client gives up discovery after a second, and sends initialize on the same connection."""
-    for first, second in ((Kind.DISCOVER, Kind.INITIALIZE), (Kind.INITIALIZE, Kind.DISCOVER)):
-        for used in (Kind.PLAIN, Kind.ENVELOPED):
+    for first, second in (
+        (MethodKind.DISCOVER, MethodKind.INITIALIZE),
+        (MethodKind.INITIALIZE, MethodKind.DISCOVER),
+    ):
+        for used in (MethodKind.PLAIN, MethodKind.ENVELOPED):
             connection = Connection(CARD)
             result(connection.receive(OF_KIND[first]))
             result(connection.receive(OF_KIND[second]))
-            assert isinstance(connection.receive(OF_KIND[used]), Call)
+            assert isinstance(connection.receive(OF_KIND[used]), ToolCall)
 
 
 def test_the_greeting_says_who_serves_and_what() -> None:
@@ -132,7 +135,7 @@ def test_the_greeting_says_who_serves_and_what() -> None:
 
 
 def test_discovery_says_what_is_spoken() -> None:
-    found = result(Connection(CARD).receive(OF_KIND[Kind.DISCOVER]))
+    found = result(Connection(CARD).receive(OF_KIND[MethodKind.DISCOVER]))
     assert found["supportedVersions"] == [STATELESS]
     assert (found["resultType"], found["ttlMs"], found["cacheScope"]) == ("complete", 0, "private")
     assert found["_meta"] == {eras.SERVER_META: {"name": "shelf", "title": "Shelf", "version": "7"}}
@@ -142,7 +145,7 @@ def test_a_result_has_what_its_version_adds() -> None:
     for state, params in ((State.GREETED, {}), (State.OPEN, {"_meta": META})):
         connection = connected(state)
         call = connection.receive(said("tools/list", params))
-        assert isinstance(call, Call)
+        assert isinstance(call, ToolCall)
         answer = result(connection.answer(call, {"tools": [], "_meta": {"mine": 1}}))
         if state is State.GREETED:
             assert answer == {"tools": [], "_meta": {"mine": 1}}
@@ -158,11 +161,11 @@ def test_a_result_has_what_its_version_adds() -> None:
 
 def test_the_client_is_known_by_the_handshake_or_by_the_request() -> None:
     call = connected(State.GREETED).receive(said("tools/list"))
-    assert isinstance(call, Call)
+    assert isinstance(call, ToolCall)
     assert (call.client, call.version) == ("somebody", "2025-11-25")
     for client, name in (({eras.CLIENT_META: CLIENT}, "somebody"), ({}, None)):
         call = Connection(CARD).receive(said("tools/list", {"_meta": {**META, **client}}))
-        assert isinstance(call, Call)
+        assert isinstance(call, ToolCall)
         assert (call.client, call.version) == (name, STATELESS)
 
 
@@ -211,7 +214,7 @@ def test_a_request_that_says_wrong_things_of_itself_decides_nothing(
     connection = Connection(CARD)
     assert failure(connection.receive(said(method, {"_meta": meta}))) == code
     assert connection.state is State.OPEN
-    result(connection.receive(OF_KIND[Kind.INITIALIZE]))
+    result(connection.receive(OF_KIND[MethodKind.INITIALIZE]))
 
 
 @pytest.mark.parametrize("state", State)
@@ -223,7 +226,7 @@ def test_an_unknown_method_is_not_found_in_any_state(state: State) -> None:
 
 
 def test_initialize_on_a_stateless_connection_is_told_what_is_spoken() -> None:
-    event = connected(State.STATELESS).receive(OF_KIND[Kind.INITIALIZE])
+    event = connected(State.STATELESS).receive(OF_KIND[MethodKind.INITIALIZE])
     assert isinstance(event, Answer)
     assert event.failure is not None
     assert event.failure.code == eras.UNSUPPORTED_VERSION
@@ -232,9 +235,9 @@ def test_initialize_on_a_stateless_connection_is_told_what_is_spoken() -> None:
 
 def test_a_session_over_http_never_becomes_stateless() -> None:
     connection = Connection(CARD, both=False)
-    result(connection.receive(OF_KIND[Kind.INITIALIZE]))
-    call = connection.receive(OF_KIND[Kind.ENVELOPED])
-    assert isinstance(call, Call)
+    result(connection.receive(OF_KIND[MethodKind.INITIALIZE]))
+    call = connection.receive(OF_KIND[MethodKind.ENVELOPED])
+    assert isinstance(call, ToolCall)
     assert (call.version, connection.state) == ("2025-11-25", State.HANDSHAKE)
 
 
@@ -247,9 +250,9 @@ def test_a_request_of_2026_over_http_knows_no_initialize() -> None:
 # --- calls ---------------------------------------------------------------------------------------
 
 
-def begun(connection: Connection, request_id: object = 1, **meta: object) -> Call:
+def begun(connection: Connection, request_id: object = 1, **meta: object) -> ToolCall:
     call = connection.receive(said("tools/call", {"name": "a", "_meta": meta}, request_id))
-    assert isinstance(call, Call), call
+    assert isinstance(call, ToolCall), call
     return call
 
 
@@ -257,7 +260,7 @@ def begun(connection: Connection, request_id: object = 1, **meta: object) -> Cal
 def test_a_cancelled_call_is_not_answered(named: object) -> None:
     connection = connected(State.HANDSHAKE)
     call = begun(connection, 7, progressToken="t")
-    assert connection.receive(told("notifications/cancelled", {"requestId": named})) == Cancelled(call)
+    assert connection.receive(told("notifications/cancelled", {"requestId": named})) == CallCancelled(call)
     assert call.cancelled
     assert connection.answer(call, {}) is None
     assert connection.progress(call, 1, None, "") is None
@@ -344,13 +347,13 @@ class Sequences(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.connection = Connection(CARD)
-        self.open: list[Call] = []
+        self.open: list[ToolCall] = []
 
     @rule(method=_methods, params=_params, request_id=_ids)
     def asks(self, method: str, params: Any, request_id: object) -> None:
         before = self.connection.state
         event = self.connection.receive(said(method, params, request_id))
-        if isinstance(event, Call):
+        if isinstance(event, ToolCall):
             assert event.id == request_id
             self.open.append(event)
         else:
@@ -368,7 +371,7 @@ class Sequences(RuleBasedStateMachine):
     def cancels(self, request_id: object) -> None:
         event = self.connection.receive(told("notifications/cancelled", {"requestId": request_id}))
         if event is not None:
-            assert isinstance(event, Cancelled)
+            assert isinstance(event, CallCancelled)
             self.open.remove(event.call)
 
     @rule(at=st.integers(0, 3), fails=st.booleans())
@@ -381,7 +384,7 @@ class Sequences(RuleBasedStateMachine):
 
     @rule(data=st.binary(max_size=40))
     def garbles(self, data: bytes) -> None:
-        assert not isinstance(self.connection.receive(data), Call)
+        assert not isinstance(self.connection.receive(data), ToolCall)
 
     @invariant()
     def knows_what_runs(self) -> None:

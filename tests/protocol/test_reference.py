@@ -18,7 +18,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 
 from readroom.protocol import eras
-from readroom.protocol.connection import Call, Connection
+from readroom.protocol.connection import Connection, ToolCall
 from readroom.protocol.messages import Answer
 from tests.protocol.test_connection import CARD, HELLO, META, STATELESS
 
@@ -107,7 +107,7 @@ def _ours(asked: list[tuple[str, Any]]) -> list[int | None]:
     for number, (method, params) in enumerate(asked):
         message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
         event = connection.receive(json.dumps(message).encode())
-        if isinstance(event, Call):
+        if isinstance(event, ToolCall):
             event = connection.answer(event, {})
         assert isinstance(event, Answer)
         found.append(None if event.failure is None else event.failure.code)

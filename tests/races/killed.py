@@ -21,16 +21,15 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from readroom.stores import keeping, locks, places, renames, unfinished
-from readroom.stores.local import Confinement, LocalStore
-from readroom.text import splice
-from readroom.toolbox import Workspace
+from readroom.stores.local import Confinement, LocalStore, locks, place, rename, unfinished
+from readroom.text.edits import splice
+from readroom.workspace import Workspace
 
 KILLS = 200
 BYTES = {"random": 3_000_000, "lines": 300_000}
 """Large enough that writing takes most of the time, and that it takes several pieces."""
 
-TRACED = {module.__file__ for module in (places, renames, locks, keeping, splice, unfinished)}
+TRACED = {module.__file__ for module in (place, rename, locks, place, splice, unfinished)}
 
 FOREIGN = ".readroom-0123456789abcdef.tmp"
 """A file of somebody else's, called as ours are for a moment."""

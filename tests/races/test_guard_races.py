@@ -16,7 +16,7 @@ import pytest
 from readroom.errors import AbsentError, FailedError, ReadroomError, RefusedError
 from readroom.policy.guard import Guard
 from readroom.stores.local import LocalStore
-from readroom.toolbox import Workspace
+from readroom.workspace import Workspace
 from tests.races.swapper import LEADING_OUT, LEADING_TO_DENIED, OUTSIDE, Scene, swapping
 from tests.stores.worlds import WAYS, Way
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from readroom.stores.local import Confinement
-from readroom.toolbox import Workspace
-from tests.engine.changing import STORES, Room, made
+from readroom.workspace import Workspace
+from tests.engine.edit.changing import STORES, Room, made
 from tests.races.writers import Crew, create, crew, edit
 from tests.stores.worlds import WAYS
 

@@ -17,12 +17,11 @@ import pytest
 
 from readroom.deadline import Deadline
 from readroom.errors import ReadroomError
-from readroom.moves import DeleteRequest, MoveRequest, NameRequest, TrashRequest
 from readroom.paths import WorkPath
-from readroom.stores import renames
 from readroom.stores.base import Moved
-from readroom.stores.local import LocalStore
-from readroom.toolbox import Workspace
+from readroom.stores.local import LocalStore, rename
+from readroom.values.changes import DeleteRequest, MoveRequest, NameRequest, TrashRequest
+from readroom.workspace import Workspace
 from tests.engine.naming import at_each_check, files, perform
 from tests.stores.worlds import WAYS, Way
 
@@ -109,12 +108,12 @@ def test_a_file_that_was_saved_at_the_last_moment_stays(tmp_path: Path) -> None:
     (tmp_path / "new").write_bytes(b"new")
     os.replace(tmp_path / "new", tmp_path / "f")
     with pytest.raises(Moved):
-        renames.remove(folder, "f", version, "aside")
+        rename.remove(folder, "f", version, "aside")
     found = os.stat(tmp_path / "f")
     with pytest.raises(Moved):
-        renames.take((folder, "f"), (folder, "g"), (found.st_dev, found.st_ino), version)
+        rename.take((folder, "f"), (folder, "g"), (found.st_dev, found.st_ino), version)
     with pytest.raises(Moved):
-        renames.move((folder, "f"), (folder, "g"), (found.st_dev, found.st_ino + 1))
+        rename.move((folder, "f"), (folder, "g"), (found.st_dev, found.st_ino + 1))
     assert files(tmp_path) == {"f": b"new"}
     os.close(folder)
     store.close()

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from readroom.deadline import Deadline
-from readroom.engine.grep_child import Child, confines
+from readroom.engine.grep.process import Child, confines
 from readroom.errors import ReadroomError
-from readroom.model import GrepRequest, Include
 from readroom.policy.guard import Guard
 from readroom.stores.local import LocalStore
-from tests.engine.searching import search
+from readroom.values import GrepRequest, Include
+from tests.engine.grep.searching import search
 from tests.races.swapper import LEADING_OUT, LEADING_TO_DENIED, Scene, leaf_out, swapping
 from tests.stores.worlds import WAYS, Way
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from readroom.errors import ReadroomError
-from readroom.model import Reply
 from readroom.stores.local import LocalStore
-from readroom.toolbox import Workspace
+from readroom.values import Reply
+from readroom.workspace import Workspace
 from tests.races.swapper import LEADING_OUT, LEADING_TO_DENIED, Scene, leaf_denied, leaf_out, swapping
 from tests.stores.worlds import WAYS, Way
 

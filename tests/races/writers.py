@@ -16,7 +16,7 @@ from typing import Any
 
 from readroom.errors import ConflictError, ReadroomError
 from readroom.stores.local import Confinement, LocalStore
-from readroom.toolbox import Workspace
+from readroom.workspace import Workspace
 
 
 def edit(workspace: Workspace, path: str, expected: str, old: str, new: str) -> str:

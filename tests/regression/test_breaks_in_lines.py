@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from readroom.stores.memory import MemoryStore
-from readroom.toolbox import Workspace
+from readroom.workspace import Workspace
 
 
 @pytest.mark.parametrize("char", ["\r", "\u2028", "\u2029", "\x85", "\f", "\v"])

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from readroom.config import Settings
 from readroom.deadline import Deadline
 from readroom.limits import DOCUMENT_TIMEOUT_S, Limits
-from readroom.limits_documents import DOCUMENT_PATIENCE
+from readroom.limits.documents import DOCUMENT_PATIENCE
 from readroom.stores.memory import MemoryStore
-from readroom.toolbox import Workspace
-from tests.engine.documents import pdf
+from readroom.workspace import Workspace
+from tests.engine.documents.making import pdf
 from tests.laws.driving import fact
 
 FILES = {"a.pdf": pdf([["first words"], ["second words"]])}

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from openpyxl.comments import Comment
 from openpyxl.formula.translate import Translator
 
-from readroom.formats.xlsx_formulas import shifted
+from readroom.formats.documents.sheets.formulas import shifted
 from readroom.stores.memory import MemoryStore
-from readroom.toolbox import Workspace
-from tests.formats.packages import relations, zipped
+from readroom.workspace import Workspace
+from tests.formats.documents.packages import relations, zipped
 from tests.hostile import office
 from tests.laws.driving import fact
 

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from readroom.limits import Limits
-from readroom.model import Reply
 from readroom.stores.base import Store
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
-from readroom.toolbox import Workspace
+from readroom.values import Reply
+from readroom.workspace import Workspace
 from tests.faces.cli.running import run
 from tests.laws.driving import STORES, Driver, StoreName, fact, stored
 

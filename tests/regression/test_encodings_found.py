@@ -8,7 +8,7 @@ import pytest
 
 from readroom.errors import BrokenPlace
 from readroom.stores.memory import MemoryStore
-from readroom.toolbox import Workspace
+from readroom.workspace import Workspace
 from tests.laws.driving import STORES, Driver, StoreName, fact, shown, stored
 
 JAPANESE = "件名: テスト\n\n日本語のメールです。\nplain line\nコメント: 終わり\n"

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import pytest
 
 from readroom.limits import SMALL_FILE_BYTES
-from readroom.model import Reply
-from readroom.toolbox import Workspace
+from readroom.values import Reply
+from readroom.workspace import Workspace
 from tests.laws.driving import STORES, StoreName, fact, stored
 
 LARGE = b"a line of some length that is repeated\n" * (SMALL_FILE_BYTES // 30)

@@ -10,8 +10,8 @@ import pytest
 
 from readroom.limits import MIN_REPLY_BYTES
 from readroom.stores.memory import MemoryStore
-from readroom.toolbox import Workspace
-from tests.engine.documents import notebook
+from readroom.workspace import Workspace
+from tests.engine.documents.making import notebook
 from tests.faces.cli.running import run
 from tests.hostile.documents import archive
 

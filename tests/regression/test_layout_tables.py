@@ -12,8 +12,8 @@ import pytest
 from pptx.util import Inches
 
 from readroom.stores.memory import MemoryStore
-from readroom.toolbox import Workspace
-from tests.formats.packages import paragraph, word, zipped
+from readroom.workspace import Workspace
+from tests.formats.documents.packages import paragraph, word, zipped
 from tests.laws.driving import Driver, fact
 
 WORDS = 19_585

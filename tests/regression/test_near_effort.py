@@ -8,11 +8,10 @@ import pytest
 
 from readroom.deadline import Deadline
 from readroom.limits import MAX_PATH_DEPTH, NEAR_SCAN_NAMES, NEAR_SCAN_PARTS, NEAR_SCAN_S
-from readroom.model import EntryKind
 from readroom.paths import WorkPath
-from readroom.policy.guard import Guard
-from readroom.policy.near import Effort, near_names
+from readroom.policy.guard import Effort, Guard, near_names
 from readroom.stores.memory import MemoryStore
+from readroom.values import EntryKind
 
 FILES = frozenset((EntryKind.FILE,))
 DEEP = MAX_PATH_DEPTH - 10

@@ -6,8 +6,8 @@ import pytest
 import xlwt
 
 from readroom.stores.memory import MemoryStore
-from readroom.toolbox import Workspace
-from tests.formats.old_workbooks import comment, renamed, saved
+from readroom.workspace import Workspace
+from tests.formats.documents.old_workbooks import comment, renamed, saved
 
 
 def _book() -> xlwt.Workbook:

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from readroom.caller import Caller
 from readroom.limits import Limits
-from readroom.model import Reply
 from readroom.session.tokens import Tokens
 from readroom.stores.outputs import Outputs
-from readroom.toolbox import Workspace
-from tests.engine.running import output, room
+from readroom.values import Reply
+from readroom.workspace import Workspace
+from tests.engine.command.running import output, room
 from tests.faces.http.serving import Agent, agent
 from tests.faces.mcp.serving import ERAS, HANDSHAKE, Stdio, request
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from readroom.stores.memory import MemoryStore
-from readroom.toolbox import Workspace
-from tests.formats.pdf_pages import annotation, drawing, page, text
+from readroom.workspace import Workspace
+from tests.formats.documents.pdf_pages import annotation, drawing, page, text
 
 LABELS = (
     ("Name:", 50, 700), ("Country:", 50, 670), ("I agree", 65, 640), ("Food:", 50, 610),

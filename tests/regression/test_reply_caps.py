@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import fields
 
 from readroom import config
-from readroom.contracts.registry import NAMES, contract
+from readroom.contracts import NAMES, contract
 from readroom.errors import BadConfig
 from readroom.limits import MAX_REPLY_BYTES, MIN_REPLY_BYTES, REPLY_BYTES, Limits
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
-from readroom.toolbox import Workspace
+from readroom.workspace import Workspace
 from tests.laws.driving import fact
 
 

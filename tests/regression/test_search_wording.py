@@ -8,12 +8,12 @@ import pytest
 
 from readroom.deadline import Deadline
 from readroom.errors import Cancelled, Closed
-from readroom.model import GrepRequest, Reply
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
-from readroom.toolbox import Workspace
-from tests.engine.searching import search
-from tests.engine.test_grep_time import endless
+from readroom.values import GrepRequest, Reply
+from readroom.workspace import Workspace
+from tests.engine.grep.searching import search
+from tests.engine.grep.test_time import endless
 
 
 @pytest.fixture(params=["disk", "memory"])

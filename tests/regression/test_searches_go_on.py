@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readroom.limits import Limits
-from readroom.model import Reply
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
-from tests.engine.documents import code, notebook
+from readroom.values import Reply
+from tests.engine.documents.making import code, notebook
 from tests.hostile import office
 from tests.laws.driving import Driver, fact
 

@@ -6,7 +6,7 @@ import pytest
 
 from readroom.errors import UnknownSymbol
 from readroom.stores.memory import MemoryStore
-from readroom.toolbox import Workspace
+from readroom.workspace import Workspace
 from tests.laws.driving import Driver, fact
 
 OLD_C = """\

@@ -19,9 +19,9 @@ from typing import Any
 import pytest
 from _pytest.mark import ParameterSet
 
-from readroom.commands import Confinement
-from readroom.policy.sandbox import available
+from readroom.sandbox import available
 from readroom.stores.private import remove_tree
+from readroom.values.commands import Confinement
 from tests.sandbox import inmate
 
 ROOT = Path(__file__).parents[2]
@@ -53,7 +53,7 @@ def interpreter(user: str) -> str | None:
             _AS_NOBODY,
             one,
             "-c",
-            "import readroom.toolbox, readroom.engine.run_room",
+            "import readroom.workspace, readroom.engine.command",
         ]
         done = subprocess.run(words, env=_environment(), cwd="/", capture_output=True, check=False)
         if done.returncode == 0:

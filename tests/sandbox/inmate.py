@@ -19,11 +19,12 @@ import sys
 import termios
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace
+
 from readroom.config import load, open_store
-from readroom.toolbox import Workspace
+from readroom.workspace import Workspace
 
 NOBODY = 65534
 

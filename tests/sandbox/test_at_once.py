@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from readroom.commands import Confinement
+from readroom.values.commands import Confinement
 from tests.sandbox.cells import USERS, Cell, Warder, cell, in_each_confinement
 
 AT_ONCE = 6

@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 import pytest
 
-from readroom.commands import Confinement
 from readroom.policy.commands import PATH
+from readroom.values.commands import Confinement
 from tests.sandbox import inmate
 from tests.sandbox.attacks import ATTACKS, Attack
 from tests.sandbox.cells import (

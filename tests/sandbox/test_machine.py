@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from readroom.policy.commands import PATH
-from readroom.policy.sandbox import available
+from readroom.sandbox import available
 from tests.sandbox.cells import CONFINEMENTS
 
 in_ci = pytest.mark.skipif(not os.environ.get("CI"), reason="a developer's machine may lack all of it")

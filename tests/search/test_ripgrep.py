@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from readroom.errors import BadPattern
-from readroom.model import GrepRequest
 from readroom.search import ripgrep
 from readroom.search.ripgrep import literal_glob, pattern_flags, program, refusal, type_table, unreadable
+from readroom.values import GrepRequest
 
 
 def refused(request: GrepRequest) -> BadPattern:

@@ -7,7 +7,7 @@ from pathlib import Path
 from readroom.deadline import Deadline
 from readroom.session.index_files import IndexPolicy
 from readroom.text.encodings import UTF8
-from readroom.text.lines import LineIndex, build_index
+from readroom.text.line_index import LineIndex, build_index
 
 
 def rows(first: int, last: int, word: str = "line") -> bytes:

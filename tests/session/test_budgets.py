@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from readroom import config
 from readroom.caller import Caller
 from readroom.errors import BadConfig, BudgetSpent
-from readroom.session.budgets import BudgetPolicy, Level, Treasury
+from readroom.session.budgets import BudgetPolicy, BudgetPool, Level
 from readroom.stores.memory import MemoryStore
-from readroom.toolbox import Workspace
+from readroom.workspace import Workspace
 
 TEXT = "".join(f"line {number} of a file with words in it\n" for number in range(1, 2001))
 
@@ -151,31 +151,31 @@ def test_calls_at_once_never_overdraw(limit: int, calls: list[str]) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         total = sum(pool.map(one, calls))
-    assert workspace.keeper.treasury is not None
-    for use in workspace.keeper.treasury.used(Caller()):
+    assert workspace.gatekeeper.budget_pool is not None
+    for use in workspace.gatekeeper.budget_pool.used(Caller()):
         assert use.used == total
         assert use.used <= limit
 
 
 @given(st.lists(st.tuples(st.integers(0, 9000), st.integers(0, 9000)), max_size=20))
 def test_what_is_reserved_is_never_more_than_there_is(wishes: list[tuple[int, int]]) -> None:
-    treasury = Treasury(BudgetPolicy(session=20_000, workspace=15_000))
-    held = [(treasury.reserve(Caller(), wanted), cost) for wanted, cost in wishes]
+    budget_pool = BudgetPool(BudgetPolicy(session=20_000, workspace=15_000))
+    held = [(budget_pool.reserve(Caller(), wanted), cost) for wanted, cost in wishes]
     assert sum(one.amount for one, _ in held) <= 15_000
     for one, cost in held:
         one.settle(min(cost, one.amount))
-    assert all(use.used <= 15_000 for use in treasury.used(Caller()))
-    assert treasury.reserve(Caller(), 10**9).amount == 15_000 - treasury.used(Caller())[1].used
+    assert all(use.used <= 15_000 for use in budget_pool.used(Caller()))
+    assert budget_pool.reserve(Caller(), 10**9).amount == 15_000 - budget_pool.used(Caller())[1].used
 
 
 def test_levels_follow_what_is_left() -> None:
-    treasury = Treasury(BudgetPolicy(workspace=100_000))
+    budget_pool = BudgetPool(BudgetPolicy(workspace=100_000))
     levels = []
     for left in (100_000, 3_000, 2_000, 1_000, 100, 99):
-        account = treasury.reserve(Caller(), 0)
-        used = treasury.used(Caller())[0].used
+        account = budget_pool.reserve(Caller(), 0)
+        used = budget_pool.used(Caller())[0].used
         account.settle(100_000 - left - used)
-        levels.append(treasury.reserve(Caller(), 0).level)
+        levels.append(budget_pool.reserve(Caller(), 0).level)
     assert levels == [
         Level.CONTENT,
         Level.CONTENT,

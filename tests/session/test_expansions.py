@@ -93,7 +93,7 @@ def test_descriptors_are_released() -> None:
 
 _SMALL_DISK = """
 import resource, sys
-from readroom.toolbox import Workspace
+from readroom.workspace import Workspace
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 with Workspace(sys.argv[1]) as space:
     print(space.read("a.log.gz", offset=1, limit=1).text)

@@ -15,18 +15,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from readroom import config
-from readroom.config_index import own_folder
+from readroom.config.settings import own_folder
 from readroom.deadline import Deadline
 from readroom.errors import BadConfig
-from readroom.model import Version
 from readroom.paths import WorkPath
+from readroom.session.index_cache import IndexCache
 from readroom.session.index_files import IndexFolder, IndexPolicy
-from readroom.session.indexes import IndexCache
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.text.encodings import BOMS, UTF8, Encoding, named, with_bom
-from readroom.text.lines import LineIndex, build_index
-from readroom.toolbox import Workspace
+from readroom.text.line_index import LineIndex, build_index
+from readroom.values import Version
+from readroom.workspace import Workspace
 from tests.session.logs import Watched, facts, giant, rows
 from tests.text.held import HeldBytes
 
@@ -211,7 +211,7 @@ def test_names_that_are_not_ours_are_left_alone(cache: Path) -> None:
 _READER = """
 import sys
 from readroom import config
-from readroom.toolbox import Workspace
+from readroom.workspace import Workspace
 from tests.session.logs import giant
 from pathlib import Path
 found = set()

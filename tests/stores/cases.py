@@ -9,8 +9,8 @@ import pytest
 
 from readroom.errors import BadPath, NotAFile, NotAFolder, NotFound, OutsideRoot, ReadroomError
 from readroom.limits import LINK_HOPS
-from readroom.model import EntryKind
 from readroom.paths import WorkPath
+from readroom.values import EntryKind
 from tests.stores.worlds import World
 
 ODD_NAMES = ["line\nfeed", " blank ", '"quoted"', "-dash", "back\\slash", "é", "e\u0301", "\u202ename", "*?["]

@@ -15,16 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readroom.caller import ANONYMOUS
-from readroom.commands import Lost
 from readroom.errors import NotAFolder, NotFound, OutputGone, StoreFailed
 from readroom.errors.changes import ReadOnlyPlace
 from readroom.limits import RUN_SESSION_OUTPUTS
 from readroom.paths import OUTPUTS, WorkPath
 from readroom.stores import private
 from readroom.stores.mount import OutputsMount
-from readroom.stores.outputs import Keeper, Outputs, OwnOutputs
+from readroom.stores.outputs import OutputKeeper, Outputs, OwnOutputs, Ring
 from readroom.stores.private import PrivateFolder
-from readroom.stores.ring import Ring
+from readroom.values.commands import Lost
 
 
 @pytest.fixture
@@ -78,7 +77,7 @@ def test_what_is_kept_is_the_beginning_the_end_and_a_true_mark(
 ) -> None:
     folder = tmp_path_factory.mktemp("keep")
     whole = b"".join(lines)
-    keeper = Keeper(str(folder), "a.stdout", most)
+    keeper = OutputKeeper(str(folder), "a.stdout", most)
     for at in range(0, len(whole), cut):
         keeper.write(whole[at : at + cut])
     kept = keeper.finish()
@@ -97,7 +96,7 @@ def test_what_is_kept_is_the_beginning_the_end_and_a_true_mark(
 
 
 def test_a_line_longer_than_everything_is_cut_in_the_middle(tmp_path: Path) -> None:
-    keeper = Keeper(str(tmp_path), "a", 100)
+    keeper = OutputKeeper(str(tmp_path), "a", 100)
     keeper.write(b"y" * 1000)
     kept = keeper.finish()
     assert kept.lost == Lost(51, 900, 0)
@@ -107,10 +106,10 @@ def test_a_full_disk_ends_the_keeping_and_not_the_command(tmp_path: Path) -> Non
     """A limit of the system on the size of files stands for the disk."""
     code = """
 import resource, signal, sys
-from readroom.stores.outputs import Keeper
+from readroom.stores.outputs import OutputKeeper
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
-keeper = Keeper(sys.argv[1], "a", 100_000)
+keeper = OutputKeeper(sys.argv[1], "a", 100_000)
 for _ in range(10):
     keeper.write(b"line\\n" * 200)
 kept = keeper.finish()

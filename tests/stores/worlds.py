@@ -7,9 +7,8 @@ import tempfile
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
-from readroom.stores import openat2
 from readroom.stores.base import Store
-from readroom.stores.local import LocalStore
+from readroom.stores.local import LocalStore, openat2
 from readroom.stores.memory import MemoryStore
 
 Way: TypeAlias = Literal["kernel", "walk"]

@@ -10,9 +10,9 @@ import pytest
 
 from readroom.deadline import Deadline
 from readroom.errors import Cancelled, NotAFile, NotAFolder, NotFound, OutsideRoot, TimedOut
-from readroom.model import EntryKind
 from readroom.paths import WorkPath
 from readroom.stores.base import Moved
+from readroom.values import EntryKind
 from tests.stores.cases import ODD_NAMES, read
 from tests.stores.worlds import World
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.model import Warn
 from readroom.text.encodings import BROKEN_UNIT, UTF8, decode
 from readroom.text.hidden import CODES, MORE, scan
+from readroom.values import Warn
 
 
 @pytest.mark.parametrize(

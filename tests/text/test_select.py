@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from readroom.deadline import Deadline
-from readroom.model import Cut
 from readroom.text.encodings import UTF8, Encoding, decode, named
-from readroom.text.lines import Shrunk, build_index
+from readroom.text.line_index import Shrunk, build_index
 from readroom.text.select import (
     Frame,
     IndexedText,
@@ -19,6 +18,7 @@ from readroom.text.select import (
     byte_size,
     forward,
 )
+from readroom.values import Cut
 from tests.text.held import HeldBytes
 
 

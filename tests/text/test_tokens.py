@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.text.tokens import estimate
-
-from .languages import TEXTS
+from tests.text.encodings.languages import TEXTS
 
 with warnings.catch_warnings():
     # It opens its vocabulary in a way that Python 3.11 calls old.

@@ -6,16 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import assert_type
 
-from readroom import (
-    BadRange,
-    Deadline,
-    Denied,
-    Image,
-    NotFound,
-    ReadroomError,
-    Reply,
-    Workspace,
-)
+import readroom
+from readroom import BadRange, Deadline, Denied, Image, NotFound, ReadroomError, Reply, Workspace, errors
 
 
 def folders(path: Path) -> None:
@@ -58,3 +50,13 @@ def failures(workspace: Workspace) -> str:
     except ReadroomError as error:
         return str(error.next)
     return ""
+
+
+def one_error_of_each_module() -> None:
+    """They come through stars, and are the same classes under both names."""
+    assert_type(readroom.RefusedError, type[errors.RefusedError])
+    assert_type(readroom.Stale("a", "b", "c", changed=None), errors.Stale)
+    assert_type(readroom.Busy(), errors.Busy)
+    readroom.NotATool  # type: ignore[attr-defined]  # a name that is nowhere  # noqa: B018
+    kinds: list[type[ReadroomError]] = [readroom.NoFolder, readroom.Binary, readroom.BadConfig]
+    assert_type(kinds[0].code, str)

@@ -9,39 +9,41 @@ from __future__ import annotations
 
 import contextlib
 from base64 import b64encode
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from readroom.contracts.schema import parse, schema
 from readroom.errors import ReadroomError, UnknownTool
-from readroom.limits_keeping import IMAGE_PIXELS_PER_TOKEN
-from readroom.model import Call, Cap, Fact, Measure, Reply, Request, Result
+from readroom.limits.session import IMAGE_PIXELS_PER_TOKEN
 from readroom.policy.rules import Layer
+from readroom.values import Call, Cap, Fact, Image, Measure, Reply, Request, Result
+from readroom.values.steps import AS_IT_IS, Steps
 
 FACTS_KEY = "readroom/facts"
 """Where machine facts travel in an MCP result's `_meta`. Never `structuredContent`: several
 clients show the model nothing else when it is there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
+class Wording(Struct, frozen=True):
     """How the result or the failure of one call is worded."""
 
     render: Callable[[Result, Cap], Reply]
     render_error: Callable[[ReadroomError, Cap], Reply]
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """One published tool: its name, its words, its arguments, and the request they mean.
 
     `render` and `render_error` word its results and failures where those of its contract do not,
     `wording` those of one call by its arguments, where the words repeat what the caller sent.
     `reply_bytes` is the cap of its replies where that of its contract does not hold.
     `store` names the store in memory that a call means, None for the workspace itself.
+    `steps` are what the contract decides about the read that a call means.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Tool:
     render_error: Callable[[ReadroomError, Cap], Reply] | None = None
     wording: Callable[[Any], Wording] | None = None
     store: Callable[[Any], str | None] | None = None
+    steps: Callable[[Any], Steps] | None = None
     reply_bytes: int | None = None
 
     @property
@@ -65,8 +68,23 @@ class Tool:
         return schema(self.arguments)
 
 
-@dataclass(frozen=True, slots=True)
-class Deviation:
+class Bound(Struct, frozen=True):
+    """A call whose tool is looked up and whose arguments are parsed: all that is later asked of both.
+
+    Attributes:
+        request: What is to be performed.
+        wording: How its result, or its failure, is worded.
+        store: The store in memory that it means; None for the workspace itself.
+        steps: What the contract decides about the read.
+    """
+
+    request: Request
+    wording: Wording
+    store: str | None
+    steps: Steps = AS_IT_IS
+
+
+class Deviation(Struct, frozen=True):
     """Something that the original of a contract does and ours does not, and what ours does instead.
 
     `id` is stable: documentation and tests name it.
@@ -77,10 +95,10 @@ class Deviation:
     instead: str
 
 
-def reply_tokens(reply: Reply, count: Callable[[str], int]) -> int:
+def reply_tokens(text: str, images: Sequence[Image], count: Callable[[str], int]) -> int:
     """The tokens of a reply: its text, and its images by their size."""
-    pixels = sum(image.width * image.height for image in reply.images)
-    return count(reply.text) + -(-pixels // IMAGE_PIXELS_PER_TOKEN)
+    pixels = sum(image.width * image.height for image in images)
+    return count(text) + -(-pixels // IMAGE_PIXELS_PER_TOKEN)
 
 
 def remarked(reply: Reply, words: str) -> Reply:
@@ -88,8 +106,7 @@ def remarked(reply: Reply, words: str) -> Reply:
     return replace(reply, text=f"{reply.text}\n[{words}]")
 
 
-@dataclass(frozen=True, slots=True)
-class Contract:
+class Contract(Struct, frozen=True, dict=True):
     """A published interface as data.
 
     `reply_bytes` is the cap on a reply's text. An operator can lower every cap, and raise those that
@@ -98,13 +115,14 @@ class Contract:
     `commands` are tools that run programs: offered only where policy allows that.
     `routes` are what has addresses of its own over HTTP: never listed as tools.
     `remark` adds a sentence about the call itself to a reply, such as how much of a budget is left.
-    `deviations` are what the original does and this does not.  `layers` are rules that hold for
-    its calls beside those of the workspace, and like those only restrict; `change_layers` are
-    more of them for calls that change something.  `seconds` is the longest time for a call.
+    `layers` are rules that hold for its calls beside those of the workspace, and like those only
+    restrict; `change_layers` are more of them for calls that change something.  `seconds` is the
+    longest time for a call.
     `notice` is what whoever serves it is told at the start.
     `holds_outputs` says that kept outputs of commands are files of a folder in the root, too.
     `by_lines` says that replies have a line for each thing they show, as a client that counts
-    lines sees it; others are one object.
+    lines sees it; others are one object.  `archives` says that its paths lead into archives.
+    `by_name` are all tools, listed or not.
     """
 
     name: str
@@ -119,7 +137,6 @@ class Contract:
     commands: tuple[Tool, ...] = ()
     routes: tuple[Tool, ...] = ()
     remark: Callable[[Reply, str], Reply] = remarked
-    deviations: tuple[Deviation, ...] = ()
     layers: tuple[Layer, ...] = ()
     change_layers: tuple[Layer, ...] = ()
     seconds: float | None = None
@@ -127,6 +144,23 @@ class Contract:
     holds_outputs: bool = False
     notice: str = ""
     by_lines: bool = False
+    archives: bool = False
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Tool]:
+        """The tools, looked up once and for all; the first of a name counts."""
+        return {tool.name: tool for tool in reversed(self.callable)}
+
+    @property
+    def deviations(self) -> tuple[Deviation, ...]:
+        """What the original does and this does not, as `deviations.toml` of the contract's folder has it."""
+        from importlib.resources import files
+
+        file = files("readroom.contracts") / self.name / "deviations.toml"
+        if not file.is_file():
+            return ()
+        said = msgspec.toml.decode(file.read_bytes(), type=dict[str, dict[str, str]])
+        return tuple(Deviation(name, **texts) for name, texts in said.items())
 
     def offered(self, *, commands: bool) -> tuple[Tool, ...]:
         """The tools that are listed; with `commands`, those that run programs too."""
@@ -143,40 +177,45 @@ class Contract:
         Raises:
             UnknownTool: With the names there are.
         """
-        found = self._find(name)
+        found = self.by_name.get(name)
         if found is not None:
             return found
         raise UnknownTool(name, [tool.name for tool in self.tools])
 
     def cap_of(self, name: str) -> int:
         """The cap on the replies of a tool; there may be none of that name."""
-        found = self._find(name)
+        found = self.by_name.get(name)
         own = None if found is None else found.reply_bytes
         return self.reply_bytes if own is None else own
 
-    def _find(self, name: str) -> Tool | None:
-        return next((tool for tool in self.callable if tool.name == name), None)
+    def bind(self, name: str, arguments: object) -> Bound:
+        """The call of a tool with arguments as a caller sends them; bad ones end here.
 
-    def store_of(self, name: str, arguments: object) -> str | None:
-        """The store in memory that a call means; None for the workspace itself."""
-        tool = self.tool(name)
-        return None if tool.store is None else tool.store(parse(tool.arguments, tool.name, arguments))
+        Raises:
+            UnknownTool: With the names there are.
+            UsageError: The arguments mean nothing.
+        """
+        tool = self.by_name.get(name) or self.tool(name)
+        given = parse(tool.arguments, tool.name, arguments)
+        store = None if tool.store is None else tool.store(given)
+        steps = AS_IT_IS if tool.steps is None else tool.steps(given)
+        return Bound(tool.to_request(given), self._wording(tool, given), store, steps)
 
     def worded(self, name: str, arguments: object) -> Wording:
         """How a call is worded; there may be no tool of that name, and the arguments may be anything."""
-        tool = self._find(name)
+        tool = self.by_name.get(name)
         if tool is None:
             return Wording(self.render, self.render_error)
         if tool.wording is not None:
             with contextlib.suppress(ReadroomError):
-                return tool.wording(parse(tool.arguments, name, arguments))
+                return self._wording(tool, parse(tool.arguments, name, arguments))
         return Wording(tool.render or self.render, tool.render_error or self.render_error)
 
-    def parse(self, name: str, arguments: object) -> Request:
-        """The canonical request for a call; bad arguments end here."""
-        tool = self.tool(name)
-        request: Request = tool.to_request(parse(tool.arguments, tool.name, arguments))
-        return request
+    def _wording(self, tool: Tool, given: msgspec.Struct) -> Wording:
+        if tool.wording is not None:
+            with contextlib.suppress(ReadroomError):
+                return tool.wording(given)
+        return Wording(tool.render or self.render, tool.render_error or self.render_error)
 
 
 def tool_result(reply: Reply) -> dict[str, Fact]:

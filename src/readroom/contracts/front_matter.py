@@ -8,19 +8,20 @@ not be passed over.  Other keys at the top belong to other readers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeAlias
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from readroom.errors import BadConfig
-from readroom.limits_rnd import (
+from readroom.limits import NUMBER_MOST
+from readroom.limits.contracts import (
     FRONT_MATTER_BYTES,
     FRONT_MATTER_DEPTH,
-    FRONT_MATTER_MOST,
     FRONT_MATTER_NODES,
 )
-from readroom.policy.patterns import patterns
-from readroom.policy.wildmatch import UnusablePattern
+from readroom.policy.rules.gitignore import UnusablePattern, patterns
 
 _NAME = "read"
 _FENCE = b"---"
@@ -35,8 +36,7 @@ Bad: TypeAlias = Callable[[str, str, str], BadConfig]
 """Of a key, what is wrong with it, and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class FrontMatter:
+class FrontMatter(Struct, frozen=True):
     """What a command file says about reading.
 
     Attributes:
@@ -172,7 +172,7 @@ def _section(found: Mapping[str, object], name: str, known: Sequence[str], bad: 
 def _number(section: Mapping[str, object], key: str, before: float, bad: Bad, *, whole: bool) -> float:
     value = section.get(key, before)
     kinds = int if whole else (int, float)
-    if isinstance(value, bool) or not isinstance(value, kinds) or not 0 < value <= FRONT_MATTER_MOST:
+    if isinstance(value, bool) or not isinstance(value, kinds) or not 0 < value <= NUMBER_MOST:
         kind = "a whole number" if whole else "a number"
         raise bad(f"limits.{key}", f"must be {kind} above 0", f"Write {key}: {before:g}.")
     return value

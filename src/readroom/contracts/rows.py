@@ -6,12 +6,11 @@ fit its bytes fit its lines; lines of a text are counted by whoever chooses them
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec.structs import replace
 
 from readroom.limits import LINES_AROUND
-from readroom.model import Cap, GrepFile, GrepLine, ListEntry, Measure
-from readroom.outlines import Row
-from readroom.shown import ShownPart
+from readroom.values import Cap, GrepLine, ListMeasure, Measure, PartsMeasure, SearchMeasure
+from readroom.values.files import PartView
 
 _ROWS_OF_MATCH = 3
 """The definition that a match stands in, the match, and the end of that definition."""
@@ -20,37 +19,31 @@ _ROWS_OF_MATCH = 3
 def in_lines(cap: Cap, lines: int) -> Cap:
     """The cap of a reply that has at most so many lines, those around its content included."""
     left = max(1, lines - LINES_AROUND)
-    return replace(cap, measure=_InRows(cap.measure, -(-cap.size // left)), lines=left)
+    return replace(cap, measure=_in_rows(cap.measure, -(-cap.size // left)), lines=left)
 
 
-@dataclass(frozen=True, slots=True)
-class _InRows:
-    """A measure by which no row costs less than `least` bytes."""
+def _in_rows(measure: Measure, least: int) -> Measure:
+    """The measure by which no row costs less than so many bytes."""
+    read, parts, search, listing = measure.read, measure.parts, measure.search, measure.list
+    return replace(
+        measure,
+        read=replace(read, outlined=lambda row: max(least, read.outlined(row))),
+        parts=None if parts is None else _parts_in_rows(parts, least),
+        search=None if search is None else _search_in_rows(search, least),
+        list=None if listing is None else ListMeasure(lambda entry: max(least, listing.listed(entry))),
+    )
 
-    measure: Measure
-    least: int
 
-    def frame(self, path: str) -> int:
-        return self.measure.frame(path)
+def _parts_in_rows(measure: PartsMeasure, least: int) -> PartsMeasure:
+    def part(part: PartView, unit: str, total: int) -> int:
+        return max(least * (LINES_AROUND + len(part.notes)), measure.part(part, unit, total))
 
-    def numbered(self, number: int) -> int:
-        return self.measure.numbered(number)
+    return PartsMeasure(lambda heading: max(least, measure.heading(heading)), part)
 
-    def heading(self, heading: tuple[int, str, int]) -> int:
-        return max(self.least, self.measure.heading(heading))
 
-    def part(self, part: ShownPart, unit: str, total: int) -> int:
-        return max(self.least * (LINES_AROUND + len(part.notes)), self.measure.part(part, unit, total))
-
-    def found_in(self, file: GrepFile) -> int:
-        return max(self.least, self.measure.found_in(file))
-
-    def found(self, line: GrepLine) -> int:
+def _search_in_rows(measure: SearchMeasure, least: int) -> SearchMeasure:
+    def found(line: GrepLine) -> int:
         rows = 1 if line.symbol is None else _ROWS_OF_MATCH
-        return max(self.least * rows, self.measure.found(line))
+        return max(least * rows, measure.found(line))
 
-    def listed(self, entry: ListEntry) -> int:
-        return max(self.least, self.measure.listed(entry))
-
-    def outlined(self, row: Row) -> int:
-        return max(self.least, self.measure.outlined(row))
+    return replace(measure, found_in=lambda file: max(least, measure.found_in(file)), found=found)

@@ -11,20 +11,18 @@ import contextlib
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin
 
 import msgspec
 
 from readroom.errors import BadValue, MissingArgument, UnknownArgument, WrongType
-from readroom.model import Fact
+from readroom.limits import VALUE_CHARS
+from readroom.values import Fact
 
 S = TypeVar("S", bound=msgspec.Struct)
 
 _MAX_INTEGER = 2**53 - 1
 """Up to here every JSON reader keeps whole numbers exact, and so does what a reply sends back."""
-
-_SHOWN_CHARS = 80
-"""A wrong value is quoted in the refusal up to here; a model knows what it sent."""
 
 _JSON_NAMES = {
     "integer": "a whole number",
@@ -41,6 +39,24 @@ _JSON_NAMES = {
 def _fields(arguments: type[msgspec.Struct]) -> dict[str, msgspec.structs.FieldInfo]:
     # Reading the annotations costs a third of the read of a small file; they never change.
     return {field.encode_name: field for field in msgspec.structs.fields(arguments)}
+
+
+class _Form(NamedTuple):
+    """How the values of one field are read."""
+
+    name: str
+    wanted: object
+    required: bool
+    items: type[msgspec.Struct] | None
+    variants: dict[str, type[msgspec.Struct]]
+
+
+@cache
+def _forms(arguments: type[msgspec.Struct]) -> dict[str, _Form]:
+    return {
+        name: _Form(field.name, field.type, field.required, _items(field.type), _variants(field.type))
+        for name, field in _fields(arguments).items()
+    }
 
 
 @cache
@@ -125,11 +141,11 @@ def parse(arguments: type[S], tool: str, given: object, within: str = "") -> S:
     """
     if not isinstance(given, Mapping):
         raise WrongType(tool, within.rstrip(".") or "arguments", "an object", _kind(given))
-    fields = _fields(arguments)
+    fields = _forms(arguments)
     for name in given:
         if name not in fields:
             raise UnknownArgument(
-                tool, within + str(name), _near(str(name)[:_SHOWN_CHARS], fields), list(fields)
+                tool, within + str(name), _near(str(name)[:VALUE_CHARS], fields), list(fields)
             )
     values: dict[str, object] = {}
     for name, field in fields.items():
@@ -138,20 +154,19 @@ def parse(arguments: type[S], tool: str, given: object, within: str = "") -> S:
             if field.required:
                 raise MissingArgument(tool, within + name)
             continue
-        items = _items(field.type)
+        items = field.items
         # In a list of structs, the field that holds it is named.
         if not _encodable(value) and not (items and isinstance(value, list)):
             raise BadValue(
                 within + name,
-                ascii(value)[:_SHOWN_CHARS],
+                ascii(value)[:VALUE_CHARS],
                 "holds half of a surrogate pair",
                 f"Send {name!r} as valid Unicode; odd bytes of a name are written as in listings.",
             )
-        variants = _variants(field.type)
-        if variants:
-            values[field.name] = _convert_variant(variants, arguments, tool, name, value)
+        if field.variants:
+            values[field.name] = _convert_variant(field.variants, arguments, tool, name, value)
         elif items is None:
-            values[field.name] = _convert(arguments, tool, name, field.type, value, within)
+            values[field.name] = _convert(arguments, tool, name, field.wanted, value, within)
         else:
             values[field.name] = _convert_items(items, arguments, tool, name, value)
     return arguments(**values)
@@ -278,7 +293,7 @@ def _shown(value: object) -> Fact:
     if isinstance(value, (int, float)):
         return value
     text = str(value)
-    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+    return text if len(text) <= VALUE_CHARS else f"{text[:VALUE_CHARS]}…"
 
 
 def _near(name: str, known: Mapping[str, object]) -> str | None:

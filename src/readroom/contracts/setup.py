@@ -2,15 +2,81 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
-from readroom.contracts.inspect_setup import InspectSetup
-from readroom.contracts.kilo_setup import KiloSetup
-from readroom.contracts.rnd_setup import RndSetup
+from msgspec import Struct, field
+
+from readroom.contracts.front_matter import FrontMatter
+from readroom.limits.contracts import INSPECT_MAX_BYTES, INSPECT_TIMEOUT_S, KILO_MAX_READ_FILE_LINE
+
+# -----------------------------------------------------------------------------
+# What the environment says about the contract inspect_agents.
+# -----------------------------------------------------------------------------
+
+Mode: TypeAlias = Literal["store", "sandbox"]
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class InspectSetup(Struct, frozen=True):
+    """The variables of inspect_agents, as values.
+
+    Attributes:
+        mode: `INSPECT_AGENTS_FS_MODE`; None when it is not set.
+        root: `INSPECT_AGENTS_FS_ROOT`: the root as callers write it.
+        max_bytes: `INSPECT_AGENTS_FS_MAX_BYTES`: largest file.
+        read_only: `INSPECT_AGENTS_FS_READ_ONLY`: nothing is changed in the sandbox.
+        typed: `INSPECT_AGENTS_TYPED_RESULTS`: results are objects.
+        seconds: `INSPECT_AGENTS_TOOL_TIMEOUT`: longest time for a call.
+        allow: `INSPECT_FS_ALLOW`: patterns of what may be changed; empty for all.
+        deny: `INSPECT_FS_DENY`: patterns of what may not be used at all.
+        allow_holds_for_reads: `INSPECT_FS_POLICY_ENFORCE_READS`: `allow` holds for reads, too.
+        preflight: `INSPECT_SANDBOX_PREFLIGHT`: "skip" stays in the store, "force" refuses to.
+    """
+
+    mode: Mode | None = None
+    root: str = "/repo"
+    max_bytes: int = INSPECT_MAX_BYTES
+    read_only: bool = False
+    typed: bool = False
+    seconds: float = INSPECT_TIMEOUT_S
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    allow_holds_for_reads: bool = False
+    preflight: Literal["auto", "skip", "force"] = "auto"
+
+
+# -----------------------------------------------------------------------------
+# What an operator set for the contract kilo.
+# -----------------------------------------------------------------------------
+
+NEVER = -1
+"""The threshold that no file exceeds, as Kilo Code writes it."""
+
+
+class KiloSetup(Struct, frozen=True):
+    """Settings of Kilo Code, as values.
+
+    Attributes:
+        max_read_file_line: `maxReadFileLine`: files of more lines are truncated where that is asked for,
+            and so many lines of them are shown; -1 truncates none.
+        auto_truncate: Whether calls that do not say ask for it.
+    """
+
+    max_read_file_line: int = KILO_MAX_READ_FILE_LINE
+    auto_truncate: bool = False
+
+
+# -----------------------------------------------------------------------------
+# What an operator set for the contract rnd.
+# -----------------------------------------------------------------------------
+
+
+class RndSetup(Struct, frozen=True):
+    """The command file in force; None for the published one."""
+
+    command: FrontMatter | None = None
+
+
+class Setup(Struct, frozen=True):
     """Values that `config` found, for the contracts that need them.
 
     Attributes:

@@ -1,1 +1,247 @@
-"""One verb, one module, one public function."""
+"""The engine: requests in, results out. It words nothing, and knows no contract but by its record.
+
+One verb is one folder or module with a `perform(services, job)`; the table of verbs names it, and no
+verb imports another.  What is here finds out what a path means, and which services a call gets.
+
+Knows: one verb in each room: how a request becomes a result.
+Does not know: contracts and faces; it reads through the guard and through nothing else.
+May be touched: `read` and `grep` with a run of the benchmarks, `documents.worker` with a security
+    review.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, final
+
+from msgspec.structs import replace
+
+from readroom.caller import ANONYMOUS, Caller
+from readroom.contracts.base import Contract
+from readroom.deadline import Deadline
+from readroom.engine.services import Job, OwnCommands, Services
+from readroom.engine.suggest import with_near_names
+from readroom.errors import BadValue, Binary, Closed, NotAFolder, NotFound, Protected, ReadroomError
+from readroom.formats.holding import is_archive_name
+from readroom.limits import Limits
+from readroom.paths import WorkPath, may_lead_inside
+from readroom.policy.changes import WriteTargets
+from readroom.policy.guard import Guard
+from readroom.policy.rules import Layer
+from readroom.session.caches import OutlineCache, TextCache
+from readroom.session.index_cache import IndexCache
+from readroom.values import Cap, GrepRequest, ReadRequest, ReadResult, Request, Result
+from readroom.values.changes import MoveRequest
+from readroom.values.commands import RunRequest
+from readroom.values.steps import AS_IT_IS, Steps
+from readroom.values.verbs import BY_REQUEST, changes, function, is_edit
+
+if TYPE_CHECKING:
+    from readroom.engine.archives.opening import Archives
+    from readroom.engine.command import CommandService
+    from readroom.engine.documents.cache import DocumentRoom
+    from readroom.engine.find.kept import KeptTexts
+
+
+@final
+class Engine:
+    """Performs the requests of one workspace. Safe to share between threads."""
+
+    def __init__(
+        self,
+        guard: Guard,
+        targets: Callable[[Guard], WriteTargets],
+        limits: Limits,
+        indexes: IndexCache,
+        commands: CommandService | None,
+        commands_off: Callable[[], ReadroomError],
+    ) -> None:
+        """Take over the guard, the indexes and the commands, which `close` releases.
+
+        Args:
+            guard: Of the workspace.
+            targets: The names that may be changed, for a guard.
+            limits: Of the workspace.
+            indexes: Line indexes of large files.
+            commands: None where they do not run.
+            commands_off: Why they do not.
+        """
+        self._targets = targets
+        self._indexes = indexes
+        self.commands = commands
+        """Where commands run; None where they do not."""
+        self._documents: DocumentRoom | None = None
+        self._archives: Archives | None = None
+        self._found: KeptTexts | None = None
+        self._making = threading.Lock()
+        self._narrowed: dict[tuple[Layer, ...], Services] = {}
+        self._closed = False
+        self.services = Services(
+            guard=guard,
+            targets=targets(guard),
+            limits=limits,
+            indexes=indexes,
+            texts=TextCache(),
+            outlines=OutlineCache(),
+            found=self._kept_texts,
+            documents=self._document_room,
+            archives=self._archive_room,
+            commands=None,
+            commands_off=commands_off,
+        )
+        """As a caller without commands and a contract without rules of its own have them."""
+
+    def perform(
+        self,
+        record: Contract,
+        request: Request,
+        cap: Cap,
+        deadline: Deadline,
+        caller: Caller = ANONYMOUS,
+        steps: Steps = AS_IT_IS,
+    ) -> Result:
+        """What a request yields, before a contract words it.
+
+        Args:
+            record: The contract, whose rules hold beside those of the workspace.
+            request: What is asked for; its paths are as the caller gave them.
+            cap: The size of the reply.
+            deadline: Ends the work.
+            caller: Whose kept outputs are meant.
+            steps: What the contract decides of a read.
+
+        Raises:
+            ReadroomError: What the engine of the verb raises, NotFound with names that are there.
+        """
+        if self._closed:
+            raise Closed
+        services = self._services(record, request, caller)
+        own = services.guard
+        if services.commands is None:
+            guard, path = own, own.parse(request.path)
+        else:
+            guard, path = _place(services.commands, own, record, request)
+        # A path is normalized once, so that every reply and hint shows one spelling.
+        if path != request.path:
+            request = replace(request, path=path)
+        if isinstance(request, MoveRequest):
+            there = replace(request, path=request.destination)
+            commands = services.commands
+            to = own.parse(there.path) if commands is None else _place(commands, own, record, there)[1]
+            request = replace(request, destination=to)
+        if guard is not own:
+            services = replace(services, guard=guard)
+        verb = BY_REQUEST[type(request)]
+        within = deadline
+        if verb.time_limit is not None:
+            within = deadline.within(getattr(services.limits, verb.time_limit))
+        job = Job(request, cap, within, steps)
+        act = _inside if record.archives and guard is own else _performed
+        try:
+            performed = act(services, job)
+        except NotFound as error:
+            raise with_near_names(error, services, request, deadline) from None
+        if steps.fit is not None and isinstance(request, ReadRequest) and isinstance(performed, ReadResult):
+            return steps.fit(request, performed, cap)
+        return performed
+
+    def close(self) -> None:
+        """End commands and what reads documents, and release the indexes and the store."""
+        self._closed = True
+        if self.commands is not None:
+            self.commands.close()
+        if self._documents is not None:
+            self._documents.close()
+        if self._archives is not None:
+            self._archives.close()
+        self._indexes.close()
+        self.services.guard.close()
+
+    def _services(self, record: Contract, request: Request, caller: Caller) -> Services:
+        """The services of a call: under the rules of its contract, and with its owner's commands."""
+        layers = record.layers
+        if record.change_layers and changes(request):
+            layers = (*layers, *record.change_layers)
+        services = self.services if not layers else self._under(layers)
+        if self.commands is None:
+            return services
+        return replace(services, commands=self.commands.of(caller.owner))
+
+    def _under(self, layers: tuple[Layer, ...]) -> Services:
+        with self._making:
+            services = self._narrowed.get(layers)
+            if services is None:
+                guard = self.services.guard.narrowed(layers)
+                services = replace(self.services, guard=guard, targets=self._targets(guard))
+                self._narrowed[layers] = services
+        return services
+
+    def _kept_texts(self) -> KeptTexts:
+        from readroom.engine.find.kept import KeptTexts
+
+        with self._making:
+            if self._found is None:
+                self._found = KeptTexts()
+            return self._found
+
+    def _archive_room(self) -> Archives:
+        """What opens archives; made for the first."""
+        from readroom.engine.archives.opening import Archives
+
+        with self._making:
+            if self._archives is None:
+                self._archives = Archives(self.services.limits, self._indexes.expansions)
+            return self._archives
+
+    def _document_room(self) -> DocumentRoom:
+        """What is kept of documents; made when the first is read."""
+        from readroom.engine.documents.cache import DocumentRoom
+
+        with self._making:
+            if self._documents is None:
+                self._documents = DocumentRoom()
+            return self._documents
+
+
+def _performed(services: Services, job: Job[Request]) -> Result:
+    found: Result = function(BY_REQUEST[type(job.request)].perform)(services, job)
+    return found
+
+
+def _inside(services: Services, job: Job[Request]) -> Result:
+    """What a request yields, inside of the archive that its path leads into, if it does."""
+    request = job.request
+    if may_lead_inside(request.path) or _is_about_members(request):
+        from readroom.engine import archives  # few requests are about them
+
+        return archives.perform(services, job, _performed)
+    try:
+        found: Result = function(BY_REQUEST[type(request)].perform)(services, job)
+        return found
+    except (Binary, NotAFolder) as error:
+        from readroom.engine import archives
+
+        return archives.instead(services, job, _performed, error)
+
+
+def _is_about_members(request: Request) -> bool:
+    """Whether a request could be about members of an archive, by other names than that of its path inside."""
+    if isinstance(request, GrepRequest):
+        return is_archive_name(request.path)
+    return isinstance(request, MoveRequest) and may_lead_inside(request.destination)
+
+
+def _place(commands: OwnCommands, own: Guard, record: Contract, request: Request) -> tuple[Guard, WorkPath]:
+    """The guard of what a path means, which may be a kept output, and its normal form."""
+    output = commands.parse(request.path)
+    if output is None:
+        path = own.parse(request.path)
+        output = commands.named_inside(path, own) if record.holds_outputs else None
+        if output is None:
+            return own, path
+    if is_edit(request):
+        raise Protected(output, "it is the kept output of a command")
+    if isinstance(request, RunRequest):
+        raise BadValue("cwd", output, "is no folder of the workspace", "Leave it out to start in the root.")
+    return commands.guard, output

@@ -5,15 +5,15 @@ from __future__ import annotations
 from contextlib import closing
 
 from readroom.deadline import Deadline
-from readroom.engine.tree import Walk
+from readroom.engine.walk import Walk
 from readroom.errors import AbsentError, FailedError, RefusedError, TimedOut, TooLarge
 from readroom.limits import BLOCK_BYTES, LIST_MAX_DEPTH
-from readroom.limits_keeping import STORE_BYTES, STORE_FILES
-from readroom.model import EntryKind
+from readroom.limits.session import STORE_BYTES, STORE_FILES
 from readroom.paths import ROOT, WorkPath
 from readroom.policy.guard import Guard
-from readroom.policy.ignored import IgnoreTree
+from readroom.policy.ignore_files import IgnoreTree
 from readroom.stores.memory import MemoryStore
+from readroom.values import EntryKind
 
 _ADVICE = (
     "Ask the user to serve a smaller folder, or to start with INSPECT_AGENTS_FS_MODE=sandbox, "

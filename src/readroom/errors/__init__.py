@@ -2,7 +2,7 @@
 
 Each class has a stable `code`, a sentence that says what happened, advice that
 says what to do, typed facts for programs, and, where one exists, `next`: the
-request that will work.  Engines raise them where they know; `toolbox` catches
+request that will work.  Engines raise them where they know; the workspace catches
 them once; a contract words them for its callers.
 
     ReadroomError
@@ -93,176 +93,25 @@ them once; a contract words them for its callers.
         ├── Busy
         ├── Closing
         └── BadTokenStore
+
+Knows: every failure, its code, facts and next step.
+Does not know: where it is raised, and how a contract words it.
+May be touched: freely; a code that clients know keeps its name.
 """
 
 from __future__ import annotations
 
-from readroom.errors.base import AbsentError, FailedError, ReadroomError, RefusedError, UsageError
-from readroom.errors.changes import (
-    BrokenPlace,
-    ConflictError,
-    EditsFailed,
-    Exists,
-    ManyMatches,
-    NoMatch,
-    NoSpace,
-    Overlap,
-    Protected,
-    ReadOnlyFile,
-    ReadOnlyPlace,
-    SameFile,
-    Stale,
-    SymbolicLink,
-    TooLarge,
-    Unencodable,
-    Vanished,
-    WrongCount,
-)
-from readroom.errors.commands import CommandsOff, NoFolder, NotConfined, NotStarted, OutputGone
-from readroom.errors.documents import BadDocument, EncryptedDocument
-from readroom.errors.failed import (
-    BadEncoding,
-    BadImage,
-    Binary,
-    BrokenData,
-    Cancelled,
-    Changed,
-    Closed,
-    Internal,
-    MissingProgram,
-    NoPermission,
-    NotAFile,
-    NotAFolder,
-    StoreFailed,
-    TimedOut,
-    TooMuch,
-)
-from readroom.errors.keeping import BudgetSpent, LedgerFailed
-from readroom.errors.names import FolderNotEmpty, HoldsDenied, PartlyDeleted, Taken
-from readroom.errors.refused import Denied, HardLinked, NotFound, OutsideRoot
-from readroom.errors.serving import (
-    BadRequest,
-    BadTokenStore,
-    BodyTooLarge,
-    Busy,
-    Closing,
-    NoFolderToken,
-    NoSuchRoute,
-    NoSuchToken,
-    NoSuchWorkspace,
-    NotGranted,
-    NotThisHost,
-    RepeatedHeader,
-    SlowRequest,
-    TokenInAddress,
-    TooManyRequests,
-    Unauthorized,
-    WrongMediaType,
-    WrongMethod,
-    WrongOrigin,
-)
-from readroom.errors.symbols import Ambiguous, NoOutline, UnknownSymbol
-from readroom.errors.usage import (
-    BadConfig,
-    BadCursor,
-    BadPath,
-    BadPattern,
-    BadRange,
-    BadValue,
-    MissingArgument,
-    NotAbsolute,
-    UnknownArgument,
-    UnknownTool,
-    WrongType,
-)
+# Each name stands where its class does, and in the tree above; type checkers and editors follow the stars.
+from readroom.errors.base import *
+from readroom.errors.base import ReadroomError
+from readroom.errors.changes import *
+from readroom.errors.commands import *
+from readroom.errors.reading import *
+from readroom.errors.serving import *
+from readroom.errors.usage import *
 
-__all__ = [
-    "AbsentError",
-    "Ambiguous",
-    "BadConfig",
-    "BadCursor",
-    "BadDocument",
-    "BadEncoding",
-    "BadImage",
-    "BadPath",
-    "BadPattern",
-    "BadRange",
-    "BadRequest",
-    "BadTokenStore",
-    "BadValue",
-    "Binary",
-    "BodyTooLarge",
-    "BrokenData",
-    "BrokenPlace",
-    "BudgetSpent",
-    "Busy",
-    "Cancelled",
-    "Changed",
-    "Closed",
-    "Closing",
-    "CommandsOff",
-    "ConflictError",
-    "Denied",
-    "EditsFailed",
-    "EncryptedDocument",
-    "Exists",
-    "FailedError",
-    "FolderNotEmpty",
-    "HardLinked",
-    "HoldsDenied",
-    "Internal",
-    "LedgerFailed",
-    "ManyMatches",
-    "MissingArgument",
-    "MissingProgram",
-    "NoFolder",
-    "NoFolderToken",
-    "NoMatch",
-    "NoOutline",
-    "NoPermission",
-    "NoSpace",
-    "NoSuchRoute",
-    "NoSuchToken",
-    "NoSuchWorkspace",
-    "NotAFile",
-    "NotAFolder",
-    "NotAbsolute",
-    "NotConfined",
-    "NotFound",
-    "NotGranted",
-    "NotStarted",
-    "NotThisHost",
-    "OutputGone",
-    "OutsideRoot",
-    "Overlap",
-    "PartlyDeleted",
-    "Protected",
-    "ReadOnlyFile",
-    "ReadOnlyPlace",
-    "ReadroomError",
-    "RefusedError",
-    "RepeatedHeader",
-    "SameFile",
-    "SlowRequest",
-    "Stale",
-    "StoreFailed",
-    "SymbolicLink",
-    "Taken",
-    "TimedOut",
-    "TokenInAddress",
-    "TooLarge",
-    "TooManyRequests",
-    "TooMuch",
-    "Unauthorized",
-    "Unencodable",
-    "UnknownArgument",
-    "UnknownSymbol",
-    "UnknownTool",
-    "UsageError",
-    "Vanished",
-    "WrongCount",
-    "WrongMediaType",
-    "WrongMethod",
-    "WrongOrigin",
-    "WrongType",
-]
+
+def names() -> list[str]:
+    """The names of all classes of the tree, in order."""
+    kinds = (kind for kind in globals().values() if isinstance(kind, type))
+    return sorted(kind.__name__ for kind in kinds if issubclass(kind, ReadroomError))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from readroom.limits import SHOWN_PATH_CHARS
-from readroom.model import Fact, Request
+from readroom.values import Fact, Request
 
 
 class ReadroomError(Exception):

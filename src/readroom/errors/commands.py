@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from readroom.errors.base import AbsentError, FailedError, RefusedError
-from readroom.model import ListRequest
 from readroom.quoting import as_value, quote
+from readroom.values import ListRequest
 
 
 class CommandsOff(RefusedError):
@@ -52,7 +52,7 @@ class OutputGone(AbsentError):
 
 
 class NoFolder(FailedError):
-    """The workspace is no folder of this machine, and no program can work in it."""
+    """The workspace is not a folder of this machine, and no program can work in it."""
 
     code = "no_folder"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from readroom.errors.base import AbsentError, FailedError, RefusedError, UsageError, _brief
+from readroom.errors.base import AbsentError, FailedError, ReadroomError, RefusedError, UsageError, _brief
 
 
 class BadRequest(UsageError):
@@ -243,4 +243,38 @@ class BadTokenStore(FailedError):
             f"The tokens in {path} cannot be read or written: {problem}",
             advice or "Mend the file or its permissions, or move it away and make new tokens.",
             facts={"path": path, "problem": problem},
+        )
+
+
+# -----------------------------------------------------------------------------
+# The failures of budgets and of the ledger; their place in the tree is drawn in the package.
+# -----------------------------------------------------------------------------
+
+
+class BudgetSpent(RefusedError):
+    """The tokens that an operator allows are used up, or too few are left for this call."""
+
+    code = "budget_spent"
+
+    def __init__(self, scope: str, limit: int, used: int, *, changes_left: bool) -> None:
+        """`scope` is call, session, token or workspace; `changes_left` when edits are still possible."""
+        works = "edit_file and write_file still work, with short replies" if changes_left else "no tool works"
+        super().__init__(
+            f"The budget of this {scope} is spent: {used:,} of {limit:,} tokens",
+            f"For now {works}; work with what you have seen, or ask the user for a larger budget.",
+            facts={"scope": scope, "limit": limit, "used": used, "changes_left": changes_left},
+        )
+
+
+class LedgerFailed(FailedError, OSError):
+    """The ledger cannot be used."""
+
+    code = "ledger_failed"
+    __str__ = ReadroomError.__str__
+
+    def __init__(self, where: str, problem: str, advice: str = "Tell the user; calls need it.") -> None:
+        super().__init__(
+            f"The ledger {where} cannot be used: {problem}",
+            advice,
+            facts={"where": where, "problem": problem},
         )

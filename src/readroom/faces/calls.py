@@ -6,6 +6,11 @@ The core is synchronous, the protocol is not.  A call runs in a thread of a pool
 its deadline is the only thing the two sides share.  A cancelled task leaves the
 thread at once and cancels the deadline, so that the thread ends at its next check
 and its children are killed.
+
+What threads have finished comes to the event loop together: to wake it costs as much
+as a small reply.  For the same reason a thread does not wait for the row of its call
+in the ledger (`grouped`), which is written together with those of others; the reply
+leaves when its row is durable.
 """
 
 from __future__ import annotations
@@ -13,20 +18,23 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from readroom.caller import ANONYMOUS, Caller
 from readroom.contracts.base import Tool, tool_result
 from readroom.deadline import Deadline
 from readroom.errors import Busy
 from readroom.limits import MCP_PROGRESS_S, MCP_WORKERS, SERVE_QUEUE
-from readroom.model import Fact, Reply
-from readroom.toolbox import Workspace
+from readroom.session.receipt import Receipt
+from readroom.values import Fact, Reply
+from readroom.workspace import Workspace
 
 T = TypeVar("T")
 
@@ -36,8 +44,7 @@ SendProgress: TypeAlias = Callable[[float, float | None, str], Awaitable[None]]
 """Receives (progress, total or None, message)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """What a client may use, and in whose name.
 
     Attributes:
@@ -65,7 +72,7 @@ class Failed(Exception):
     """A reply could not be made; the log has the reason, and nobody else gets it."""
 
 
-class Waiter:
+class ClientScope:
     """Somebody who waits for answers. When they leave, the work for them ends.
 
     Used from the event loop only.
@@ -74,6 +81,7 @@ class Waiter:
     def __init__(self) -> None:
         self._waiting: set[Deadline] = set()
         self._left = False
+        self._on_leave: Callable[[], object] | None = None
         self.turned_away = False
         """There was no place for a call of theirs, so that nobody has recorded it."""
 
@@ -87,18 +95,33 @@ class Waiter:
         """Forget finished work."""
         self._waiting.discard(work)
 
+    def on_leave(self, told: Callable[[], object]) -> None:
+        """Call `told` when they leave, beside ending the work; at once if they have left already."""
+        self._on_leave = told
+        if self._left:
+            told()
+
     def leave(self) -> None:
         """Cancel everything that was still done for them."""
         self._left = True
         for work in tuple(self._waiting):
             work.cancel()
+        if self._on_leave is not None:
+            self._on_leave()
 
 
 class Calls:
-    """The calls of one server. `workers` run at once, `queue` more wait in the order they came."""
+    """The calls of one server. `workers` run at once, `queue` more wait in the order they came.
 
-    def __init__(self, *, workers: int = MCP_WORKERS, queue: int = SERVE_QUEUE) -> None:
-        self._everyone = Waiter()
+    With `grouped` their rows are written together: right for many clients, and slower for one.
+    """
+
+    def __init__(
+        self, *, workers: int = MCP_WORKERS, queue: int = SERVE_QUEUE, grouped: bool = False
+    ) -> None:
+        self._everyone = ClientScope()
+        self._grouped = grouped
+        self._finished: _Finished | None = None
         self._most = workers + queue
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="readroom-call")
         self.open = 0
@@ -112,22 +135,22 @@ class Calls:
         *,
         reply_bytes: int | None = None,
         reply_lines: int | None = None,
-        waiter: Waiter | None = None,
+        client_scope: ClientScope | None = None,
         send_progress: SendProgress | None = None,
     ) -> dict[str, Fact]:
-        """The tool result of one call; otherwise as `sealed`."""
-        return await self.sealed(
+        """The tool result of one call; otherwise as `run_with`."""
+        return await self.run_with(
             access,
             tool,
             arguments,
             tool_result,
             reply_bytes=reply_bytes,
             reply_lines=reply_lines,
-            waiter=waiter,
+            client_scope=client_scope,
             send_progress=send_progress,
         )
 
-    async def sealed(
+    async def run_with(
         self,
         access: Access,
         tool: str,
@@ -136,7 +159,7 @@ class Calls:
         *,
         reply_bytes: int | None = None,
         reply_lines: int | None = None,
-        waiter: Waiter | None = None,
+        client_scope: ClientScope | None = None,
         send_progress: SendProgress | None = None,
     ) -> T:
         """What becomes of the reply to one call; cancelling the task ends the work.
@@ -148,27 +171,28 @@ class Calls:
             seal: Makes of a reply what is sent, in the thread of the call.
             reply_bytes: Cap on the text.
             reply_lines: Cap on its lines.
-            waiter: Whose leaving ends the work, beside the end of this task.
+            client_scope: Whose leaving ends the work, beside the end of this task.
             send_progress: Told now and then how far the work is; never after this returns.
 
         Raises:
             Failed: The reply could not be made.
         """
         if self.open >= self._most:
-            if waiter is not None:
-                waiter.turned_away = True
+            if client_scope is not None:
+                client_scope.turned_away = True
             name = access.contract_name
             return seal(access.workspace.refuse(Busy(), name, tool, reply_bytes=reply_bytes))
         self.open += 1
-        work = partial(_work, access, tool, arguments, (reply_bytes, reply_lines), seal)
+        receipt = Receipt() if self._grouped else None
+        work = partial(_work, access, tool, arguments, (reply_bytes, reply_lines), seal, receipt)
         try:
             if send_progress is None:
-                return await self._answer(work, waiter, Deadline(access.seconds))
+                return await self._answer(work, client_scope, Deadline(access.seconds))
             progress = _Progress(send_progress)
             pump = asyncio.create_task(progress.pump())
             try:
                 deadline = Deadline(access.seconds, progress=progress.report)
-                return await self._answer(work, waiter, deadline)
+                return await self._answer(work, client_scope, deadline)
             finally:
                 pump.cancel()
         finally:
@@ -183,18 +207,55 @@ class Calls:
         self.stop()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    async def _answer(self, work: Callable[[Deadline], T], waiter: Waiter | None, deadline: Deadline) -> T:
-        loop = asyncio.get_running_loop()
-        waiting = {waiter or self._everyone, self._everyone}
+    async def _answer(
+        self,
+        work: Callable[[Deadline, Callable[[T | Failed], None]], None],
+        client_scope: ClientScope | None,
+        deadline: Deadline,
+    ) -> T:
+        if self._finished is None:
+            self._finished = _Finished()
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        waiting = (self._everyone,) if client_scope is None else (client_scope, self._everyone)
         for one in waiting:
             one.wait_for(deadline)
         try:
-            return await loop.run_in_executor(self._pool, work, deadline)
+            self._pool.submit(work, deadline, partial(self._finished.put, answer))
+            return await answer
         finally:
             # Harmless after an answer; when this task was cancelled, it ends the thread.
             deadline.cancel()
             for one in waiting:
                 one.done(deadline)
+
+
+class _Finished:
+    """Carries what threads have finished to the event loop, all that waits at one wake."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._waiting: deque[tuple[asyncio.Future[Any], object]] = deque()
+        self._woken = False
+
+    def put(self, future: asyncio.Future[Any], result: object) -> None:
+        """Set the result of a future, from any thread; an exception is raised there."""
+        self._waiting.append((future, result))
+        if not self._woken:
+            self._woken = True
+            with suppress(RuntimeError):  # the loop has ended; nobody waits any more
+                self._loop.call_soon_threadsafe(self._deliver)
+
+    def _deliver(self) -> None:
+        # First: what is put after the last look wakes the loop again.
+        self._woken = False
+        while self._waiting:
+            future, result = self._waiting.popleft()
+            if future.done():
+                continue
+            if isinstance(result, Exception):
+                future.set_exception(result)
+            else:
+                future.set_result(result)
 
 
 def _work(
@@ -203,8 +264,11 @@ def _work(
     arguments: object,
     caps: tuple[int | None, int | None],
     seal: Callable[[Reply], T],
+    receipt: Receipt | None,
     deadline: Deadline,
-) -> T:
+    finish: Callable[[T | Failed], None],
+) -> None:
+    """Perform a call and `finish` with what is sent, once."""
     try:
         reply = access.workspace.call(
             tool,
@@ -215,12 +279,29 @@ def _work(
             reply_lines=caps[1],
             caller=access.caller,
             granted=access.granted,
+            receipt=receipt,
         )
-        # Here too: facts are built when first asked for, and images are encoded.
+    except Exception:
+        finish(_failed())
+        return
+    # In this thread too: facts are built when first asked for, and images are encoded.
+    sealed = _sealed(reply, seal)
+    if receipt is None:
+        finish(sealed)
+    else:
+        receipt.then(lambda instead: finish(sealed if instead is None else _sealed(instead, seal)))
+
+
+def _sealed(reply: Reply, seal: Callable[[Reply], T]) -> T | Failed:
+    try:
         return seal(reply)
     except Exception:
-        _LOG.exception("the reply to a call could not be made")
-        raise Failed from None
+        return _failed()
+
+
+def _failed() -> Failed:
+    _LOG.exception("the reply to a call could not be made")
+    return Failed()
 
 
 class _Progress:

@@ -8,13 +8,14 @@ is bounded as well: formats let a file ask for gigabytes.
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeAlias, final
 
 from readroom.limits import BLOCK_BYTES
-from readroom.limits_giant import EXPANSION_MEMORY_BYTES
+from readroom.limits.files import EXPANSION_MEMORY_BYTES
 
 Compression: TypeAlias = Literal["gzip", "zstd", "xz", "bzip2"]
 
@@ -31,6 +32,9 @@ MAGIC = (
     rb"|BZh[1-9](?:1AY&SY|\x17\x72\x45\x38\x50\x90))"
 )
 """How files begin for which `by_magic` has an answer, as a regular expression."""
+
+COMPRESSED = re.compile(MAGIC)
+"""The same, for who only has to know that it has one."""
 
 _BZIP2 = b"1AY&SY"
 _BZIP2_EMPTY = b"\x17\x72\x45\x38\x50\x90"
@@ -171,6 +175,26 @@ class _Gzip:
         piece = self._stream.decompress(self._stream.unconsumed_tail + data, max_length)
         self.needs_input = not self._stream.unconsumed_tail and len(piece) < max_length
         return piece
+
+
+def inflated(packed: Iterable[bytes]) -> Iterator[bytes]:
+    """What one raw DEFLATE stream stands for, in pieces of at most a block; bytes behind its end are left.
+
+    Raises:
+        zlib.error: They stand for nothing.
+        EOFError: They end before their end.
+    """
+    import zlib
+
+    inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+    for piece in packed:
+        left = piece
+        while left and not inflate.eof:
+            yield inflate.decompress(left, BLOCK_BYTES)
+            left = inflate.unconsumed_tail
+    yield inflate.flush()
+    if not inflate.eof:
+        raise EOFError
 
 
 def _codec(compression: Compression) -> tuple[Callable[[], _Decoder], tuple[type[Exception], ...]]:

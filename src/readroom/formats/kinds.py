@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
-from readroom.model import Kind
+from msgspec import Struct
+
 from readroom.text.encodings import Encoding
-from readroom.text.guess import CONTROLS
+from readroom.text.encodings.detect import CONTROLS
+from readroom.values import Kind
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class DefaultWindow(Struct, frozen=True):
     """What is shown of a kind when the caller does not say."""
 
     lines: int
@@ -27,17 +27,17 @@ class Window:
     header: bool = False
 
 
-WINDOWS: Mapping[Kind, Window] = MappingProxyType(
+WINDOWS: Mapping[Kind, DefaultWindow] = MappingProxyType(
     {
-        Kind.SOURCE: Window(2000),  # the norm of claude-code, gemini-cli, opencode, cline
-        Kind.LOG: Window(500, tail=True),  # what happened last is at the end
-        Kind.CSV: Window(100, header=True),  # the columns and enough rows to see what they hold
-        Kind.CONFIG: Window(2000),  # its structure is of use only when whole
-        Kind.MINIFIED: Window(20),  # few lines, each as long as a file
-        Kind.TEXT: Window(2000),
-        Kind.DOCUMENT: Window(2000),  # over all parts of a reply; their size ends it before
-        Kind.IMAGE: Window(0),
-        Kind.BINARY: Window(0),
+        Kind.SOURCE: DefaultWindow(2000),  # the norm of claude-code, gemini-cli, opencode, cline
+        Kind.LOG: DefaultWindow(500, tail=True),  # what happened last is at the end
+        Kind.CSV: DefaultWindow(100, header=True),  # the columns and enough rows to see what they hold
+        Kind.CONFIG: DefaultWindow(2000),  # its structure is of use only when whole
+        Kind.MINIFIED: DefaultWindow(20),  # few lines, each as long as a file
+        Kind.TEXT: DefaultWindow(2000),
+        Kind.DOCUMENT: DefaultWindow(2000),  # over all parts of a reply; their size ends it before
+        Kind.IMAGE: DefaultWindow(0),
+        Kind.BINARY: DefaultWindow(0),
     }
 )
 
@@ -187,8 +187,7 @@ ADVICE: Mapping[Family, str] = MappingProxyType(
 """What to do about a refused file, by family."""
 
 
-@dataclass(frozen=True, slots=True)
-class MediaType:
+class MediaType(Struct, frozen=True):
     """What magic bytes stand for. `weak` ones may begin a text by chance: letters."""
 
     name: str
@@ -352,3 +351,124 @@ def _sniff_parts(head: bytes) -> MediaType | None:
         is_java = int.from_bytes(head[6:8], "big") >= _LOWEST_JAVA
         return MediaType("application/java-vm" if is_java else "application/x-mach-binary", Family.PROGRAM)
     return None
+
+
+# -----------------------------------------------------------------------------
+# Which documents are read as text, by their bytes and their name.
+#
+# Bytes decide what they can decide: a PDF with any name is a PDF.  Archives of the
+# same make are told apart by what is in them or, where that stands far behind the
+# beginning, by their name.  A notebook is JSON, and HTML is text: only their names
+# say what they are, and whoever asks for their encoding means the text itself.
+# -----------------------------------------------------------------------------
+
+PDF_MARK = b"%PDF-"
+_PDF_WITHIN = 1024
+"""Readers of PDF look for its mark in the first 1,024 bytes: mail gateways put lines before it."""
+
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""Office before 2007, and everything since that is encrypted."""
+
+_ZIP = b"PK\3\4"
+
+_BY_MEMBER = (
+    (b"word/", "docx"),
+    (b"xl/", "xlsx"),
+    (b"ppt/", "pptx"),
+    (b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet", "ods"),
+    (b"mimetypeapplication/vnd.oasis.opendocument.text", "odt"),
+    (b"mimetypeapplication/vnd.oasis.opendocument.presentation", "odp"),
+    (b"mimetypeapplication/vnd.oasis.opendocument.graphics", "odp"),
+    (b"mimetypeapplication/epub+zip", "epub"),
+)
+
+_BY_NAME = {
+    **dict.fromkeys(("docx", "docm", "dotx", "dotm"), "docx"),
+    **dict.fromkeys(("xlsx", "xlsm", "xltx", "xltm"), "xlsx"),
+    **dict.fromkeys(("pptx", "pptm", "ppsx", "ppsm", "potx", "potm"), "pptx"),
+    "xlsb": "xlsb",
+    **dict.fromkeys(("ods", "ots"), "ods"),
+    **dict.fromkeys(("odt", "ott"), "odt"),
+    **dict.fromkeys(("odp", "otp", "odg", "otg"), "odp"),
+    "epub": "epub",
+}
+
+_OLD = {
+    **dict.fromkeys(("xls", "xlt"), "xls"),
+    **dict.fromkeys(("doc", "dot"), "doc"),
+    **dict.fromkeys(("ppt", "pps", "pot"), "ppt"),
+    "msg": "msg",
+}
+"""Office before 2007, and messages of Outlook."""
+
+_TEXTS = {
+    "ipynb": "ipynb",
+    **dict.fromkeys(("html", "htm", "xhtml"), "html"),
+    "rtf": "rtf",
+    **dict.fromkeys(("eml", "mbox"), "eml"),
+}
+"""Texts that mean more than they say."""
+
+_RTF = b"{\\rtf"
+
+WITH_FORMULAS = frozenset({"xlsx", "ods"})
+"""Kinds of documents whose cells can show their formulas."""
+
+SEARCHED = frozenset({"pdf", *_OLD, *_BY_NAME, *(name for name, kind in _TEXTS.items() if kind != "html")})
+"""Endings of the documents that a search of documents looks into; HTML is searched as the text it is."""
+
+
+class Recognised(Struct, frozen=True):
+    """A kind of document.
+
+    Attributes:
+        format: As in `documents.OPENERS`.
+        is_text: It can be read as plain text, too.
+        only_asked: It is read as a document only when parts of it are asked for.
+    """
+
+    format: str
+    is_text: bool = False
+    only_asked: bool = False
+
+
+def reads_as_document(path: str) -> bool:
+    """Whether a file is a text by whose name it is read as a document, with other lines than its own."""
+    return _TEXTS.get(suffix(path), "html") != "html"
+
+
+def suffix(path: str) -> str:
+    """What follows the last full stop of a name, in lower case; empty without one."""
+    name, dot, found = path.rpartition("/")[2].rpartition(".")
+    return found.lower() if dot and name else ""
+
+
+def recognise(path: str, head: bytes) -> Recognised | None:
+    """The kind of document that a file is, by its name and first bytes; None for none."""
+    if head.startswith(PDF_MARK):
+        return Recognised("pdf")
+    if head.startswith(_ZIP):
+        return _archive(path, head)
+    ending = suffix(path)
+    if head.startswith(_RTF) and ending in ("rtf", "doc", "dot"):
+        return Recognised("rtf", is_text=True)
+    if ending in _TEXTS:
+        kind = _TEXTS[ending]
+        return None if b"\0" in head else Recognised(kind, is_text=True, only_asked=kind == "html")
+    if ending in _BY_NAME and head.startswith(_OLE):
+        return Recognised(_BY_NAME[ending])  # encrypted, or of an older format: its reader tells
+    if ending in _OLD and head.startswith(_OLE):
+        return Recognised(_OLD[ending])
+    if ending == "pdf" and PDF_MARK in head[:_PDF_WITHIN]:
+        return Recognised("pdf")
+    return None
+
+
+def _archive(path: str, head: bytes) -> Recognised | None:
+    named = _BY_NAME.get(suffix(path))
+    found = next((kind for mark, kind in _BY_MEMBER if mark in head), None)
+    if found is None and b"mimetypeapplication/" in head[:64]:
+        return None  # an OpenDocument of another sort
+    # Members can hold members: the name decides between what the bytes leave open.
+    kind = named or found
+    return None if kind is None else Recognised(kind)

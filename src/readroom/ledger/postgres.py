@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from readroom.errors import LedgerFailed, MissingProgram
-from readroom.ledger.backend import Execute
-from readroom.limits_keeping import LEDGER_RETRY_S, LEDGER_WAIT_S
+from readroom.ledger.ledger import Execute
+from readroom.limits.session import LEDGER_RETRY_S, LEDGER_WAIT_S
 
 if TYPE_CHECKING:
     import psycopg
@@ -25,6 +25,25 @@ T = TypeVar("T")
 
 _LOCK = 0x72656164726F6F6D
 """The advisory lock: "readroom". Whoever writes a ledger of this database holds it."""
+
+
+class _PostgresStatements:
+    """Those of one transaction."""
+
+    def __init__(self, cursor: psycopg.Cursor[tuple[Any, ...]]) -> None:
+        self._cursor = cursor
+
+    def __call__(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        self._cursor.execute(sql.replace("?", "%s").encode(), values)
+        return self._cursor.fetchall() if self._cursor.description else []
+
+    def many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
+        statement = sql.replace("?", "%s").encode()
+        if len(rows) == 1:  # to begin and end a pipeline costs more than it saves
+            self._cursor.execute(statement, rows[0])
+        else:
+            # In psycopg a pipeline: the rows leave without waiting for an answer to each.
+            self._cursor.executemany(statement, rows)
 
 
 @final
@@ -87,11 +106,7 @@ class PostgresBackend:
                 self._url, connect_timeout=max(1, int(self._wait_s)), application_name="readroom"
             )
         with self._connection.transaction(), self._connection.cursor() as cursor:
-
-            def execute(sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-                cursor.execute(sql.replace("?", "%s").encode(), values)
-                return cursor.fetchall() if cursor.description else []
-
+            execute = _PostgresStatements(cursor)
             if write:
                 execute(f"SET LOCAL lock_timeout = {int(self._wait_s * 1000)}")
                 execute("SELECT pg_advisory_xact_lock(?)", (_LOCK,))

@@ -18,8 +18,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, final
 
 from readroom.errors import LedgerFailed
-from readroom.ledger.backend import Execute
-from readroom.limits_keeping import LEDGER_SWITCH_S, LEDGER_WAIT_S
+from readroom.ledger.ledger import Execute
+from readroom.limits.session import LEDGER_SWITCH_S, LEDGER_WAIT_S
 
 T = TypeVar("T")
 
@@ -28,6 +28,19 @@ _INHERITED: list[sqlite3.Connection] = []
 
 _OPENING = threading.Lock()
 """Nobody connects to a file between another's making of it and the closing of that descriptor."""
+
+
+class _SqliteStatements:
+    """Those of one transaction."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __call__(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        return self._connection.execute(sql, values).fetchall()
+
+    def many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
+        self._connection.executemany(sql, rows)
 
 
 @final
@@ -65,7 +78,7 @@ class SqliteBackend:
             try:
                 self._connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
                 try:
-                    found = work(self._execute)
+                    found = work(_SqliteStatements(self._connection))
                     self._connection.execute("COMMIT")
                     return found
                 except BaseException:
@@ -84,9 +97,6 @@ class SqliteBackend:
         with self._lock, contextlib.suppress(sqlite3.Error):
             if self._pid == os.getpid():
                 self._connection.close()
-
-    def _execute(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        return self._connection.execute(sql, values).fetchall()
 
     def _check(self) -> None:
         """A connection must not cross a fork, and rows must not go into a file that nobody finds any more."""

@@ -7,15 +7,18 @@ makes a new chain of his own, unless a head noted elsewhere is compared (`noted`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import time
+import uuid
+from collections.abc import Iterator, Mapping
 
-from readroom.ledger.book import Book, Head
-from readroom.limits_keeping import LEDGER_PROBLEMS
+from msgspec import Struct
+
+from readroom.ledger.ledger import Head, Ledger
+from readroom.ledger.rows import Event
+from readroom.limits.session import LEDGER_PROBLEMS
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What was found.
 
     Attributes:
@@ -31,7 +34,7 @@ class Verdict:
     problems: tuple[str, ...]
 
 
-def verify(book: Book, noted: Head | None = None) -> Verdict:
+def verify(book: Ledger, noted: Head | None = None) -> Verdict:
     """Look at every row.
 
     Args:
@@ -62,7 +65,7 @@ class _Checker:
         self._noted = noted
         self.rows = 0
 
-    def problems(self, book: Book) -> Iterator[str]:
+    def problems(self, book: Ledger) -> Iterator[str]:
         number, previous = self._start.number, self._start.hash
         seen_noted = self._noted is None or self._noted.number <= self._start.number
         if self._noted is not None and self._noted.number == self._start.number:
@@ -104,3 +107,34 @@ PRUNE = "ledger_prune"
 
 def _rows(first: int, last: int) -> str:
     return f"row {first} is" if first == last else f"rows {first} to {last} are"
+
+
+# -----------------------------------------------------------------------------
+# Removing old rows, in a way that the chain goes on from the last of them.
+# -----------------------------------------------------------------------------
+
+
+def prune(book: Ledger, days: float) -> int:
+    """Remove rows older than that; how many. A row of its own says so. Raises LedgerFailed."""
+    now = time.time_ns() // 1000
+    texts: Mapping[str, str] = dict.fromkeys(
+        ("workspace", "agent", "session", "token", "contract", "arguments"), ""
+    )
+    event = Event(
+        id=uuid.uuid4().hex,
+        time_us=now,
+        **texts,
+        face="",
+        epoch=0,
+        tool=PRUNE,
+        path=None,
+        decision="allowed",
+        rule=None,
+        outcome="ok",
+        kind=None,
+        shown="[]",
+        tokens=0,
+        counter="",
+        duration_us=0,
+    )
+    return book.prune(now - int(days * 86_400_000_000), event)

@@ -1,1 +1,243 @@
-"""Outlines of source code, markup and structured data: functions of texts."""
+"""Outlines of source code, markup and structured data: functions of texts.
+
+Knows: languages, their grammars, and the definitions in one text.
+Does not know: files and policies; what of an outline is shown.
+May be touched: freely; a language is a row of each table and a fixture.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from resource import RUSAGE_SELF, getrusage
+
+from msgspec import Struct
+
+from readroom.deadline import Deadline
+from readroom.limits import NEAR_NAMES
+from readroom.limits.outline import OUTLINE_BRACKETS, OUTLINE_ERRORS, OUTLINE_MEMORY_KIB
+from readroom.outline.grammars import Grammar, load
+from readroom.quoting import unquoted
+from readroom.text.encodings import visible
+from readroom.values.files import Outline, Row, rows
+
+# -----------------------------------------------------------------------------
+# The outline of a text, within a time limit.
+# -----------------------------------------------------------------------------
+
+_CHUNK_BYTES = 64 * 1024
+"""Handed to the parser at once; it asks on, and can be stopped, only when it is fed by a function."""
+
+
+class Unparsable(Exception):
+    """A text that a parser cannot take safely; says why."""
+
+
+def can_outline(language: str | None) -> bool:
+    """Whether `build` knows the language."""
+    from readroom.outline.grammars import GRAMMARS
+    from readroom.outline.markup import MARKUP
+
+    return language in GRAMMARS or language in MARKUP
+
+
+def build(text: str, language: str, deadline: Deadline) -> Outline:
+    """The outline of a text in a language that `can_outline` knows.
+
+    Raises:
+        TimedOut, Cancelled: From the deadline; nothing is known then.
+        Unparsable: No parser is given this text.
+    """
+    from readroom.outline.markup import MARKUP
+
+    # Half of a surrogate pair has no place in a reply.
+    text = visible(text)
+    if language in MARKUP:
+        return Outline(language, tuple(MARKUP[language](text, deadline)))
+    from readroom.outline.grammars import GRAMMARS
+
+    return _parsed(text, language, GRAMMARS[language], deadline)
+
+
+def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline) -> Outline:
+    from tree_sitter import Parser
+
+    from readroom.outline.walk import Walk
+
+    source = text.encode()
+    deadline.check()
+    _require_shallow(text)
+    parser = Parser(load(grammar))
+
+    most = getrusage(RUSAGE_SELF).ru_maxrss + OUTLINE_MEMORY_KIB
+
+    def stop(*state: object) -> bool:
+        return deadline.cancelled or deadline.expired or getrusage(RUSAGE_SELF).ru_maxrss > most
+
+    def feed(offset: int, point: object) -> bytes:
+        # Some scanners look through all of the rest for one token, and nobody asks whether to stop.
+        return b"" if stop() else source[offset : offset + _CHUNK_BYTES]
+
+    try:
+        tree = parser.parse(feed, progress_callback=stop)
+    except ValueError:
+        tree = None
+    if tree is None or stop():
+        deadline.check()
+        raise Unparsable("it takes too much memory to parse")
+    walk = Walk(source, grammar, deadline)
+    items = walk.items(tree.root_node)
+    partial, errors = None, list[tuple[int, int]]()
+    if tree.root_node.has_error:
+        from readroom.outline.certain import errors_of, with_ends
+
+        errors = errors_of(tree.root_node, deadline)
+        items = with_ends(items, text, language, errors)
+    if walk.too_deep:
+        partial = "it is nested too deeply"
+    elif errors:
+        partial = f"it has syntax errors, the first in line {errors[0][0]:,}"
+    return Outline(language, items, partial, tuple(errors[:OUTLINE_ERRORS]))
+
+
+_BRACKETS = re.compile(r"[()\[\]{}<>;]")
+_OPENING = {"(": ")", "[": "]", "{": "}", "<": ">"}
+
+
+def _require_shallow(text: str) -> None:
+    """Refuse what is nested so deeply that a parser written in C overflows its stack."""
+    if max(text.count(opening) for opening in _OPENING) <= OUTLINE_BRACKETS:
+        return
+    depth = angles = 0
+    for found in _BRACKETS.finditer(text):
+        mark = found[0]
+        if mark == "<":
+            angles += 1
+        elif mark == ">":
+            angles = max(0, angles - 1)
+        elif mark in _OPENING:
+            depth += 1
+        elif mark != ";":
+            depth = max(0, depth - 1)
+        if mark in ";{}":
+            angles = 0  # these were comparisons
+        if depth + angles > OUTLINE_BRACKETS:
+            raise Unparsable("it is nested too deeply")
+
+
+# -----------------------------------------------------------------------------
+# Which definition a name means: `Class.method`, `function`, `a::b`, `Type#method`, a heading.
+# -----------------------------------------------------------------------------
+
+_SEPARATORS = re.compile(r"::|->|[.#:\\/]")
+_OPERATOR = re.compile(r"(?:^|[.:#])operator(?=[^\w.:#])")
+"""Of C++ and C#, whose names are made of what separates others."""
+
+_ARGUMENTS = re.compile(r"\(.*\)\s*\Z|<[^<>]*>")
+_PLAIN = frozenset({"heading", "table", "key"})
+
+_LIKELY = 60
+"""Least likeness, of 100, of a suggested name: `lenght` for `length` has 83."""
+
+
+class FoundSymbol(Struct, frozen=True):
+    """What a name means: `rows`, more than one when it is ambiguous; none, and then `near` names."""
+
+    rows: Sequence[Row]
+    near: Sequence[Row] = ()
+
+
+def look_up(outline: Outline, symbol: str, line: int | None = None) -> FoundSymbol:
+    """The definitions that `symbol` names.
+
+    A whole qualified name wins over the end of one, and a type over what extends
+    it elsewhere.  `line` chooses among several: the one that holds it.
+    """
+    listed = list(rows(outline.items))
+    # In the quotes of replies too, unless something has them in its name.
+    found = _named(listed, symbol, line) or _named(listed, unquoted(symbol) or symbol, line)
+    if len(found) > 1:
+        found = _different(found)
+    return FoundSymbol(found, () if found else _near(listed, symbol))
+
+
+def _named(listed: Sequence[Row], symbol: str, line: int | None) -> list[Row]:
+    parts, folded = _parts(symbol), _folded(symbol)
+    ways: tuple[Callable[[Row], bool], ...] = (
+        lambda row: row.name == symbol,
+        # A heading, or a key with dots in it, is one name, whatever it holds.
+        lambda row: row.item.kind in _PLAIN and row.item.name == symbol,
+        lambda row: row.item.kind in _PLAIN and _folded(row.item.name) == folded,
+        lambda row: bool(parts) and _flat(row) == parts,
+        lambda row: bool(parts) and _flat(row)[-len(parts) :] == parts,
+    )
+    for fits in ways:
+        found = [row for row in listed if fits(row)]
+        if found:
+            here = [row for row in found if line is not None and row.item.start <= line <= row.item.end]
+            found = here or found
+            return _outermost(_owned(found))
+    return []
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.lstrip("# ").split()).casefold()
+
+
+def _parts(symbol: str) -> tuple[str, ...]:
+    operator = _OPERATOR.search(symbol)
+    if operator:
+        return (
+            *_split(symbol[: operator.start()]),
+            " ".join(symbol[operator.start() :].lstrip(".:#").split()),
+        )
+    return _split(_ARGUMENTS.sub("", symbol.strip()).lstrip("#* "))
+
+
+def _split(name: str) -> tuple[str, ...]:
+    return tuple(filter(None, (part.strip(" ()*&") for part in _SEPARATORS.split(name))))
+
+
+def _flat(row: Row) -> tuple[str, ...]:
+    """Its names, those with dots in them split: what a reader copies may be either."""
+    if not any(_SEPARATORS.search(name) for name in row.path):
+        return row.path
+    return tuple(part for name in row.path for part in _parts(name) or (name,))
+
+
+def _owned(found: list[Row]) -> list[Row]:
+    """Without blocks that extend a type which is itself among them."""
+    own = [row for row in found if row.item.kind not in ("impl", "extension")]
+    return own or found
+
+
+def _outermost(found: list[Row]) -> list[Row]:
+    """Without those inside another one."""
+    kept: list[Row] = []
+    for row in found:
+        inside = kept and kept[-1].item.start <= row.item.start and row.item.end <= kept[-1].item.end
+        if not (inside and row.depth > kept[-1].depth):
+            kept.append(row)
+    return kept
+
+
+def _different(found: list[Row]) -> list[Row]:
+    """One for each span: definitions on the same lines read the same."""
+    spans: dict[tuple[int, int], Row] = {}
+    for row in found:
+        spans.setdefault((row.item.start, row.item.end), row)
+    return list(spans.values())
+
+
+def _near(listed: Sequence[Row], symbol: str) -> list[Row]:
+    from rapidfuzz import fuzz, process  # takes 16 ms, and only a missing name needs it
+
+    names = [row.name for row in listed]
+    last = (_parts(symbol) or (symbol,))[-1]
+    best: dict[int, float] = {}
+    for wanted, choices in ((symbol, names), (last, [row.item.name for row in listed])):
+        for _, score, at in process.extract(
+            wanted, choices, scorer=fuzz.ratio, processor=str.casefold, score_cutoff=_LIKELY, limit=NEAR_NAMES
+        ):
+            best[at] = max(best.get(at, 0), score)
+    return [listed[at] for at in sorted(best, key=lambda at: (-best[at], at))[:NEAR_NAMES]]

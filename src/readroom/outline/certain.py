@@ -12,11 +12,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, final
 
+from msgspec.structs import replace
+
 from readroom.deadline import Deadline
-from readroom.outlines import Item
+from readroom.values.files import Item
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from readroom.deadline import Deadline
-from readroom.limits_outline import OUTLINE_NAME_CHARS
+from readroom.limits.outline import OUTLINE_NAME_CHARS
 from readroom.outline.walk import shortened
-from readroom.outlines import Item
+from readroom.values.files import Item
 
 _KEY_LEVELS = 2
 """Nested keys below the top ones make outlines as long as the file; one level below says what is where."""

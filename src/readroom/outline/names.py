@@ -215,7 +215,7 @@ def _lua_function(node: Node) -> Node | None:
 
 
 def _lua_body(node: Node) -> Node | None:
-    """A body may be empty and is no node then; what ends the signature is behind the parameters."""
+    """A body may be empty and is not a node then; what ends the signature is behind the parameters."""
     function = _lua_function(node)
     parameters = None if function is None else function.child_by_field_name("parameters")
     return None if parameters is None else parameters.next_sibling
@@ -262,4 +262,4 @@ NAMERS: Mapping[str, Callable[[bytes, Node], Named]] = MappingProxyType(
 BODIES: Mapping[str, Callable[[Node], Node | None]] = MappingProxyType(
     {"js_body": _js_body, "lua_body": _lua_body}
 )
-"""Bodies that are no field of the node that defines."""
+"""Bodies that are not a field of the node that defines."""

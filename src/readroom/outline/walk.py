@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
 from readroom.deadline import Deadline
-from readroom.limits_outline import OUTLINE_DEPTH, OUTLINE_NAME_CHARS, OUTLINE_SIGNATURE_CHARS
-from readroom.outline.grammar import Grammar, Rule
+from readroom.limits.outline import OUTLINE_DEPTH, OUTLINE_NAME_CHARS, OUTLINE_SIGNATURE_CHARS
+from readroom.outline.grammars import Grammar, NodeRule
 from readroom.outline.names import BODIES, name_in
-from readroom.outlines import Item
+from readroom.values.files import Item
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -118,7 +118,7 @@ class Walk:
     def _item(
         self,
         node: Node,
-        rule: Rule,
+        rule: NodeRule,
         depth: int,
         parent: str | None,
         outer: Node | None,
@@ -148,7 +148,7 @@ class Walk:
             members=self._members(body, depth, kind) if body is not None and rule.members else (),
         )
 
-    def _body(self, node: Node, rule: Rule) -> Node | None:
+    def _body(self, node: Node, rule: NodeRule) -> Node | None:
         for name in rule.body:
             found = BODIES[name](node) if name in BODIES else node.child_by_field_name(name)
             if found is not None:
@@ -172,7 +172,7 @@ class Walk:
                     return word
         return node
 
-    def _signature(self, begin: Node, node: Node, body: Node | None, rule: Rule, name: str) -> str:
+    def _signature(self, begin: Node, node: Node, body: Node | None, rule: NodeRule, name: str) -> str:
         start, end = begin.start_byte, node.end_byte
         if body is not None and rule.cut != "{":
             end = body.start_byte if not (before := self._comments_before(body)) else before[0].start_byte

@@ -6,8 +6,9 @@ programs, and a home and temporary folder of its own; nothing else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 Demand: TypeAlias = Literal["any", "bwrap", "landlock", "none"]
 """Which confinement has to be there. "any" is one of the two; only "none" runs commands without."""
@@ -18,8 +19,7 @@ VERSION_CONTROL: tuple[VersionControl, ...] = ("hidden", "read", "write")
 """From the strictest on."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandPolicy:
+class CommandPolicy(Struct, frozen=True):
     """What commands may do.
 
     Attributes:
@@ -45,8 +45,7 @@ class CommandPolicy:
     one_shot: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SystemPlace:
+class SystemFolder(Struct, frozen=True):
     """A place outside every workspace that confined commands can read, and why."""
 
     path: str
@@ -60,47 +59,47 @@ _TIME = "the time zone"
 _NAMES = "how names of hosts and services are looked up"
 _SETTINGS = "settings without which the program does not start"
 
-SYSTEM: tuple[SystemPlace, ...] = (
-    SystemPlace("/usr", _PROGRAMS),
-    SystemPlace("/bin", _PROGRAMS),
-    SystemPlace("/sbin", _PROGRAMS),
-    SystemPlace("/lib", _PROGRAMS),
-    SystemPlace("/lib32", _PROGRAMS),
-    SystemPlace("/lib64", _PROGRAMS),
-    SystemPlace("/libx32", _PROGRAMS),
-    SystemPlace("/nix/store", _PROGRAMS),
-    SystemPlace("/gnu/store", _PROGRAMS),
-    SystemPlace("/etc/alternatives", "links to programs"),
-    SystemPlace("/etc/ld.so.cache", _LOADER),
-    SystemPlace("/etc/ld.so.conf", _LOADER),
-    SystemPlace("/etc/ld.so.conf.d", _LOADER),
-    SystemPlace("/etc/ssl/certs", _TRUST),
-    SystemPlace("/etc/ssl/openssl.cnf", _SETTINGS),
-    SystemPlace("/etc/ca-certificates", _TRUST),
-    SystemPlace("/etc/pki/tls/certs", _TRUST),
-    SystemPlace("/etc/pki/ca-trust/extracted", _TRUST),
-    SystemPlace("/etc/crypto-policies", _SETTINGS),
-    SystemPlace("/etc/localtime", _TIME),
-    SystemPlace("/etc/timezone", _TIME),
-    SystemPlace("/etc/nsswitch.conf", _NAMES),
-    SystemPlace("/etc/host.conf", _NAMES),
-    SystemPlace("/etc/hosts", _NAMES),
-    SystemPlace("/etc/resolv.conf", _NAMES),
-    SystemPlace("/etc/gai.conf", _NAMES),
-    SystemPlace("/etc/services", _NAMES),
-    SystemPlace("/etc/protocols", _NAMES),
-    SystemPlace("/etc/mime.types", _NAMES),
-    SystemPlace("/etc/magic", _NAMES),
-    SystemPlace("/etc/perl", _SETTINGS),
-    SystemPlace("/etc/maven", _SETTINGS),
-    SystemPlace("/etc/java", _SETTINGS),
+SYSTEM: tuple[SystemFolder, ...] = (
+    SystemFolder("/usr", _PROGRAMS),
+    SystemFolder("/bin", _PROGRAMS),
+    SystemFolder("/sbin", _PROGRAMS),
+    SystemFolder("/lib", _PROGRAMS),
+    SystemFolder("/lib32", _PROGRAMS),
+    SystemFolder("/lib64", _PROGRAMS),
+    SystemFolder("/libx32", _PROGRAMS),
+    SystemFolder("/nix/store", _PROGRAMS),
+    SystemFolder("/gnu/store", _PROGRAMS),
+    SystemFolder("/etc/alternatives", "links to programs"),
+    SystemFolder("/etc/ld.so.cache", _LOADER),
+    SystemFolder("/etc/ld.so.conf", _LOADER),
+    SystemFolder("/etc/ld.so.conf.d", _LOADER),
+    SystemFolder("/etc/ssl/certs", _TRUST),
+    SystemFolder("/etc/ssl/openssl.cnf", _SETTINGS),
+    SystemFolder("/etc/ca-certificates", _TRUST),
+    SystemFolder("/etc/pki/tls/certs", _TRUST),
+    SystemFolder("/etc/pki/ca-trust/extracted", _TRUST),
+    SystemFolder("/etc/crypto-policies", _SETTINGS),
+    SystemFolder("/etc/localtime", _TIME),
+    SystemFolder("/etc/timezone", _TIME),
+    SystemFolder("/etc/nsswitch.conf", _NAMES),
+    SystemFolder("/etc/host.conf", _NAMES),
+    SystemFolder("/etc/hosts", _NAMES),
+    SystemFolder("/etc/resolv.conf", _NAMES),
+    SystemFolder("/etc/gai.conf", _NAMES),
+    SystemFolder("/etc/services", _NAMES),
+    SystemFolder("/etc/protocols", _NAMES),
+    SystemFolder("/etc/mime.types", _NAMES),
+    SystemFolder("/etc/magic", _NAMES),
+    SystemFolder("/etc/perl", _SETTINGS),
+    SystemFolder("/etc/maven", _SETTINGS),
+    SystemFolder("/etc/java", _SETTINGS),
 )
 """Nothing of it names people, keys or passwords: /etc/passwd is not among it. A name that is not there is
 left out."""
 
-SYSTEM_PATTERNS: tuple[SystemPlace, ...] = (
-    SystemPlace("/etc/java-*-openjdk", _SETTINGS),
-    SystemPlace("/etc/python3*", _SETTINGS),
+SYSTEM_PATTERNS: tuple[SystemFolder, ...] = (
+    SystemFolder("/etc/java-*-openjdk", _SETTINGS),
+    SystemFolder("/etc/python3*", _SETTINGS),
 )
 """The same with versions in their names."""
 

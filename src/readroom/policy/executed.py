@@ -16,9 +16,8 @@ from collections.abc import Callable, Container, Sequence
 from typing import final
 
 from readroom.paths import ROOT, WorkPath, join
-from readroom.policy.patterns import PatternList, patterns
 from readroom.policy.rules import Denials, Rule, foldable
-from readroom.policy.wildmatch import byte_text
+from readroom.policy.rules.gitignore import PatternList, byte_text, patterns
 
 SOURCE = "defaults"
 

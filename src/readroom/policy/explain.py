@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from readroom.errors import ReadroomError, RefusedError
-from readroom.model import EntryKind
 from readroom.paths import WorkPath
 from readroom.policy.guard import Guard
-from readroom.policy.ignored import IgnoreTree
+from readroom.policy.ignore_files import IgnoreTree
 from readroom.policy.rules import Rule
+from readroom.values import EntryKind
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """What policy, confinement and ignore files say of one path.
 
     Attributes:

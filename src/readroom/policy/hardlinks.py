@@ -20,6 +20,7 @@ on with the search where it stopped.
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -35,11 +36,43 @@ from readroom.limits import (
     HARDLINK_SCAN_SHARE,
     HARDLINK_SINGLE_NAMES,
 )
-from readroom.model import EntryKind
 from readroom.paths import ROOT, WorkPath, join, parent
-from readroom.policy.mounts import MOUNTS, mounts_below
 from readroom.policy.rules import Rules
 from readroom.stores.base import Folder, Source, Store
+from readroom.values import EntryKind
+
+# -----------------------------------------------------------------------------
+# Where file systems are mounted, as the kernel tells it.
+# -----------------------------------------------------------------------------
+
+MOUNTS = "/proc/self/mountinfo"
+
+_ESCAPED = re.compile(rb"\\([0-7]{3})")
+
+_MANY_DEVICES = b"btrfs"
+"""Its subvolumes have devices of their own, which the kernel does not tell here."""
+
+
+def mounts_below(root: str, device: int) -> list[WorkPath]:
+    """The places below a folder where a device is mounted, or may be; empty where nobody tells."""
+    try:
+        with open(MOUNTS, "rb") as file:
+            lines = file.read().split(b"\n")
+    except OSError:
+        return []
+    number = f"{os.major(device)}:{os.minor(device)}".encode()
+    top = os.fsencode(os.path.realpath(root)).rstrip(b"/") + b"/"
+    found = []
+    for line in lines:
+        fields, _, rest = line.partition(b" - ")
+        words = fields.split(b" ")
+        if len(words) < 5 or (words[2] != number and rest.split(b" ")[0] != _MANY_DEVICES):
+            continue
+        place = _ESCAPED.sub(lambda octal: bytes([int(octal[1], 8)]), words[4])
+        if place.startswith(top) and place != top:
+            found.append(WorkPath(os.fsdecode(place[len(top) :])))
+    return found
+
 
 _CLOCK_STEP_NS = 100_000_000
 """File times are taken from a clock that moves in steps of up to 10 ms; ten of them are never missed."""
@@ -217,7 +250,7 @@ def _look(
         folders = {name for name, kind in some.kinds.items() if kind is EntryKind.FOLDER}
         shut = set(some.names) if denied else rules.denied(path, some.names, folders)
         deeper += [(join(path, name), name in shut) for name in folders]
-        for name in shut.difference(some.kinds):  # what is no regular file cannot be opened anyway
+        for name in shut.difference(some.kinds):  # what is not a regular file cannot be opened anyway
             try:
                 stat = folder.stat(name)
             except ReadroomError:

@@ -41,7 +41,7 @@ class State(Enum):
     STATELESS = "it is used with a version in every request"
 
 
-class Kind(Enum):
+class MethodKind(Enum):
     """What a request means for the state."""
 
     INITIALIZE = "opens a connection with a handshake"
@@ -63,34 +63,34 @@ class Refused(Enum):
     )
 
 
-TABLE: Final[Mapping[State, Mapping[Kind, State | Refused]]] = {
+TABLE: Final[Mapping[State, Mapping[MethodKind, State | Refused]]] = {
     State.OPEN: {
-        Kind.INITIALIZE: State.GREETED,
-        Kind.DISCOVER: State.OPEN,
-        Kind.ENVELOPED: State.STATELESS,
-        Kind.PLAIN: Refused.EARLY,
-        Kind.PING: State.OPEN,
+        MethodKind.INITIALIZE: State.GREETED,
+        MethodKind.DISCOVER: State.OPEN,
+        MethodKind.ENVELOPED: State.STATELESS,
+        MethodKind.PLAIN: Refused.EARLY,
+        MethodKind.PING: State.OPEN,
     },
     State.GREETED: {
-        Kind.INITIALIZE: State.GREETED,
-        Kind.DISCOVER: State.GREETED,
-        Kind.ENVELOPED: State.STATELESS,
-        Kind.PLAIN: State.HANDSHAKE,
-        Kind.PING: State.GREETED,
+        MethodKind.INITIALIZE: State.GREETED,
+        MethodKind.DISCOVER: State.GREETED,
+        MethodKind.ENVELOPED: State.STATELESS,
+        MethodKind.PLAIN: State.HANDSHAKE,
+        MethodKind.PING: State.GREETED,
     },
     State.HANDSHAKE: {
-        Kind.INITIALIZE: State.HANDSHAKE,
-        Kind.DISCOVER: Refused.ENVELOPE,
-        Kind.ENVELOPED: Refused.ENVELOPE,
-        Kind.PLAIN: State.HANDSHAKE,
-        Kind.PING: State.HANDSHAKE,
+        MethodKind.INITIALIZE: State.HANDSHAKE,
+        MethodKind.DISCOVER: Refused.ENVELOPE,
+        MethodKind.ENVELOPED: Refused.ENVELOPE,
+        MethodKind.PLAIN: State.HANDSHAKE,
+        MethodKind.PING: State.HANDSHAKE,
     },
     State.STATELESS: {
-        Kind.INITIALIZE: Refused.UNSUPPORTED,
-        Kind.DISCOVER: State.STATELESS,
-        Kind.ENVELOPED: State.STATELESS,
-        Kind.PLAIN: Refused.BARE,
-        Kind.PING: Refused.BARE,
+        MethodKind.INITIALIZE: Refused.UNSUPPORTED,
+        MethodKind.DISCOVER: State.STATELESS,
+        MethodKind.ENVELOPED: State.STATELESS,
+        MethodKind.PLAIN: Refused.BARE,
+        MethodKind.PING: Refused.BARE,
     },
 }
 """Where each kind of request leads, or why it leads nowhere; the latter changes nothing."""
@@ -103,7 +103,7 @@ _CODES: Final = {
 }
 
 
-class Call(msgspec.Struct, eq=False):
+class ToolCall(msgspec.Struct, eq=False):
     """A request that somebody has to perform.
 
     Attributes:
@@ -137,13 +137,13 @@ class Notice(msgspec.Struct, frozen=True):
     meta: Mapping[str, Any] | None
 
 
-class Cancelled(msgspec.Struct, frozen=True):
+class CallCancelled(msgspec.Struct, frozen=True):
     """The client no longer waits for a call."""
 
-    call: Call
+    call: ToolCall
 
 
-Event: TypeAlias = Answer | Call | Cancelled | Notice
+Event: TypeAlias = Answer | ToolCall | CallCancelled | Notice
 """What comes of a message: something to send, something to do, something to stop, something to know."""
 
 
@@ -160,10 +160,10 @@ class Connection:
         self._envelopes = both or state is State.STATELESS
         self._version = eras.HANDSHAKE_VERSIONS[-1]
         self._level: str | None = None
-        self._running: dict[Id, Call] = {}
+        self._running: dict[Id, ToolCall] = {}
 
     @property
-    def running(self) -> list[Call]:
+    def running(self) -> list[ToolCall]:
         """The calls that are not answered yet."""
         return list(self._running.values())
 
@@ -179,17 +179,17 @@ class Connection:
             return self._asked(message)
         return None if isinstance(message, Unasked) else self._told(message)
 
-    def answer(self, call: Call, result: dict[str, Any]) -> Answer | None:
+    def answer(self, call: ToolCall, result: dict[str, Any]) -> Answer | None:
         """A call was performed; None when nobody waits for it."""
         if not self._settle(call):
             return None
         return Answer(call.id, self._card.shaped(call.method, call.version, result))
 
-    def refuse(self, call: Call, code: int, message: str, data: object = None) -> Answer | None:
+    def refuse(self, call: ToolCall, code: int, message: str, data: object = None) -> Answer | None:
         """A call could not be performed; None when nobody waits for it."""
         return refusal(call.id, code, message, data) if self._settle(call) else None
 
-    def progress(self, call: Call, done: float, total: float | None, words: str) -> bytes | None:
+    def progress(self, call: ToolCall, done: float, total: float | None, words: str) -> bytes | None:
         """How far a call is, for a client that wants to know."""
         if call.token is None or call.cancelled:
             return None
@@ -198,7 +198,7 @@ class Connection:
             told["total"] = total
         return notification("notifications/progress", told)
 
-    def log(self, call: Call, level: str, words: str) -> bytes | None:
+    def log(self, call: ToolCall, level: str, words: str) -> bytes | None:
         """A log message about a call, for a client that wants those of its level."""
         if call.level is None or call.cancelled or eras.LEVELS.index(level) < eras.LEVELS.index(call.level):
             return None
@@ -206,7 +206,7 @@ class Connection:
             "notifications/message", {"level": level, "logger": self._card.name, "data": words}
         )
 
-    def _settle(self, call: Call) -> bool:
+    def _settle(self, call: ToolCall) -> bool:
         """Forget a call; whether its client still waits."""
         if self._running.get(_key(call.id)) is call:
             del self._running[_key(call.id)]
@@ -220,17 +220,17 @@ class Connection:
             return _unknown(request)
         if isinstance(target, Refused):
             return _unfit(request, target)
-        if kind in (Kind.DISCOVER, Kind.ENVELOPED):
+        if kind in (MethodKind.DISCOVER, MethodKind.ENVELOPED):
             assert meta is not None
             return _enveloped(request, meta) or self._begun(request, target, meta, stateless=True)
         return self._begun(request, target, meta, stateless=False)
 
-    def _kind(self, request: Request) -> Kind:
+    def _kind(self, request: Request) -> MethodKind:
         if self._handshakes and request.method == "initialize":
-            return Kind.INITIALIZE
+            return MethodKind.INITIALIZE
         if self._envelopes and eras.VERSION_META in (params.meta(request.params) or {}):
-            return Kind.DISCOVER if request.method == "server/discover" else Kind.ENVELOPED
-        return Kind.PING if request.method == "ping" else Kind.PLAIN
+            return MethodKind.DISCOVER if request.method == "server/discover" else MethodKind.ENVELOPED
+        return MethodKind.PING if request.method == "ping" else MethodKind.PLAIN
 
     def _begun(
         self, request: Request, target: State, meta: Mapping[str, Any] | None, *, stateless: bool
@@ -256,13 +256,13 @@ class Connection:
 
     def _call(
         self, request: Request, given: dict[str, Any], meta: Mapping[str, Any] | None, stateless: bool
-    ) -> Call:
+    ) -> ToolCall:
         version, client, level = self._version, self.client, self._level
         if stateless:
             assert meta is not None
             version, client, level = meta[eras.VERSION_META], _named(meta), meta.get(eras.LEVEL_META)
         token = params.progress_token(meta)
-        return Call(request.id, request.method, given, version, client, meta, token, level)
+        return ToolCall(request.id, request.method, given, version, client, meta, token, level)
 
     def _own(self, request: Request, given: Mapping[str, Any]) -> Answer | None:
         """The answer to what concerns the connection itself; None for what somebody has to perform."""
@@ -289,14 +289,14 @@ class Connection:
             return None
         return Notice(message.method, self.client, params.meta(message.params))
 
-    def _cancelled(self, request_id: object) -> Cancelled | None:
+    def _cancelled(self, request_id: object) -> CallCancelled | None:
         if isinstance(request_id, bool) or not isinstance(request_id, (int, str)):
             return None
         call = self._running.pop(_key(request_id), None)
         if call is None:
             return None
         call.cancelled = True
-        return Cancelled(call)
+        return CallCancelled(call)
 
 
 def _key(request_id: Id) -> Id:

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import final
 
 from readroom.errors import BadPattern
-from readroom.policy.patterns import Pattern, PatternList, patterns
-from readroom.policy.wildmatch import UnusablePattern, byte_text
+from readroom.policy.rules.gitignore import IgnorePattern, PatternList, UnusablePattern, byte_text, patterns
 
 _MOST_ALTERNATIVES = 64
 """Globs that the braces of one may stand for; two pairs of eight."""
@@ -60,7 +59,7 @@ class Globs:
         return pattern is None or not pattern.negated
 
 
-def _patterns(glob: str, number: int) -> Iterator[Pattern]:
+def _patterns(glob: str, number: int) -> Iterator[IgnorePattern]:
     sign, glob_text = ("!", glob[1:]) if glob.startswith("!") else ("", glob)
     for one in _alternatives(glob, glob_text):
         found = patterns([sign + one.removeprefix("./")], first=number)

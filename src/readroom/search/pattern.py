@@ -11,10 +11,11 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, final
 
-from readroom.search.dialect import Untranslatable, translate
+from msgspec import Struct
+
+from readroom.search.re2_syntax import Untranslatable, translate
 
 BINARY_HEAD = 64 * 1024
 """Where a NUL makes a file binary: rg's first read."""
@@ -29,8 +30,7 @@ _ESCAPED = re.compile(r"\\(?:[xuU]\{[^}]*\}|x..|u.{4}|U.{8}|.)|\r", re.DOTALL)
 _CR_CODE = re.compile(r"\\(?:x0d|u000d|U0000000d|[xuU]\{0*d\})", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A matching line: its number from 1, where it starts, and the first match in it.
 
     `start` is a byte offset in the text, `column` and `length` are bytes of the

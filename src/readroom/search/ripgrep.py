@@ -15,15 +15,16 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
+
+from msgspec.structs import replace
 
 from readroom.errors import BadPattern, MissingProgram, ReadroomError
 from readroom.formats.compressed import MAGIC
 from readroom.limits import GREP_PROGRAM_BYTES, NEAR_NAMES
-from readroom.model import GrepRequest
-from readroom.text.guess import JOURNAL, SWITCHES
-from readroom.text.plain import WIDE
+from readroom.text.encodings import WIDE
+from readroom.text.encodings.detect import JOURNAL, SWITCHES
+from readroom.values import GrepRequest
 
 OLDEST = 14
 """The first version whose `--crlf` and `--sort` behave as relied on here; Debian 12 has 13."""

@@ -10,8 +10,9 @@ token that was made for somebody.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, final
+
+from msgspec import Struct, field
 
 from readroom.errors import BadTokenStore
 from readroom.session.folder_tokens import FolderTokens, Openings
@@ -21,8 +22,7 @@ Auth: TypeAlias = Literal["auto", "required", "open"]
 """Tokens made by name or those of the folders, only tokens made by name, or none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
+class Keys(Struct, frozen=True):
     """Where the tokens of this account are."""
 
     made: Tokens
@@ -31,8 +31,7 @@ class Keys:
 
 
 @final
-@dataclass(slots=True)
-class Admission:
+class Admission(Struct):
     """Who may use one server.
 
     Attributes:

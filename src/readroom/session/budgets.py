@@ -10,12 +10,27 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from readroom.caller import Caller
-from readroom.limits_keeping import BUDGET_ACCOUNTS
+from readroom.limits.session import BUDGET_ACCOUNTS
+from readroom.values import (
+    FindRequest,
+    GrepRequest,
+    ListRequest,
+    Omission,
+    ReadRequest,
+    ReadResult,
+    Request,
+    Result,
+)
+from readroom.values.commands import RunRequest
+from readroom.values.find import FindOutput
+from readroom.values.verbs import BY_REQUEST, function
 
 BUDGET_WARNINGS = (50, 80, 95)
 """Percent of a budget at which a reply says so."""
@@ -25,8 +40,7 @@ BUDGET_LEVELS = ((3.0, 900), (2.0, 700), (1.0, 300), (0.0, 100))
 are those of the smallest replies of each sort (MIN_REPLY_BYTES of text has about 700)."""
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetPolicy:
+class BudgetPolicy(Struct, frozen=True):
     """Budgets in tokens, None for no bound.
 
     Attributes:
@@ -59,8 +73,7 @@ class Level(IntEnum):
     SPENT = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(Struct, frozen=True):
     """How far one budget is used.
 
     Attributes:
@@ -154,7 +167,7 @@ class Reservation:
 
 
 @final
-class Treasury:
+class BudgetPool:
     """The accounts of one workspace. Safe to share between threads."""
 
     def __init__(self, policy: BudgetPolicy) -> None:
@@ -202,3 +215,86 @@ class Treasury:
             if oldest is not None:
                 del kept[oldest]
         return found
+
+
+# -----------------------------------------------------------------------------
+# Less of the same: what a call becomes when its budget runs low.
+# -----------------------------------------------------------------------------
+
+REASON = "budget"
+"""Why something is left out, as `reason` in the facts says."""
+
+
+def degraded(request: Request, level: Level) -> Request:
+    """The request that shows as much as a level allows."""
+    less = BY_REQUEST[type(request)].degraded
+    if level is Level.CONTENT or less is None:
+        return request
+    found: Request = function(less)(request, level)
+    return found
+
+
+def less_of_read(request: ReadRequest, level: Level) -> ReadRequest:
+    """The outline of the file, and at last the read of which nothing is shown but counts."""
+    return outlined(request) if level is Level.OUTLINE else replace(request, view="text", symbol=None)
+
+
+def less_of_grep(request: GrepRequest, level: Level) -> GrepRequest:
+    """Counts of matches, at every level."""
+    return replace(request, output="count", cursor=None) if request.output == "content" else request
+
+
+def less_of_find(request: FindRequest, level: Level) -> FindRequest:
+    """The signatures of passages, then the names of their files."""
+    output: FindOutput = "outline" if level is Level.OUTLINE else "files"
+    return replace(request, output=output, cursor=None, explain=False)
+
+
+def less_of_list(request: ListRequest, level: Level) -> ListRequest:
+    """The folder alone, at every level."""
+    return replace(request, depth=1)
+
+
+def less_of_run(request: RunRequest, level: Level) -> RunRequest:
+    """The command without its output, at every level."""
+    return replace(request, output="silent")
+
+
+def outlined(request: ReadRequest) -> ReadRequest:
+    """The request for the outline of the same file."""
+    if request.pages is not None or request.view == "outline":
+        return request
+    return ReadRequest(
+        request.path,
+        known_hash=request.known_hash,
+        encoding=request.encoding,
+        view="outline",
+        options=request.options,
+    )
+
+
+def shows_content(request: Request, level: Level) -> bool:
+    """Whether a read at that level still shows lines."""
+    if not isinstance(request, ReadRequest) or level is Level.CONTENT:
+        return True
+    return level is Level.OUTLINE and request.view == "outline"
+
+
+def counted(result: Result, request: Request) -> Result:
+    """A read without its lines: what the file is, how long, and what would show it."""
+    if not isinstance(result, ReadResult) or result.not_modified:
+        return result
+    total = result.total_lines or 0
+    wanted = request if isinstance(request, ReadRequest) else None
+    omitted = (Omission("lines", 1, total, REASON, request=wanted),) if total else ()
+    return replace(
+        result,
+        start=0,
+        lines=(),
+        header=None,
+        cuts={},
+        omitted=omitted,
+        next=None,
+        image=None,
+        document=None,
+    )

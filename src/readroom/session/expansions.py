@@ -9,33 +9,90 @@ expansion that a deadline ends is kept and goes on with the next call.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import sys
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import replace
-from types import TracebackType
-from typing import Self, TypeAlias, final
+from typing import TypeAlias, final
 
+from msgspec.structs import replace
+
+from readroom.closeable import Closeable
 from readroom.deadline import Deadline
 from readroom.errors import TimedOut
 from readroom.formats.compressed import Broken, Compression, Expander, plain_name
 from readroom.limits import BLOCK_BYTES, HEAD_BYTES
-from readroom.limits_giant import (
+from readroom.limits.files import (
     EXPANDED_FILES,
     EXPANDED_SESSION_BYTES,
     EXPANSION_FREE_BYTES,
     EXPANSION_RATIO,
     EXPANSION_READ_BYTES,
 )
-from readroom.model import Packed, Stat, Version, Warn
 from readroom.paths import WorkPath
-from readroom.session.spool import Spool
 from readroom.stores.base import Source
-from readroom.text.counting import Counter, Pass, Shrunk
 from readroom.text.encodings import Encoding
-from readroom.text.lines import LineIndex, index_of
+from readroom.text.line_index import Counter, LineIndex, Pass, Shrunk, index_of
+from readroom.values import Packed, Stat, Version, Warn
+
+# -----------------------------------------------------------------------------
+# Bytes in a temporary file that has no name: it is gone when nobody holds it, whatever happens.
+# -----------------------------------------------------------------------------
+
+_PLACES = ("/var/tmp",)
+"""Before the usual place, which on many systems is memory."""
+
+
+@final
+class TempSpool:
+    """A file of this process alone; written by one thread, read by any."""
+
+    def __init__(self) -> None:
+        """Make one. Raises OSError."""
+        self._fd = _nameless()
+        self.size = 0
+        # Whoever still reads it when the cache has let go of it keeps it open.
+        weakref.finalize(self, os.close, self._fd)
+
+    def append(self, data: bytes | memoryview) -> None:
+        """Add bytes at the end. Raises OSError, such as for a full disk, with nothing added."""
+        done = 0
+        while done < len(data):
+            done += os.pwrite(self._fd, data[done:], self.size + done)
+        self.size += done
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes from `offset`; shorter only at the end."""
+        return os.pread(self._fd, max(0, min(size, self.size - offset)), offset)
+
+    def read_into(self, offset: int, buffer: memoryview) -> int:
+        """Fill `buffer` from `offset`; the number of bytes, smaller only at the end."""
+        return os.preadv(self._fd, [buffer], offset)
+
+    def descriptor(self) -> int:
+        """A descriptor with a position of its own where the system has such; the caller closes it."""
+        if sys.platform == "linux":
+            with contextlib.suppress(OSError):
+                return os.open(f"/proc/self/fd/{self._fd}", os.O_RDONLY | os.O_CLOEXEC)
+        return os.dup(self._fd)
+
+
+def _nameless() -> int:
+    import tempfile  # most reads need none
+
+    places = [*(place for place in _PLACES if os.access(place, os.W_OK | os.X_OK)), tempfile.gettempdir()]
+    if hasattr(os, "O_TMPFILE"):
+        for place in places:
+            with contextlib.suppress(OSError):
+                return os.open(place, os.O_RDWR | os.O_TMPFILE | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    fd, name = tempfile.mkstemp(prefix="readroom-", dir=places[-1])
+    os.unlink(name)
+    return fd
+
 
 _TURN_S = 0.05
 """How often a thread that waits for another expansion looks at its own deadline."""
@@ -57,7 +114,7 @@ class Expansion:
     def __init__(self, compression: Compression, most: int) -> None:
         """At most `most` bytes are expanded. Raises OSError."""
         self.compression = compression
-        self.spool = Spool()
+        self.spool = TempSpool()
         self.consumed = 0
         self.done = False
         self.stopped: Warn | None = None
@@ -153,7 +210,7 @@ class NotText(Exception):
 
 
 @final
-class ExpandedSource:
+class ExpandedSource(Closeable):
     """A compressed file, opened as its content.
 
     Attributes:
@@ -218,14 +275,6 @@ class ExpandedSource:
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 @final

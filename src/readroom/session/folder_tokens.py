@@ -23,8 +23,9 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import final
+
+from msgspec import Struct
 
 from readroom.errors import BadTokenStore, NoFolderToken
 from readroom.session.tokens import SECRET, Grant, new_token, ours, token_id
@@ -39,8 +40,7 @@ _ELSEWHERE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FolderToken:
+class FolderToken(Struct, frozen=True):
     """A folder, and the token that opens it. Its `repr` is without the secret."""
 
     folder: str
@@ -73,6 +73,15 @@ class FolderTokens:
         """That of a folder, if it has one. Raises BadTokenStore for a file that cannot be trusted."""
         with self._below() as below:
             return None if below is None else self._read(below, os.path.realpath(folder))
+
+    def state(self, folder: str) -> tuple[int, ...] | None:
+        """What changes when the file of a folder's token does; None when there is none to look at."""
+        try:
+            found = os.lstat(os.path.join(self._path, _name(folder)))
+        except OSError:
+            return None
+        kept = (found.st_dev, found.st_ino, found.st_mode, found.st_uid, found.st_size)
+        return (*kept, found.st_mtime_ns, found.st_ctime_ns)
 
     def shown(self, folder: str) -> FolderToken:
         """That of a folder. Raises NoFolderToken or BadTokenStore."""
@@ -227,6 +236,8 @@ class Openings:
         for name, folder in served.items():
             self._names.setdefault(os.path.realpath(folder), set()).add(name)
         self._known: dict[str, str] = {}
+        self._read: dict[str, tuple[tuple[int, ...], FolderToken | None]] = {}
+        """By folder, what was read of its file, and the state of that file before."""
 
     def find(self, token: str) -> Grant | None:
         """What a presented token allows; None for one that no served folder has. Raises BadTokenStore."""
@@ -234,13 +245,23 @@ class Openings:
         if identifier is None:
             return None
         known = self._known.get(identifier)
-        # Read again each time: one that is renewed or revoked ends at once.
         for folder in self._names if known is None else (known,):
-            found = self._tokens.of(folder)
+            found = self._of(folder)
             if found is not None and hmac.compare_digest(found.token.encode(), token.encode()):
                 self._known[identifier] = folder
                 return found.grant(frozenset(self._names[folder]))
         return None
+
+    def _of(self, folder: str) -> FolderToken | None:
+        """The token of a folder now: one that is renewed or revoked ends at once, with its file."""
+        state = self._tokens.state(folder)
+        before = self._read.get(folder)
+        if before is not None and before[0] == state:
+            return before[1]
+        found = self._tokens.of(folder)
+        if state is not None:
+            self._read[folder] = (state, found)
+        return found
 
 
 def _name(folder: str) -> str:

@@ -34,20 +34,20 @@ import sys
 import time
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import final
 
-from readroom.limits_giant import (
+from msgspec import Struct
+
+from readroom.limits.files import (
     INDEX_DISK_BYTES,
     INDEX_DISK_FILES,
     INDEX_FILE_BYTES,
     INDEX_KEPT_FROM_BYTES,
     INDEX_SETTLED_MS,
 )
-from readroom.model import Version
-from readroom.text.counting import check
 from readroom.text.encodings import UNITS, Encoding
-from readroom.text.lines import LineIndex
+from readroom.text.line_index import LineIndex, check
+from readroom.values import Version
 
 FOLDER = "indexes"
 
@@ -61,8 +61,7 @@ _ABANDONED_S = 3600.0
 """A file under its first name for so long belongs to a process that was ended while it wrote."""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexPolicy:
+class IndexPolicy(Struct, frozen=True):
     """Whether and where indexes are kept on disk, and for which files.
 
     Attributes:

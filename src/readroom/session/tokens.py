@@ -20,8 +20,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from typing import cast, final
+
+from msgspec import Struct
 
 from readroom.errors import BadTokenStore, NoSuchToken
 
@@ -48,12 +49,11 @@ CREATE TABLE IF NOT EXISTS tokens (
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(Struct, frozen=True):
     """What a token allows. Times are seconds since the epoch.
 
     Attributes:
-        token: Its id, which is no secret.
+        token: Its id, which is not a secret.
         name: Whose it is, for people and the ledger.
         workspaces: Names it opens; None for all.
         tools: Tools it may call, by their names in any contract; None for all.

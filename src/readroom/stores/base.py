@@ -10,16 +10,16 @@ the root itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import TracebackType
-from typing import Protocol, Self, TypeAlias
+from typing import Protocol, TypeAlias
 
+from readroom.closeable import Closeable
 from readroom.deadline import Deadline
-from readroom.model import Bytes, Entry, Names, Stat, Version
-from readroom.notes import Warn
 from readroom.paths import WorkPath
+from readroom.values import Bytes, Entry, Names, Stat, Version
+from readroom.values.files import Warn
 
 
-class Source(Bytes, Protocol):
+class Source(Bytes, Closeable, Protocol):
     """One opened regular file. To hold one is to have been allowed (when a guard gave it)."""
 
     @property
@@ -40,17 +40,8 @@ class Source(Bytes, Protocol):
     def fileno(self) -> int | None:
         """A descriptor a child process may read, positioned anywhere; None without one."""
 
-    def close(self) -> None:
-        """Release it; a second call does nothing."""
 
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-
-class Folder(Protocol):
+class Folder(Closeable, Protocol):
     """One opened folder, held by descriptor like a `Source`."""
 
     @property
@@ -71,19 +62,10 @@ class Folder(Protocol):
         """
 
     def target(self, name: str) -> str | None:
-        """Where a link in it points, as stored; None when it is no link."""
+        """Where a link in it points, as stored; None when it is not a link."""
 
     def fileno(self) -> int | None:
         """A descriptor from which a child process may walk it; None without one."""
-
-    def close(self) -> None:
-        """Release it; a second call does nothing."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
 
 
 Step: TypeAlias = Callable[[WorkPath, bool], None]
@@ -94,7 +76,7 @@ class Moved(Exception):
     """What is at a name is not what it was taken for; it was left as it is."""
 
 
-class Place(Protocol):
+class WriteTarget(Closeable, Protocol):
     """A name that may get a new file, in a folder that was found and is held as for reading.
 
     What its methods raise for the system's refusals is what a store's methods
@@ -151,7 +133,7 @@ class Place(Protocol):
             Moved: Something else is at the name, or the folder is elsewhere by now.
         """
 
-    def enter_with(self, other: Place, deadline: Deadline) -> None:
+    def enter_with(self, other: WriteTarget, deadline: Deadline) -> None:
         """Enter two places of one store, of which only the other one may lack folders. Raises as `enter`."""
 
     def make(self) -> None:
@@ -175,10 +157,10 @@ class Place(Protocol):
                 ends the call, and what was removed so far stays so.
 
         Raises:
-            Moved: It is no folder, or somebody else is changing it.
+            Moved: It is not a folder, or somebody else is changing it.
         """
 
-    def move(self, found: Stat, to: Place, over: Version | None) -> None:
+    def move(self, found: Stat, to: WriteTarget, over: Version | None) -> None:
         """Give what is here the other place's name in one step, after `enter_with`.
 
         Args:
@@ -192,12 +174,6 @@ class Place(Protocol):
 
     def close(self) -> None:
         """Let other writers in; a second call does nothing."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
 
 
 class Store(Protocol):
@@ -232,7 +208,7 @@ class Store(Protocol):
     def stat(self, path: WorkPath) -> tuple[WorkPath, Stat]:
         """The real name and the stat of whatever is there, links followed inside the root."""
 
-    def place(self, path: WorkPath) -> Place:
+    def place(self, path: WorkPath) -> WriteTarget:
         """A name for a new file, whether or not something is there; nothing is changed yet."""
 
     def version(self, path: WorkPath) -> Version | None:

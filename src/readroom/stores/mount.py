@@ -13,13 +13,13 @@ from typing import final
 
 from readroom.errors import NotAFile, NotAFolder, NotFound, OutputGone
 from readroom.errors.changes import ReadOnlyPlace
-from readroom.model import Stat, Version
 from readroom.paths import OUTPUTS, ROOT, WorkPath
-from readroom.stores.base import Place
-from readroom.stores.confinement import FOLDER_FLAGS, READ_FLAGS, Found, require_regular, to_stat
-from readroom.stores.failures import translated
+from readroom.stores.base import WriteTarget
 from readroom.stores.local import LocalFolder, LocalSource
+from readroom.stores.local.failures import translated
+from readroom.stores.local.resolve import FOLDER_FLAGS, READ_FLAGS, Found, require_regular, to_stat
 from readroom.stores.outputs import OwnOutputs
+from readroom.values import Stat, Version
 
 _LEFT = "newer outputs needed its place"
 _UNKNOWN = "an output belongs to the conversation that ran the command, and goes with the process that ran it"
@@ -76,7 +76,7 @@ class OutputsMount:
         with self.open(path) as source:
             return path, source.stat
 
-    def place(self, path: WorkPath) -> Place:
+    def place(self, path: WorkPath) -> WriteTarget:
         """There is none: what was kept stays as it is."""
         raise ReadOnlyPlace(path)
 

@@ -17,19 +17,73 @@ import os
 import re
 import secrets
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, final
 
+from msgspec import Struct
+
 from readroom.caller import Owner
-from readroom.commands import Lost, StreamName
 from readroom.errors import StoreFailed
 from readroom.limits import BLOCK_BYTES, RUN_SESSION_OUTPUTS
-from readroom.limits_keeping import OUTPUT_NAME_CHARS
+from readroom.limits.session import OUTPUT_NAME_CHARS
+from readroom.lru import LruCache
 from readroom.paths import OUTPUTS, WorkPath, join
 from readroom.stores.private import PrivateFolder, remove_tree
-from readroom.stores.ring import Ring, write_all
+from readroom.values.commands import Lost, StreamName
+
+# -----------------------------------------------------------------------------
+# The last bytes of a stream of any length, in a file of fixed size without a name.
+# -----------------------------------------------------------------------------
+
+
+@final
+class Ring:
+    """Holds the last `most` bytes written to it. Used by one thread."""
+
+    def __init__(self, path: str, most: int) -> None:
+        """`path` is a free name, used for a moment only."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        self._fd = os.open(path, flags, 0o600)
+        os.unlink(path)
+        self._most = most
+        self.written = 0
+
+    @property
+    def held(self) -> int:
+        """How many bytes it holds."""
+        return min(self.written, self._most)
+
+    def write(self, data: bytes) -> None:
+        """Add bytes; what was first leaves."""
+        passed, data = data[: -self._most], data[-self._most :]
+        self.written += len(passed)
+        place = self.written % self._most
+        before_wrap = data[: self._most - place]
+        write_all(self._fd, before_wrap, place)
+        write_all(self._fd, data[len(before_wrap) :], 0)
+        self.written += len(data)
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes from `offset` of what is held; fewer where the file wraps or ends."""
+        size = min(size, self.held - offset)
+        place = (max(0, self.written - self._most) + offset) % self._most
+        return os.pread(self._fd, min(size, self._most - place), place) if size > 0 else b""
+
+    def close(self) -> None:
+        """Release it; a second call does nothing."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+
+def write_all(fd: int, data: bytes, at: int) -> None:
+    """Write all bytes at a place, however little the system takes at once."""
+    view = memoryview(data)
+    while view:
+        done = os.pwrite(fd, view, at)
+        view = view[done:]
+        at += done
+
 
 STREAMS: tuple[StreamName, StreamName] = ("stdout", "stderr")
 
@@ -51,8 +105,7 @@ _REMEMBERED = 100_000
 """Outputs that have left and are known as such."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """What was kept of one stream. `problem` is what the system said when it took no more."""
 
     path: WorkPath
@@ -67,7 +120,7 @@ _Key: TypeAlias = tuple[Owner, str]
 
 
 @final
-class Keeper:
+class OutputKeeper:
     """Writes one stream. Used by one thread."""
 
     def __init__(self, folder: str, name: str, most: int) -> None:
@@ -184,9 +237,9 @@ class Outputs:
         self._closed = False
         self._folders: dict[Owner, str] = {}
         self._begun: set[_Key] = set()
-        self._kept: OrderedDict[_Key, int] = OrderedDict()
+        self._kept: dict[_Key, int] = {}  # the oldest first
         self._lost: dict[tuple[Owner, WorkPath], Lost] = {}
-        self._gone: OrderedDict[_Key, None] = OrderedDict()
+        self._gone: LruCache[_Key, None] = LruCache(_REMEMBERED)
         self.kept_bytes = kept_bytes
         self.lock = threading.RLock()
 
@@ -235,7 +288,7 @@ class Outputs:
                 private = self.private()
                 private.inside(_KEPT)
                 self._folders[owner] = private.inside(f"{_KEPT}/{secrets.token_hex(_FOLDER_BYTES)}")
-            self._gone.pop((owner, name), None)
+            self._gone.pop((owner, name))
             self._begun.add((owner, name))
             return name, self._folders[owner]
 
@@ -250,10 +303,8 @@ class Outputs:
             self._lost.update({(owner, one.path): one.lost for one in kept if one.lost is not None})
             while len(self._kept) > 1 and self._too_much():
                 oldest = next(iter(self._kept))
-                self._gone[oldest] = None
+                self._gone.put(oldest, None)
                 self.remove(*oldest)
-            while len(self._gone) > _REMEMBERED:
-                self._gone.popitem(last=False)
 
     def remove(self, owner: Owner, name: str) -> None:
         """Remove an output; with its last one an owner's folder goes, too."""
@@ -321,7 +372,7 @@ class OwnOutputs:
         """The private folder of this process. Raises StoreFailed."""
         return self._all.private()
 
-    def begin(self, wanted: str | None = None) -> tuple[str, tuple[Keeper, Keeper]]:
+    def begin(self, wanted: str | None = None) -> tuple[str, tuple[OutputKeeper, OutputKeeper]]:
         """A new name, and what takes the two streams of the command.
 
         Raises:
@@ -329,13 +380,13 @@ class OwnOutputs:
         """
         name, folder = self._all.add(self._owner, wanted)
         try:
-            out, err = (Keeper(folder, f"{name}.{stream}", self._all.kept_bytes) for stream in STREAMS)
+            out, err = (OutputKeeper(folder, f"{name}.{stream}", self._all.kept_bytes) for stream in STREAMS)
         except OSError as error:
             self.drop(name)
             raise StoreFailed(OUTPUTS, _said(error)) from None
         return name, (out, err)
 
-    def finish(self, name: str, keepers: Sequence[Keeper]) -> tuple[Kept, Kept]:
+    def finish(self, name: str, keepers: Sequence[OutputKeeper]) -> tuple[Kept, Kept]:
         """End the keeping of one command; the oldest outputs leave when there are too many."""
         out, err = (keeper.finish() for keeper in keepers)
         self._all.settle(self._owner, name, (out, err))

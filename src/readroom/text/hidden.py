@@ -16,8 +16,8 @@ from types import MappingProxyType
 
 import stringzilla
 
-from readroom.model import Warn
 from readroom.text.encodings import BROKEN_UNIT
+from readroom.values import Warn
 
 CODES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {

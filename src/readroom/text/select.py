@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from readroom.deadline import Deadline
-from readroom.model import Bytes, Cut, LineEnds
-from readroom.text.encodings import prefix
-from readroom.text.lines import Columns, LineIndex, Shrunk, last_newline
-from readroom.text.strictly import Decode, decoded
+from readroom.text.encodings import Decode, decoded, prefix
+from readroom.text.line_index import Columns, LineIndex, Shrunk, last_newline
+from readroom.values import Bytes, Cut, LineEnds
 
 _CHUNK_BYTES = 64 * 1024
 """Read at once for a page: twice a default reply."""
@@ -29,8 +30,7 @@ MARK_BYTES = len(" [+18446744073709551615 chars]")
 """Kept free for the mark of a cut line."""
 
 
-@dataclass(frozen=True, slots=True)
-class LongLine:
+class LongLine(Struct, frozen=True):
     """A line too long to be decoded whole: its first characters, and its bytes in the file."""
 
     number: int
@@ -226,8 +226,7 @@ def without_cr(lines: list[str], last_is_ended: bool) -> list[str]:
 Reason = Literal["limit", "reply_cap"]
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """What is shown: `lines` from line `start`, of which `cuts` are partial.
 
     `next_line` and `next_column` are where it goes on, None at the end of the text,
@@ -264,8 +263,7 @@ _LEAST_PIECE = 4
 """Behind other rests, a piece of one that does not fit whole is shown where this part of a page is left."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """How much may be shown: bytes for numbered lines, characters of one line, the cost of a number.
 
     `line_bytes` caps the UTF-8 bytes of one line beside its characters, None does not.
@@ -290,7 +288,7 @@ def forward(text: Text, first: int, last: int, frame: Frame) -> Page:
         return replace(page, reason="reply_cap")
     lines = text.lines(first, last)
     if isinstance(lines, list) and _all_fit(text, lines, last, frame):
-        return _ended(text, first, lines, {})
+        return Page(first, lines, {}, last + 1 if last < text.total_lines else None)
     shown: list[str] = []
     cuts: dict[int, Cut] = {}
     used = 0
@@ -391,8 +389,7 @@ def along(
     return replace(page, next_line=behind if 1 <= behind <= text.total_lines else None), length
 
 
-@dataclass(slots=True)
-class _Rests:
+class _Rests(Struct):
     """What is shown so far of the ends of cut lines."""
 
     text: Text

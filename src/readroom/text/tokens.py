@@ -72,9 +72,10 @@ def estimate(text: str) -> int:
         return 0
     classes = text.encode("utf-8", "surrogatepass").translate(CLASSES)
     # Most bytes are letters: to drop them is several times faster than to find each.
-    tokens = LETTER_WEIGHT * (len(classes) - len(classes.translate(None, b"l")))
-    tokens += sum(weight * classes.count(one) for one, weight in ASCII_WEIGHTS.items())
+    rest = classes.translate(None, b"l")
+    tokens = LETTER_WEIGHT * (len(classes) - len(rest))
+    tokens += sum(weight * rest.count(one) for one, weight in ASCII_WEIGHTS.items())
     tokens += sum(weight * int(stringzilla.count(classes, two)) for two, weight in PAIR_WEIGHTS.items())
     if not text.isascii():
-        tokens += sum(weight * classes.count(one) for one, weight in SCRIPT_WEIGHTS.items())
+        tokens += sum(weight * rest.count(one) for one, weight in SCRIPT_WEIGHTS.items())
     return max(1, round(tokens))

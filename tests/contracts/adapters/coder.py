@@ -5,20 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
 import httpx2
+from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
 from readroom.config import Settings
-from readroom.faces.calls import Access, Calls, Waiter
+from readroom.faces.calls import Access, Calls, ClientScope
 from readroom.faces.http import coder
-from readroom.faces.http.exchange import Exchange
-from readroom.faces.http.gate import ACCESS, EXCHANGE, WAITER
-from readroom.toolbox import Workspace
+from readroom.faces.http.access_log import Exchange
+from readroom.faces.http.gate import ACCESS, CLIENT_SCOPE, EXCHANGE
+from readroom.workspace import Workspace
 from tests.contracts.cases import ROOT, Adapter, Answer, Case, Room
 
 
@@ -65,7 +65,7 @@ async def asked(
 
     async def inside(scope: Scope, receive: Receive, send: Send) -> None:
         exchange = Exchange(method, "")
-        around = {ACCESS: Access(workspace, ""), WAITER: Waiter(), EXCHANGE: exchange}
+        around = {ACCESS: Access(workspace, ""), CLIENT_SCOPE: ClientScope(), EXCHANGE: exchange}
         await app({**scope, **around}, receive, send)
 
     url = f"http://localhost{path}?{urlencode(query)}"

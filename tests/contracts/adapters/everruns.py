@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace
+
 from readroom.caller import ANONYMOUS
-from readroom.commands import SHOWN_BYTES, Output
-from readroom.contracts.everruns_outline import signature
-from readroom.contracts.everruns_run import SHOWN, verbosity, words
+from readroom.contracts.everruns.command import MEASURE, verbosity, words
+from readroom.contracts.everruns.outline import signature
 from readroom.deadline import Deadline
-from readroom.engine.run_text import KeptText, picked
-from readroom.outline.build import build, can_outline
+from readroom.engine.command.output import KeptText, picked
+from readroom.outline import build, can_outline
 from readroom.outline.languages import language_of
-from readroom.outlines import Item
 from readroom.paths import OUTPUTS, WorkPath
 from readroom.stores.memory import MemoryStore
 from readroom.stores.outputs import Outputs
+from readroom.values.commands import SHOWN_BYTES, Output
+from readroom.values.files import Item
 from tests.contracts.cases import Adapter, Answer, Room, content
 
 _STDERR = "\n--- stderr ---\n"
@@ -110,7 +111,7 @@ def _shortened(text: str, most: int, *, failed: bool) -> str:
     store = MemoryStore({"a.stdout": text})
     with store.open(WorkPath("a.stdout")) as source:
         stream = KeptText(source, Deadline())
-        rows: Sequence[Any] = picked([stream], most, SHOWN, None, failed=failed)[0]
+        rows: Sequence[Any] = picked([stream], most, MEASURE, failed=failed)[0]
         output = Output("stdout", "/.outputs/a.stdout", total_lines=stream.total_lines, lines=rows)
         output = replace(output, size_bytes=source.size)
     return words(output, kept=False, failed=failed)

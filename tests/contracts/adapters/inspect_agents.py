@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from readroom.contracts.inspect_keys import path_of_key
+from readroom.contracts.inspect_agents.calls import path_of_key
 from tests.contracts.cases import Adapter, Answer, Room
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace
+
 from readroom.config import Settings
-from readroom.contracts.kilo_setup import KiloSetup
+from readroom.contracts.setup import KiloSetup
 from readroom.policy.explain import explain
 from tests.contracts.cases import Adapter, Answer, Case, Room
 

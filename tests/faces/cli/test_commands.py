@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from readroom.contracts.base import tool_result
-from readroom.contracts.native_calls import as_tool_call
+from readroom.contracts.native.calls import as_tool_call
 from readroom.errors import ReadroomError
 from readroom.faces.cli.exits import MEANING, ExitCode
 from readroom.faces.cli.failures import command, exit_code, exit_code_of
 from readroom.faces.cli.main import main, unsupported
-from readroom.model import Call
-from readroom.toolbox import Workspace
+from readroom.values import Call
+from readroom.workspace import Workspace
 from tests.faces.cli.running import Cli
 
 # --- the text ----------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from readroom.contracts.registry import NAMES
+from readroom.contracts import NAMES
 from readroom.faces.cli.early import PREPARED, Plain, understood
 from readroom.faces.cli.exits import ExitCode
 from readroom.release import VERSION

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.faces.cli.painting import painted
-from readroom.faces.cli.terminal import visible
+from readroom.faces.cli.output import painted, visible
 from tests.faces.cli.running import COMMAND, Cli, Done, run
 
 _ADVISED = re.compile(r"(?:Next|Before): (readroom [^\n]*)\]$")

@@ -163,7 +163,7 @@ def test_ctrl_c_ends_quietly(root: Path, tmp_path: Path) -> None:
 
 HEAVY = {
     "PIL", "asyncio", "charset_normalizer", "difflib", "mcp", "pathspec", "rapidfuzz", "re2", "rich",
-    "readroom.engine.edit", "readroom.engine.grep", "readroom.engine.write", "readroom.text.tokens",
+    "readroom.engine.edit", "readroom.engine.grep", "readroom.engine.edit.write", "readroom.text.tokens",
     "tomllib",
 }  # fmt: skip
 """What takes long to import and a plain read does not need."""

@@ -7,7 +7,7 @@ import io
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.faces.cli.terminal import ProgressLine, visible
+from readroom.faces.cli.output import ProgressLine, visible
 
 
 class Terminal(io.StringIO):

@@ -14,13 +14,13 @@ from urllib.parse import quote, urlencode
 import pytest
 from starlette.types import Message
 
+from readroom.faces.http.access_log import Exchange
 from readroom.faces.http.coder import _Bytes
-from readroom.faces.http.exchange import Exchange
 from readroom.faces.http.gate import EXCHANGE
-from readroom.limits_coder import STREAM_BYTES
+from readroom.limits.contracts import STREAM_BYTES
 from readroom.paths import WorkPath
-from readroom.raw import Stream
 from readroom.stores.local import LocalStore
+from readroom.values.files import Stream
 from tests.faces.http.serving import Agent, agent, command, open_agent
 
 LARGE = 24 * 1024 * 1024

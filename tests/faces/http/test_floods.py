@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.faces.http.crowd import Crowd
+from readroom.faces.http.connections import Crowd
 from readroom.limits import SERVE_ADDRESS_STRANGERS, SERVE_STRANGERS
 from tests.faces.http.serving import Agent, agent
 

@@ -53,6 +53,13 @@ def test_a_request_with_each_header_once_is_answered(served: tuple[Agent, str]) 
     assert (status, b"hello" in body) == (200, True)
 
 
+def test_blanks_around_a_value_are_no_part_of_it(served: tuple[Agent, str]) -> None:
+    """RFC 9110, section 5.5."""
+    found, token = served
+    status, body = sent(found, *(f"{name}:\t  {value} \t " for name, value in whole(found, token).items()))
+    assert (status, b"hello" in body) == (200, True)
+
+
 DOUBLES: dict[str, list[str | None]] = {
     "Authorization": ["Bearer nobody", None],
     "Origin": ["http://evil.example", None],

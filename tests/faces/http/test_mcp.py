@@ -19,7 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from readroom.contracts.base import FACTS_KEY
-from readroom.ledger.book import Book
+from readroom.ledger.ledger import Ledger
 from readroom.ledger.sqlite import SqliteBackend
 from readroom.limits import MCP_WORKERS
 from readroom.session.tokens import Tokens
@@ -194,7 +194,7 @@ def test_the_ledger_says_who_called_and_in_which_conversation(
 
     connect(served, token, mode, what)
     backend = SqliteBackend(os.fspath(served.state / "readroom" / "ledger.sqlite3"), make=False)
-    with closing(Book(backend)) as book:
+    with closing(Ledger(backend)) as book:
         events = [row.event for row in book.rows() if row.event.token == grant.token]
     assert [(event.face, event.outcome) for event in events] == [("mcp", "ok")] * 2
     assert len({event.session for event in events}) == 1

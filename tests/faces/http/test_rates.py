@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.errors import TooManyRequests
-from readroom.faces.http.rates import Rates
+from readroom.faces.http.rate_limit import Rates
 
 
 class Clock:

@@ -9,18 +9,18 @@ import socket
 import sqlite3
 from collections import Counter
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from readroom import Workspace, config
-from readroom.faces.http.exchange import Exchange
-from readroom.faces.http.refusals import Refusals
-from readroom.faces.http.rooms import Rooms
-from readroom.ledger.policy import LedgerPolicy, open_book
-from readroom.limits_keeping import LEDGER_REFUSALS_ALIKE
+from readroom.faces.http.access_log import Exchange
+from readroom.faces.http.refusal_log import Refusals
+from readroom.faces.http.workspaces import Workspaces
+from readroom.ledger import LedgerPolicy, open_book
+from readroom.limits.session import LEDGER_REFUSALS_ALIKE
 from tests.faces.http.serving import Agent, agent, command, open_agent
 
 SECRET = "rr_abcdefgh_thissecretisnottobekept"
@@ -208,7 +208,7 @@ def test_sums_are_written_when_their_time_is_over(tmp_path: Path) -> None:
             return [row.event.arguments for row in book.rows()]
 
     with Workspace(tmp_path, settings=settings) as workspace:
-        refusals = Refusals(Rooms({"only": workspace}, "only"), seconds=0.05)
+        refusals = Refusals(Workspaces({"only": workspace}, "only"), seconds=0.05)
         asyncio.run(flood(refusals))
         refusals.close()
     assert arguments()[-1] == '{"address":"10.0.0.1","times":5}'

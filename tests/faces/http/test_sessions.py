@@ -8,7 +8,7 @@ import json
 from readroom.faces.http.conversations import Session, Sessions
 from readroom.faces.mcp.listing import card, methods
 from readroom.limits import HTTP_SESSION_IDLE_S, HTTP_SESSIONS
-from readroom.protocol.connection import Call
+from readroom.protocol.connection import ToolCall
 from tests.protocol.test_connection import HELLO
 
 CARD = card("t", "i", methods("native", outputs=False), shared=False)
@@ -70,11 +70,11 @@ def test_there_are_only_so_many_and_idle_ones_make_way() -> None:
     opened(sessions)
 
 
-def _call(session: Session) -> Call:
+def _call(session: Session) -> ToolCall:
     for method, params in (("initialize", HELLO), ("tools/list", {})):
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         event = session.connection.receive(json.dumps(message).encode())
-    assert isinstance(event, Call)
+    assert isinstance(event, ToolCall)
     return event
 
 

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from readroom.faces.http.sockets import listening
+from readroom.faces.http.server import listening
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])

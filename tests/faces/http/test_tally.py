@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.caller import Caller
-from readroom.faces.http.tally import Refusal, Tally
+from readroom.faces.http.refusal_log import Refusal, RefusalSampler
 
 REFUSALS = st.builds(
     Refusal,
@@ -20,7 +20,7 @@ REFUSALS = st.builds(
 
 @given(st.lists(st.tuples(REFUSALS, st.booleans()), max_size=120))
 def test_what_is_told_and_what_is_counted_are_all_there_were(many: list[tuple[Refusal, bool]]) -> None:
-    tally = Tally(most=12, alike=3)
+    tally = RefusalSampler(most=12, alike=3)
     told = [one for one, room in many if tally.add(one, room=room)]
     sums = tally.settle()
     for code in ("unauthorized", "no_such_route", "bad_request"):
@@ -33,7 +33,7 @@ def test_what_is_told_and_what_is_counted_are_all_there_were(many: list[tuple[Re
 
 
 def test_a_flood_from_one_address_leaves_room_for_others() -> None:
-    tally = Tally(most=12, alike=3)
+    tally = RefusalSampler(most=12, alike=3)
     flood = Refusal("unauthorized", 401, address="10.0.0.1", asked="/mcp")
     assert [tally.add(flood) for _ in range(5)] == [True] * 3 + [False] * 2
     assert tally.add(Refusal("unauthorized", 401, address="10.0.0.2"))

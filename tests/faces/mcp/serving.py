@@ -29,13 +29,13 @@ END_S = 60
 _HTTP = """
 import sys
 from readroom import Workspace
-from readroom.config_serve import Serving
+from readroom.config.serve import Serving
 from readroom.session.admission import Admission
-from readroom.faces.http.serve import Where, serve_http
+from readroom.faces.http.server import Address, serve_http
 
 with Workspace(sys.argv[1]) as workspace:
     serve_http(
-        {"default": workspace}, Where(), Serving(), Admission(None, auth="open"), contract_name="native",
+        {"default": workspace}, Address(), Serving(), Admission(None, auth="open"), contract_name="native",
         reply_chars=None, on_ready=lambda url: print(url, flush=True),
     )
 """

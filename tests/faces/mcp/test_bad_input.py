@@ -195,7 +195,7 @@ _PRINTING = """
 import os, subprocess, sys
 from readroom import Workspace
 from readroom.faces.mcp.stdio import serve_stdio
-from readroom.toolbox import Workspace as Used
+from readroom.workspace import Workspace as Used
 
 def call(self, *arguments, **options):
     print("printed")

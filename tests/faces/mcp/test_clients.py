@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from readroom.contracts.registry import NAMES, contract
-from readroom.faces.mcp.clients import CLIENTS, reply_bytes
+from readroom.contracts import NAMES, contract
+from readroom.faces.mcp.server import CLIENTS, reply_bytes
 from readroom.limits import REPLY_BYTES
-from tests.engine.documents import code, notebook
+from tests.engine.documents.making import code, notebook
 from tests.faces.http.serving import agent
 from tests.faces.mcp.serving import END_S, ERAS, Http, Stdio, http_server
 

@@ -14,7 +14,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from readroom.contracts.base import FACTS_KEY
-from tests.engine.running import processes, when
+from tests.engine.command.running import processes, when
 from tests.faces.mcp.serving import ERAS, Stdio, call, request, stdio_command
 
 END_S = 90

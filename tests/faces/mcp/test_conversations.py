@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from readroom.ledger.book import Book
+from readroom.ledger.ledger import Ledger
 from readroom.ledger.sqlite import SqliteBackend
 from readroom.ledger.verify import verify
 
@@ -77,7 +77,7 @@ def test_what_a_server_answers_stands_in_the_ledger_of_its_user(folder: Path, tm
         client.ask(call(1, "read_file", {"path": "a.txt"}, **{"readroom/session": "chat 7"}))
         client.ask(call(2, "read_file", {"path": "../out"}))
     backend = SqliteBackend(os.path.join(tmp_path, "state", "readroom", "ledger.sqlite3"), make=False)
-    with closing(Book(backend)) as book:
+    with closing(Ledger(backend)) as book:
         assert verify(book).problems == ()
         first, second = (row.event for row in book.rows())
     assert (first.session, first.face, first.outcome) == ("chat 7", "mcp", "ok")

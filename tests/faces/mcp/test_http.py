@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from readroom.config_serve import Serving
+from readroom.config.serve import Serving
 from readroom.errors import BadValue
-from readroom.faces.http.serve import Where, admitted, serve_http
+from readroom.faces.http.server import Address, admitted, serve_http
 from readroom.session.admission import Keys
 from readroom.session.folder_tokens import FolderTokens
 from readroom.session.tokens import Tokens
-from readroom.toolbox import Workspace
+from readroom.workspace import Workspace
 from tests.faces.mcp.serving import (
     END_S,
     ERAS,
@@ -158,7 +158,7 @@ def _serve(folder: Path, host: str, port: int, contract_name: str = "native") ->
     def never(url: str) -> None:
         raise AssertionError(f"serving at {url}")
 
-    where, serving = Where(host, port), Serving()
+    where, serving = Address(host, port), Serving()
     keys = Keys(Tokens(f"{folder}/state/tokens.db"), FolderTokens(f"{folder}/state/folder-tokens"))
     with Workspace(folder) as workspace:
         workspaces = {"default": workspace}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from readroom.faces.mcp.logs import Formatter
+from readroom.faces.mcp.stdio import Formatter
 
 
 def _written(error: Exception) -> str:

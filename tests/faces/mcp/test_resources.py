@@ -14,7 +14,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from readroom.limits_keeping import MCP_RESOURCES
+from readroom.limits.session import MCP_RESOURCES
 from readroom.session.tokens import Tokens
 from tests.faces.http.serving import Agent, agent
 from tests.faces.http.test_mcp import connect

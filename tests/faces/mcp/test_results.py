@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from readroom.contracts.base import FACTS_KEY, tool_result
-from readroom.toolbox import Workspace
+from readroom.workspace import Workspace
 from tests.faces.mcp.serving import ERAS, HANDSHAKE, STATELESS, Http, Stdio, http_server
 
 CALLS: list[tuple[str, Any]] = [

@@ -22,13 +22,18 @@ COMMANDS = {
     "read": ("tools:read", "Read a text file, an image or a document."),
     "outline": ("tools:outline", "List what a file defines."),
     "grep": ("tools:grep", "Search file contents."),
+    "find": ("tools:find", "Find the passages that answer a question."),
     "ls": ("tools:ls", "List a folder."),
-    "edit": ("changing:edit", "Replace texts in a file."),
-    "write": ("changing:write", "Create a file, or replace its content."),
-    "run": ("running:run", "Run a command, confined to the folder."),
+    "edit": ("tools:edit", "Replace texts in a file."),
+    "write": ("tools:write", "Create a file, or replace its content."),
+    "run": ("tools:run", "Run a command, confined to the folder."),
     "explain": ("explain:explain", "Say which rule decides about a path."),
     "call": ("call:call", "Make one tool call and print its result as JSON."),
     "ledger": ("ledger:ledger", "Show the record of calls, and check that it is whole."),
+    "init": ("init:init", "Write a commented readroom.toml for a folder."),
+    "doctor": ("doctor:doctor", "Say what works on this machine, and what to do about the rest."),
+    "connect": ("connect:connect", "Configure an MCP client for a folder."),
+    "audit": ("audit:audit", "Say where the context of agents' sessions went."),
     "mcp": ("servers:mcp", "Serve a folder to an MCP client over stdio."),
     "serve": ("servers:serve", "Serve folders over HTTP, to MCP clients and programs."),
     "token": ("token:token", "Make, show, list and revoke tokens for the HTTP server."),
@@ -101,7 +106,7 @@ def _in_place(error: click.UsageError, arguments: Sequence[str]) -> click.UsageE
 def _misused(error: click.UsageError, arguments: Sequence[str]) -> int:
     if (error.ctx is not None and error.ctx.info_name == "call") or "--json" in arguments:
         from readroom.errors import UsageError
-        from readroom.faces.cli.calling import failure, finish
+        from readroom.faces.cli.call import failure, finish
 
         help_on = error.ctx.command_path if error.ctx is not None else "readroom"
         refusal = UsageError(error.format_message().rstrip("."), f"See `{help_on} --help`.")

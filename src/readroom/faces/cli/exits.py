@@ -15,6 +15,7 @@ class ExitCode(IntEnum):
     REFUSED = 3
     NOT_FOUND = 4
     FAILED = 5
+    FOUND = 6
 
 
 MEANING: Mapping[ExitCode, str] = {
@@ -24,6 +25,7 @@ MEANING: Mapping[ExitCode, str] = {
     ExitCode.REFUSED: "refused by policy, or outside the workspace",
     ExitCode.NOT_FOUND: "no such file or folder",
     ExitCode.FAILED: "anything else: binary, unreadable, out of time, a defect",
+    ExitCode.FOUND: "audit found what --fail-on names",
 }
 """For --help and the documentation."""
 

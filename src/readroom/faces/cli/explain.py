@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import click
+from msgspec import Struct
 
 from readroom.errors import NotFound, Protected, ReadroomError, RefusedError
-from readroom.faces.cli.calling import Where, finish, json_option, parameters
+from readroom.faces.cli.call import Where, finish, json_option, place_options
 from readroom.faces.cli.exits import ExitCode
 from readroom.faces.cli.options import path_argument
-from readroom.model import EntryKind, Fact, Reply
 from readroom.paths import WorkPath
+from readroom.policy.changes import WriteTargets
 from readroom.policy.guard import Guard
-from readroom.policy.ignored import IgnoreTree
-from readroom.policy.places import Places
+from readroom.policy.ignore_files import IgnoreTree
 from readroom.policy.rules import Rule
 from readroom.quoting import quote
+from readroom.values import EntryKind, Fact, Reply
 
 _CONFINED = {
     "kernel": "links cannot lead out: the kernel resolves every path beneath the root (openat2)",
@@ -24,8 +23,7 @@ _CONFINED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Finding:
+class _Finding(Struct, frozen=True):
     """What a read of the path would meet, in its order: a refusal, another failure, or a file or folder."""
 
     path: str
@@ -52,7 +50,7 @@ def _explain(path: str, root: str | None, config: str | None, as_json: bool) -> 
     return finish(Reply("\n".join(_lines(found)), lambda: _facts(found)), as_json=as_json)
 
 
-def _find(guard: Guard, places: Places, given: str) -> _Finding:
+def _find(guard: Guard, places: WriteTargets, given: str) -> _Finding:
     confinement = guard.store.confinement
     try:
         path = guard.parse(given)
@@ -115,7 +113,7 @@ explain = click.Command(
             ["path"], type=click.Path(readable=False), help="Relative to the root, or absolute inside it."
         ),
         json_option(),
-        *parameters(),
+        *place_options(),
     ],
     callback=_explain,
     help=_explain.__doc__,

@@ -8,14 +8,14 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 
-from readroom.contracts.native_calls import EDIT, GREP, LIST, READ, RUN, WRITE
+from readroom.contracts.native.calls import EDIT, FIND, GREP, LIST, READ, RUN, WRITE
 from readroom.errors import AbsentError, Internal, ReadroomError, RefusedError, UsageError
-from readroom.faces.cli import terminal
+from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
-from readroom.model import Call, Fact
+from readroom.values import Call, Fact
 
 COMMANDS: Mapping[str, str] = {
-    READ: "read", GREP: "grep", LIST: "ls", EDIT: "edit", WRITE: "write", RUN: "run",
+    READ: "read", GREP: "grep", FIND: "find", LIST: "ls", EDIT: "edit", WRITE: "write", RUN: "run",
 }  # fmt: skip
 """The command for each tool of the native contract."""
 
@@ -29,6 +29,7 @@ _NAMES = re.compile(r'("(?:[^"\\]|\\.)*")')
 POSITIONAL: Mapping[str, tuple[str, ...]] = {
     READ: ("path",),
     GREP: ("pattern", "path"),
+    FIND: ("query", "path"),
     LIST: ("path",),
     EDIT: ("path",),
     WRITE: ("path",),
@@ -60,7 +61,7 @@ def unexpected(error: Exception) -> ExitCode:
     if not isinstance(error, ReadroomError):
         logging.getLogger("readroom").exception("the command failed")
         error = Internal(type(error).__name__)
-    terminal.complain(f"readroom: {error}")
+    output.complain(f"readroom: {error}")
     return exit_code(type(error))
 
 

@@ -2,29 +2,178 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from readroom.errors import BadValue, UsageError
-from readroom.faces.cli import ledger_text, terminal
-from readroom.faces.cli.calling import Where
+from readroom.faces.cli import output as terminal
+from readroom.faces.cli.call import Where
 from readroom.faces.cli.exits import ExitCode
-from readroom.ledger.book import Book, Head
-from readroom.ledger.export import FORMATS, write_csv, write_jsonl, write_parquet
-from readroom.ledger.policy import LedgerPolicy, open_book
-from readroom.ledger.pruning import prune
-from readroom.ledger.reading import GROUPS, Filter, most_read, shown_twice, totals
-from readroom.ledger.verify import verify
+from readroom.ledger import LedgerPolicy, open_book
+from readroom.ledger.ledger import Head, Ledger
+from readroom.ledger.queries import (
+    FORMATS,
+    GROUPS,
+    Filter,
+    Total,
+    Twice,
+    most_read,
+    shown_twice,
+    totals,
+    write_csv,
+    write_jsonl,
+    write_parquet,
+)
+from readroom.ledger.rows import COLUMNS, Row
+from readroom.ledger.verify import Verdict, prune, verify
+from readroom.quoting import as_given
 
-ACTIONS = ("list", "totals", "files", "refused", "twice", "verify", "export", "prune")
+# -----------------------------------------------------------------------------
+# How the ledger looks on a terminal: columns as wide as they need, and always of how many.
+# -----------------------------------------------------------------------------
+
+_PATH_CHARS = 48
+"""A longer path is shortened in the middle; --json has all of it."""
+
+
+def fact_of(row: Row) -> dict[str, object]:
+    """A row for programs."""
+    found = dict(zip(COLUMNS, row.values(), strict=True))
+    return {
+        **found,
+        "time": _time(row.event.time_us, "%Y-%m-%dT%H:%M:%S.%fZ"),
+        "arguments": json.loads(row.event.arguments or "null"),
+        "shown": json.loads(row.event.shown),
+    }
+
+
+def of_rows(rows: Sequence[Row], total: int) -> str:
+    """Calls, one a line."""
+    if not rows:
+        return "No calls."
+    heads = ("row", "time (UTC)", "agent", "folder", "tool", "path", "lines", "outcome", "tokens", "ms")
+    cells = [
+        (
+            str(row.number),
+            _time(row.event.time_us, "%m-%d %H:%M:%S"),
+            row.event.agent or row.event.face,
+            _short(_home(row.event.workspace)),
+            row.event.tool,
+            _short(as_given(row.event.path or "")),
+            _lines(row),
+            row.event.outcome,
+            f"{row.event.tokens:,}",
+            f"{row.event.duration_us / 1000:,.1f}",
+        )
+        for row in rows
+    ]
+    return f"{_table(heads, cells)}\n{_of(len(rows), total, 'calls')}"
+
+
+def of_totals(shown: Sequence[Total], every: Sequence[Total], by: str) -> str:
+    """Sums, one a line, then the sum of all."""
+    if not every:
+        return "No calls."
+    heads = (by, "calls", "failed", "tokens")
+    named = as_given if by == "path" else str
+    cells = [
+        (
+            _short(named(one.name)) or "-",
+            f"{one.calls:,}",
+            f"{one.failed:,}",
+            f"{one.tokens:,}",
+        )
+        for one in shown
+    ]
+    tokens = sum(one.tokens for one in every)
+    return f"{_table(heads, cells)}\n{_of(len(shown), len(every), 'lines')}, {tokens:,} tokens in all"
+
+
+def of_twice(shown: Sequence[Twice], total: int) -> str:
+    """Spans that were shown again."""
+    if not shown:
+        return "Nothing was shown twice."
+    heads = ("path", "lines", "session", "times", "rows")
+    cells = [
+        (
+            _short(as_given(one.path)),
+            f"{one.first}-{one.last}",
+            _short(one.session) or "-",
+            str(len(one.rows)),
+            ", ".join(map(str, one.rows[:8])) + (", ..." if len(one.rows) > 8 else ""),
+        )
+        for one in shown
+    ]
+    return f"{_table(heads, cells)}\n{_of(len(shown), total, 'spans')}"
+
+
+def of_verdict(verdict: Verdict, name: str) -> str:
+    """Whether the chain holds, and the head to note elsewhere."""
+    if verdict.problems:
+        told = "\n".join(f"  {problem}" for problem in verdict.problems)
+        return f"{name} does not verify:\n{told}"
+    since = f" after row {verdict.start.number:,}" if verdict.start.number else ""
+    lines = [f"{name} verifies: {verdict.rows:,} rows{since}, each as it was written."]
+    if verdict.head.number:
+        lines.append(f"Head: {verdict.head.number}:{verdict.head.hash}")
+    return "\n".join(lines)
+
+
+def _home(folder: str) -> str:
+    """A folder below the user's own as a shell writes it."""
+    home = os.path.expanduser("~")
+    return f"~{folder[len(home) :]}" if folder == home or folder.startswith(home + os.sep) else folder
+
+
+def _time(time_us: int, form: str) -> str:
+    return datetime.fromtimestamp(time_us / 1_000_000, UTC).strftime(form)
+
+
+def _lines(row: Row) -> str:
+    spans = [one for one in row.event.spans if one.last]
+    if not spans:
+        return ""
+    if len(spans) == 1:
+        return f"{spans[0].first}-{spans[0].last}"
+    return f"{sum(one.last - one.first + 1 for one in spans)} in {len({one.path for one in spans})} files"
+
+
+def _short(text: str) -> str:
+    if len(text) <= _PATH_CHARS:
+        return text
+    half = _PATH_CHARS // 2
+    return f"{text[: half - 1]}…{text[-half:]}"
+
+
+def _of(shown: int, total: int, unit: str) -> str:
+    unit = unit[:-1] if total == 1 else unit
+    return f"{total:,} {unit}" if shown == total else f"{shown:,} of {total:,} {unit} (--limit shows more)"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns; those of numbers to the right."""
+    widths = [max(len(row[at]) for row in [heads, *rows]) for at in range(len(heads))]
+    right = {"row", "tokens", "ms", "calls", "failed", "times"}
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if head in right else cell.ljust(width)
+            for head, cell, width in zip(heads, row, widths, strict=True)
+        ).rstrip()
+        for row in [heads, *rows]
+    )
+
+
+ACTIONS = ("list", "totals", "files", "refused", "twice", "verify", "replay", "export", "prune")
 
 _ROWS = 50
 """Shown without --limit: a screen or two."""
@@ -49,7 +198,7 @@ def _ledger(
     """Show the record of calls, newest last.
 
     ACTION is list (the default), totals (by tool, or --by), files (most shown first), refused, twice (lines
-    shown again while in view), verify, export or prune.
+    shown again while in view), verify, replay (which calls would show the same today), export or prune.
     """
     chosen = Filter(
         **wanted,
@@ -60,6 +209,8 @@ def _ledger(
     with _opened(root, config, file, make=False) as book:
         if action == "verify":
             return _verified(book, noted, as_json)
+        if action == "replay":
+            return _replayed(book, chosen, root, config, limit, as_json)
         if action == "export":
             return _exported(book, chosen, format_name, output)
         if action == "prune":
@@ -67,24 +218,24 @@ def _ledger(
         return _shown(book, action, chosen, by, limit, as_json)
 
 
-def _shown(book: Book, action: str, chosen: Filter, by: str, limit: int, as_json: bool) -> ExitCode:
+def _shown(book: Ledger, action: str, chosen: Filter, by: str, limit: int, as_json: bool) -> ExitCode:
     conditions = chosen.conditions()
     if action in ("list", "refused"):
         total = book.count(conditions)
         rows = book.page(conditions, limit=limit, newest=True)
-        found: list[dict[str, object]] = [ledger_text.fact_of(row) for row in rows]
-        text = ledger_text.of_rows(rows, total)
+        found: list[dict[str, object]] = [fact_of(row) for row in rows]
+        text = of_rows(rows, total)
     else:
         if action == "twice":
             twice = shown_twice(book.rows(conditions))
             found, total = [msgspec.to_builtins(one) for one in twice[:limit]], len(twice)
-            text = ledger_text.of_twice(twice[:limit], total)
+            text = of_twice(twice[:limit], total)
         else:
             sums = (
                 totals(book.rows(conditions), by) if action == "totals" else most_read(book.rows(conditions))
             )
             found, total = [msgspec.to_builtins(one) for one in sums[:limit]], len(sums)
-            text = ledger_text.of_totals(sums[:limit], sums, "path" if action == "files" else by)
+            text = of_totals(sums[:limit], sums, "path" if action == "files" else by)
     if as_json:
         terminal.write(msgspec.json.encode({"rows": found, "shown": len(found), "total": total}) + b"\n")
     else:
@@ -92,16 +243,48 @@ def _shown(book: Book, action: str, chosen: Filter, by: str, limit: int, as_json
     return ExitCode.OK if found else ExitCode.NOTHING_FOUND
 
 
-def _verified(book: Book, noted: str | None, as_json: bool) -> ExitCode:
+def _verified(book: Ledger, noted: str | None, as_json: bool) -> ExitCode:
     verdict = verify(book, None if noted is None else _head(noted))
     if as_json:
         terminal.write(msgspec.json.encode(verdict) + b"\n")
     else:
-        terminal.write((ledger_text.of_verdict(verdict, book.name) + "\n").encode())
+        terminal.write((of_verdict(verdict, book.name) + "\n").encode())
     return ExitCode.FAILED if verdict.problems else ExitCode.OK
 
 
-def _exported(book: Book, chosen: Filter, format_name: str, output: str | None) -> ExitCode:
+def _replayed(
+    book: Ledger, chosen: Filter, root: str | None, config: str | None, limit: int, as_json: bool
+) -> ExitCode:
+    from readroom import config as configuration
+    from readroom.lens.ledger import STATES, ReplayedRow, replay
+    from readroom.workspace import Workspace
+
+    where = Where(root, config)
+    folder = os.path.realpath(where.root or ".")
+    rows = book.rows(replace(chosen, workspace=chosen.workspace or folder).conditions())
+    settings = configuration.load(configuration.open_store(folder), where.config)
+    # What is opened to compare is not a call of an agent.
+    settings = replace(settings, ledger=replace(settings.ledger, enabled=False))
+    counts = dict.fromkeys(STATES, 0)
+    others: list[ReplayedRow] = []
+    with Workspace(folder, settings=settings) as workspace:
+        for found in replay(rows, workspace):
+            counts[found.state] += 1
+            if found.state != "same" and len(others) < limit:
+                others.append(found)
+    if as_json:
+        terminal.write(msgspec.json.encode({"states": counts, "calls": others}) + b"\n")
+    else:
+        lines = [", ".join(f"{count:,} {state}" for state, count in counts.items() if count)]
+        for found in others:
+            files = ", ".join(f"{path} {state}" for path, state in found.files[:3])
+            lines.append(f"{found.number}  {found.tool}  {files}")
+        text = "\n".join(lines) if any(counts.values()) else "No call showed lines of a file here."
+        terminal.write((terminal.visible(text) + "\n").encode("utf-8", "backslashreplace"))
+    return ExitCode.OK if any(counts.values()) else ExitCode.NOTHING_FOUND
+
+
+def _exported(book: Ledger, chosen: Filter, format_name: str, output: str | None) -> ExitCode:
     rows = book.rows(chosen.conditions())
     if format_name == "parquet":
         if output is None:
@@ -123,7 +306,7 @@ def _exported(book: Book, chosen: Filter, format_name: str, output: str | None) 
     return ExitCode.OK
 
 
-def _pruned(book: Book, older_than: float | None) -> ExitCode:
+def _pruned(book: Ledger, older_than: float | None) -> ExitCode:
     if older_than is None:
         raise UsageError("How old is old was not given", "Say it in days with --older-than")
     removed = prune(book, older_than)
@@ -132,7 +315,7 @@ def _pruned(book: Book, older_than: float | None) -> ExitCode:
 
 
 @contextmanager
-def _opened(root: str | None, config: str | None, file: str | None, *, make: bool) -> Iterator[Book]:
+def _opened(root: str | None, config: str | None, file: str | None, *, make: bool) -> Iterator[Ledger]:
     """The ledger that a server started alike would write."""
     from readroom import config as configuration
 

@@ -13,8 +13,8 @@ import click
 import msgspec
 
 from readroom.contracts.schema import properties
-from readroom.model import Fact
 from readroom.quoting import quote
+from readroom.values import Fact
 
 _SHORT = {
     "ignore_case": "-i",

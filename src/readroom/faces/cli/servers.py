@@ -6,23 +6,23 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
-from readroom.contracts.registry import NAMES
+from readroom.contracts import NAMES
 from readroom.errors import BadValue, UsageError
-from readroom.faces.cli import terminal
-from readroom.faces.cli.calling import NATIVE, Where, commands_option, front_matter_option, parameters
+from readroom.faces.cli import output
+from readroom.faces.cli.call import NATIVE, Where, commands_option, front_matter_option, place_options
 from readroom.faces.cli.exits import ExitCode
 from readroom.limits import HTTP_PORT
 
 if TYPE_CHECKING:
-    from readroom.config_serve import Place
-    from readroom.faces.mcp.hello import Entry
+    from readroom.config.serve import ServePlace
+    from readroom.faces.mcp.client_configs import Entry
     from readroom.session.admission import Admission, Auth, Keys
-    from readroom.toolbox import Workspace
+    from readroom.workspace import Workspace
 
 _HOST = "127.0.0.1"
 """Loopback: other machines cannot connect."""
@@ -38,7 +38,7 @@ def _mcp(
     front_matter: str | None,
 ) -> ExitCode:
     """Serve a folder to one MCP client over standard input and output."""
-    from readroom import config_serve
+    from readroom.config import serve as config_serve
     from readroom.faces.mcp.stdio import serve_stdio
 
     where = Where(_root(folder, root), config, allow_commands, lasting=True, front_matter=front_matter)
@@ -72,10 +72,10 @@ def _serve(
     clients need.  Without DIR, the workspaces of the configuration file are served, if it
     has any.
     """
-    from readroom import config_serve
-    from readroom.faces.http.serve import Where as Address
-    from readroom.faces.http.serve import admitted, serve_http
-    from readroom.faces.mcp.hello import startup_text
+    from readroom.config import serve as config_serve
+    from readroom.faces.http.server import Address as Address
+    from readroom.faces.http.server import admitted, serve_http
+    from readroom.faces.mcp.client_configs import startup_text
 
     given = config_serve.load(config)
     serving = replace(
@@ -103,7 +103,7 @@ def _serve(
 
         def ready(url: str) -> None:
             text = startup_text(url=url, root=served, command=command, entry=entry, names=names)
-            terminal.write(text.encode())
+            output.write(text.encode())
             _notify(workspaces[default], contract_name)
 
         serve_http(
@@ -122,7 +122,7 @@ def _notify(workspace: Workspace, contract_name: str) -> None:
     """Say on standard error what whoever serves a contract has to know of it."""
     notice = workspace.contract(contract_name).notice
     if notice:
-        terminal.complain(notice)
+        output.complain(notice)
 
 
 def _auth(given: Auth, *, require_token: bool, open_to_all: bool) -> Auth:
@@ -134,7 +134,7 @@ def _auth(given: Auth, *, require_token: bool, open_to_all: bool) -> Auth:
 
 
 def _origin(given: str) -> str:
-    from readroom.config_serve import ORIGIN, ORIGIN_ADVICE
+    from readroom.config.serve import ORIGIN, ORIGIN_ADVICE
 
     if not ORIGIN.fullmatch(given):
         raise BadValue("allow-origin", given, "is not an origin", ORIGIN_ADVICE)
@@ -155,7 +155,7 @@ def _keys(opened: ExitStack, auth: Auth, socket: str | None) -> Keys | None:
 
 def _entry(admission: Admission, workspaces: Mapping[str, Workspace], default: str) -> Entry:
     """How clients get in; the tokens of folders are made here."""
-    from readroom.faces.mcp.hello import Entry, shell_word
+    from readroom.faces.mcp.client_configs import Entry, shell_word
 
     token = admission.prepare().get(default, "")
     if not token and admission.private:
@@ -178,9 +178,9 @@ def _abilities(workspaces: Mapping[str, Workspace]) -> str:
     return " and ".join(", ".join(found).rsplit(", ", 1))
 
 
-def _places(listed: Mapping[str, Place], named: str | None, every: Where) -> dict[str, Where]:
+def _places(listed: Mapping[str, ServePlace], named: str | None, every: Where) -> dict[str, Where]:
     """What is served under which name, opened as `every` says; the default one first."""
-    from readroom.config_serve import DEFAULT
+    from readroom.config.serve import DEFAULT
 
     found = {name: replace(every, root=place.root, config=place.config) for name, place in listed.items()}
     if named is None and found:
@@ -232,7 +232,7 @@ def _options() -> list[click.Parameter]:
         ),
         commands_option(),
         front_matter_option(),
-        *parameters(),
+        *place_options(),
     ]
 
 

@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from readroom.errors import BadValue
-from readroom.faces.cli import terminal
+from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _create(
 
     The token goes to standard output and nothing else does, so that a script can take it.
     """
-    from readroom.contracts.registry import NAMES, contract
+    from readroom.contracts import NAMES, contract
 
     known = {tool.name for one in NAMES for tool in contract(one).offered(commands=True)}
     for tool in tools:
@@ -57,8 +57,8 @@ def _create(
             policy=policy,
             lifetime_s=None if expires is None else _seconds(expires),
         )
-    terminal.complain(f"Token {grant.token}: {_words(grant)}. It is not shown again.")
-    terminal.write(f"{token}\n".encode())
+    output.complain(f"Token {grant.token}: {_words(grant)}. It is not shown again.")
+    output.write(f"{token}\n".encode())
     return ExitCode.OK
 
 
@@ -69,7 +69,7 @@ def _show(folder: str) -> ExitCode:
     """
     from readroom import config
 
-    terminal.write(f"{config.folder_tokens().shown(_folder(folder)).token}\n".encode())
+    output.write(f"{config.folder_tokens().shown(_folder(folder)).token}\n".encode())
     return ExitCode.OK
 
 
@@ -81,9 +81,9 @@ def _renew(folder: str) -> ExitCode:
     from readroom import config
 
     made = config.folder_tokens().renewed(_folder(folder))
-    where = terminal.visible(made.folder)
-    terminal.complain(f"Token {made.id} opens {where} from now on; the one before does not.")
-    terminal.write(f"{made.token}\n".encode())
+    where = output.visible(made.folder)
+    output.complain(f"Token {made.id} opens {where} from now on; the one before does not.")
+    output.write(f"{made.token}\n".encode())
     return ExitCode.OK
 
 
@@ -105,20 +105,20 @@ def _list(as_json: bool) -> ExitCode:
     if as_json:
         rows = [{**_row(grant), "folder": None, "state": grant.state(now)} for grant in found]
         rows += [{**_row(one.grant()), "folder": one.folder, "state": "valid"} for one in kept]
-        terminal.write(msgspec.json.encode({"tokens": rows}) + b"\n")
+        output.write(msgspec.json.encode({"tokens": rows}) + b"\n")
         return ExitCode.OK
     for grant in found:
         _print_line(grant, _words(grant), now)
     for one in kept:
         _print_line(one.grant(), f"{one.folder}; {_WHOLE}", now)
     if not found and not kept:
-        terminal.complain("No token has been made.")
+        output.complain("No token has been made.")
     return ExitCode.OK
 
 
 def _print_line(grant: Grant, words: str, now: float) -> None:
     line = f"{grant.token}  {grant.state(now):7}  {grant.name}  {words}"
-    terminal.write((terminal.visible(line) + "\n").encode())
+    output.write((output.visible(line) + "\n").encode())
 
 
 def _revoke(identifier: str) -> ExitCode:
@@ -130,11 +130,11 @@ def _revoke(identifier: str) -> ExitCode:
 
     kept: FolderToken | None = config.folder_tokens().remove(identifier)
     if kept is not None:
-        terminal.complain(f"Token {kept.id} of {terminal.visible(kept.folder)} is revoked.")
+        output.complain(f"Token {kept.id} of {output.visible(kept.folder)} is revoked.")
         return ExitCode.OK
     with closing(_tokens()) as tokens:
         grant = tokens.revoke(identifier)
-    terminal.complain(f"Token {grant.token} of {terminal.visible(grant.name)} is revoked.")
+    output.complain(f"Token {grant.token} of {output.visible(grant.name)} is revoked.")
     return ExitCode.OK
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -14,23 +12,23 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from readroom.caller import conversation
+from readroom.contracts import NAMES
 from readroom.contracts.base import Contract
-from readroom.contracts.registry import NAMES
 from readroom.errors import BadRequest, NoSuchRoute, ReadroomError, WrongMethod
 from readroom.faces.calls import Access, Calls
 from readroom.faces.http import coder, openapi
-from readroom.faces.http.exchange import Exchange, Metrics
-from readroom.faces.http.gate import ACCESS, EXCHANGE, MCP_PATH, OPENS, WAITER, within
-from readroom.faces.http.replies import again_later, ok, refused, status_of_code
-from readroom.faces.http.rooms import Rooms
-from readroom.faces.http.routes import Endpoint, json_body, leaving, route
+from readroom.faces.http.access_log import Exchange, Metrics
+from readroom.faces.http.errors import ok, refused
+from readroom.faces.http.gate import ACCESS, EXCHANGE, MCP_PATH, OPENS, within
+from readroom.faces.http.routes import Endpoint, route
 from readroom.faces.http.streamable import Streamable
+from readroom.faces.http.tools import PATH, Tools
+from readroom.faces.http.workspaces import Workspaces
 from readroom.faces.mcp.server import Server
-from readroom.model import Fact
 
 
 def inside(
-    calls: Calls, rooms: Rooms, metrics: Metrics, *, contract_name: str, reply_chars: int | None
+    calls: Calls, rooms: Workspaces, metrics: Metrics, *, contract_name: str, reply_chars: int | None
 ) -> ASGIApp:
     """What is behind the gate.
 
@@ -41,6 +39,7 @@ def inside(
         contract_name: Whose tools MCP serves; /v1 has all contracts.
         reply_chars: Cap on the text of a reply over MCP, None for what each client passes on.
     """
+    tools = Tools(calls)
     server = Server(
         calls,
         rooms.get(None, None).contract(contract_name),
@@ -56,24 +55,30 @@ def inside(
         route("/openapi.json", "GET", pages.openapi),
         route("/docs", "GET", pages.docs),
         route("/v1/sessions/{session}/compacted", "POST", _compacted),
-        route("/v1/{contract}/{tool}", "POST", _Tools(calls).call),
+        Route(PATH, tools, methods=["POST"]),
         *coder.routes(calls),
     ]
     router = Starlette(routes=routes, exception_handlers={HTTPException: _unrouted})
     router.router.redirect_slashes = False  # one address for each thing
-    return _Inside(Streamable(server, contract_name), router)
+    return _Inside(Streamable(server, contract_name), tools, router)
 
 
 class _Inside:
-    """MCP at its address, and everything else at its own."""
+    """MCP at its address, tools at theirs, and everything else by Starlette's router."""
 
-    def __init__(self, mcp: ASGIApp, router: ASGIApp) -> None:
+    def __init__(self, mcp: ASGIApp, tools: Tools, router: ASGIApp) -> None:
         self._mcp = mcp
+        self._tools = tools
         self._router = router
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        at_mcp = scope["type"] == "http" and scope["path"] == MCP_PATH
-        await (self._mcp if at_mcp else self._router)(scope, receive, send)
+        inside = self._router
+        if scope["type"] == "http":
+            if scope["path"] == MCP_PATH:
+                inside = self._mcp
+            elif self._tools.serves(scope):
+                inside = self._tools
+        await inside(scope, receive, send)
 
 
 async def _unrouted(request: Request, error: Exception) -> Response:
@@ -86,40 +91,6 @@ async def _unrouted(request: Request, error: Exception) -> Response:
         failure = NoSuchRoute()
     exchange.code = failure.code
     return refused(failure)
-
-
-class _Tools:
-    """POST /v1/{contract}/{tool}: the arguments in, the tool result out."""
-
-    def __init__(self, calls: Calls) -> None:
-        self._calls = calls
-
-    async def call(self, request: Request) -> Response:
-        name, tool = request.path_params["contract"], request.path_params["tool"]
-        if name not in NAMES:
-            raise NoSuchRoute
-        access, waiter = within(request.scope, name), request.scope[WAITER]
-        access.workspace.contract(name).tool(tool)
-        exchange: Exchange = request.scope[EXCHANGE]
-        exchange.contract, exchange.tool = name, tool
-        arguments = await json_body(request)
-        exchange.reached = True
-        watch = asyncio.create_task(leaving(request.receive, waiter))
-        try:
-            result = await self._calls.run(access, tool, arguments, waiter=waiter)
-        finally:
-            watch.cancel()
-        return _answered(result, exchange)
-
-
-def _answered(result: dict[str, Fact], exchange: Exchange) -> Response:
-    if not result.get("isError"):
-        return ok(result)
-    meta: Any = result.get("_meta")
-    error: Any = meta["readroom/facts"]["error"]
-    exchange.code = error["code"]
-    # One shape for every error, whoever made it; the model's words stay beside it.
-    return again_later(ok({**result, "error": error}, status_of_code(error["code"])))
 
 
 async def _compacted(request: Request) -> Response:
@@ -146,7 +117,7 @@ def _metrics(calls: Calls, metrics: Metrics) -> Endpoint:
 class _Pages:
     """Descriptions of what a caller may use."""
 
-    def __init__(self, rooms: Rooms) -> None:
+    def __init__(self, rooms: Workspaces) -> None:
         self._rooms = rooms
 
     async def welcome(self, request: Request) -> Response:

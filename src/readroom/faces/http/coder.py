@@ -10,29 +10,29 @@ import mimetypes
 import posixpath
 from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, final
 
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
-from readroom.contracts import coder_routes as routed
-from readroom.contracts.coder_calls import READ, WORKSPACE_READ
-from readroom.contracts.coder_query import parsed
-from readroom.contracts.coder_words import query_problem
+from readroom.contracts.coder import routes as routed
+from readroom.contracts.coder.calls import READ, WORKSPACE_READ
+from readroom.contracts.coder.routes import parsed
+from readroom.contracts.coder.words import query_problem
 from readroom.errors import BadRequest, Changed
 from readroom.faces.calls import Calls
-from readroom.faces.http.exchange import Exchange
-from readroom.faces.http.gate import EXCHANGE, WAITER, within
-from readroom.faces.http.openapi_coder import PREFIX
-from readroom.faces.http.replies import JSON, again_later, ok
-from readroom.faces.http.routes import as_json, leaving, route, whole_body
-from readroom.limits_coder import SEND_S, STREAM_BYTES
-from readroom.model import Fact, Reply
-from readroom.raw import Stream
+from readroom.faces.http.access_log import Exchange
+from readroom.faces.http.errors import JSON, again_later, ok
+from readroom.faces.http.gate import CLIENT_SCOPE, EXCHANGE, within
+from readroom.faces.http.openapi import PREFIX
+from readroom.faces.http.routes import as_json, route, whole_body
+from readroom.limits.contracts import SEND_S, STREAM_BYTES
+from readroom.values import Fact, Reply
+from readroom.values.files import Stream
 
 _GRANTED_BY: Mapping[str, frozenset[str]] = {
     routed.READ_LINES: frozenset((READ, WORKSPACE_READ)),
@@ -87,7 +87,7 @@ class _Agent:
         return await self._answer(request, routed.READ_BYTES, lambda: _query(request, "offset", "limit"))
 
     async def write(self, request: Request) -> Response:
-        body = await whole_body(request)
+        body = await whole_body(request.receive)
 
         def arguments() -> dict[str, Any]:
             return {**_query(request), "content": b64encode(body).decode("ascii")}
@@ -95,13 +95,13 @@ class _Agent:
         return await self._answer(request, routed.WRITE, arguments)
 
     async def edit(self, request: Request) -> Response:
-        body = await whole_body(request)
+        body = await whole_body(request.receive)
         return await self._answer(
             request, routed.EDIT, lambda: {**_query(request, texts=()), **_object(body)}
         )
 
     async def list(self, request: Request) -> Response:
-        body = await whole_body(request)
+        body = await whole_body(request.receive)
 
         def arguments() -> dict[str, Any]:
             given = _object(body or b"{}")
@@ -118,15 +118,11 @@ class _Agent:
         except _Refused as refusal:
             exchange.code = BadRequest.code
             return ok(refusal.body, 400)
-        access, waiter = within(request.scope, "coder"), request.scope[WAITER]
+        access, client_scope = within(request.scope, "coder"), request.scope[CLIENT_SCOPE]
         if access.granted is not None and access.granted & _GRANTED_BY[name]:
             access = replace(access, granted=access.granted | {name})
         exchange.reached = True
-        watch = asyncio.create_task(leaving(request.receive, waiter))
-        try:
-            reply = await self._calls.sealed(access, name, given, _with_facts, waiter=waiter)
-        finally:
-            watch.cancel()
+        reply = await self._calls.run_with(access, name, given, _with_facts, client_scope=client_scope)
         error: Any = reply.facts.get("error")
         if error is not None:
             exchange.code = error["code"]

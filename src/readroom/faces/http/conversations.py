@@ -7,27 +7,27 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TypeAlias, final
+
+from msgspec import Struct, field
 
 from readroom.limits import HTTP_SESSION_IDLE_S, HTTP_SESSIONS
 from readroom.protocol.card import Card
-from readroom.protocol.connection import Call, Connection
+from readroom.protocol.connection import Connection, ToolCall
 from readroom.protocol.messages import Answer
 
 Owner: TypeAlias = tuple[str, str]
 """A token and a workspace."""
 
 
-@dataclass(slots=True)
-class Session:
+class Session(Struct):
     """One session: its protocol state, its running calls, and when somebody last had to do with it."""
 
     owner: Owner
     connection: Connection
     used: float
     id: str = field(default_factory=lambda: secrets.token_hex(16))
-    tasks: dict[Call, asyncio.Task[Answer | None]] = field(default_factory=dict)
+    tasks: dict[ToolCall, asyncio.Task[Answer | None]] = field(default_factory=dict)
     requests: int = 0
     """Those that are being answered."""
 

@@ -8,50 +8,189 @@ for a request when its exchange is over, however it ended.
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from functools import cache, lru_cache
 from http import HTTPStatus
 from typing import final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
+from msgspec.structs import replace
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from readroom.caller import Caller, conversation
+from readroom.contracts import NAMES, contract
 from readroom.errors import (
     BadRequest,
     BodyTooLarge,
     Busy,
     Closing,
+    NoSuchRoute,
+    NotThisHost,
     ReadroomError,
     RepeatedHeader,
     SlowRequest,
     TokenInAddress,
     Unauthorized,
+    WrongOrigin,
 )
-from readroom.faces.calls import Access, Waiter
-from readroom.faces.http import addresses
-from readroom.faces.http.crowd import Crowd
-from readroom.faces.http.exchange import Exchange, Metrics
-from readroom.faces.http.hosts import Hosts
-from readroom.faces.http.rates import Rates
-from readroom.faces.http.refusals import Refusals
-from readroom.faces.http.replies import refused
-from readroom.faces.http.rooms import Rooms
+from readroom.faces.calls import Access, ClientScope
+from readroom.faces.http.access_log import Exchange, Metrics
+from readroom.faces.http.connections import Carrier, Crowd
+from readroom.faces.http.errors import refused
+from readroom.faces.http.rate_limit import Rates
+from readroom.faces.http.refusal_log import Refusals
+from readroom.faces.http.workspaces import Workspaces
 from readroom.limits import (
     MCP_MESSAGE_BYTES,
     SERVE_BODY_S,
     SERVE_CALL_S,
     SERVE_LINGER_BYTES,
     SERVE_LINGER_S,
+    SERVE_PATH_BYTES,
 )
 from readroom.session.admission import Admission
 from readroom.session.tokens import SECRET, Grant
 
+# -----------------------------------------------------------------------------
+# What is asked for: addresses without escapes, and as far as they may be written down.
+# -----------------------------------------------------------------------------
+
+_PLAIN = re.compile(rb"(?:/[A-Za-z0-9_.~-]*)+")
+_DOTS = re.compile(rb"(?:^|/)\.{1,2}(?:/|$)")
+_IN_WORKSPACE = re.compile(r"/w/([^/]+)(/.*)")
+
+_WORDS = frozenset(
+    ("", "w", "v1", "mcp", "sessions", "compacted", "healthz", "metrics", "openapi.json", "docs", "api", "v0")
+)
+_DEEPEST = 6
+"""Names in the longest address that is one of ours: /w/NAME/v1/CONTRACT/TOOL."""
+
+
+def checked(scope: Scope) -> str:
+    """The path, which has no escapes: none of our names needs one, and those who send them try something.
+
+    Raises:
+        NoSuchRoute: It has, or is none that anything could be served at.
+    """
+    raw = _raw(scope)
+    if len(raw) > SERVE_PATH_BYTES or not _PLAIN.fullmatch(raw) or b"//" in raw or _DOTS.search(raw):
+        raise NoSuchRoute
+    return raw.decode("ascii")
+
+
+def split(path: str) -> tuple[str | None, str]:
+    """The name of a workspace, if there is one, and the address in it."""
+    found = _IN_WORKSPACE.fullmatch(path)
+    return (found[1], found[2]) if found else (None, path)
+
+
+def told(scope: Scope, workspaces: Collection[str]) -> str:
+    """The path for a record: whatever is not a name of ours, and could be anybody's secret, stands as *."""
+    return _told(_raw(scope)[:SERVE_PATH_BYTES], frozenset(workspaces))
+
+
+@lru_cache(256)  # clients ask for the same few again and again
+def _told(raw: bytes, workspaces: frozenset[str]) -> str:
+    names = raw.decode("latin-1").split("/")
+    kept = [name if name in _WORDS or name in _tools() or name in workspaces else "*" for name in names]
+    return "/".join(kept[:_DEEPEST] + ["*"] * (len(kept) > _DEEPEST))
+
+
+def _raw(scope: Scope) -> bytes:
+    raw: bytes = scope.get("raw_path") or scope["path"].encode("utf-8", "replace")
+    return raw.partition(b"?")[0]
+
+
+@cache
+def _tools() -> frozenset[str]:
+    """The names of all contracts and their tools."""
+    tools = (tool.name for name in NAMES for tool in contract(name).callable)
+    return frozenset((*NAMES, *tools))
+
+
+# -----------------------------------------------------------------------------
+# Which names this server answers to.
+#
+# A page in the user's browser can send requests here, and by rebinding a name of its
+# own to this address even read the answers; its Host and Origin headers give it away
+# (https://owasp.org/www-community/attacks/DNS_Rebinding).  Names have to be known; an
+# address in numbers cannot be rebound, so a server of other interfaces takes those.
+#
+# Another port of this machine is another origin: whoever else has an account can serve a
+# page there.  A page is ours when it comes from the very address that it sends to.
+# -----------------------------------------------------------------------------
+
+_LOCAL = frozenset(("localhost", "127.0.0.1", "::1"))
+
+
+@final
+class Hosts:
+    """The names of one server."""
+
+    def __init__(
+        self,
+        names: Sequence[str] = (),
+        origins: Sequence[str] = (),
+        *,
+        loopback: bool = True,
+        named: bool = True,
+    ) -> None:
+        """Answer to the local names and `names`, with any port: a tunnel has another at its other end.
+
+        Args:
+            names: More names, in small letters.
+            origins: Of pages that may come in beside our own, in small letters.
+            loopback: Only this machine can connect; otherwise any address in numbers is taken too.
+            named: False for a Unix socket, which no page can reach.
+        """
+        self._names = _LOCAL.union(names)
+        self._origins = frozenset(origins)
+        self._loopback = loopback
+        self._named = named
+
+    def check(self, headers: Mapping[bytes, bytes]) -> None:
+        """Raises NotThisHost or WrongOrigin for what was meant for, or comes from, somewhere else."""
+        host = headers.get(b"host", b"").decode("latin-1")
+        if self._named and not self._known(host):
+            raise NotThisHost(host)
+        origin = headers.get(b"origin", b"").decode("latin-1")
+        if b"origin" in headers and not self._is_ours(origin.lower(), host.lower()):
+            raise WrongOrigin(origin)
+
+    def _known(self, host: str) -> bool:
+        try:
+            found = urlsplit(f"//{host}")
+            name, _ = found.hostname, found.port  # a port that is none raises
+        except ValueError:
+            return False
+        if not name or found.netloc != host or found.username is not None:
+            return False
+        return name in self._names or (not self._loopback and _is_address(name))
+
+    def _is_ours(self, origin: str, host: str) -> bool:
+        if origin in self._origins:
+            return True
+        scheme, _, place = origin.partition("://")
+        if not self._named or place != host or not self._known(place):
+            return False
+        # TLS is that of a proxy, under a name that the operator told us; on this machine it is somebody else.
+        return scheme == "http" or (scheme == "https" and urlsplit(origin).hostname not in _LOCAL)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
 ACCESS = "readroom.access"
-WAITER = "readroom.waiter"
+CLIENT_SCOPE = "readroom.client_scope"
 EXCHANGE = "readroom.exchange"
 OPENS = "readroom.opens"
 """Where the gate keeps an `Access`, a `Waiter`, an `Exchange` and the names of the workspaces that the
@@ -86,7 +225,7 @@ class Gate:
         self,
         inner: ASGIApp,
         *,
-        rooms: Rooms,
+        rooms: Workspaces,
         admission: Admission,
         hosts: Hosts,
         rates: Rates,
@@ -112,20 +251,26 @@ class Gate:
             await self._inner(scope, receive, send)
             return
         began = time.perf_counter()
-        asked = addresses.told(scope, self._rooms.names(None))
+        scope = {**scope, "headers": _trimmed(scope)}
+        asked = told(scope, self._rooms.names(None))
         exchange = Exchange(scope["method"], _address(scope), asked=asked)
-        waiter = Waiter()
+        client_scope = ClientScope()
+        connection: Carrier | None = scope.get("state", {}).get(CONNECTION)
+        if connection is not None:
+            connection.answering(client_scope)
         out = _Outgoing(receive, send, exchange, rpc=scope["path"].endswith(MCP_PATH))
         try:
-            inside = self._admitted(scope, exchange)
-            inside[WAITER], inside[EXCHANGE] = waiter, exchange
+            inside = self._admitted(scope, exchange, connection)
+            inside[CLIENT_SCOPE], inside[EXCHANGE] = client_scope, exchange
             await self._inner(inside, _Incoming(scope, receive, out).receive, out.send)
         except ReadroomError as error:
             await out.refuse(error)
         finally:
-            waiter.leave()
+            client_scope.leave()
+            if connection is not None:
+                connection.answered(client_scope)
             exchange.seconds = time.perf_counter() - began
-            if waiter.turned_away:
+            if client_scope.turned_away:
                 exchange.code, exchange.reached = Busy.code, False
             elif not exchange.code and exchange.status >= HTTPStatus.BAD_REQUEST:
                 # What is no MCP is answered in that protocol's words.
@@ -139,26 +284,25 @@ class Gate:
         exchange.log()
         self._refusals.note(exchange)
 
-    def _admitted(self, scope: Scope, exchange: Exchange) -> Scope:
+    def _admitted(self, scope: Scope, exchange: Exchange, connection: Carrier | None) -> Scope:
         """The scope for the inside; addresses in a workspace look like those of the default one."""
         if self.closing:
             raise Closing
         self._rates.address(exchange.address)
         headers = _headers(scope)
         self._hosts.check(headers)
-        path = addresses.checked(scope)
+        path = checked(scope)
         if path in _OPEN:
             return {**scope}
         _no_token_in(scope["query_string"])
         grant = self._grant(headers, exchange)
-        connection = scope.get("state", {}).get(CONNECTION)
         if connection is not None and not self.crowd.let_in(connection):
             raise Busy
         exchange.agent = _name(headers, b"readroom-agent") or exchange.agent
         exchange.session = _name(headers, b"readroom-session")
         if grant is not None:
             self._rates.token(grant.token)
-        name, path = addresses.split(path)
+        name, path = split(path)
         workspace = self._rooms.get(name, grant)
         exchange.workspace = self._rooms.default if name is None else name
         session = conversation(exchange.token, exchange.session)
@@ -188,6 +332,14 @@ class Gate:
         except Unauthorized:
             self._rates.failure(exchange.address)
             raise
+
+
+def _trimmed(scope: Scope) -> list[tuple[bytes, bytes]]:
+    """The headers without the blanks around their values, which are no part of them (RFC 9110, section 5.5).
+
+    The parser leaves those at the end.
+    """
+    return [(name, value.strip(b" \t")) for name, value in scope["headers"]]
 
 
 def _headers(scope: Scope) -> dict[bytes, bytes]:
@@ -226,6 +378,9 @@ def _name(headers: dict[bytes, bytes], header: bytes) -> str:
     return found if _NAME.fullmatch(found) else ""
 
 
+_NOSNIFF = (b"x-content-type-options", b"nosniff")
+
+
 class _Outgoing:
     """Counts what is sent, and knows whether a refusal can still be."""
 
@@ -241,8 +396,7 @@ class _Outgoing:
             return
         if message["type"] == "http.response.start":
             self._exchange.status = message["status"]
-            headers = [*message.get("headers", ()), (b"x-content-type-options", b"nosniff")]
-            message = {**message, "headers": headers}
+            message = {**message, "headers": [*message.get("headers", ()), _NOSNIFF]}
         elif message["type"] == "http.response.body":
             self._exchange.sent_bytes += len(message.get("body", b""))
         await self._send(message)

@@ -7,9 +7,99 @@ from html import escape
 from typing import Any
 
 from readroom.contracts.base import FACTS_KEY, Contract, Tool
-from readroom.contracts.schema import in_words
-from readroom.faces.http import openapi_coder
+from readroom.contracts.coder import routes
+from readroom.contracts.schema import in_words, properties, schema
 from readroom.release import VERSION
+
+# -----------------------------------------------------------------------------
+# The addresses of coder's workspace agent in the OpenAPI document, from the records of its routes.
+# -----------------------------------------------------------------------------
+
+PREFIX = "/api/v0"
+
+CODER_ERRORS = (400, 401, 403, 404, 408, 409, 413, 421, 429, 500, 503, 504, 507)
+
+_ANSWERS: dict[str, str] = {
+    routes.READ_LINES: "Whether it was read, and its lines; failures of the file are told here, too.",
+    routes.READ_BYTES: "The bytes, with a type by the ending of the name.",
+    routes.WRITE: "It was written.",
+    routes.EDIT: "All files were changed; their diffs, when asked for.",
+    routes.LIST: "Folders, then files, by name.",
+}
+_PROBLEM = {
+    "description": "A refusal: `message`, and what is wrong with a query, or the error of the agent.",
+    "content": {
+        "application/json": {
+            "schema": {
+                "type": "object",
+                "properties": {
+                    "message": {"type": "string"},
+                    "detail": {"type": "string"},
+                    "validations": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {"field": {"type": "string"}, "detail": {"type": "string"}},
+                            "required": ["field", "detail"],
+                        },
+                    },
+                    "success": {"type": "boolean"},
+                    "error": {},
+                },
+            }
+        }
+    },
+}
+
+
+def coder_paths(record: Contract) -> dict[str, Any]:
+    """The paths of a record's routes."""
+    found = {}
+    for route in record.routes:
+        operation: dict[str, Any] = {
+            "operationId": f"coder.{route.name}",
+            "summary": route.title,
+            "description": route.description,
+            "responses": {
+                "200": _coder_answer(route.name),
+                **{str(status): _PROBLEM for status in CODER_ERRORS},
+            },
+        }
+        method = "get" if route.name in (routes.READ_LINES, routes.READ_BYTES) else "post"
+        names = properties(route.arguments)
+        if route.name == routes.WRITE:
+            names = {"path": names["path"]}
+            binary = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+            operation["requestBody"] = {"content": binary}
+        elif route.name == routes.EDIT:
+            names = {}
+            operation["requestBody"] = _json(schema(route.arguments))
+        elif route.name == routes.LIST:
+            parts = {"path": names["parts"], "relativity": names["relativity"]}
+            names = {"path": names["path"]}
+            body = {"type": "object", "properties": parts, "additionalProperties": False}
+            operation["requestBody"] = _json(body, required=False)
+        operation["parameters"] = [
+            {
+                "name": name,
+                "in": "query",
+                "schema": one,
+                "required": name == "path" and route.name not in (routes.EDIT, routes.LIST),
+            }
+            for name, one in names.items()
+        ]
+        found[f"{PREFIX}/{route.name}"] = {method: operation}
+    return found
+
+
+def _json(body: dict[str, Any], *, required: bool = True) -> dict[str, Any]:
+    return {"required": required, "content": {"application/json": {"schema": body}}}
+
+
+def _coder_answer(name: str) -> dict[str, Any]:
+    media = "*/*" if name == routes.READ_BYTES else "application/json"
+    return {"description": _ANSWERS[name], "content": {media: {}}}
+
 
 SESSION = "[A-Za-z0-9_.~-]{1,128}"
 """Names of conversations, in an address."""
@@ -75,7 +165,7 @@ def document(contracts: Iterable[Contract], names: Sequence[str], *, commands: b
     for contract in contracts:
         for tool in contract.offered(commands=commands):
             paths[f"/v1/{contract.name}/{tool.name}"] = {"post": _operation(contract, tool)}
-        paths |= openapi_coder.paths(contract)
+        paths |= coder_paths(contract)
     paths["/v1/sessions/{session}/compacted"] = {"post": _compacted()}
     paths["/healthz"] = {
         "get": _plain("health", "Whether the server answers.", "application/json", open_=True)

@@ -1,143 +1,264 @@
-"""HTTP/1.1 with uvicorn, for clients that do not speak it, or never finish: answered, counted and recorded.
+"""HTTP/1.1 by uvicorn and httptools, for clients that do not speak it, or never finish.
 
-uvicorn answers what is no HTTP in plain words and waits for headers for ever.
+uvicorn reads with a parser in C, answers what is not HTTP in plain words, and waits
+for headers for ever.  So a second parser of the same kind stands in front of it and
+sees every byte first:
+
+1. What it refuses, or what uvicorn would stumble over, is answered here, in our words,
+   recorded, and never reaches uvicorn.
+2. It knows whether a request has begun, so that the time for its head can be bounded,
+   and its size; httptools bounds neither.
+3. What it lets through uvicorn reads the same way, because the parser is the same.
+
+Only public interfaces are used: `asyncio.Protocol` towards uvicorn, the callbacks of
+httptools here.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from typing import final
+from http import HTTPStatus
+from typing import Any, final
 
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+import httptools
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
 
-from readroom.errors import BadRequest, Busy, ReadroomError, RepeatedHeader, SlowRequest
-from readroom.faces.http.exchange import Exchange
+from readroom.errors import BadRequest, Busy, ReadroomError, SlowRequest
+from readroom.faces.calls import ClientScope
+from readroom.faces.http.access_log import Exchange
+from readroom.faces.http.errors import refused
 from readroom.faces.http.gate import CONNECTION, Gate
-from readroom.faces.http.replies import refused
-from readroom.limits import SERVE_HEADER_S
+from readroom.limits import SERVE_HEAD_BYTES, SERVE_HEADER_S, SERVE_IDLE_S
 
-_HEAD = re.compile(rb".*?\r?\n\r?\n", re.DOTALL)
-_FRAMING = re.compile(rb"^(host|content-length|transfer-encoding)[ \t]*:", re.IGNORECASE | re.MULTILINE)
-"""h11 makes one of equal lengths, before anybody else sees them."""
+_OFFER = re.compile(rb"^upgrade:[^\n]*\n", re.IGNORECASE | re.MULTILINE)
+
+_WELL_FORMED = "Send a request line, headers and a body."
 
 
 @final
-class Protocol(H11Protocol):
+class Protocol(asyncio.Protocol):
     """One connection. The application of its configuration is a `Gate`."""
 
-    _patience: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for a request, and not for ever: a connection that says nothing holds a place."""
-        super().connection_made(transport)
-        self.app_state = {**self.app_state, CONNECTION: self}
-        self._watch()
-        if (
-            self.client is not None
-        ):  # else it is that of this account, which alone can connect to a Unix socket
-            other = self._gate.crowd.came(self)
-            if isinstance(other, Protocol):
-                other.make_way()
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        """As uvicorn makes its own."""
+        gate = config.loaded_app
+        assert isinstance(gate, Gate)
+        self._gate = gate
+        self._loop = asyncio.get_running_loop()
+        self._inner = HttpToolsProtocol(config, server_state, {**app_state, CONNECTION: self}, _loop)
+        self._parser = _parser(self)
+        self._transport: asyncio.Transport | None = None
+        self._client: str | None = None
+        self._watch: asyncio.TimerHandle | None = None
+        self._since = 0.0
+        """When it was last busy."""
+        self._waiting: set[ClientScope] = set()
+        """Those whose requests are being answered."""
+        self._begun = self._in_head = False
+        """A request has begun to come; its head is not complete."""
+        self._head_bytes = 0
+        self._url = b""
+        self._served = 0
+        self._held = b""
+        """The beginning of a head, which uvicorn is given when it is complete."""
+        self._whole, self._heads = True, 0
+        """What is held, or came last, begins with a request; and how many begin in it."""
 
     @property
     def address(self) -> str:
         """Where it comes from."""
-        return self.client[0] if self.client else "local"
+        return self._client or "local"
 
     @property
     def idle(self) -> bool:
         """No request of it is being answered."""
-        return self.cycle is None or self.cycle.response_complete
+        return not self._waiting
+
+    def answering(self, client_scope: ClientScope) -> None:
+        """A request of it is being answered."""
+        self._waiting.add(client_scope)
+        self._served += 1
+
+    def answered(self, client_scope: ClientScope) -> None:
+        """It is over."""
+        self._waiting.discard(client_scope)
+        self._since = self._loop.time()
 
     def make_way(self) -> None:
         """End at once: somebody else needs the place."""
         if self.idle:  # else its request is recorded by itself
             self._gate.over(Exchange("", self.address, code=Busy.code))
-        self.transport.abort()
+        if self._transport is not None:
+            self._transport.abort()
+
+    # --- what asyncio says -------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Wait for a request, and not for ever: a connection that says nothing holds a place."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._since = self._loop.time()
+        self._inner.connection_made(transport)
+        self._watch = self._loop.call_later(SERVE_HEADER_S, self._look)
+        if self._inner.client is None:
+            return  # it is that of this account, which alone can connect to a Unix socket
+        self._client = self._inner.client[0]
+        other = self._gate.crowd.came(self)
+        if isinstance(other, Protocol):
+            other.make_way()
 
     def data_received(self, data: bytes) -> None:
         """Take more of it."""
-        super().data_received(data)
-        self._watch()
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return
+        if not self._held:
+            self._whole, self._heads = not self._begun, 0
+        held = self._held + data
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as error:
+            self._pass_over(held, len(self._held) + error.args[0])
+            return
+        except httptools.HttpParserError as error:
+            raised = error.__context__  # by a callback
+            if not isinstance(raised, ReadroomError):
+                raised = BadRequest("it is no HTTP/1.1", _WELL_FORMED)
+            self._refuse(raised)
+            return
+        self._held = b""
+        if not self._in_head:
+            self._inner.data_received(held)
+            return
+        self._head_bytes += len(data)
+        if (
+            self._head_bytes > SERVE_HEAD_BYTES
+        ):  # one that comes whole is bounded by what asyncio reads at once
+            problem = f"its headers have more than {SERVE_HEAD_BYTES:,} bytes"
+            self._refuse(BadRequest(problem, "Send fewer and shorter ones."))
+        elif self._whole and self._heads == 1:
+            self._held = held
+        else:
+            self._inner.data_received(held)
+
+    def _pass_over(self, held: bytes, head: int) -> None:
+        """Read a request without its offer of another protocol, as clients of Java make with their first one.
+
+        httptools takes its body for that protocol, and so would uvicorn.
+        """
+        self._held = b""
+        plain, count = _OFFER.subn(b"", held[:head])
+        if not (self._whole and self._heads == 1 and count):
+            self._refuse(BadRequest("it offers another protocol behind another request", "Send it alone."))
+            return
+        self._parser, self._begun, self._in_head = _parser(self), False, False
+        self.data_received(plain + held[head:])
+
+    def eof_received(self) -> None:
+        """The client sends no more."""
+        self._inner.eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget it."""
-        self._forget()
+        """Forget it, and end the work for those who waited."""
+        if self._watch is not None:
+            self._watch.cancel()
         self._gate.crowd.went(self)
-        super().connection_lost(exc)
+        for one in tuple(self._waiting):
+            one.leave()
+        self._inner.connection_lost(exc)
 
-    def on_response_complete(self) -> None:
-        """Wait for the next request."""
-        super().on_response_complete()
-        if not self.transport.is_closing():
-            self._watch()
+    def pause_writing(self) -> None:
+        """The client reads more slowly than we write."""
+        self._inner.pause_writing()
 
-    def timeout_keep_alive_handler(self) -> None:
-        """End a connection that is idle; one with half a request has more time, and is answered."""
-        if not self.conn.trailing_data[0]:
-            super().timeout_keep_alive_handler()
+    def resume_writing(self) -> None:
+        """It has caught up."""
+        self._inner.resume_writing()
 
-    def send_400_response(self, msg: str) -> None:
-        """What uvicorn calls for what is no HTTP."""
-        if self.conn.our_state is h11.IDLE:
-            self._refuse(BadRequest("it is no HTTP/1.1", "Send a request line, headers and a body."))
-        else:
-            # It is in the body of a request: whoever waits for that hears that it ended.
-            self.transport.close()
+    # --- what httptools says -----------------------------------------------------------------------
 
-    def handle_events(self) -> None:
-        """Read what came, unless the parser would take two lengths or two hosts for one."""
-        repeated = self._repeated() if self.conn.their_state is h11.IDLE else None
-        if repeated is not None and self.conn.our_state is h11.IDLE:
-            self._refuse(RepeatedHeader(repeated))
-        else:
-            super().handle_events()
+    def on_message_begin(self) -> None:
+        """The first byte of a request."""
+        self._begun = self._in_head = True
+        self._heads += 1
+        self._head_bytes = 0
+        self._url = b""
+        if self.idle:
+            self._since = self._loop.time()
 
-    def _repeated(self) -> str | None:
-        """A header of the request to come that says twice how long it is, or for whom."""
-        head = _HEAD.match(self.conn.trailing_data[0])
-        lines = _FRAMING.findall(head[0]) if head else []
-        names = [line.lower() for line in lines]
-        return next((name.decode("ascii").title() for name in names if names.count(name) > 1), None)
+    def on_url(self, url: bytes) -> None:
+        """A part of its address."""
+        self._url += url
 
-    @property
-    def _gate(self) -> Gate:
-        assert isinstance(self.app, Gate)
-        return self.app
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A whole header; raises BadRequest."""
+        if not self._in_head:
+            # uvicorn would put it among the headers, where it could say who asks.
+            raise BadRequest("it has headers behind its body", "Send them in front of it.")
 
-    def _watch(self) -> None:
-        """While a request is answered there is nothing to wait for; more bytes do not buy more time."""
-        if not self.idle:
-            self._forget()
-        elif self._patience is None:
-            self._patience = self.loop.call_later(SERVE_HEADER_S, self._give_up)
+    def on_headers_complete(self) -> None:
+        """The head of a request; raises BadRequest for an address that two readers could read differently."""
+        self._in_head = False
+        if not _is_path(self._url) or self._parser.get_method() == b"CONNECT":
+            raise BadRequest("its address is not a path", "Send a path in ASCII, such as /docs.")
 
-    def _forget(self) -> None:
-        if self._patience is not None:
-            self._patience.cancel()
-            self._patience = None
+    def on_message_complete(self) -> None:
+        """The last byte of a request."""
+        self._begun = False
 
-    def _give_up(self) -> None:
-        self._patience = None
-        if not self.idle or self.transport.is_closing():
+    # --- time --------------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """End what has been idle for too long. One timer: setting one for each request costs more."""
+        transport = self._transport
+        assert transport is not None
+        if transport.is_closing():
             return
-        if self.conn.trailing_data[0]:
+        allowed = SERVE_IDLE_S if self._served and not self._begun else SERVE_HEADER_S
+        left = allowed if not self.idle else self._since + allowed - self._loop.time()
+        if left > 0:
+            self._watch = self._loop.call_later(left, self._look)
+        elif self._begun:
             self._refuse(SlowRequest(SERVE_HEADER_S))
         else:
-            self.transport.close()
+            transport.close()
 
     def _refuse(self, error: ReadroomError) -> None:
-        """Answer what never became a request, and close."""
-        response = refused(error)
-        headers = [*response.raw_headers, (b"connection", b"close")]
-        status = response.status_code
-        for event in (
-            h11.Response(status_code=status, headers=headers),
-            h11.Data(data=bytes(response.body)),
-            h11.EndOfMessage(),
-        ):
-            self.transport.write(self.conn.send(event) or b"")
-        self.transport.close()
-        self._gate.over(Exchange("", self.address, status=status, code=error.code))
+        """Answer what never became a request, and close; where an answer is on its way, only close."""
+        transport = self._transport
+        assert transport is not None
+        if self.idle:
+            response = refused(error)
+            status = response.status_code
+            head = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode("ascii")]
+            head += [b"%s: %s\r\n" % header for header in response.raw_headers]
+            transport.write(b"".join([*head, b"connection: close\r\n\r\n", bytes(response.body)]))
+            self._gate.over(Exchange("", self.address, status=status, code=error.code))
+        transport.close()
+
+
+def _parser(callbacks: Protocol) -> httptools.HttpRequestParser:
+    """As uvicorn makes its own: the two must agree in everything."""
+    parser = httptools.HttpRequestParser(callbacks)
+    parser.set_dangerous_leniencies(lenient_data_after_close=True)
+    return parser
+
+
+def _is_path(url: bytes) -> bool:
+    """Whether it is the path and the query of a request, and not the address of a proxy's."""
+    if not url.startswith(b"/") or b"#" in url:
+        return False
+    try:
+        path = httptools.parse_url(url).path
+    except httptools.HttpParserInvalidURLError:
+        return False
+    return path is not None and path.isascii()

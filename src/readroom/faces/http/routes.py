@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 import msgspec
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive
 
-from readroom.errors import BadRequest, Internal, ReadroomError, WrongMediaType
-from readroom.faces.calls import Failed, Waiter
-from readroom.faces.http.exchange import Exchange
+from readroom.errors import BadRequest, Internal, ReadroomError
+from readroom.faces.calls import Failed
+from readroom.faces.http.access_log import Exchange
+from readroom.faces.http.errors import refused
 from readroom.faces.http.gate import EXCHANGE
-from readroom.faces.http.replies import refused
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -27,40 +27,32 @@ def route(path: str, method: str, endpoint: Endpoint) -> Route:
         exchange.route = path
         try:
             return await endpoint(request)
-        except ReadroomError as error:
-            # What the gate has said already stands: it ended the body that could not be read.
-            exchange.code = exchange.code or error.code
-            return refused(error)
-        except Failed:
-            exchange.code = Internal.code
-            return refused(Internal("Failed"))
+        except (ReadroomError, Failed) as error:
+            return failed(exchange, error)
 
     found = Route(path, answer, methods=[method])
     found.methods = {method}  # without the HEAD that Starlette adds
     return found
 
 
-async def leaving(receive: Receive, waiter: Waiter) -> None:
-    """End the work for a client that goes away before its answer: nobody else looks for that."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    waiter.leave()
+def failed(exchange: Exchange, error: ReadroomError | Failed) -> Response:
+    """The answer to a request that failed outside a call."""
+    shown = Internal("Failed") if isinstance(error, Failed) else error
+    # What the gate has said already stands: it ended the body that could not be read.
+    exchange.code = exchange.code or shown.code
+    return refused(shown)
 
 
-async def json_body(request: Request) -> object:
-    """The JSON value of a request. What has no body, or another type, is told what to send."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise WrongMediaType(kind)
-    return as_json(await whole_body(request))
-
-
-async def whole_body(request: Request) -> bytes:
+async def whole_body(receive: Receive) -> bytes:
     """The body of a request. Raises BadRequest when the client goes away before its end."""
-    try:
-        return await request.body()
-    except ClientDisconnect:
-        raise BadRequest("its body ended early", "Send it again.") from None
+    parts = []
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise BadRequest("its body ended early", "Send it again.")
+        parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(parts)
 
 
 def as_json(data: bytes) -> object:

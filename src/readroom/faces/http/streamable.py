@@ -9,31 +9,135 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from typing import Any, final
 
+from msgspec import Struct
 from starlette.types import Receive, Scope, Send
 
+from readroom.faces.http.access_log import Exchange
 from readroom.faces.http.conversations import Session, Sessions
-from readroom.faces.http.exchange import Exchange
-from readroom.faces.http.gate import EXCHANGE, MCP_PATH, WAITER, within
-from readroom.faces.http.routes import leaving
-from readroom.faces.http.streaming import Reply
+from readroom.faces.http.gate import CLIENT_SCOPE, EXCHANGE, MCP_PATH, within
 from readroom.faces.mcp.server import Asked, Sender, Server
-from readroom.limits import MCP_MESSAGE_BYTES
-from readroom.limits_keeping import LEDGER_NAME_CHARS
+from readroom.limits import HTTP_STILL_S, MCP_MESSAGE_BYTES
+from readroom.limits.session import LEDGER_NAME_CHARS
 from readroom.protocol import eras, headers
-from readroom.protocol.connection import Call, Cancelled, Connection, Event, Notice, State
-from readroom.protocol.messages import Answer, Message, Notification, Request, Unasked, decode, refusal
+from readroom.protocol.connection import CallCancelled, Connection, Event, Notice, State, ToolCall
+from readroom.protocol.messages import (
+    Answer,
+    Message,
+    Notification,
+    Request,
+    Unasked,
+    decode,
+    encode,
+    refusal,
+)
 from readroom.protocol.params import meta
+
+# -----------------------------------------------------------------------------
+# The HTTP answer to one MCP message: JSON, unless something was said before it; then a stream of events.
+# -----------------------------------------------------------------------------
+
+
+class _Every:
+    """Calls something in the event loop again and again, until it is stopped."""
+
+    def __init__(self, seconds: float, call: Callable[[], None]) -> None:
+        self._seconds = seconds
+        self._call = call
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._again)
+
+    def stop(self) -> None:
+        self._timer.cancel()
+
+    def _again(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._again)
+        self._call()
+
+
+@final
+class Reply:
+    """What is sent to one request."""
+
+    def __init__(self, send: Send, *, still_s: float = HTTP_STILL_S) -> None:
+        self.session: str | None = None
+        """What the client has to name in its next requests."""
+        self.left = False
+        """The client waits no longer."""
+        self._send = send
+        self._still_s = still_s
+        self._streams = self._over = False
+        self._one = asyncio.Lock()
+        self._saying: asyncio.Task[None] | None = None
+
+    async def answer(self, answer: Answer, status: int) -> None:
+        """Send the answer, and no more after it; in a stream it has no status of its own."""
+        if not self._streams:
+            self._over = True
+            await self._whole(status, encode(answer), ("content-type", headers.JSON))
+            return
+        async with self._one:
+            self._over = True
+            await self._send({"type": "http.response.body", "body": headers.event(encode(answer))})
+
+    async def refuse(
+        self, status: int, words: str, code: int = eras.INVALID_REQUEST, *, allow: str | None = None
+    ) -> None:
+        """Send a failure of the protocol that names no request."""
+        more = [("content-type", headers.JSON)]
+        more += [] if allow is None else [("allow", allow)]
+        more += [("retry-after", "1")] if status == 503 else []
+        await self._whole(status, encode(refusal(None, code, words)), *more)
+
+    async def empty(self, status: int) -> None:
+        """Send nothing but a status."""
+        await self._whole(status, b"")
+
+    async def tell(self, message: bytes) -> None:
+        """Send a message before the answer, which makes a stream of it."""
+        await self._stream(headers.event(message))
+
+    @contextmanager
+    def still_here(self) -> Iterator[None]:
+        """While the answer is made, let nothing between believe that the connection is dead."""
+        timer = _Every(self._still_s, self._say)
+        try:
+            yield
+        finally:
+            timer.stop()
+
+    def _say(self) -> None:
+        # It ends by itself: to cancel it could leave half of what it sends.
+        self._saying = asyncio.create_task(self._stream(headers.STILL_HERE))
+
+    async def _stream(self, data: bytes) -> None:
+        async with self._one:
+            if self._over:
+                return
+            if not self._streams:
+                self._streams = True
+                still = [("cache-control", "no-cache, no-transform"), ("x-accel-buffering", "no")]
+                await self._start(200, ("content-type", headers.EVENTS), *still)
+            await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+    async def _whole(self, status: int, body: bytes, *more: tuple[str, str]) -> None:
+        await self._start(status, ("content-length", str(len(body))), *more)
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def _start(self, status: int, *more: tuple[str, str]) -> None:
+        named = more if self.session is None else (*more, (headers.SESSION, self.session))
+        sent = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in named]
+        await self._send({"type": "http.response.start", "status": status, "headers": sent})
+
 
 _METHOD = re.compile(r"[A-Za-z0-9_/.-]{1,64}")
 """Names of methods, of the protocol and ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Arrival:
+class _Arrival(Struct, frozen=True):
     """One HTTP request."""
 
     scope: Scope
@@ -107,7 +211,7 @@ class Streamable:
             await arrival.reply.empty(202)
             return
         event = connection.take(message)
-        if isinstance(event, Call):
+        if isinstance(event, ToolCall):
             answer = await self._performed(arrival, connection, event, None)
         else:
             assert isinstance(event, Answer)
@@ -166,18 +270,18 @@ class Streamable:
             await self._answered(arrival, session, event)
 
     async def _answered(self, arrival: _Arrival, session: Session, event: Event | None) -> None:
-        if isinstance(event, Cancelled):
+        if isinstance(event, CallCancelled):
             session.tasks[event.call].cancel()
         elif isinstance(event, Notice):
             self._server.hear(event, self._sender(arrival, session))
         answer = event if isinstance(event, Answer) else None
-        if isinstance(event, Call):
+        if isinstance(event, ToolCall):
             answer = await self._performed(arrival, session.connection, event, session)
             if answer is None and not arrival.reply.left:
                 answer = refusal(event.id, eras.CANCELLED, "Request cancelled")
         if answer is not None:
             await arrival.reply.answer(answer, 200)
-        elif not isinstance(event, Call):
+        elif not isinstance(event, ToolCall):
             await arrival.reply.empty(202)
 
     async def _message(self, arrival: _Arrival) -> Message | Answer | None:
@@ -196,34 +300,23 @@ class Streamable:
         return None if body is None else decode(body, MCP_MESSAGE_BYTES)
 
     async def _performed(
-        self, arrival: _Arrival, connection: Connection, call: Call, session: Session | None
+        self, arrival: _Arrival, connection: Connection, call: ToolCall, session: Session | None
     ) -> Answer | None:
         """The answer to a call; None when nobody waits for it."""
         sender = self._sender(arrival, session)
         self._note_call(arrival.exchange, call, sender)
         asked = Asked(connection, call, sender, arrival.reply.tell)
-        task = asyncio.create_task(self._server.perform(asked))
-        watch = asyncio.create_task(_watch(arrival, task))
-        if session is not None:
-            session.tasks[call] = task
-        try:
-            await arrival.reply.wait_for(task)
-            if task.cancelled():
-                return None
-            answer = task.result()
-        finally:
-            watch.cancel()
-            task.cancel()
-            if session is not None:
-                del session.tasks[call]
+        with arrival.reply.still_here():
+            work = self._server.perform(asked)
+            answer = await (work if session is None else _cancellable(arrival, session, call, work))
         arrival.exchange.code = asked.failed or arrival.exchange.code
         return answer
 
     def _sender(self, arrival: _Arrival, session: Session | None) -> Sender:
         access = within(arrival.scope, self._contract)
-        return Sender(access, arrival.scope[WAITER], None if session is None else session.id)
+        return Sender(access, arrival.scope[CLIENT_SCOPE], None if session is None else session.id)
 
-    def _note_call(self, exchange: Exchange, call: Call, sender: Sender) -> None:
+    def _note_call(self, exchange: Exchange, call: ToolCall, sender: Sender) -> None:
         """Say in the exchange which tool was called, as the other addresses do."""
         if call.method != "tools/call":
             return
@@ -234,9 +327,21 @@ class Streamable:
         exchange.reached = True
 
 
-async def _watch(arrival: _Arrival, task: asyncio.Task[Any]) -> None:
-    """End the work for a client that goes away before its answer."""
-    await leaving(arrival.receive, arrival.scope[WAITER])
+async def _cancellable(
+    arrival: _Arrival, session: Session, call: ToolCall, work: Coroutine[Any, Any, Answer | None]
+) -> Answer | None:
+    """Its answer, unless another message of the session cancels it, or its client leaves."""
+    task = session.tasks[call] = asyncio.create_task(work)
+    arrival.scope[CLIENT_SCOPE].on_leave(partial(_leave, arrival, task))
+    try:
+        await asyncio.wait({task})
+        return None if task.cancelled() else task.result()
+    finally:
+        task.cancel()
+        del session.tasks[call]
+
+
+def _leave(arrival: _Arrival, task: asyncio.Task[Any]) -> None:
     arrival.reply.left = True
     task.cancel()
 

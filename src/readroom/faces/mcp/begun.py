@@ -21,7 +21,7 @@ from readroom.faces.mcp.listing import page
 from readroom.faces.mcp.streams import Lines
 from readroom.limits import MCP_CHUNK_BYTES, MCP_MESSAGE_BYTES
 from readroom.protocol.card import Card
-from readroom.protocol.connection import Call, Connection, Event
+from readroom.protocol.connection import Connection, Event, ToolCall
 from readroom.protocol.messages import Answer, Refusal, encode
 
 T = TypeVar("T")
@@ -114,7 +114,7 @@ class Early(Generic[T]):
         self._over = not data
 
     def _take(self, event: Event | None) -> None:
-        if isinstance(event, Call) and event.method == "tools/list":
+        if isinstance(event, ToolCall) and event.method == "tools/list":
             event = self._listed(event)
             self._start()
         if isinstance(event, Answer):
@@ -122,7 +122,7 @@ class Early(Generic[T]):
         elif event is not None:
             self._begun.waiting.append(event)
 
-    def _listed(self, call: Call) -> Answer | None:
+    def _listed(self, call: ToolCall) -> Answer | None:
         connection = self._begun.connection
         try:
             return connection.answer(call, page("tools", self._tools, call.params.get("cursor")))

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from readroom.contracts.base import FACTS_KEY
 from readroom.errors import BadCursor, NotFound, NotGranted, OutputGone
-from readroom.limits_keeping import MCP_RESOURCES
-from readroom.model import Fact
+from readroom.limits.session import MCP_RESOURCES
 from readroom.paths import OUTPUTS
 from readroom.protocol import eras
 from readroom.protocol.messages import Refusal
+from readroom.values import Fact
 
 Run: TypeAlias = Callable[[str, Mapping[str, Fact]], Awaitable[dict[str, Any]]]
 """Performs a tool call in the name of who sent the request."""
@@ -27,8 +28,7 @@ _SCHEME = "readroom://"
 _ADDRESS = re.compile(rf"{_SCHEME}({re.escape(OUTPUTS)}/[a-z0-9]+\.(?:stdout|stderr))")
 
 
-@dataclass(frozen=True, slots=True)
-class Resources:
+class Resources(Struct, frozen=True):
     """What one sender may list and read, in one version of the protocol."""
 
     run: Run

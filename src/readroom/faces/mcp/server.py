@@ -8,23 +8,131 @@ what its version wants with every result.
 from __future__ import annotations
 
 import logging
+import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from readroom.caller import conversation
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.caller import Caller, conversation
 from readroom.contracts.base import FACTS_KEY, Contract, Tool
-from readroom.faces.calls import Access, Calls, Failed, Waiter
-from readroom.faces.mcp import who
-from readroom.faces.mcp.clients import CLAUDE_CODE, known, reply_bytes
+from readroom.faces.calls import Access, Calls, ClientScope, Failed
 from readroom.faces.mcp.listing import LONGEST_META, capped, card, methods, page
 from readroom.faces.mcp.resources import Resources
-from readroom.model import Fact
+from readroom.limits.session import LEDGER_NAME_CHARS
 from readroom.protocol import eras
 from readroom.protocol.card import Card
-from readroom.protocol.connection import Call, Connection, Notice
+from readroom.protocol.connection import Connection, Notice, ToolCall
 from readroom.protocol.messages import Answer, Refusal
+from readroom.values import Fact
+
+# -----------------------------------------------------------------------------
+# Who calls over MCP: the client's name, and which conversation.
+#
+# A conversation is what the host says it is (`_meta["readroom/session"]`), else the
+# protocol's own session, else all that one process hears.  A host that compacts a
+# conversation says so with the notification `notifications/readroom/compacted`, or
+# counts compactions itself in `_meta["readroom/epoch"]`, which needs no connection.
+# -----------------------------------------------------------------------------
+
+SESSION_META: Final = "readroom/session"
+EPOCH_META: Final = "readroom/epoch"
+
+_MOST_EPOCHS = 2**31
+"""No conversation is compacted more often."""
+
+_PROCESS = uuid.uuid4().hex[:12]
+"""The conversation of clients without any session: one process serves one client over stdio."""
+
+
+def caller(meta: Mapping[str, Any] | None, client: str | None, header: str | None) -> Caller:
+    """The other side of a call.
+
+    Args:
+        meta: `_meta` of the request.
+        client: `clientInfo.name`.
+        header: `Mcp-Session-Id` of an HTTP request.
+    """
+    given = (meta or {}).get(SESSION_META)
+    session = given if isinstance(given, str) and given else header or _PROCESS
+    return Caller(agent=(client or "")[:LEDGER_NAME_CHARS], session=session[:LEDGER_NAME_CHARS], face="mcp")
+
+
+def epoch_of(meta: Mapping[str, Any] | None) -> int | None:
+    """How often the host says that the conversation was compacted."""
+    given = (meta or {}).get(EPOCH_META)
+    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= _MOST_EPOCHS:
+        return None
+    return given
+
+
+# -----------------------------------------------------------------------------
+# How much of a reply each MCP client passes on to its model.
+#
+# A client that is given more cuts it, mostly in the middle, and nobody says so;
+# the reply is therefore made to fit.  The numbers were measured on released
+# clients (November 2026) and carry a margin for what a client adds of its own.
+#
+# Clients count characters or UTF-16 units.  A cap is applied to the UTF-8 bytes of
+# the whole text part, header and closing line included: never fewer than either.
+# -----------------------------------------------------------------------------
+
+
+class Client(Struct, frozen=True):
+    """One client: how its name starts in `clientInfo`, and what it passes on.
+
+    Attributes:
+        title: As people know it.
+        prefix: Of its name.
+        chars: The longest text.
+        lines: The most lines of it; None where they do not count.
+        shows_meta: Its model sees the whole JSON of a result that is an error, `_meta` included.
+    """
+
+    title: str
+    prefix: str
+    chars: int
+    lines: int | None = None
+    shows_meta: bool = False
+
+
+CLAUDE_CODE = Client("Claude Code", "claude-code", 49_000)
+"""Passes on 50,000, then a file and a preview of 2 KB. A tool's `_meta` can raise it; nothing needs that."""
+
+CLIENTS = (
+    Client("Codex", "codex", 11_500),  # 12,000: the first and the last 6,000
+    CLAUDE_CODE,
+    Client("opencode", "opencode", 49_000, lines=1990),  # 50 KiB of whole lines, and 2,000 of them
+    # 40,000: the first 8,000 and the last 32,000
+    Client("Gemini CLI", "gemini-cli", 39_000, shows_meta=True),
+    Client("Qwen Code", "qwen", 25_000, shows_meta=True),  # about 25,500; qwen-cli-mcp-client-NAME
+)
+"""Bridges keep the name in front, as in "claude-code (via mcp-remote 0.1.37)"; some clients append more."""
+
+
+def reply_bytes(client_name: str | None, asked_chars: int | None = None) -> int | None:
+    """The cap on a reply's text in UTF-8 bytes; None for a client that is not known to cut.
+
+    Of eleven clients that were measured five cut, and only one of those below 25,000; a cap for the others
+    would keep them from what a contract promises.
+
+    Args:
+        client_name: `clientInfo.name` of the handshake or of the request; None when it was not sent.
+        asked_chars: What the operator asked for with `--max-chars`: it counts for every client.
+    """
+    if asked_chars is not None:
+        return asked_chars
+    client = known(client_name)
+    return None if client is None else client.chars
+
+
+def known(client_name: str | None) -> Client | None:
+    """The client of that name; None for one that was not measured."""
+    name = (client_name or "").lower().replace(" ", "-")
+    return next((client for client in CLIENTS if name.startswith(client.prefix)), None)
+
 
 _LOG = logging.getLogger("readroom")
 
@@ -32,27 +140,25 @@ Tell: TypeAlias = Callable[[bytes], Awaitable[None]]
 """Sends the client a message about its request, before the answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sender:
+class Sender(Struct, frozen=True):
     """Who sent a message.
 
     Attributes:
         access: What they may use.
-        waiter: Whose leaving ends the work for them; None when that is the end of the server.
+        client_scope: Whose leaving ends the work for them; None when that is the end of the server.
         session: The protocol's session, which HTTP before 2026-07-28 has.
     """
 
     access: Access
-    waiter: Waiter | None = None
+    client_scope: ClientScope | None = None
     session: str | None = None
 
 
-@dataclass(slots=True)
-class Asked:
+class Asked(Struct):
     """A call, who wants it, and how they hear of it before the answer; `failed` is the code of an error."""
 
     connection: Connection
-    call: Call
+    call: ToolCall
     sender: Sender
     tell: Tell
     failed: str = ""
@@ -155,7 +261,7 @@ class Server:
         call, sender = asked.call, asked.sender
         access = _conversing(sender, call.client, call.meta)
         client = known(call.client)
-        epoch = who.epoch(call.meta)
+        epoch = epoch_of(call.meta)
         if epoch is not None:
             access.workspace.session(access.caller.session).reached(epoch)
         return await self._calls.run(
@@ -164,7 +270,7 @@ class Server:
             arguments,
             reply_bytes=reply_bytes(call.client, self._reply_chars),
             reply_lines=None if client is None else client.lines,
-            waiter=sender.waiter,
+            client_scope=sender.client_scope,
             send_progress=None if call.token is None else asked.report,
         )
 
@@ -192,7 +298,7 @@ def listed(tool: Tool) -> dict[str, Any]:
 
 def _conversing(sender: Sender, client: str | None, meta: Mapping[str, Any] | None) -> Access:
     """What a sender may use, in the name of the client and for its conversation."""
-    named = who.caller(meta, client, sender.session)
+    named = caller(meta, client, sender.session)
     token = sender.access.caller.token
     named = replace(
         named,

@@ -7,21 +7,71 @@ The event loop reads and writes pipes itself; threads do it only where a loop ca
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
+import sys
+import traceback
 from collections.abc import Callable
+from types import TracebackType
+from typing import TypeAlias
 
 from readroom.caller import Caller
 from readroom.faces.calls import Access, Calls
-from readroom.faces.mcp import logs
 from readroom.faces.mcp.begun import Begun
 from readroom.faces.mcp.listing import card, methods
 from readroom.faces.mcp.pipes import Reader, Writer
 from readroom.faces.mcp.server import Asked, Sender, Server
 from readroom.faces.mcp.streams import own_streams
 from readroom.limits import MCP_EXIT_S
-from readroom.protocol.connection import Call, Cancelled, Connection, Event, Notice
+from readroom.protocol.connection import CallCancelled, Connection, Event, Notice, ToolCall
 from readroom.protocol.messages import Answer, encode
-from readroom.toolbox import Workspace
+from readroom.workspace import Workspace
+
+# -----------------------------------------------------------------------------
+# The server's log: standard error, and nothing of any file in it.
+#
+# An exception's message may quote what was being read, and so may the source of a program
+# given on a command line, which Python 3.13 shows; so a traceback is written with the
+# places of its frames and its type only.
+# -----------------------------------------------------------------------------
+
+_Raised: TypeAlias = (
+    "tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]"
+)
+
+
+class Formatter(logging.Formatter):
+    """One line per record, with the frames below it."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+    def formatException(self, ei: _Raised) -> str:
+        """Frames and type, without the message."""
+        kind, _, trace = ei
+        name = "" if kind is None else f"{kind.__module__}.{kind.__qualname__}"
+        frames = (
+            f'  File "{frame.f_code.co_filename}", line {line}, in {frame.f_code.co_name}\n'
+            for frame, line in traceback.walk_tb(trace)
+        )
+        return "".join(frames) + name
+
+
+def to_stderr(access: logging.Logger | None = None) -> None:
+    """Log warnings and errors of this process to standard error, unless somebody set up logging before.
+
+    `access` is a logger whose lines are JSON already: they are written as they are.
+    """
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Formatter())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    if access is not None and not access.handlers:
+        lines = logging.StreamHandler(sys.stderr)
+        lines.setFormatter(logging.Formatter("%(message)s"))
+        access.addHandler(lines)
+        access.setLevel(logging.INFO)
+        access.propagate = False
+
 
 _CLOSED = -32000
 """The code of an answer to a call that the end of the server has ended; as the SDKs have it."""
@@ -52,7 +102,7 @@ def serve_stdio(workspace: Workspace, *, contract_name: str, reply_chars: int | 
 
 def go_on(workspace: Workspace, begun: Begun, *, contract_name: str, reply_chars: int | None) -> None:
     """Serve a client with whom somebody may have spoken already; otherwise as `serve_stdio`."""
-    logs.to_stderr()
+    to_stderr()
     asyncio.run(_serve(workspace, contract_name, reply_chars, begun))
 
 
@@ -92,7 +142,7 @@ class _Talk:
         self._server = server
         self._sender = sender
         self._writer = writer
-        self._tasks: dict[Call, asyncio.Task[None]] = {}
+        self._tasks: dict[ToolCall, asyncio.Task[None]] = {}
 
     def hear(self, line: bytes) -> None:
         """Take a line."""
@@ -104,10 +154,10 @@ class _Talk:
         """Do what comes of a line."""
         if isinstance(event, Answer):
             self._writer.write(encode(event) + b"\n")
-        elif isinstance(event, Call):
+        elif isinstance(event, ToolCall):
             task = self._tasks[event] = asyncio.create_task(self._perform(event))
             task.add_done_callback(lambda _: self._tasks.pop(event))
-        elif isinstance(event, Cancelled):
+        elif isinstance(event, CallCancelled):
             self._tasks[event.call].cancel()
         elif isinstance(event, Notice):
             self._server.hear(event, self._sender)
@@ -120,7 +170,7 @@ class _Talk:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
 
-    async def _perform(self, call: Call) -> None:
+    async def _perform(self, call: ToolCall) -> None:
         try:
             answer = await self._server.perform(Asked(self._connection, call, self._sender, self._tell))
         except asyncio.CancelledError:

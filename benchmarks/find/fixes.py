@@ -1,0 +1,129 @@
+"""Tokens until the needed lines are seen: find_relevant beside two other ways of reading, fix by fix.
+
+python -m benchmarks.find.fixes --clones FOLDER --work FOLDER --out RUN [--half check]
+
+A run names fixes by their commits, and keeps no text of theirs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import mean
+from tempfile import TemporaryDirectory
+
+from bpe_openai import get_encoding
+
+from benchmarks.find.mining import Case, mined
+from benchmarks.find.queries import unpack
+from benchmarks.find.ways import WAYS
+from readroom import Workspace
+
+BUDGETS = (2500, 5000, 10_000)
+"""Tokens after which is looked at what was seen; replies are counted as a model receives them."""
+
+_RESAMPLES = 10_000
+
+
+def main() -> None:
+    """Read for every fix in every way, and write the run."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--clones", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--half", choices=["tuning", "check"])
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    cases = mined(given.clones, given.work / "fixes.json")
+    rows = []
+    for case in cases:
+        if given.half in (None, case.half):
+            rows += list(_read(given.clones, case))
+            print(*rows[-len(WAYS)][1:], sep="\t", flush=True)
+    with (given.out / "fixes.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        head = ["half", "repository", "commit", "way", "gold_lines", "calls_at_5000"]
+        writer.writerow([*head, *(f"seen_at_{budget}" for budget in BUDGETS)])
+        writer.writerows(rows)
+    (given.out / "fixes.md").write_text(_summary(rows), encoding="utf-8")
+
+
+Row = tuple[str | int | float, ...]
+
+
+def _read(clones: Path, case: Case) -> Iterator[Row]:
+    encode = get_encoding("o200k_base").encode
+    gold = {(path, line) for path, lines in case.gold.items() for line in lines}
+    with TemporaryDirectory(prefix="fix-") as folder:
+        unpack(clones / case.repository / "repo", f"{case.commit}^", Path(folder))
+        for way, read in WAYS.items():
+            used = calls = 0
+            seen: set[tuple[str, int]] = set()
+            shares: list[float] = []
+            with Workspace(folder) as workspace:
+                for reply, shown in read(workspace, case.query):
+                    used += len(encode(reply.text))
+                    while len(shares) < len(BUDGETS) and used > BUDGETS[len(shares)]:
+                        shares.append(len(gold & seen) / len(gold))
+                    if len(shares) == len(BUDGETS):
+                        break
+                    calls += len(shares) < 2
+                    seen |= shown
+            shares += [len(gold & seen) / len(gold)] * (len(BUDGETS) - len(shares))
+            about = (case.half, case.repository, case.commit[:12], way, len(gold), calls)
+            yield (*about, *(round(share, 4) for share in shares))
+
+
+def _summary(rows: Sequence[Row]) -> str:
+    lines = ["# Share of the needed lines that were seen", ""]
+    lines.append("Mean over the fixes; intervals of 95 % from 10,000 bootstrap samples of fixes.")
+    for half in dict.fromkeys(str(row[0]) for row in rows):
+        mine = [row for row in rows if row[0] == half]
+        fixes = len(mine) // len(WAYS)
+        lines += ["", f"## {half.capitalize()} half, {fixes} fixes", ""]
+        lines.append(f"| way | {' | '.join(f'{budget:,} tokens' for budget in BUDGETS)} | calls at 5,000 |")
+        lines.append("| --- | --- | --- | --- | --- |")
+        for way in WAYS:
+            own = [row for row in mine if row[3] == way]
+            cells = [_interval([float(row[6 + at]) for row in own]) for at in range(len(BUDGETS))]
+            calls = mean(int(row[5]) for row in own)
+            lines.append(f"| {way} | {' | '.join(cells)} | {calls:.1f} |")
+        lines += ["", *_paired(mine), "", *_by_repository(mine)]
+    return "\n".join(lines) + "\n"
+
+
+def _paired(rows: Sequence[Row]) -> Iterator[str]:
+    best = [float(row[7]) for row in rows if row[3] == "find_relevant"]
+    for way in list(WAYS)[1:]:
+        other = [float(row[7]) for row in rows if row[3] == way]
+        differences = [one - two for one, two in zip(best, other, strict=True)]
+        better = sum(one > 0 for one in differences)
+        worse = sum(one < 0 for one in differences)
+        yield (
+            f"- find_relevant against {way}, at 5,000 tokens: {_interval(differences, signed=True)} points, "
+            f"better in {better}, worse in {worse}."
+        )
+
+
+def _by_repository(rows: Sequence[Row]) -> Iterator[str]:
+    yield f"| at 5,000 tokens | {' | '.join(WAYS)} |"
+    yield "| --- " * (len(WAYS) + 1) + "|"
+    for name in dict.fromkeys(str(row[1]) for row in rows):
+        cells = [mean(float(row[7]) for row in rows if row[1] == name and row[3] == way) for way in WAYS]
+        yield f"| {name.replace('+', '/')} | {' | '.join(f'{100 * cell:.0f} %' for cell in cells)} |"
+
+
+def _interval(values: Sequence[float], *, signed: bool = False) -> str:
+    drawn = random.Random(1)
+    means = sorted(mean(drawn.choices(values, k=len(values))) for _ in range(_RESAMPLES))
+    low, high = means[_RESAMPLES // 40], means[-_RESAMPLES // 40]
+    sign = "+" if signed else ""
+    unit = "" if signed else " %"
+    return f"{100 * mean(values):{sign}.1f}{unit} ({100 * low:.1f} to {100 * high:.1f})"
+
+
+if __name__ == "__main__":
+    main()

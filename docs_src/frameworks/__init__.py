@@ -1,0 +1,1 @@
+"""The first agent in each framework, as its how-to shows it."""

@@ -1,0 +1,78 @@
+"""Blocks of the documentation about audits: the clients, as read against what they really sent, findings
+and rows.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+
+from readroom.lens import normal_form, work
+from readroom.lens.audit import Options
+from readroom.lens.export import KINDS
+from readroom.lens.report import Totals, terminal
+from scripts.docs_blocks import fenced, table
+from tests.lens.ground_truth import SESSIONS, Compared, compare, unpacked
+
+
+@cache
+def _compared() -> tuple[Compared, ...]:
+    with tempfile.TemporaryDirectory() as folder:
+        return tuple(compare(session, Path(folder)) for session in SESSIONS)
+
+
+def audit_clients() -> str:
+    """What the run over the ground truths shows of each client."""
+    rows: dict[tuple[str, str], list[int]] = {}
+    for one in _compared():
+        sums = rows.setdefault((one.client, one.version), [0] * 5)
+        for index, value in enumerate(
+            (1, one.calls, one.ranges, one.characters, one.known + len(one.differences))
+        ):
+            sums[index] += value
+    return table(
+        ["Client", "Version", "Sessions", "Calls", "Line ranges", "Characters", "Not in the record"],
+        [
+            [client, version or "-", *(f"{value:,}" for value in sums)]
+            for (client, version), sums in rows.items()
+        ],
+    )
+
+
+def audit_findings() -> str:
+    """Every kind of finding."""
+    return table(
+        ["Finding", "What it is"], [[f"`{kind}`", what] for kind, what in normal_form.FINDINGS.items()]
+    )
+
+
+def audit_rows() -> str:
+    """Every kind of row with its fields, from what the classes say."""
+    parts = []
+    for name, kind in KINDS.items():
+        said = re.sub(r"\s*\n\s*", " ", (kind.__doc__ or "").strip()).replace(". ", ".\n")
+        fields = ", ".join(f"`{field}`" for field in kind.__struct_fields__)
+        parts.append(f"### {name}\n\n{said}\n\n{fields}")
+    return "\n\n".join(parts)
+
+
+def audit_example() -> str:
+    """What an audit of one recorded session prints."""
+    totals = Totals()
+    with tempfile.TemporaryDirectory() as folder:
+        for part in work.one_by_one(unpacked("qwen-code/tools", Path(folder)), Options()):
+            totals.add(part)
+    text = terminal.summary(totals, 2, True)
+    return fenced("$ readroom audit ~/.qwen/projects/-home-dev-shop --limit 2\n" + text)
+
+
+BLOCKS: Mapping[str, Callable[..., str]] = {
+    "audit-clients": audit_clients,
+    "audit-findings": audit_findings,
+    "audit-rows": audit_rows,
+    "audit-example": audit_example,
+}
+"""Block functions by name."""

@@ -1,0 +1,98 @@
+"""Blocks of the documentation about extras and frameworks, from what arrived at their models in the tests."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from scripts.docs_blocks import table
+
+ROOT = Path(__file__).parents[1]
+ADAPTERS = ROOT / "tests" / "adapters"
+
+PAGES: Mapping[str, tuple[str, str, str, str]] = {
+    "pydantic_ai": ("Pydantic AI", "pydantic-ai.md", "pydantic-ai", "WorkspaceToolset(workspace)"),
+    "openai_agents": ("OpenAI Agents SDK", "openai-agents.md", "openai-agents", "tools(workspace)"),
+    "langchain": ("LangChain, LangGraph", "langchain.md", "langchain", "tools(workspace)"),
+    "deepagents": ("deepagents", "deepagents.md", "deepagents", "backend(workspace)"),
+    "smolagents": ("smolagents", "smolagents.md", "smolagents", "tools(workspace)"),
+    "inspect_ai": ("Inspect", "inspect.md", "inspect", "read_file(), files()"),
+}
+"""By adapter: its framework, page and extra, and what is handed to an agent."""
+
+RECIPES: Mapping[str, tuple[str, str]] = {
+    "agno": ("Agno", "Agent(tools=functions(workspace))"),
+    "autogen": ("AutoGen", "[FunctionTool(one, description=one.__doc__) for one in functions(workspace)]"),
+    "crewai": ("CrewAI", "[tool(one.__name__)(one) for one in functions(workspace)]"),
+    "google_adk": ("Google ADK", "Agent(tools=functions(workspace))"),
+    "llama_index": ("LlamaIndex", "[FunctionTool.from_defaults(one) for one in functions(workspace)]"),
+}
+"""By recipe: its framework, and what makes tools of plain functions there."""
+
+_IMAGES = {"image": "as an image", "none": "no images"}
+_ERRORS = {"marked": "text, marked as failed", "text": "text"}
+
+
+def frameworks() -> str:
+    """What arrives at the model, by framework."""
+    arrived = _recorded("arrivals.json")
+    head = ("framework", "tested", "install", "code", "ten replies", "image", "failure")
+    rows = [_row(name, arrived[name]) for name in PAGES]
+    return table(head, rows)
+
+
+def _row(name: str, one: Mapping[str, Any]) -> tuple[str, ...]:
+    title, page, extra, code = PAGES[name]
+    same = "in the words of its own tools" if one["same"] is None else f"{one['same']} of 10 byte for byte"
+    return (
+        f"[{title}]({page})",
+        one["version"],
+        f"`pip install 'readroom[{extra}]'`",
+        f"`{code}`",
+        same,
+        _IMAGES[one["image"]],
+        _ERRORS[one["error"]],
+    )
+
+
+def recipes() -> str:
+    """The frameworks that take plain functions."""
+    versions = _recorded("recipes.json")
+    rows = [(title, versions[name], f"`{code}`") for name, (title, code) in RECIPES.items()]
+    return table(("framework", "tested", "code"), rows)
+
+
+def _recorded(name: str) -> Any:
+    return json.loads((ADAPTERS / name).read_text(encoding="utf-8"))
+
+
+EXTRAS: Mapping[str, str] = {
+    "audit": "[secrets in recorded sessions](audit.md)",
+    "dask": "[audits of many sessions on a cluster](audit.md#many-sessions)",
+    "data": "[tables in Parquet, Arrow and Feather files](data.md)",
+    "parquet": "[`readroom ledger export --format parquet`](ledger.md)",
+    "postgres": "[one ledger for several machines](ledger.md)",
+    "tokens": "[exact counts of tokens](budgets.md) for the o200k vocabulary",
+    **{extra: f"[{title}]({page})" for title, page, extra, _ in PAGES.values()},
+}
+"""By extra: what it is for."""
+
+
+def extras() -> str:
+    """What is installed only by name."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    rows = [
+        (f"`{name}`", EXTRAS[name], ", ".join(f"`{one}`" for one in packages))
+        for name, packages in sorted(project["optional-dependencies"].items())
+    ]
+    return table(("extra", "for", "brings"), rows)
+
+
+BLOCKS: Mapping[str, Callable[..., str]] = {
+    "extras": extras,
+    "frameworks": frameworks,
+    "framework-recipes": recipes,
+}

@@ -1,0 +1,77 @@
+"""A workspace as tools of LangChain and LangGraph (extra `langchain`).
+
+    from langchain.agents import create_agent
+    from readroom import Workspace
+    from readroom.adapters.langchain import tools
+
+    agent = create_agent(model, tools(Workspace(".")))
+
+The text of a reply is the content of the tool's message, images are content blocks
+behind it, facts its artifact.  A failure is a message with the status "error".
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Any, TypeAlias
+
+from readroom.adapters.extras import needs
+from readroom.async_workspace import AsyncWorkspace
+from readroom.caller import Caller
+from readroom.contracts.base import Tool
+from readroom.values import Reply
+from readroom.workspace import Workspace
+
+with needs("langchain"):
+    from langchain_core.tools import BaseTool, StructuredTool, ToolException
+
+Content: TypeAlias = str | list[str | dict[str, Any]]
+
+CALLER = Caller(agent="langchain")
+
+
+def tools(workspace: Workspace, *, contract_name: str = "native", caller: Caller = CALLER) -> list[BaseTool]:
+    """The tools of a workspace, for graphs with and without an event loop; whoever opened it closes it.
+
+    Args:
+        workspace: Whose tools they are.
+        contract_name: The contract whose tools are meant.
+        caller: Who stands in the ledger, and whose conversation it is.
+    """
+    awaited = AsyncWorkspace(workspace)
+
+    def made(tool: Tool) -> BaseTool:
+        def call(**given: Any) -> tuple[Content, dict[str, Any]]:
+            return _result(workspace.call(tool.name, given, contract_name=contract_name, caller=caller))
+
+        async def acall(**given: Any) -> tuple[Content, dict[str, Any]]:
+            return _result(await awaited.call(tool.name, given, contract_name=contract_name, caller=caller))
+
+        return StructuredTool(
+            name=tool.name,
+            description=tool.description,
+            args_schema=tool.input_schema,
+            func=call,
+            coroutine=acall,
+            response_format="content_and_artifact",
+            handle_tool_error=True,
+            metadata={"read_only": tool.read_only},
+        )
+
+    return [made(tool) for tool in workspace.offered(contract_name)]
+
+
+def _result(reply: Reply) -> tuple[Content, dict[str, Any]]:
+    if reply.is_error:
+        raise ToolException(reply.text)
+    if not reply.images:
+        return reply.text, reply.facts
+    images: list[str | dict[str, Any]] = [
+        {
+            "type": "image",
+            "base64": b64encode(image.data).decode("ascii"),
+            "mime_type": image.media_type,
+        }
+        for image in reply.images
+    ]
+    return [{"type": "text", "text": reply.text}, *images], reply.facts

@@ -1,0 +1,70 @@
+"""A workspace as function tools of the OpenAI Agents SDK (extra `openai-agents`).
+
+    from agents import Agent
+    from readroom import Workspace
+    from readroom.adapters.openai_agents import tools
+
+    agent = Agent("reader", tools=tools(Workspace(".")))
+
+The text of a reply is the output, images stand beside it as images.  A failure is an
+output, too: what happened, and what to do.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from readroom.adapters.extras import needs
+from readroom.adapters.replies import data_url
+from readroom.async_workspace import AsyncWorkspace
+from readroom.caller import Caller
+from readroom.contracts.base import Tool
+from readroom.workspace import Workspace
+
+with needs("openai-agents"):
+    from agents import FunctionTool, ToolOutputImage, ToolOutputText
+    from agents.tool_context import ToolContext
+
+CALLER = Caller(agent="openai-agents")
+
+
+def tools(
+    workspace: Workspace, *, contract_name: str = "native", caller: Caller = CALLER
+) -> list[FunctionTool]:
+    """The tools of a workspace; whoever opened it closes it.
+
+    Args:
+        workspace: Whose tools they are.
+        contract_name: The contract whose tools are meant.
+        caller: Who stands in the ledger, and whose conversation it is.
+    """
+    awaited = AsyncWorkspace(workspace)
+
+    def made(tool: Tool) -> FunctionTool:
+        async def invoke(_: ToolContext[Any], arguments: str) -> Any:
+            given = _parsed(arguments)
+            reply = await awaited.call(tool.name, given, contract_name=contract_name, caller=caller)
+            if not reply.images:
+                return reply.text
+            images = [ToolOutputImage(image_url=data_url(image)) for image in reply.images]
+            return [ToolOutputText(text=reply.text), *images]
+
+        return FunctionTool(
+            name=tool.name,
+            description=tool.description,
+            params_json_schema=tool.input_schema,
+            on_invoke_tool=invoke,
+            # Strict mode makes every argument required: models then invent values for all of them.
+            strict_json_schema=False,
+        )
+
+    return [made(tool) for tool in workspace.offered(contract_name)]
+
+
+def _parsed(arguments: str) -> object:
+    """What the model sent; text that is no JSON goes on as it is, and is told so by the contract."""
+    try:
+        return json.loads(arguments) if arguments else {}
+    except ValueError:
+        return arguments

@@ -1,0 +1,103 @@
+"""A workspace as tools of smolagents (extra `smolagents`).
+
+    from smolagents import CodeAgent
+    from readroom import Workspace
+    from readroom.adapters.smolagents import show_images, tools
+
+    agent = CodeAgent(tools(Workspace(".")), model, step_callbacks=[show_images])
+
+A tool gives the text of a reply, for a failure too: in code that an agent writes, that is
+what it can go on with.  Tools of smolagents cannot hand images to the model; `show_images`
+puts those that were read into the observation of the step.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any, final
+
+from PIL import Image as Pictures
+
+from readroom.adapters.extras import needs
+from readroom.caller import Caller
+from readroom.contracts.base import Tool as Record
+from readroom.values import Image
+from readroom.workspace import Workspace
+
+with needs("smolagents"):
+    from smolagents import ActionStep, Tool
+    from smolagents.agents import MultiStepAgent
+
+CALLER = Caller(agent="smolagents")
+
+
+def tools(workspace: Workspace, *, contract_name: str = "native", caller: Caller = CALLER) -> list[Tool]:
+    """The tools of a workspace; whoever opened it closes it.
+
+    Args:
+        workspace: Whose tools they are.
+        contract_name: The contract whose tools are meant.
+        caller: Who stands in the ledger, and whose conversation it is.
+    """
+    return [
+        WorkspaceTool(workspace, record, contract_name, caller) for record in workspace.offered(contract_name)
+    ]
+
+
+def show_images(step: Any, agent: MultiStepAgent | None = None) -> None:
+    """A callback of steps: the images that tools have read since the last one are observed in this one."""
+    if agent is None or not isinstance(step, ActionStep):
+        return
+    read = [one for tool in agent.tools.values() if isinstance(tool, WorkspaceTool) for one in tool.taken()]
+    if read:
+        step.observations_images = [
+            *(step.observations_images or ()),
+            *(Pictures.open(io.BytesIO(image.data)) for image in read),
+        ]
+
+
+@final
+class WorkspaceTool(Tool):  # type: ignore[misc]  # smolagents has no types
+    """One tool of a workspace."""
+
+    output_type = "string"
+    # Its arguments are those of the contract; smolagents compares `inputs` with a signature otherwise.
+    skip_forward_signature_validation = True
+
+    def __init__(self, workspace: Workspace, record: Record, contract_name: str, caller: Caller) -> None:
+        self.name = record.name
+        self.description = record.description
+        self.inputs = _inputs(record.input_schema)
+        self._workspace = workspace
+        self._contract = contract_name
+        self._caller = caller
+        self._images: list[Image] = []
+        super().__init__()
+
+    def forward(self, *values: Any, **arguments: Any) -> str:
+        """The text of the reply to one call; code may give the first arguments without their names."""
+        arguments |= dict(zip(self.inputs, values, strict=False))
+        # What an agent leaves out, and what its code sets to None, is not there.
+        given = {name: value for name, value in arguments.items() if value is not None}
+        reply = self._workspace.call(self.name, given, contract_name=self._contract, caller=self._caller)
+        self._images += reply.images
+        return reply.text
+
+    def taken(self) -> list[Image]:
+        """The images that were read since this was last asked."""
+        found, self._images = self._images, []
+        return found
+
+
+def _inputs(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The arguments as smolagents describes them: one type each, words for each, and what may be left out."""
+    required = schema.get("required", ())
+    found = {}
+    for name, value in schema["properties"].items():
+        # Agents that write code are shown the words alone, not the values there are.
+        words = value.get("description", name)
+        if "enum" in value:
+            words = f"{words} ({', '.join(map(str, value['enum']))})"
+        one = {**value, "type": value.get("type", "any"), "description": words}
+        found[name] = one if name in required else {**one, "nullable": True}
+    return found

@@ -1,0 +1,121 @@
+"""A workspace for programs with an event loop: the methods of `Workspace`, awaitable.
+
+Nothing of a workspace is here a second time.  Each method runs the one of the same
+name in a thread, with the same arguments and the same result.  A cancelled task
+cancels the deadline of its call and waits until the thread has ended, so that nothing
+is read or changed for it afterwards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from os import PathLike
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, final
+
+from readroom.config import Settings
+from readroom.deadline import Deadline
+from readroom.stores.base import Store
+from readroom.values import Reply
+from readroom.workspace import Workspace
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _awaited(
+    method: Callable[Concatenate[Workspace, P], T],
+) -> Callable[Concatenate[AsyncWorkspace, P], Coroutine[Any, Any, T]]:
+    """The method for `AsyncWorkspace` that does what this one of `Workspace` does."""
+
+    @wraps(method)
+    async def run(self: AsyncWorkspace, /, *arguments: P.args, **options: P.kwargs) -> T:
+        given = options.get("deadline")
+        deadline = given if isinstance(given, Deadline) else Deadline()
+        # `perform` and `call` take a deadline; the verbs of a workspace are sentences around `perform`.
+        work: Callable[..., T] = getattr(_Ending, method.__name__, method)
+        ending = _Ending(self.workspace, deadline)
+        return await in_thread(lambda: work(ending, *arguments, **options), deadline)
+
+    return run
+
+
+@final
+class _Ending:
+    """A workspace whose calls end with one deadline: what the methods of `Workspace` find as themselves."""
+
+    def __init__(self, workspace: Workspace, deadline: Deadline) -> None:
+        self._workspace = workspace
+        self._deadline = deadline
+
+    def perform(self, *arguments: Any, **options: Any) -> Reply:
+        return self._workspace.perform(*arguments, **{**options, "deadline": self._deadline})
+
+    def call(self, *arguments: Any, **options: Any) -> Reply:
+        return self._workspace.call(*arguments, **{**options, "deadline": self._deadline})
+
+
+async def in_thread(work: Callable[[], T], deadline: Deadline) -> T:
+    """What `work` gives, done in a thread.
+
+    When this task is cancelled so is the deadline, and `work` has ended before anybody hears of it.
+    """
+    loop, context = asyncio.get_running_loop(), contextvars.copy_context()
+    done = loop.run_in_executor(None, context.run, work)
+    try:
+        return await asyncio.shield(done)
+    except asyncio.CancelledError:
+        deadline.cancel()
+        while not done.done():
+            await asyncio.wait([done])
+        if not done.cancelled():
+            done.exception()  # somebody has looked at it: what it says is that it was cancelled
+        raise
+
+
+@final
+class AsyncWorkspace:
+    """A folder (or another store) with its policy, limits and session, for programs with an event loop.
+
+    Its methods take what those of `Workspace` take, give what they give and raise what they raise.
+    Use as an async context manager or await `close`.
+
+    Attributes:
+        workspace: The same without an event loop: its tools, settings and conversations.
+    """
+
+    def __init__(
+        self, root: str | PathLike[str] | Store | Workspace, *, settings: Settings | None = None
+    ) -> None:
+        """Open a workspace, or use one that is open; `settings` as of `Workspace`.
+
+        Raises:
+            NotFound, NotAFolder: There is no such folder.
+            BadConfig: Its `readroom.toml` or an ignore file cannot be used.
+        """
+        self.workspace = root if isinstance(root, Workspace) else Workspace(root, settings=settings)
+
+    read = _awaited(Workspace.read)
+    find = _awaited(Workspace.find)
+    grep = _awaited(Workspace.grep)
+    list = _awaited(Workspace.list)
+    edit = _awaited(Workspace.edit)
+    write = _awaited(Workspace.write)
+    run = _awaited(Workspace.run)
+    perform = _awaited(Workspace.perform)
+    call = _awaited(Workspace.call)
+
+    async def close(self) -> None:
+        """Close the workspace, as its own `close` does."""
+        await in_thread(self.workspace.close, Deadline())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

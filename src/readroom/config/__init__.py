@@ -1,0 +1,313 @@
+"""From what an operator and a folder say to a guarded store and limits.
+
+Two files, both optional, both in this form; nothing else is a key:
+
+    [policy]
+    deny = ["secret/", "*.dump", "!public.dump"]   # gitignore syntax; "!" only takes back from this list
+    allow = ["src/", "docs/**/*.md"]               # when given, only these, and folders on the way
+    hardlinks = "refuse"                           # or "warn", the default
+    exceptions = ["certs/*.pem"]                   # names the built-in denials do not mean
+
+    [changes]
+    read_only = true                               # nothing can be edited or written; default false
+    follow_links = true                            # edit what a symbolic link in the workspace leads to
+    split_hardlinks = true                         # replace one name of a file with several
+    exceptions = ["**/.vscode/tasks.json"]         # may be changed although other programs execute it
+
+    [commands]
+    enabled = true                                 # run_command; default false
+    confinement = "bwrap"                          # or "landlock", "any" of the two (default), "none"
+    network = true                                 # default false
+    version_control = "write"                      # .git and its like: or "read" (default), "hidden"
+    read = ["~/.cargo", "~/.rustup"]               # beside the workspace and the system's programs
+    write = ["/var/cache/ccache"]
+    environment = ["CARGO_HOME", "PATH"]           # variables of readroom itself that commands get
+
+    [index]
+    keep = false                                   # nothing is kept on disk of large files; default true
+    folder = "/var/cache/me/readroom"              # instead of one in the user's cache folder
+    disk_bytes = 67108864                          # bound of what is kept
+
+    [ledger]
+    enabled = true                                 # record every call; default: servers do, commands do not
+    required = true                                # refuse calls that cannot be recorded; default: warn
+    file = "/var/lib/me/ledger.sqlite3"            # instead of one in the user's state folder
+    url = "postgresql://ledger@db.example/ledger"  # instead of a file, for several machines
+    synchronous = "full"                           # wait for the disk on every call; default "normal"
+    hide = ["command", "pattern"]                  # keep only length and hash of these arguments
+    keep_days = 365                                # older rows are removed; default: all are kept
+
+    [budget]                                       # in tokens; none is bounded by default
+    call = 8000                                    # one reply
+    session = 200000                               # one conversation
+    token = 1000000                                # all calls with one bearer token
+    workspace = 5000000                            # all calls
+    counter = "o200k"                              # exact for that vocabulary; default "estimate"
+
+    [contracts.kilo]
+    max_read_file_line = 1000                      # files of more lines are truncated; -1 none; default 500
+    auto_truncate = true                           # where a call does not say; default false
+
+    [contracts.rnd]
+    front_matter = "commands/read.md"              # beside this file; default: that of the published command
+
+    [limits]
+    reply_bytes = 16384                            # every field of `limits.Limits`
+
+The operator's file is named when readroom is started and is trusted.  The
+`readroom.toml` in the root comes with the folder and may be hostile: it can deny
+more, allow less, forbid changes, commands and kept indexes and lower limits, never the opposite,
+so `exceptions` and higher limits are errors there.  A file that cannot be used is
+an error, not a default.
+
+Knows: files of operators and folders, and the environment: the only room that reads it.
+Does not know: what a setting does once it is set.
+May be touched: freely; what a folder's own file may say is decided in `file` and wants a security
+    review.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from readroom.config.contracts import with_command, with_environment
+from readroom.config.settings import Settings as Settings
+from readroom.config.settings import folder_tokens as folder_tokens_beside
+from readroom.config.settings import lies_within, own_folder, own_ledger, own_notes, own_tokens, state_denials
+from readroom.contracts.setup import Setup
+from readroom.engine import Engine
+from readroom.errors import BadConfig, CommandsOff, NoFolder, NotFound, ReadroomError
+from readroom.ledger import LedgerPolicy
+from readroom.limits import CONFIG_FILE_BYTES
+from readroom.paths import WorkPath, parse
+from readroom.policy.changes import WriteTargets
+from readroom.policy.guard import Guard
+from readroom.policy.rules import VERSION_CONTROL_RULES, Rules, denials
+from readroom.release import CONFIG_FILE
+from readroom.session.budgets import BudgetPolicy
+from readroom.session.gatekeeper import Gatekeeper
+from readroom.session.index_cache import IndexCache
+from readroom.session.index_files import IndexPolicy
+from readroom.stores.base import Store
+
+if TYPE_CHECKING:
+    from readroom.engine.command import CommandService
+    from readroom.session.folder_tokens import FolderTokens
+
+
+NAME = WorkPath(CONFIG_FILE)
+
+
+def open_store(root: str | os.PathLike[str] | Store) -> Store:
+    """The store of a root: a local folder by its path, or a store as it is."""
+    if isinstance(root, (str, os.PathLike)):
+        from readroom.stores.local import LocalStore
+
+        return LocalStore(root, notes=own_notes(os.environ, sys.platform))
+    return root
+
+
+def load(
+    store: Store,
+    explicit: str | os.PathLike[str] | None = None,
+    *,
+    allow_commands: bool = False,
+    one_shot: bool = False,
+    serving: bool = False,
+    front_matter: str | None = None,
+) -> Settings:
+    """The settings of a workspace.
+
+    Args:
+        store: Its root, whose `readroom.toml` can restrict what the operator allows.
+        explicit: The operator's file.
+        allow_commands: The operator allows commands, whatever that file says.
+        one_shot: The workspace is for one call.
+        serving: It is for clients of a server, whose calls are recorded unless that file says no.
+        front_matter: The command file of the contract rnd, whatever that file says.
+
+    Raises:
+        BadConfig: One of the files cannot be used; says which key and why.
+    """
+    index = IndexPolicy(folder=own_folder(os.environ, sys.platform))
+    ledger = LedgerPolicy(file=own_ledger(os.environ, sys.platform))
+    setup = with_environment(Setup(), os.environ)
+    settings = Settings(layers=(denials(),), index=index, ledger=ledger, setup=setup)
+    if explicit is not None:
+        where = os.fspath(explicit)
+        settings = _applied(settings, where, None, trusted=True)
+    if front_matter is not None:
+        settings = replace(settings, setup=with_command(settings.setup, front_matter))
+    commands = replace(
+        settings.commands, enabled=settings.commands.enabled or allow_commands, one_shot=one_shot
+    )
+    enabled = serving if settings.ledger.enabled is None else settings.ledger.enabled
+    settings = replace(settings, commands=commands, ledger=replace(settings.ledger, enabled=enabled))
+    hidden = state_denials(
+        store,
+        settings.ledger,
+        own_tokens(os.environ, sys.platform),
+        own_notes(os.environ, sys.platform),
+    )
+    if hidden is not None:
+        settings = replace(settings, layers=(*settings.layers, hidden))
+    own = _from_store(store)
+    if own is not None:
+        settings = _applied(settings, NAME, own, trusted=False)
+    return settings
+
+
+def token_file() -> str:
+    """The file of tokens. Raises BadConfig when there is no telling where this user's files are."""
+    found = own_tokens(os.environ, sys.platform)
+    if found is None:
+        advice = "Set HOME or XDG_STATE_HOME; a server that asks for no token needs none (--open, --socket)."
+        raise BadConfig("HOME", "", "it is not set to a folder", advice)
+    return found
+
+
+def has_state() -> bool:
+    """Whether it can be told where this user's files are."""
+    return own_tokens(os.environ, sys.platform) is not None
+
+
+def folder_tokens() -> FolderTokens:
+    """The tokens of folders. Raises BadConfig as `token_file`."""
+    from readroom.session.folder_tokens import FolderTokens
+
+    return FolderTokens(folder_tokens_beside(token_file()))
+
+
+def restricted(settings: Settings, path: str) -> Settings:
+    """The settings with what a file takes away; like the file in a root it can only restrict.
+
+    Raises:
+        BadConfig: The file cannot be used.
+    """
+    return _applied(settings, path, None, trusted=False)
+
+
+def variables(*names: str) -> dict[str, str]:
+    """Those of these variables of the environment that are set to something."""
+    return {name: os.environ[name] for name in names if os.environ.get(name)}
+
+
+def folders_of_clients() -> Mapping[str, str]:
+    """The variables with which people say where clients of agents keep their records, as far as they are
+    set.
+    """
+    names = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME")
+    return {name: os.environ[name] for name in names if os.environ.get(name)}
+
+
+def environment() -> Setup:
+    """What the environment says about contracts, for programs that have no folder."""
+    return with_environment(Setup(), os.environ)
+
+
+def plain(setup: Setup) -> Settings:
+    """The settings of a store in memory that nobody has configured: built-in denials, nothing kept."""
+    return in_memory(Settings(layers=(denials(),), setup=setup))
+
+
+def in_memory(settings: Settings) -> Settings:
+    """The settings of a store in memory beside a workspace, whose calls that workspace keeps account of."""
+    return replace(
+        settings,
+        commands=replace(settings.commands, enabled=False),
+        index=replace(settings.index, keep=False),
+        ledger=replace(settings.ledger, enabled=False),
+        budgets=BudgetPolicy(),
+    )
+
+
+def guard(store: Store, settings: Settings) -> Guard:
+    """The store under the settings' policy. Raises BadConfig for an ignore file that cannot be used."""
+    return Guard(store, Rules(settings.layers or (denials(),)), settings.hardlinks)
+
+
+def places(guarded: Guard, settings: Settings) -> WriteTargets:
+    """Where files may be changed: not the configuration files, where they lie in the root."""
+    protected = []
+    command = settings.setup.rnd.command
+    for name in (*settings.files, *(() if command is None else (command.source,))):
+        with contextlib.suppress(ReadroomError):  # an operator's file is usually elsewhere
+            protected.append(parse(os.path.realpath(name), guarded.roots))
+    return WriteTargets(guarded, settings.changes, protected)
+
+
+def engine(store: Store, settings: Settings) -> Engine:
+    """What performs requests on a store. Raises BadConfig for an ignore file that cannot be used."""
+    guarded = guard(store, settings)
+    targets = partial(places, settings=settings)
+    commands = room(guarded, targets(guarded), settings)
+    off = partial(_commands_off, store, settings)
+    return Engine(guarded, targets, settings.limits, indexes(store, settings), commands, off)
+
+
+def _commands_off(store: Store, settings: Settings) -> CommandsOff | NoFolder:
+    """Why there is nowhere for commands to run."""
+    policy = settings.commands
+    if policy.forbidden_by:
+        return CommandsOff(f"{policy.forbidden_by} of this folder forbids it")
+    return NoFolder(store.name) if policy.enabled else CommandsOff("nobody has allowed it")
+
+
+def indexes(store: Store, settings: Settings) -> IndexCache:
+    """The indexes of large files, kept on disk outside the workspace or not at all."""
+    policy = settings.index
+    if policy.folder is not None and any(lies_within(policy.folder, root) for root in store.roots):
+        policy = replace(policy, keep=False)
+    return IndexCache(policy)
+
+
+def gatekeeper(store: Store, settings: Settings) -> Gatekeeper:
+    """Who keeps conversations, budgets and the ledger. Raises LedgerFailed or MissingProgram."""
+    return Gatekeeper(store.roots[0] if store.roots else store.name, settings.budgets, settings.ledger)
+
+
+def room(guarded: Guard, changeable: WriteTargets, settings: Settings) -> CommandService | None:
+    """Where commands run and their outputs are kept; None when there are to be none.
+
+    Raises:
+        BadConfig: An ignore file that cannot be used.
+    """
+    policy = settings.commands
+    if not policy.enabled or guarded.folder is None:
+        return None
+    from readroom.engine.command import CommandService
+
+    layers = settings.layers or (denials(),)
+    if policy.version_control != "hidden":
+        layers = (denials((*settings.exceptions, *VERSION_CONTROL_RULES)), *layers[1:])
+    own = Guard(guarded.store, Rules(layers), settings.hardlinks)
+    # What tools never show and commands may read is fixed, unless it may be changed, too.
+    shown = own if policy.version_control == "write" else guarded
+    return CommandService(guarded, shown, own, changeable, policy, settings.limits)
+
+
+def _applied(settings: Settings, where: str, data: bytes | None, *, trusted: bool) -> Settings:
+    """The settings with what a file says, its bytes from disk if they are not given."""
+    # Most folders have no such file, and need nothing that takes it apart.
+    from readroom.config.apply import applied
+    from readroom.config.file import ConfigFile, from_disk
+
+    file = ConfigFile(where, from_disk(where) if data is None else data)
+    return applied(settings, file, os.environ, trusted=trusted)
+
+
+def _from_store(store: Store) -> bytes | None:
+    try:
+        with store.open(NAME) as source:
+            return source.read_at(0, CONFIG_FILE_BYTES + 1)
+    except NotFound:
+        return None
+    except ReadroomError as error:
+        raise BadConfig(NAME, "", error.message, "Correct the file, or remove it.") from None

@@ -1,0 +1,251 @@
+"""What the sections of a file mean for settings, and what a file inside the workspace may not say.
+
+Whoever wrote the folder may have written that file, too: it can only restrict (`restrict`),
+and a key without a rule here is not its to say.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from operator import attrgetter, eq
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.config.contracts import with_command
+from readroom.config.file import ConfigFile
+from readroom.config.sections import SECTIONS
+from readroom.config.settings import Settings
+from readroom.contracts.setup import NEVER, Setup
+from readroom.errors import BadConfig
+from readroom.ledger import LedgerPolicy
+from readroom.limits import MAX_REPLY_BYTES, MIN_REPLY_BYTES, REPLY_BYTES, Limits
+from readroom.policy.commands import VERSION_CONTROL, CommandPolicy, VersionControl
+from readroom.policy.guard import HardLinkMode
+from readroom.policy.rules import AllowList, Denials, Layer, Rule, denials
+
+SERVING = ("serve", "workspaces")
+"""Sections of the operator's file that `serve` reads."""
+
+_CONTRACTS = tuple(name.removeprefix("contracts.") for name in SECTIONS if name.startswith("contracts."))
+_TOP = tuple(dict.fromkeys(name.partition(".")[0] for name in SECTIONS))
+
+Given: TypeAlias = Mapping[str, Mapping[str, Any]]
+"""What a file says: by section, its keys and their values."""
+
+
+def applied(settings: Settings, file: ConfigFile, environ: Mapping[str, str], *, trusted: bool) -> Settings:
+    """The settings with what a file says.
+
+    Args:
+        settings: What held without it.
+        file: The file.
+        environ: Where the values of named variables are found.
+        trusted: The file is the operator's; another can only restrict.
+
+    Raises:
+        BadConfig: A value cannot be used, or the file may not say so.
+    """
+    file.require_known((*_TOP, *SERVING) if trusted else _TOP)
+    file.require_known(_CONTRACTS, "contracts")
+    if not trusted:
+        _refuse_what_is_the_operators(file)
+    given = {name: file.section(form, *name.split(".")).given() for name, form in SECTIONS.items()}
+    layers, exceptions = _layers(settings, given["policy"], file.where)
+    after = Settings(
+        layers,
+        _limits(settings.limits, given["limits"], file, trusted=trusted),
+        _hardlinks(settings.hardlinks, given["policy"], trusted=trusted),
+        (*settings.files, file.where),
+        replace(settings.changes, **_with_rules(given["changes"], file.where)),
+        _commands(settings.commands, given["commands"], environ),
+        exceptions,
+        replace(settings.index, **given["index"]),
+        _ledger(settings.ledger, given["ledger"]),
+        replace(settings.budgets, **given["budget"]),
+        _setup(settings.setup, given, file),
+    )
+    return after if trusted else restrict(settings, after, given, file)
+
+
+def _layers(
+    settings: Settings, policy: Mapping[str, Any], where: str
+) -> tuple[tuple[Layer, ...], tuple[Rule, ...]]:
+    """The rules by source, and what the built-in ones do not mean."""
+    layers, exceptions = settings.layers, settings.exceptions
+    if "exceptions" in policy:
+        exceptions = _excepted(policy["exceptions"], where)
+        layers = (denials(exceptions), *layers[1:])
+    if "deny" in policy:
+        rules = (Rule(text, where, "denied by configuration") for text in policy["deny"])
+        layers = (*layers, Denials(rules))
+    if "allow" in policy:
+        layers = (*layers, AllowList(policy["allow"], where))
+    return layers, exceptions
+
+
+def _excepted(patterns: tuple[str, ...], where: str) -> tuple[Rule, ...]:
+    return tuple(Rule(text, where, "an exception by configuration") for text in patterns)
+
+
+def _with_rules(changes: Mapping[str, Any], where: str) -> dict[str, Any]:
+    if "exceptions" not in changes:
+        return dict(changes)
+    return {**changes, "exceptions": _excepted(changes["exceptions"], where)}
+
+
+def _hardlinks(before: HardLinkMode, policy: Mapping[str, Any], *, trusted: bool) -> HardLinkMode:
+    """The operator's word, or the stricter of both."""
+    after: HardLinkMode = policy.get("hardlinks", before)
+    return after if trusted or before == "warn" else before
+
+
+def _commands(before: CommandPolicy, given: Mapping[str, Any], environ: Mapping[str, str]) -> CommandPolicy:
+    if "environment" in given:
+        named = tuple((name, environ[name]) for name in given["environment"] if name in environ)
+        given = {**given, "environment": named}
+    return replace(before, **given)
+
+
+def _ledger(before: LedgerPolicy, given: Mapping[str, Any]) -> LedgerPolicy:
+    values = dict(given)
+    if "synchronous" in values:
+        values["full_sync"] = values.pop("synchronous") == "full"
+    if "hide" in values:
+        values["hide"] = frozenset(values["hide"])
+    return replace(before, **values)
+
+
+def _setup(before: Setup, given: Given, file: ConfigFile) -> Setup:
+    kilo, command = given["contracts.kilo"], given["contracts.rnd"].get("front_matter")
+    if kilo.get("max_read_file_line") == 0:
+        advice = f"Use a number from 1, or {NEVER} to truncate no file."
+        raise file.bad("contracts.kilo.max_read_file_line", "0 is not a number of lines", advice)
+    setup = replace(before, kilo=replace(before.kilo, **kilo))
+    if command is None:
+        return setup
+    beside = os.path.dirname(os.path.abspath(file.where))
+    return with_command(setup, os.path.join(beside, os.path.expanduser(command)))
+
+
+def _limits(before: Limits, given: Mapping[str, Any], file: ConfigFile, *, trusted: bool) -> Limits:
+    # Others may only lower it, and are told what to.
+    if trusted and given.get("reply_bytes", 0) > MAX_REPLY_BYTES:
+        advice = f"Use a whole number from {MIN_REPLY_BYTES} to {MAX_REPLY_BYTES}."
+        raise file.bad("limits.reply_bytes", "is out of range", advice)
+    return replace(before, **given)
+
+
+# -----------------------------------------------------------------------------
+# What a file inside the workspace may say.
+# -----------------------------------------------------------------------------
+
+Allows: TypeAlias = Callable[[Any, Any], bool]
+"""Whether a key may change a value from the first to the second."""
+
+
+def _anything(before: object, after: object) -> bool:
+    return True
+
+
+def _off(before: object, after: object) -> bool:
+    return after is False or after == before
+
+
+def _on(before: object, after: object) -> bool:
+    return after is True or after == before
+
+
+def _lower(before: float | None, after: float) -> bool:
+    return before is None or after <= before
+
+
+def _fewer_lines(before: int, after: int) -> bool:
+    return before == NEVER or 1 <= after <= before
+
+
+def _hidden_more(before: VersionControl, after: VersionControl) -> bool:
+    return VERSION_CONTROL.index(after) <= VERSION_CONTROL.index(before)
+
+
+class Inside(Struct, frozen=True):
+    """What a file inside the workspace may say of a key.
+
+    Attributes:
+        allows: Whether a change only restricts; None for a key that it has no say about at all.
+        only: What it can do instead, as the end of a sentence.
+        also: What else helps than the operator's file, as the end of a sentence.
+    """
+
+    allows: Allows | None
+    only: str
+    also: str = ""
+
+
+_FORBIDS = "can only forbid commands, the network and version control"
+_LESS = "can only have less of a file shown"
+
+_INSIDE: Mapping[str, Inside] = {
+    "policy.deny": Inside(_anything, ""),
+    "policy.allow": Inside(_anything, ""),
+    "policy.hardlinks": Inside(_anything, ""),  # the stricter of both holds
+    "policy.exceptions": Inside(None, "cannot take back built-in denials"),
+    "changes.exceptions": Inside(None, "cannot take back built-in protections"),
+    "changes.read_only": Inside(_on, "can only forbid changes"),
+    "changes": Inside(_off, "can only forbid changes"),
+    "commands.enabled": Inside(_off, _FORBIDS),
+    "commands.network": Inside(_off, _FORBIDS),
+    "commands.version_control": Inside(_hidden_more, _FORBIDS),
+    "commands": Inside(eq, _FORBIDS),
+    "index.keep": Inside(lambda before, after: after is False, "can only turn it off"),
+    "index": Inside(None, "can only turn it off"),
+    "budget.counter": Inside(None, "cannot choose what counts"),
+    "budget": Inside(_lower, "can only lower budgets"),
+    "contracts.kilo.max_read_file_line": Inside(_fewer_lines, _LESS),
+    "contracts.kilo.auto_truncate": Inside(_on, _LESS),
+    "contracts.rnd": Inside(None, "cannot choose what may be read", ", or use --front-matter"),
+    "limits": Inside(_lower, "can only lower limits"),
+}
+"""By key, or for all other keys of a section. Where neither has a row, only the operator has a say."""
+
+_PLACES = {"budget": "budgets", "contracts.kilo": "setup.kilo"}
+"""Where settings have the values of a section, if not under its name."""
+
+
+def _rule(section: str, name: str) -> Inside:
+    default = Inside(None, f"has no say about the {section}")
+    return _INSIDE.get(f"{section}.{name}") or _INSIDE.get(section, default)
+
+
+def _refuse_what_is_the_operators(file: ConfigFile) -> None:
+    """Before its values are looked at, and anything is looked up for their sake."""
+    for section in SECTIONS:
+        for name in file.table(*section.split(".")):
+            rule = _rule(section, name)
+            if rule.allows is None and name in SECTIONS[section].__struct_fields__:
+                raise _refused(f"{section}.{name}", rule, "", file)
+
+
+def restrict(before: Settings, after: Settings, given: Given, file: ConfigFile) -> Settings:
+    """The settings of a file that may only take away. Raises BadConfig for a key that does not."""
+    for section, name in ((section, name) for section, keys in given.items() for name in keys):
+        rule = _rule(section, name)
+        if rule.allows is _anything:
+            continue
+        place = attrgetter(_PLACES.get(section, section))
+        old, new = (getattr(place(settings), name, None) for settings in (before, after))
+        old = REPLY_BYTES if name == "reply_bytes" and old is None else old
+        if rule.allows is None or not rule.allows(old, new):
+            above = f"{new} is above {old}, and " if rule.allows is _lower else ""
+            raise _refused(f"{section}.{name}", rule, above, file)
+    if before.commands.enabled and not after.commands.enabled:
+        return replace(after, commands=replace(after.commands, forbidden_by=file.where))
+    return after
+
+
+def _refused(key: str, rule: Inside, above: str, file: ConfigFile) -> BadConfig:
+    put = "Lower it, or put" if above else "Put"
+    advice = f"{put} it into the file that readroom is started with (--config){rule.also}."
+    return file.bad(key, f"{above}a file inside the workspace {rule.only}", advice)

@@ -1,0 +1,177 @@
+"""One configuration file, decoded into Structs section by section; errors say file, key and what is allowed.
+
+It knows how a file is read, and nothing of what the keys mean: those are fields of a `Section`,
+whose types and bounds say what is taken.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, TypeVar, final, get_args, get_type_hints
+
+import msgspec
+from msgspec import UNSET, inspect
+
+from readroom.errors import BadConfig
+from readroom.limits import CONFIG_FILE_BYTES
+
+_PLACE = re.compile(r"`\$\.(\w+)(?:\[(\d+)\])?`\Z")
+"""The end of a message of msgspec: the key, and in a list the number of the item."""
+
+
+class UnusableText(ValueError):
+    """A text that means nothing here: what is wrong with it, and what to write."""
+
+    def __init__(self, problem: str, advice: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.advice = advice
+
+
+class Text(str):
+    """A text that is more than its form: checked by code, and brought into its normal form."""
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The text in its normal form. Raises UnusableText."""
+        return cls(text)
+
+
+class AbsolutePath(Text):
+    """A path that does not depend on where readroom is started; `~` is the home of whoever starts it."""
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The path, normal. Raises UnusableText."""
+        path = os.path.expanduser(text)
+        if "\0" in path or not os.path.isabs(path):
+            raise UnusableText(f"{text!r} is not an absolute path", "Name one, or one that starts with ~/.")
+        return cls(os.path.normpath(path))
+
+
+class Section(msgspec.Struct, frozen=True):
+    """The keys of one section; those that the file does not have are UNSET."""
+
+    def given(self) -> dict[str, Any]:
+        """What the file says, lists as tuples."""
+        values = {name: getattr(self, name) for name in self.__struct_fields__}
+        return {name: _plain(value) for name, value in values.items() if value is not UNSET}
+
+
+S = TypeVar("S", bound=Section)
+
+
+@final
+class ConfigFile:
+    """A configuration file. Raises BadConfig for bytes that are not TOML."""
+
+    def __init__(self, where: str, data: bytes) -> None:
+        self.where = where
+        if len(data) > CONFIG_FILE_BYTES:
+            problem = f"it has more than {CONFIG_FILE_BYTES:,} bytes"
+            raise self.bad("", problem, "Shorten it; long lists of patterns belong in .readroomignore.")
+        try:
+            self._document: dict[str, Any] = msgspec.toml.decode(data.decode("utf-8-sig"))
+        except ValueError as error:  # of bytes that are not text, of syntax, of numbers without end
+            raise self.bad("", f"it is not TOML: {error}", "Correct the syntax.") from None
+        except RecursionError:
+            raise self.bad("", "it is nested too deeply", "Use sections and keys only.") from None
+
+    def require_known(self, known: Sequence[str], *section: str) -> None:
+        """Nothing else may stand in a section; without one, in the file."""
+        from difflib import get_close_matches
+
+        for name in self.table(*section):
+            if name not in known:
+                near = get_close_matches(name, known, n=1)
+                guess = f"Did you mean {near[0]!r}? " if near else ""
+                advice = f"{guess}The keys are: {', '.join(known)}."
+                raise self.bad(".".join((*section, name)), "there is no such key", advice)
+
+    def table(self, *section: str) -> Mapping[str, Any]:
+        """A section as it stands, empty where there is none; without names all of them."""
+        table = self._document
+        for depth, name in enumerate(section, 1):
+            table = table.get(name, {})
+            if not isinstance(table, dict):
+                key = ".".join(section[:depth])
+                raise self.bad(key, "must be a section", f"Write [{key}] and its keys below.")
+        return table
+
+    def section(self, form: type[S], *section: str) -> S:
+        """A section, its values checked. Raises BadConfig."""
+        table = self.table(*section)
+        self.require_known(form.__struct_fields__, *section)
+        try:
+            return msgspec.convert(table, form, dec_hook=_read)
+        except msgspec.ValidationError as error:
+            name, index = _culprit(error)
+            hint = get_type_hints(form, include_extras=True)[name]
+            key, value = ".".join((*section, name)), table[name]
+            if index is not None and isinstance(value[index], str):
+                key, value, hint = f"{key}[{index}]", value[index], get_args(get_args(hint)[0])[0]
+            reason = error.__cause__
+            if not isinstance(reason, UnusableText):
+                reason = _refusal(name, value, inspect.type_info(hint))
+            raise self.bad(key, reason.problem, reason.advice) from None
+
+    def bad(self, key: str, problem: str, advice: str) -> BadConfig:
+        """The failure of a key."""
+        return BadConfig(self.where, key, problem, advice)
+
+
+def from_disk(path: str) -> bytes:
+    """The first bytes of an operator's file, one more than are taken. Raises BadConfig."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(CONFIG_FILE_BYTES + 1)
+    except OSError as error:
+        problem = os.strerror(error.errno) if error.errno else type(error).__name__
+        raise BadConfig(path, "", problem, "Name a readable TOML file.") from None
+
+
+def _read(form: type, value: object) -> Text:
+    assert issubclass(form, Text)
+    if not isinstance(value, str):
+        raise TypeError
+    return form.read(value)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, list):
+        return tuple(map(str, value))
+    return str(value) if isinstance(value, str) else value
+
+
+def _culprit(error: msgspec.ValidationError) -> tuple[str, int | None]:
+    place = _PLACE.search(str(error))
+    assert place is not None
+    return place[1], None if place[2] is None else int(place[2])
+
+
+def _refusal(name: str, value: object, form: inspect.Type) -> UnusableText:
+    """What is wrong with a value of another type or form, and what is allowed."""
+    said: Mapping[str, Any] = {}
+    if isinstance(form, inspect.Metadata):
+        said = form.extra_json_schema or {}
+        form = form.type
+    match form:
+        case inspect.UnionType(types=[first, *_]):
+            return _refusal(name, value, first)
+        case inspect.BoolType():
+            return UnusableText("must be true or false", f"Write {name} = true.")
+        case inspect.LiteralType(values=known):
+            names = " or ".join(f'"{one}"' for one in known)
+            return UnusableText(f"{value!r} is none of them", f"Use {names}.")
+        case inspect.IntType() | inspect.FloatType():
+            kind = "whole number" if isinstance(form, inspect.IntType) else "number"
+            if isinstance(value, bool) or not isinstance(value, int if "whole" in kind else (int, float)):
+                return UnusableText(f"must be a {kind}", f"Write {name} = {said['examples'][0]}.")
+            least = f"from {form.ge}" if form.ge is not None else f"above {form.gt}"
+            return UnusableText("is out of range", f"Use a {kind} {least} to {form.le}.")
+        case inspect.ListType():
+            return UnusableText("must be a list of texts", f'Write {name} = ["...", ...].')
+    problem = str(said.get("title", "must be a text"))
+    return UnusableText(problem.format(repr(value)), said.get("description", f'Write {name} = "...".'))

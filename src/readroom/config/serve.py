@@ -1,0 +1,152 @@
+"""What a server is told: the sections [serve] and [workspaces.NAME] of the operator's file.
+
+    [serve]
+    default = "docs"                    # the workspace of addresses without a name; default the first
+    hosts = ["agent.internal"]          # names of this machine that clients may use
+    origins = ["http://localhost:3000"] # pages that may use it, beside those of its own address
+    auth = "required"                   # only tokens made with `readroom token create`; "open": none at all;
+                                        # "auto", the default: those, or the token of the folder, and
+                                        # none on a Unix socket until one was made
+    rate = 6000                         # requests a minute of one token; 0 means no limit
+    address_rate = 60000                # and of one address
+    workers = 8                         # calls that run at once
+    queue = 128                         # calls that wait
+    access_log = true                   # one line of JSON for each request, on standard error
+    max_chars = 20000                   # of a reply over MCP, instead of what each client passes on
+
+    [workspaces.docs]
+    root = "/srv/docs"                  # relative to this file
+    config = "docs.toml"                # its own rules and limits; default those of this file
+
+A folder's own `readroom.toml` has no such sections: what is served is the operator's to say.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Annotated, TypeAlias
+
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+
+from readroom.config.file import ConfigFile, Section, from_disk
+from readroom.limits import (
+    MAX_REPLY_BYTES,
+    MCP_WORKERS,
+    MIN_REPLY_BYTES,
+    SERVE_ADDRESS_RATE,
+    SERVE_CALL_S,
+    SERVE_QUEUE,
+    SERVE_RATE,
+)
+from readroom.session.admission import Auth
+
+DEFAULT = "default"
+"""The name of the one workspace of a server that was given a folder."""
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
+"""Names that need no escapes in an address."""
+
+_HOST = r"[A-Za-z0-9.-]{1,253}|\[?[0-9A-Fa-f:]{2,45}\]?"
+
+ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[A-Za-z0-9._:\[\]-]{1,300}")
+ORIGIN_ADVICE = "Write it as a browser sends it: http://localhost:3000, without a path."
+
+
+class ServePlace(Struct, frozen=True):
+    """A workspace to serve: its root, and the operator's file for it."""
+
+    root: str
+    config: str | None = None
+
+
+class Serving(Struct, frozen=True):
+    """How to serve. Rates are requests a minute, 0 for no limit; see the module's form."""
+
+    workspaces: Mapping[str, ServePlace] = field(default_factory=dict)
+    default: str | None = None
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    auth: Auth = "auto"
+    rate: int = SERVE_RATE
+    address_rate: int = SERVE_ADDRESS_RATE
+    workers: int = MCP_WORKERS
+    queue: int = SERVE_QUEUE
+    access_log: bool = False
+    max_chars: int | None = None
+    call_s: float = SERVE_CALL_S
+
+
+Host: TypeAlias = Annotated[
+    str,
+    Meta(
+        pattern=rf"\A({_HOST})\Z",
+        title="{} cannot be the name of a machine",
+        description="Write names without a port.",
+    ),
+]
+Origin: TypeAlias = Annotated[
+    str,
+    Meta(pattern=rf"\A({ORIGIN.pattern})\Z", title="{} is not an origin", description=ORIGIN_ADVICE),
+]
+ServedPath: TypeAlias = Annotated[
+    str, Meta(pattern=r"\A[^\0]+\Z", title="must be a path", description='Write it as "/a/folder".')
+]
+Requests: TypeAlias = Annotated[int, Meta(ge=0, le=10**9, examples=[SERVE_RATE])] | UnsetType
+
+
+class ServeSection(Section, frozen=True):
+    """[serve]."""
+
+    default: str | UnsetType = UNSET
+    hosts: list[Host] | UnsetType = UNSET
+    origins: list[Origin] | UnsetType = UNSET
+    auth: Auth | UnsetType = UNSET
+    rate: Requests = UNSET
+    address_rate: Requests = UNSET
+    workers: Annotated[int, Meta(ge=1, le=256, examples=[MCP_WORKERS])] | UnsetType = UNSET
+    queue: Annotated[int, Meta(ge=0, le=100_000, examples=[SERVE_QUEUE])] | UnsetType = UNSET
+    max_chars: Annotated[int, Meta(ge=MIN_REPLY_BYTES, le=MAX_REPLY_BYTES, examples=[20000])] | UnsetType = (
+        UNSET
+    )
+    access_log: bool | UnsetType = UNSET
+
+
+class WorkspaceSection(Section, frozen=True):
+    """[workspaces.NAME]."""
+
+    root: ServedPath | UnsetType = UNSET
+    config: ServedPath | UnsetType = UNSET
+
+
+def load(path: str | None) -> Serving:
+    """What the operator's file says of serving; the defaults without a file. Raises BadConfig."""
+    if path is None:
+        return Serving()
+    file = ConfigFile(path, from_disk(path))
+    workspaces = {name: _workspace(file, name) for name in file.table("workspaces")}
+    given = file.section(ServeSection, "serve").given()
+    for name in {"hosts", "origins"} & given.keys():
+        given[name] = tuple(map(str.lower, given[name]))
+    serving = Serving(workspaces, **given)
+    if serving.default is not None and serving.default not in workspaces:
+        known = ", ".join(workspaces) or "none"
+        problem = f"there is no workspace {serving.default!r}"
+        raise file.bad("serve.default", problem, f"There are: {known}.")
+    return serving
+
+
+def _workspace(file: ConfigFile, name: str) -> ServePlace:
+    if not NAME.fullmatch(name):
+        advice = "Use up to 64 small letters, digits, '_', '.' and '-', with a letter or digit first."
+        raise file.bad(f"workspaces.{name}", "cannot be a name in an address", advice)
+    beside = os.path.dirname(os.path.abspath(file.where))
+    given = file.section(WorkspaceSection, "workspaces", name).given()
+    paths = {
+        field: os.path.normpath(os.path.join(beside, os.path.expanduser(path)))
+        for field, path in given.items()
+    }
+    if not os.path.isdir(paths.get("root", "")):
+        raise file.bad(f"workspaces.{name}.root", "is not a folder", 'Write root = "/a/folder".')
+    return ServePlace(paths["root"], paths.get("config", file.where))

@@ -1,0 +1,129 @@
+"""What configuration comes to: the settings of one workspace, and where a user's own files are."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+from msgspec import Struct, field
+
+from readroom.contracts.setup import Setup
+from readroom.ledger import FILE, LedgerPolicy
+from readroom.limits import Limits
+from readroom.policy.changes import ChangePolicy
+from readroom.policy.commands import CommandPolicy
+from readroom.policy.guard import HardLinkMode
+from readroom.policy.rules import Denials, Layer, Rule
+from readroom.session.budgets import BudgetPolicy
+from readroom.session.index_files import IndexPolicy
+from readroom.stores.base import Store
+
+
+class Settings(Struct, frozen=True):
+    """Policy and limits of one workspace.
+
+    Attributes:
+        layers: Rules by source; each can only restrict further.
+        limits: What engines obey.
+        hardlinks: What happens to files with several names.
+        files: The configuration files that had a say.
+        changes: What may be changed, and how.
+        commands: Whether programs can be run, and what they may do.
+        exceptions: Names that the operator takes out of the built-in denials.
+        index: Where indexes of large files are kept.
+        ledger: Whether and where calls are recorded.
+        budgets: Tokens that may be spent.
+        setup: What contracts are made for.
+    """
+
+    layers: tuple[Layer, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    hardlinks: HardLinkMode = "warn"
+    files: tuple[str, ...] = ()
+    changes: ChangePolicy = field(default_factory=ChangePolicy)
+    commands: CommandPolicy = field(default_factory=CommandPolicy)
+    exceptions: tuple[Rule, ...] = ()
+    index: IndexPolicy = field(default_factory=IndexPolicy)
+    ledger: LedgerPolicy = field(default_factory=LedgerPolicy)
+    budgets: BudgetPolicy = field(default_factory=BudgetPolicy)
+    setup: Setup = field(default_factory=Setup)
+
+
+# -----------------------------------------------------------------------------
+# Where the files of a user are, None when there is no telling.
+# -----------------------------------------------------------------------------
+
+
+def own_folder(environ: Mapping[str, str], platform: str) -> str | None:
+    """The folder of readroom in the user's cache folder; None when there is no telling where that is."""
+    given = environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(given):  # relative ones are to be ignored, by the specification
+        return os.path.join(os.path.normpath(given), "readroom")
+    home = environ.get("HOME", "")
+    if not os.path.isabs(home):
+        return None
+    cache = "Library/Caches" if platform == "darwin" else ".cache"
+    return os.path.join(os.path.normpath(home), cache, "readroom")
+
+
+def own_ledger(environ: Mapping[str, str], platform: str) -> str | None:
+    """The ledger in the user's state folder; None when there is no telling where that is."""
+    given = environ.get("XDG_STATE_HOME", "")
+    if os.path.isabs(given):  # relative ones are to be ignored, by the specification
+        return os.path.join(os.path.normpath(given), "readroom", FILE)
+    home = environ.get("HOME", "")
+    if not os.path.isabs(home):
+        return None
+    state = "Library/Application Support" if platform == "darwin" else ".local/state"
+    return os.path.join(os.path.normpath(home), state, "readroom", FILE)
+
+
+def own_tokens(environ: Mapping[str, str], platform: str) -> str | None:
+    """The file of tokens in the user's state folder; None when there is no telling where that is."""
+    ledger = own_ledger(environ, platform)
+    return None if ledger is None else os.path.join(os.path.dirname(ledger), "tokens.db")
+
+
+def folder_tokens(tokens: str) -> str:
+    """The folder of the tokens of folders, beside the file of the others."""
+    return os.path.join(os.path.dirname(tokens), "folder-tokens")
+
+
+def own_notes(environ: Mapping[str, str], platform: str) -> str | None:
+    """The folder in the user's state folder for notes of files being written; None when unknown."""
+    ledger = own_ledger(environ, platform)
+    return None if ledger is None else os.path.join(os.path.dirname(ledger), "writing")
+
+
+def lies_within(folder: str, root: str) -> bool:
+    """Whether a folder, which need not exist yet, is a root or lies below it, links followed."""
+    real, above = os.path.realpath(folder), os.path.realpath(root)
+    return real == above or real.startswith(above.rstrip("/") + "/")
+
+
+def state_denials(
+    store: Store, ledger: LedgerPolicy, tokens: str | None, notes: str | None
+) -> Denials | None:
+    """A layer that hides a ledger, tokens and notes inside a workspace; None when they lie elsewhere."""
+    rules = []
+    for path, reason in (
+        (ledger.file, "the ledger is not for those whom it is about"),
+        (tokens, "tokens are not for those whom they let in"),
+        (tokens and folder_tokens(tokens), "tokens are not for those whom they let in"),
+        (notes, "what is noted there may be removed"),
+    ):
+        if path is not None:
+            rules += [Rule(pattern, "built-in", reason) for pattern in _inside(store, path)]
+    return Denials(rules) if rules else None
+
+
+def _inside(store: Store, path: str) -> list[str]:
+    """A pattern for a file, and those beside it whose names begin like its, in each root that it is in."""
+    folder, name = os.path.split(os.path.realpath(path))
+    found = []
+    for root in store.roots:
+        if lies_within(folder, root):
+            inside = os.path.relpath(os.path.join(folder, name), os.path.realpath(root))
+            found.append("/" + re.sub(r"([\\*?\[\]! #])", r"\\\1", inside) + "*")
+    return found

@@ -1,0 +1,110 @@
+"""The contract of coder's workspace agent: files read by lines, under absolute paths.
+
+Two tools with one meaning: what a chat loop calls, and what an MCP client calls.  The
+same read and its neighbours have addresses of their own over HTTP, see `routes`.
+Lines keep their carriage return.  More than a reply holds is refused, not cut.
+
+Knows: the tools and addresses as the original has them, and where we differ.
+Does not know: the other contracts.
+May be touched: freely, with its clauses.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from readroom.contracts import json_replies
+from readroom.contracts.base import Contract, Tool, Wording
+from readroom.contracts.coder.calls import READ, WORKSPACE_READ, to_call
+from readroom.contracts.coder.read import Bounds, Form, measure, read_request, read_steps
+from readroom.contracts.coder.routes import routes_of
+from readroom.contracts.setup import Setup
+from readroom.errors import MissingArgument
+from readroom.limits import contracts as contract_limits
+from readroom.values import ReadRequest
+from readroom.values.steps import Steps
+
+_OFFSET = Meta(ge=0, description="First line, from 1 (default: 1)")
+_LIMIT = Meta(ge=0, description=f"Lines (default: {contract_limits.RESPONSE_LINES})")
+_PATH = Meta(description="Absolute path")
+
+
+class CoderRead(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of read_file."""
+
+    path: Annotated[str, _PATH]
+    offset: Annotated[int, _OFFSET] = 0
+    limit: Annotated[int, _LIMIT] = 0
+
+
+class WorkspaceReadArguments(CoderRead, frozen=True, kw_only=True):
+    """Arguments of coder_workspace_read_file."""
+
+    workspace: Annotated[str, Meta(description="Any name: one workspace is served")]
+
+
+def made(setup: Setup) -> Contract:
+    """The contract for a workspace that callers know by this root."""
+    root = setup.root
+    plain, chat = Form(root, chat=False), Form(root, chat=True)
+
+    def to_request(given: CoderRead) -> ReadRequest:
+        return read_request(root, given.path, given.offset, given.limit, Bounds())
+
+    def to_chat_request(given: CoderRead) -> ReadRequest:
+        if not given.path:
+            raise MissingArgument(READ, "path")
+        return to_request(given)
+
+    def steps(given: CoderRead) -> Steps:
+        return read_steps(root, given.offset, given.limit, Bounds())
+
+    def worded(form: Form, given: CoderRead) -> Wording:
+        return form.wording(given.path, given.offset)
+
+    return Contract(
+        name="coder",
+        title="coder",
+        instructions="Read files by their absolute paths; page through large ones with offset and limit.",
+        tools=(
+            Tool(
+                name=WORKSPACE_READ,
+                title="Read a file",
+                description=_DESCRIPTION,
+                arguments=WorkspaceReadArguments,
+                to_request=to_request,
+                render_error=plain.plainly,
+                wording=lambda given: worded(plain, given),
+                steps=steps,
+                reports_progress=True,
+            ),
+            Tool(
+                name=READ,
+                title="Read a file",
+                description=_DESCRIPTION,
+                arguments=CoderRead,
+                to_request=to_chat_request,
+                render_error=chat.without_path,
+                wording=lambda given: worded(chat, given),
+                steps=steps,
+                reports_progress=True,
+            ),
+        ),
+        reply_bytes=contract_limits.REPLY_BYTES,
+        measure=measure(root),
+        render=chat.read,
+        render_error=chat.plainly,
+        to_call=lambda request: to_call(request, root),
+        routes=routes_of(root),
+        remark=json_replies.remark,
+    )
+
+
+_DESCRIPTION = (
+    "Read a file from the workspace. Returns line-numbered content. The offset parameter is a 1-based line "
+    f"number (default: 1). The limit parameter is the number of lines to return (default: "
+    f"{contract_limits.RESPONSE_LINES}). For large files, use offset and limit to paginate."
+)

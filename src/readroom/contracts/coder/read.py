@@ -1,0 +1,258 @@
+"""Reads by lines as the contract `coder` has them: the request, the object of the reply, and its facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.contracts import json_replies
+from readroom.contracts.base import Wording
+from readroom.contracts.coder import words
+from readroom.contracts.coder.calls import to_call
+from readroom.contracts.coder.words import present
+from readroom.contracts.json_replies import encoded
+from readroom.contracts.native import outline as native_outline
+from readroom.contracts.native import render as native_render
+from readroom.errors import NotAbsolute, ReadroomError, TooMuch
+from readroom.limits import contracts as contract_limits
+from readroom.text.select import MARK_BYTES, byte_size
+from readroom.values import (
+    Cap,
+    Fact,
+    ListEntry,
+    ListMeasure,
+    Measure,
+    ReadMeasure,
+    ReadRequest,
+    ReadResult,
+    Reply,
+    Result,
+)
+from readroom.values.options import ReadOptions
+from readroom.values.steps import Steps, TextUpTo
+
+MARK = "... [truncated]"
+"""Behind a line that is cut."""
+
+_ENVELOPE = 100
+"""More than the names of the fields around an error."""
+
+Fields: TypeAlias = dict[str, Fact]
+
+
+class Bounds(Struct, frozen=True):
+    """What one read may show; over HTTP a caller may name others."""
+
+    file_bytes: int = contract_limits.FILE_BYTES
+    line_bytes: int = contract_limits.LINE_BYTES
+    lines: int = contract_limits.RESPONSE_LINES
+    bytes: int = contract_limits.RESPONSE_BYTES
+
+
+def require_absolute(path: str, root: str) -> str:
+    """The path. Raises NotAbsolute."""
+    if not words.absolute(path):
+        raise NotAbsolute(path, root)
+    return path
+
+
+def read_request(root: str, path: str, offset: int, limit: int, bounds: Bounds) -> ReadRequest:
+    """The canonical read; 0 stands for what is not given. Raises NotAbsolute."""
+    options = ReadOptions(
+        line_chars=0,
+        line_bytes=bounds.line_bytes,
+        keep_cr=True,
+        header=False,
+        nul=False,
+        outline_bytes=0,
+        past_end="empty",
+        rests=False,
+    )
+    # One line more than may be shown is enough to know that they are too many.
+    lines = max(1, min(limit or bounds.lines, bounds.lines + 1))
+    return ReadRequest(require_absolute(path, root), offset=offset or 1, limit=lines, options=options)
+
+
+def read_steps(root: str, offset: int, limit: int, bounds: Bounds) -> Steps:
+    """What is refused of a read: a large file as a whole, and more than a reply shows."""
+    most = None if offset or limit else bounds.file_bytes
+    return Steps(TextUpTo(most), partial(_require_all, measure(root), bounds), expands=False)
+
+
+def _require_all(
+    measured: Measure, bounds: Bounds, request: ReadRequest, result: ReadResult, cap: Cap
+) -> ReadResult:
+    """The result, when it is all that was asked for, within the bounds. Raises TooMuch.
+
+    The bytes are looked at before the lines, line by line: the one that is passed first is told.
+    """
+    room = min(bounds.bytes, cap.size - measured.frame(request.path))
+    used = -1  # no line feed stands before the first
+    for count, (number, line) in enumerate(enumerate(result.lines, result.start)):
+        cut = result.cuts.get(number)
+        used += byte_size(line) + measured.read.numbered(number) + (len(MARK) if cut else 0)
+        if used > room or (cut is not None and _cut_for_the_reply(line, cut.last, cap, bounds)):
+            raise _too_much(room, "bytes", count, request)
+        if count == bounds.lines:
+            raise _too_much(bounds.lines, "lines", count, request)
+    if any(item.what == "lines" and item.reason == "reply_cap" for item in result.omitted):
+        raise _too_much(room, "bytes", len(result.lines), request)
+    return result
+
+
+def _cut_for_the_reply(line: str, chars: int, cap: Cap, bounds: Bounds) -> bool:
+    """Whether a line was cut for want of room, and not at its own longest length."""
+    return chars < cap.size and byte_size(line) + _MAX_CHAR_BYTES <= bounds.line_bytes
+
+
+_MAX_CHAR_BYTES = 4
+"""A line that is cut between characters may lack so many bytes, less one, of its longest length."""
+
+
+def _too_much(limit: int, unit: str, fitting: int, request: ReadRequest) -> TooMuch:
+    following = replace(request, limit=fitting) if fitting else None
+    return TooMuch(limit, unit, fitting=fitting, next_request=following)
+
+
+def fields(result: ReadResult) -> Fields:
+    """What a read found, without what is nothing."""
+    lines = [_numbered(result, number, line) for number, line in enumerate(result.lines, result.start)]
+    if not lines and result.outline is not None:
+        # What is left of a budget allows no more.
+        lines = [native_outline.row_line(row) for row in result.outline.rows]
+    return present(
+        file_size=result.size_bytes,
+        total_lines=result.total_lines,
+        lines_read=len(result.lines),
+        content="\n".join(lines),
+    )
+
+
+def _numbered(result: ReadResult, number: int, line: str) -> str:
+    cut = result.cuts.get(number)
+    return f"{number}\t{line}{MARK if cut is not None and cut.last < cut.total else ''}"
+
+
+# --- replies ----------------------------------------------------------------------------------
+
+
+class Form:
+    """One form of replies: how a read looks, and how a failure does.
+
+    Args:
+        root: Of the workspace, as callers know it.
+        chat: For a chat loop: every field always, and failures as plain text.
+    """
+
+    def __init__(self, root: str, *, chat: bool) -> None:
+        self._root = root
+        self._chat = chat
+
+    def read(self, result: Result, cap: Cap) -> Reply:
+        """The reply for a read. Raises TooMuch when its JSON is larger than the cap."""
+        assert isinstance(result, ReadResult)
+        found: Fields = {"success": True, **fields(result)}
+        if self._chat:
+            every: Fields = {"content": "", "file_size": 0, "lines_read": 0, "total_lines": 0}
+            found = dict(sorted({**every, **fields(result)}.items()))
+        text = encoded(found)
+        size = byte_size(text)
+        if size > cap.size:
+            raise TooMuch(cap.size, "bytes", fitting=len(result.lines) * cap.size // size)
+        return native_render.reply(text, partial(read_facts, result, self._root))
+
+    def failed(self, text: str, error: ReadroomError) -> Reply:
+        """The reply for a failure in those words."""
+        told = text if self._chat else encoded({"success": False, "error": text})
+
+        def facts() -> Fields:
+            return {**error_facts(error, self._root), "status": words.lines_status(error)}
+
+        return replace(native_render.reply(told, facts), is_error=True)
+
+    def wording(self, path: str, offset: int) -> Wording:
+        """How the read of that path is worded."""
+        return Wording(self.read, capped(self.failed, partial(words.of_read, path=path, offset=offset)))
+
+    @property
+    def without_path(self) -> Callable[[ReadroomError, Cap], Reply]:
+        """How the chat loop's failures are worded before a path is known."""
+        return capped(self.failed, words.of_chat)
+
+    @property
+    def plainly(self) -> Callable[[ReadroomError, Cap], Reply]:
+        """How failures are worded of which no path is known."""
+        return capped(self.failed, str)
+
+
+def capped(
+    make: Callable[[str, ReadroomError], Reply], tell: Callable[[ReadroomError], str]
+) -> Callable[[ReadroomError, Cap], Reply]:
+    """Words failures within the cap: only monstrous names ever reach it."""
+
+    def render(error: ReadroomError, cap: Cap) -> Reply:
+        text = tell(error)
+        most = cap.size - _ENVELOPE
+        while True:
+            found = make(text, error)
+            if byte_size(found.text) <= cap.size or most <= 0:
+                return found
+            text = text.encode("utf-8", "replace")[:most].decode("utf-8", "ignore")
+            most //= 2
+
+    return render
+
+
+# --- facts ------------------------------------------------------------------------------------
+
+
+def read_facts(result: ReadResult, root: str) -> Fields:
+    """Facts of a read, whose calls are those of this contract."""
+    return json_replies.result_facts(result, partial(to_call, root=root))
+
+
+def error_facts(error: ReadroomError, root: str) -> Fields:
+    """Facts of a failure, whose next call is one of this contract."""
+    return json_replies.error_facts(error, partial(to_call, root=root))
+
+
+# -----------------------------------------------------------------------------
+# What the replies of the contract `coder` add to what they carry.
+# -----------------------------------------------------------------------------
+
+_ENTRY = len(encoded({"name": "", "absolute_path_string": "/", "is_dir": False})) + len(",")
+
+_FIELDS = 400
+"""More than the fields around lines or entries take, with a sentence about what is left out."""
+
+
+def _json_bytes(text: str) -> int:
+    return len(encoded({"": text}).encode()) - len('{"":""}')
+
+
+def _number_bytes(number: int) -> int:
+    return len(str(number)) + len("\t\n")
+
+
+def measure(root: str) -> Measure:
+    """Numbers and line feeds of lines, and entries of listings; nothing around them.
+
+    `root` stands before the path of every entry.
+    """
+    before = len(root.encode("utf-8", "replace"))
+
+    def frame(path: str) -> int:
+        # The names of the fields, and the path of a folder, which stands there twice.
+        return _FIELDS + 2 * (before + _json_bytes(path))
+
+    def listed(entry: ListEntry) -> int:
+        # Its name stands in it twice; the path of its folder is counted with its own.
+        return _ENTRY + before + 2 * _json_bytes(entry.path)
+
+    return Measure(
+        frame, ReadMeasure(_number_bytes, native_outline.row_bytes, MARK_BYTES), list=ListMeasure(listed)
+    )

@@ -1,0 +1,422 @@
+"""What the contract `coder` has at addresses of its own over HTTP: `/api/v0/...`.
+
+Each is a tool that no model is offered.  Its reply is the body of the answer, or has
+the bytes of one; the status stands in the facts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any
+from urllib.parse import parse_qsl
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from readroom.contracts.base import Tool, Wording
+from readroom.contracts.coder import words
+from readroom.contracts.coder.calls import spelled
+from readroom.contracts.coder.read import (
+    Bounds,
+    Form,
+    capped,
+    error_facts,
+    read_request,
+    read_steps,
+    require_absolute,
+)
+from readroom.contracts.coder.words import go_quoted, present
+from readroom.contracts.json_replies import NOTES, encoded
+from readroom.contracts.native import facts as native_facts
+from readroom.contracts.native import render as native_render
+from readroom.errors import BadValue, MissingArgument, ReadroomError
+from readroom.limits import contracts as contract_limits
+from readroom.limits.contracts import MAX_INTEGER, MAX_QUERY_PARAMETERS
+from readroom.quoting import as_given, quote
+from readroom.values import Cap, EntryKind, Fact, ListRequest, ListResult, ReadRequest, Reply, Result
+from readroom.values.changes import (
+    Edit,
+    EditFilesRequest,
+    EditFilesResult,
+    FileEdits,
+    WriteRequest,
+    WriteResult,
+)
+from readroom.values.files import BytesRequest, BytesResult
+from readroom.values.steps import Steps
+
+READ_LINES, READ_BYTES = "read-file-lines", "read-file"
+WRITE, EDIT, LIST = "write-file", "edit-files", "list-directory"
+
+STATUS = "status"
+"""The fact that is the status of an answer."""
+
+_Count = Annotated[int, Meta(ge=0)]
+
+
+class LinesQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """The query of read-file-lines."""
+
+    path: str
+    offset: _Count = 0
+    limit: _Count = 0
+    max_file_size: _Count = contract_limits.FILE_BYTES
+    max_line_bytes: _Count = contract_limits.LINE_BYTES
+    max_response_lines: _Count = contract_limits.RESPONSE_LINES
+    max_response_bytes: _Count = contract_limits.RESPONSE_BYTES
+
+
+class BytesQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """The query of read-file: bytes from an offset, which counts from 0; a limit of 0 is none."""
+
+    path: str
+    offset: _Count = 0
+    limit: _Count = 0
+
+
+class WriteQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """The query of write-file, and its body, here in base64."""
+
+    path: str
+    content: bytes
+
+
+class SearchAndReplace(msgspec.Struct, frozen=True, kw_only=True):
+    """One replacement of edit-files."""
+
+    search: str = ""
+    replace: str = ""
+    replace_all: bool = False
+
+
+class FileToEdit(msgspec.Struct, frozen=True, kw_only=True):
+    """One file of edit-files."""
+
+    path: str = ""
+    edits: list[SearchAndReplace] = []
+
+
+class EditBody(msgspec.Struct, frozen=True, kw_only=True):
+    """The body of edit-files."""
+
+    files: list[FileToEdit] = []
+    include_diff: bool = False
+
+
+class ListBody(msgspec.Struct, frozen=True, kw_only=True):
+    """The query of list-directory, or its body: parts of a path below the home folder or the root."""
+
+    path: str = ""
+    parts: list[str] = []
+    relativity: str = ""
+
+
+def routes_of(root: str) -> tuple[Tool, ...]:
+    """The routes of a workspace that callers know by this root."""
+    make = _Routes(root)
+    return (make.read_lines(), make.read_bytes(), make.write(), make.edit(), make.list())
+
+
+class _Routes:
+    """Makes the routes of one root."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+
+    def _tool(
+        self,
+        name: str,
+        title: str,
+        arguments: type[msgspec.Struct],
+        to_request: Callable[[Any], Any],
+        wording: Callable[[Any], Wording],
+        **more: Any,
+    ) -> Tool:
+        return Tool(
+            name=name,
+            title=title,
+            description=f"{title}.",
+            arguments=arguments,
+            to_request=to_request,
+            wording=wording,
+            render_error=capped(self._failed, str),
+            **more,
+        )
+
+    def _failed(self, text: str, error: ReadroomError) -> Reply:
+        """A failure as the object that all but read-file-lines send."""
+
+        def facts() -> dict[str, Fact]:
+            return {**error_facts(error, self._root), STATUS: words.status_of(error)}
+
+        return replace(native_render.reply(encoded({"message": text}), facts), is_error=True)
+
+    def _wording(
+        self, render: Callable[[Result], tuple[dict[str, Fact], dict[str, Fact]]], tell: words.Words
+    ) -> Wording:
+        """Words results by an object and facts."""
+
+        def reply(result: Result, cap: Cap) -> Reply:
+            found, facts = render(result)
+            return native_render.reply(encoded(found), lambda: {**facts, STATUS: 200})
+
+        return Wording(reply, capped(self._failed, tell))
+
+    # --- reading ------------------------------------------------------------------------------
+
+    def read_lines(self) -> Tool:
+        """GET read-file-lines."""
+        form = Form(self._root, chat=False)
+
+        def bounds(given: LinesQuery) -> Bounds:
+            return Bounds(
+                given.max_file_size, given.max_line_bytes, given.max_response_lines, given.max_response_bytes
+            )
+
+        def to_request(given: LinesQuery) -> ReadRequest:
+            return read_request(self._root, given.path, given.offset, given.limit, bounds(given))
+
+        def steps(given: LinesQuery) -> Steps:
+            return read_steps(self._root, given.offset, given.limit, bounds(given))
+
+        def wording(given: LinesQuery) -> Wording:
+            return form.wording(given.path, given.offset)
+
+        title = "Read numbered lines of a file"
+        return replace(
+            self._tool(READ_LINES, title, LinesQuery, to_request, wording),
+            render_error=form.plainly,
+            steps=steps,
+        )
+
+    def read_bytes(self) -> Tool:
+        """GET read-file."""
+
+        def to_request(given: BytesQuery) -> BytesRequest:
+            path = require_absolute(given.path, self._root)
+            return BytesRequest(path, given.offset, given.limit or None)
+
+        def wording(given: BytesQuery) -> Wording:
+            return Wording(_bytes, capped(self._failed, partial(words.of_open, path=given.path)))
+
+        return self._tool(READ_BYTES, "Read the bytes of a file", BytesQuery, to_request, wording)
+
+    def list(self) -> Tool:
+        """POST list-directory."""
+
+        def to_request(given: ListBody) -> ListRequest:
+            # Everything that policy lets be seen, as the original has it: also what ignore files hide.
+            return ListRequest(
+                self._folder(given), include=frozenset({"ignored"}), limit=contract_limits.LIST_ENTRIES
+            )
+
+        def wording(given: ListBody) -> Wording:
+            shown = given.path or self._joined(given)
+            return self._wording(partial(_listing, self._root, shown), partial(words.of_list, path=shown))
+
+        title = "List a folder"
+        more = {"reply_bytes": contract_limits.LIST_BYTES}
+        return self._tool(LIST, title, ListBody, to_request, wording, **more)
+
+    def _folder(self, given: ListBody) -> str:
+        if given.path:
+            return require_absolute(given.path, self._root)
+        if given.relativity not in ("home", "root"):
+            raise BadValue("relativity", given.relativity, "is not known", "Send home or root, or a path.")
+        return self._joined(given)
+
+    def _joined(self, given: ListBody) -> str:
+        # The home folder is the workspace: what lies beside it cannot be seen.
+        above = self._root.rstrip("/") if given.relativity == "home" else ""
+        return "/".join((above, *given.parts)) or "/"
+
+    # --- changing -----------------------------------------------------------------------------
+
+    def write(self) -> Tool:
+        """POST write-file."""
+
+        def to_request(given: WriteQuery) -> WriteRequest:
+            return WriteRequest(require_absolute(given.path, self._root), "", None, data=given.content)
+
+        def render(path: str, result: Result) -> tuple[dict[str, Fact], dict[str, Fact]]:
+            assert isinstance(result, WriteResult)
+            return {"message": f"Successfully wrote to {go_quoted(path)}"}, native_facts.of_write(result)
+
+        def wording(given: WriteQuery) -> Wording:
+            return self._wording(partial(render, given.path), partial(words.of_write, path=given.path))
+
+        more = {"read_only": False, "destructive": True}
+        return self._tool(WRITE, "Write a file", WriteQuery, to_request, wording, **more)
+
+    def edit(self) -> Tool:
+        """POST edit-files."""
+
+        def to_request(given: EditBody) -> EditFilesRequest:
+            if not given.files:
+                raise MissingArgument(EDIT, "files")
+            return EditFilesRequest(tuple(map(self._file, given.files)))
+
+        def wording(given: EditBody) -> Wording:
+            return self._wording(partial(_edited, given.include_diff), words.of_edits)
+
+        more = {"read_only": False, "destructive": True, "idempotent": False}
+        return self._tool(EDIT, "Edit several files", EditBody, to_request, wording, **more)
+
+    def _file(self, given: FileToEdit) -> FileEdits:
+        edits = tuple(Edit(one.search, one.replace, one.replace_all) for one in given.edits)
+        problem: ReadroomError | None = None
+        try:
+            if not given.path:
+                raise MissingArgument(EDIT, "path")
+            require_absolute(given.path, self._root)
+            if not edits:
+                raise MissingArgument(EDIT, "edits")
+        except ReadroomError as error:
+            problem = error
+        return FileEdits(given.path, edits, problem)
+
+
+# --- results ----------------------------------------------------------------------------------
+
+
+def _bytes(result: Result, cap: Cap) -> Reply:
+    assert isinstance(result, BytesResult)
+    facts: dict[str, Fact] = {
+        "path": result.path,
+        "size_bytes": result.size_bytes,
+        "first_byte": result.first,
+        "bytes": result.count,
+        STATUS: 200,
+    }
+    return replace(native_render.reply("", lambda: facts), stream=result.stream)
+
+
+def _listing(root: str, shown: str, result: Result) -> tuple[dict[str, Fact], dict[str, Fact]]:
+    assert isinstance(result, ListResult)
+    folder = spelled(result.request.path, root)
+    entries = sorted(
+        result.entries,
+        key=lambda one: (one.kind is not EntryKind.FOLDER, one.path.encode("utf-8", "surrogateescape")),
+    )
+    contents: list[Fact] = [
+        {
+            "name": one.path,
+            "absolute_path_string": spelled(one.path, folder),
+            "is_dir": one.kind is EntryKind.FOLDER,
+        }
+        for one in entries
+    ]
+    left: list[Fact] = []
+    if result.reason is not None:
+        left.append(f"The listing is cut: {len(entries)} of {result.total} entries are shown.")
+    if result.denied:
+        left.append(f"{result.denied} more are not shown: policy denies them.")
+    found: dict[str, Fact] = {
+        "absolute_path": [part for part in folder.split("/") if part],
+        "absolute_path_string": folder,
+        "contents": contents,
+    }
+    return {**found, **present(**{NOTES: left})}, native_facts.of_list(result)
+
+
+def _edited(with_diff: bool, result: Result) -> tuple[dict[str, Fact], dict[str, Fact]]:
+    assert isinstance(result, EditFilesResult)
+    files: list[Fact] = []
+    facts: list[Fact] = []
+    for one in result.files:
+        diff = one.diff.text
+        name = as_given(one.asked)
+        head = f"--- {name}\n+++ {name}\n" if diff else ""
+        files.append({"path": one.asked, "diff": head + diff})
+        facts.append(
+            {
+                "path": one.path,
+                "previous_hash": one.previous_hash,
+                "content_hash": one.content_hash,
+                "replacements": one.replacements,
+                "hunks_left_out": one.diff.left_out,
+                "warnings": [{"code": note.code, "detail": note.detail} for note in one.warnings],
+            }
+        )
+    left = sum(one.diff.left_out for one in result.files)
+    notes: list[Fact] = [f"{left} hunks are left out of the diffs."] if left else []
+    if not with_diff:
+        return {}, {"files": facts}
+    return {"files": files, **present(**{NOTES: notes})}, {"files": facts}
+
+
+# -----------------------------------------------------------------------------
+# Queries of addresses as coder's agent parses them: every problem is told at once.
+# -----------------------------------------------------------------------------
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_EXACT = 2**53 - 1
+"""Largest number that is passed on: no file has so much."""
+
+
+def parsed(
+    query: bytes,
+    numbers: Sequence[str],
+    *,
+    required: Sequence[str] = ("path",),
+    texts: Sequence[str] = ("path",),
+) -> tuple[dict[str, str | int], dict[str, str]]:
+    """The values of a query, and what is wrong with it by parameter.
+
+    Args:
+        query: As it stands in the address, with its escapes; bytes that are no UTF-8 stay what they are.
+        numbers: Parameters that are whole numbers, not negative.
+        required: Those that may not be missing or empty.
+        texts: Parameters that are texts.
+    """
+    given = _given(query)
+    problems: dict[str, str] = {}
+    values: dict[str, str | int] = {}
+    for name in texts:
+        if given.get(name):
+            values[name] = _sendable(given[name])
+        elif name in required:
+            problems[name] = "is required and cannot be empty"
+    for name in numbers:
+        # An empty one counts as not given.
+        if given.get(name):
+            problem = _problem(given[name])
+            if problem is None:
+                values[name] = min(int(given[name]), _EXACT)
+            else:
+                problems[name] = f"must be a valid 64-bit positive integer: {problem}"
+    for name in given:
+        if name not in (*texts, *numbers):
+            problems[name] = "is not a valid query param"
+    return values, problems
+
+
+def _given(query: bytes) -> Mapping[str, str]:
+    """The first value of each parameter."""
+    pairs = parse_qsl(
+        query.decode("latin-1"), keep_blank_values=True, encoding="utf-8", errors="surrogateescape"
+    )
+    found: dict[str, str] = {}
+    for name, value in pairs[:MAX_QUERY_PARAMETERS]:
+        found.setdefault(name, value)
+    return found
+
+
+def _sendable(path: str) -> str:
+    """A path as replies show it, when it has bytes that are not characters; as it is otherwise."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return quote(path)
+    return path
+
+
+def _problem(text: str) -> str | None:
+    if not _INTEGER.fullmatch(text):
+        return f"parsing {go_quoted(text)}: invalid syntax"
+    if len(text) > len(str(MAX_INTEGER)) + 1 or abs(int(text)) > MAX_INTEGER:
+        return f"parsing {go_quoted(text)}: value out of range"
+    return "value is negative" if int(text) < 0 else None

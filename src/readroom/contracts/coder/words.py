@@ -1,0 +1,246 @@
+"""How the contract `coder` says what failed: the documented strings, with the path as the caller wrote it.
+
+What its document has no words for begins like the nearest of them, and goes on in ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
+
+from readroom import errors
+from readroom.errors import ReadroomError
+from readroom.quoting import as_given
+from readroom.values import Fact
+
+# -----------------------------------------------------------------------------
+# Quoted names and omitted fields as programs written in Go send them: what callers compare with.
+# -----------------------------------------------------------------------------
+
+_ESCAPES = {
+    "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
+    '"': '\\"', "\\": "\\\\",
+}  # fmt: skip
+
+
+def go_quoted(text: str) -> str:
+    """The text in double quotes, with what cannot be printed as escapes."""
+    return f'"{"".join(map(_escaped, text))}"'
+
+
+def _escaped(char: str) -> str:
+    found = _ESCAPES.get(char)
+    if found is not None or char.isprintable():
+        return found or char
+    code = ord(char)
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"  # a byte that is not a character
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def present(**values: Fact) -> dict[str, Fact]:
+    """The values without those that are nothing: empty, zero or false."""
+    return {name: value for name, value in values.items() if value}
+
+
+QUERY = "Query parameters have invalid values."
+
+_LESS = "Read less at a time using offset and limit parameters."
+_LARGE = "Use grep, sed, or awk to extract the content you need, or use offset and limit to read a portion."
+
+
+def lines_status(error: ReadroomError) -> int:
+    """The status of a failure of read-file-lines: what is wrong with the file is told with success."""
+    unserved = (errors.NotGranted, errors.Busy, errors.Closing, errors.Closed, errors.Internal)
+    return status_of(error) if isinstance(error, unserved) else HTTPStatus.OK.value
+
+
+def absolute(path: str) -> bool:
+    """Whether a path begins at the root of the machine; odd names stand in quotes."""
+    return path.startswith(("/", '"/'))
+
+
+def of_read(error: ReadroomError, path: str, offset: int = 0) -> str:
+    """Why lines of a file are not read."""
+    name = as_given(path)
+    facts = error.facts
+    match error:
+        case errors.MissingArgument():
+            return of_chat(error)
+        case errors.TooLarge() if facts.get("unit") == "bytes":
+            size, most = facts["size"], facts["limit"]
+            return f"file is {size} bytes which exceeds the maximum of {most} bytes. {_LARGE}"
+        case errors.BadRange():
+            lines = facts.get("total_lines", 0)
+            return f"offset {offset} is beyond the file length of {lines} lines"
+        case errors.TooMuch():
+            return f"output would exceed {facts['limit']} {facts['unit']}. {_LESS}"
+        case errors.Binary():
+            return f"file is binary, not text: {name} ({facts['media_type']}, {facts['size_bytes']} bytes)"
+        case errors.NotAFile():
+            return f"not a file: {name}"
+        case errors.NotFound():
+            return f"file does not exist: {name}"
+        case _:
+            return _common(error, path) or f"read file: {error}"
+
+
+def of_chat(error: ReadroomError) -> str:
+    """What is wrong with the arguments of a chat loop's call."""
+    if isinstance(error, errors.MissingArgument):
+        return f"{error.facts['argument']} is required"
+    return str(error)
+
+
+def of_open(error: ReadroomError, path: str) -> str:
+    """Why the bytes of a file are not read."""
+    name = as_given(path)
+    match error:
+        case errors.NotAFile():
+            return f"open {name}: not a file"
+        case errors.NotFound():
+            return f"open {name}: no such file or directory"
+        case _:
+            return _common(error, path) or str(error)
+
+
+def of_write(error: ReadroomError, path: str) -> str:
+    """Why a file is not written."""
+    name = as_given(path)
+    if isinstance(error, errors.NotAFile):
+        return f"open {name}: is a directory"
+    return _common(error, path) or str(error)
+
+
+def of_list(error: ReadroomError, path: str) -> str:
+    """Why a folder is not listed."""
+    name = as_given(path)
+    match error:
+        case errors.NotAbsolute():
+            return f"path must be absolute: {go_quoted(path)}"
+        case errors.NotFound():
+            return f"failed to open directory {go_quoted(path)}: open {name}: no such file or directory"
+        case errors.NotAFolder():
+            return f"path {go_quoted(path)} is not a directory"
+        case errors.NoPermission():
+            return f"failed to open directory {go_quoted(path)}: open {name}: permission denied"
+        case errors.BadValue() if error.facts.get("argument") == "relativity":
+            return f"unsupported relativity type {go_quoted(str(error.facts['value']))}"
+        case _:
+            return _common(error, path) or str(error)
+
+
+def of_edits(error: ReadroomError) -> str:
+    """Why files are not edited."""
+    match error:
+        case errors.EditsFailed():
+            return "\n".join(of_edit(inner, path) for path, inner in error.failures)
+        case errors.SameFile():
+            also = "" if error.path == error.other else f" aliases {go_quoted(error.other)} (same real file)"
+            return f"duplicate file path {go_quoted(error.path)}{also}: {_COMBINE}"
+        case errors.MissingArgument():
+            return "must specify at least one file"
+        case _:
+            return str(error)
+
+
+_COMBINE = 'combine edits into a single entry\'s "edits" list'
+
+
+def of_edit(error: ReadroomError, path: str) -> str:
+    """Why one file is not edited."""
+    name = as_given(path)
+    match error:
+        case errors.MissingArgument() if error.facts["argument"] == "path":
+            return '"path" is required'
+        case errors.MissingArgument():
+            return "must specify at least one edit"
+        case errors.NoMatch():
+            return f"edit {name}: {_NO_MATCH}"
+        case errors.ManyMatches():
+            return f"edit {name}: search string matches {error.facts['count']} occurrences {_MANY}"
+        case errors.BadValue():
+            return f"edit {name}: search string must not be empty; include the text you want to match"
+        case errors.Binary():
+            media, size = error.facts["media_type"], error.facts["size_bytes"]
+            return f"edit {name}: file is binary, not text ({media}, {size} bytes)"
+        case errors.NotAFile():
+            return f"open {name}: not a file"
+        case errors.NotFound():
+            return f"open {name}: no such file or directory"
+        case _:
+            return _common(error, path) or f"edit {name}: {error}"
+
+
+_NO_MATCH = (
+    "search string not found in file. Verify the search string matches the file content exactly, "
+    "including whitespace and indentation"
+)
+_MANY = (
+    "(expected exactly 1). Include more surrounding context to make the match unique, or set replace_all "
+    "to true"
+)
+
+
+def _common(error: ReadroomError, path: str) -> str | None:
+    name = as_given(path)
+    match error:
+        case errors.NotAbsolute():
+            return f"file path must be absolute: {go_quoted(path)}"
+        case errors.NoPermission():
+            return f"permission denied: {name}"
+        case errors.BudgetSpent() | errors.NotGranted() | errors.TooManyRequests():
+            return None
+        case errors.OutsideRoot():
+            return f"permission denied: {name}: it is outside the workspace"
+        case errors.RefusedError():
+            return f"permission denied: {name}: {error}"
+        case errors.NotAFolder():
+            return f"open {name}: not a directory"
+        case errors.BadPath():
+            return f"open {name}: the path {error.facts['problem']}"
+        case _:
+            return None
+
+
+_STATUS: Sequence[tuple[type[ReadroomError], HTTPStatus]] = (
+    (errors.UsageError, HTTPStatus.BAD_REQUEST),
+    (errors.AbsentError, HTTPStatus.NOT_FOUND),
+    (errors.NoPermission, HTTPStatus.FORBIDDEN),
+    (errors.ReadOnlyFile, HTTPStatus.FORBIDDEN),
+    (errors.ReadOnlyPlace, HTTPStatus.FORBIDDEN),
+    (errors.RefusedError, HTTPStatus.FORBIDDEN),
+    (errors.Changed, HTTPStatus.CONFLICT),
+    (errors.Busy, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.Closing, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.Cancelled, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.Closed, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.TimedOut, HTTPStatus.GATEWAY_TIMEOUT),
+    (errors.NoSpace, HTTPStatus.INSUFFICIENT_STORAGE),
+    (errors.Internal, HTTPStatus.INTERNAL_SERVER_ERROR),
+    (errors.StoreFailed, HTTPStatus.INTERNAL_SERVER_ERROR),
+    (errors.LedgerFailed, HTTPStatus.INTERNAL_SERVER_ERROR),
+    (ReadroomError, HTTPStatus.BAD_REQUEST),
+)
+"""The first class that fits decides. A mistake of the client is none of the server."""
+
+
+def status_of(error: ReadroomError) -> int:
+    """The status of a failure at an address of this contract; of several, the highest."""
+    if isinstance(error, errors.EditsFailed):
+        return max(status_of(one) for _, one in error.failures)
+    return next(status for kind, status in _STATUS if isinstance(error, kind)).value
+
+
+def query_problem(problems: Mapping[str, str]) -> dict[str, Fact]:
+    """What is wrong with a query, by parameter."""
+    found: list[Fact] = [
+        {"field": name, "detail": f"Query param {go_quoted(name)} {what}"} for name, what in problems.items()
+    ]
+    return {"message": QUERY, "validations": found}
+
+
+Words = Callable[[ReadroomError], str]
+"""Words a failure of one call."""

@@ -1,0 +1,445 @@
+"""The contract of Everruns: files as `/workspace/...`, offsets from 0, every result one JSON object.
+
+A path, an offset and a limit are all that a read takes; `column` is ours, for the
+rest of a line that alone is longer than a reply.
+
+Knows: the tools as their document has them, and where we differ.
+Does not know: the other contracts.
+May be touched: freely, with its clauses.
+"""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from functools import partial
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from readroom.contracts import json_replies
+from readroom.contracts.base import Contract, Tool, Wording
+from readroom.contracts.everruns import command as everruns_command
+from readroom.contracts.everruns import kinds
+from readroom.contracts.everruns import render as everruns_render
+from readroom.contracts.everruns.errors import render_error
+from readroom.contracts.everruns.kinds import options_of
+from readroom.contracts.everruns.render import with_notes
+from readroom.contracts.everruns.requests import (
+    DELETE,
+    EDIT,
+    GREP,
+    LIST,
+    READ,
+    ROOT,
+    STAT,
+    WRITE,
+    globs,
+    required_path,
+    shown,
+    to_call,
+)
+from readroom.contracts.native import facts as native_facts
+from readroom.errors import BadValue, MissingArgument
+from readroom.formats.kinds import default_lines
+from readroom.limits import DIFF_HUNK_BYTES
+from readroom.limits.contracts import (
+    EVERRUNS_CONTENT_BYTES,
+    EVERRUNS_CONTEXT,
+    EVERRUNS_COUNT_S,
+    EVERRUNS_DIFF_CONTEXT,
+    EVERRUNS_GREP_BYTES,
+    EVERRUNS_GREP_LIMIT,
+    EVERRUNS_GREP_MOST,
+    EVERRUNS_LIST_LIMIT,
+    EVERRUNS_LIST_MOST,
+    EVERRUNS_REPLY_BYTES,
+)
+from readroom.quoting import as_value
+from readroom.values import (
+    Cap,
+    EntryKind,
+    Fact,
+    GrepRequest,
+    GrepResult,
+    Kind,
+    ListRequest,
+    ListResult,
+    ReadRequest,
+    ReadResult,
+    Reply,
+    Result,
+)
+from readroom.values.changes import (
+    DeleteRequest,
+    DeleteResult,
+    DiffStyle,
+    Edit,
+    EditRequest,
+    EditResult,
+    StatRequest,
+    StatResult,
+    WriteRequest,
+    WriteResult,
+)
+from readroom.values.commands import RunResult
+from readroom.values.options import SearchOptions
+
+# -----------------------------------------------------------------------------
+# The tools of the Everruns contract about one name: what is known of it, and its removal.
+# -----------------------------------------------------------------------------
+
+
+class NameArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of stat_file and delete_file."""
+
+    path: str
+
+
+def _to_stat(given: NameArguments) -> StatRequest:
+    return StatRequest(required_path(given.path, STAT))
+
+
+def _to_delete(given: NameArguments) -> DeleteRequest:
+    return DeleteRequest(required_path(given.path, DELETE))
+
+
+STAT_FILE = Tool(
+    name=STAT,
+    title="Facts of a file",
+    description="Whether a file or directory exists, its size, times and whether it is read-only.",
+    arguments=NameArguments,
+    to_request=_to_stat,
+    render_error=partial(render_error, tool=STAT),
+)
+
+DELETE_FILE = Tool(
+    name=DELETE,
+    title="Delete a file",
+    description="Delete a file, or a directory that is empty.",
+    arguments=NameArguments,
+    to_request=_to_delete,
+    read_only=False,
+    destructive=True,
+    idempotent=False,
+    render_error=partial(render_error, tool=DELETE),
+)
+
+
+def render_stat(result: StatResult) -> Reply:
+    """The reply for what is known of a name."""
+    path = shown(result.path)
+    fields: dict[str, Fact] = {"path": path}
+    if result.exists:
+        fields |= {
+            "name": as_value(result.path.rpartition("/")[2])
+            if result.path != "."
+            else path.rpartition("/")[2],
+            "exists": True,
+            "is_directory": result.kind is EntryKind.FOLDER,
+            "is_readonly": result.read_only,
+            "size_bytes": result.size_bytes,
+            "created_at": native_facts.timestamp(result.created_ns),
+            "updated_at": native_facts.timestamp(result.mtime_ns),
+        }
+    else:
+        fields["exists"] = False
+    return json_replies.reply(with_notes(fields, result.warnings), partial(_facts, result))
+
+
+def render_delete(result: DeleteResult) -> Reply:
+    """The reply for a name that is gone."""
+    fields: dict[str, Fact] = {"path": shown(result.path), "deleted": True}
+    return json_replies.reply(with_notes(fields, result.warnings), partial(_facts, result))
+
+
+def _facts(result: StatResult | DeleteResult) -> dict[str, Fact]:
+    return {"path": as_value(result.path), **native_facts.common((), None, result.warnings, to_call)}
+
+
+Offset = Annotated[int, Meta(ge=0)]
+
+_BLOCK_BYTES = len('{"path":,"start_line":,"end_line":,"match_line_numbers":[,],"lines":[]},') + 3 * 12
+_IS_MATCH_BYTES = len(',"is_match":false')
+_NO_HASH = "sha256:" + "0" * 64
+"""Stands for an expected hash that is none: no file has it, and so it is stale."""
+
+
+class EverrunsRead(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of read_file."""
+
+    path: Annotated[str, Meta(description="Like /workspace/src/main.rs")]
+    offset: Annotated[int, Meta(ge=0, description="First line, from 0")] | None = None
+    limit: Annotated[int, Meta(ge=1, description="Lines")] | None = None
+    column: Annotated[int, Meta(ge=0, description="Characters of line `offset` to pass over")] = 0
+
+
+class EverrunsGrep(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of grep_files."""
+
+    pattern: Annotated[str, Meta(description="Regular expression")]
+    path: Annotated[str, Meta(description="Where to search")] = "/"
+    path_pattern: Annotated[str, Meta(description="Glob, or a part of the path")] = ""
+    before_context: Annotated[int, Meta(ge=0, le=EVERRUNS_CONTEXT)] = 0
+    after_context: Annotated[int, Meta(ge=0, le=EVERRUNS_CONTEXT)] = 0
+    offset: Annotated[int, Meta(ge=0, description="Matches to pass over")] = 0
+    limit: Annotated[int, Meta(ge=1, le=EVERRUNS_GREP_MOST)] = EVERRUNS_GREP_LIMIT
+
+
+class EverrunsList(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of list_directory."""
+
+    path: str = "/"
+    offset: Annotated[int, Meta(ge=0, description="Entries to pass over")] = 0
+    limit: Annotated[int, Meta(ge=1, le=EVERRUNS_LIST_MOST)] = EVERRUNS_LIST_LIMIT
+
+
+class EverrunsEditItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One replacement."""
+
+    old_text: str
+    new_text: str
+
+
+class EverrunsEdit(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of edit_file."""
+
+    path: str
+    expected_hash: Annotated[str, Meta(description="content_hash of the file as it was read")]
+    edits: list[EverrunsEditItem] = []
+    old_text: Annotated[str, Meta(description="Instead of edits, for one")] | None = None
+    new_text: str | None = None
+
+
+class EverrunsWrite(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of write_file."""
+
+    path: str
+    content: str
+    encoding: Literal["text", "base64"] = "text"
+    expected_hash: Annotated[str, Meta(description="Refuse if the file has changed since")] | None = None
+
+
+# --- requests ----------------------------------------------------------------------------------
+
+
+def _to_read(given: EverrunsRead) -> ReadRequest:
+    path = required_path(given.path, READ)
+    options = options_of(path)
+    if given.column:
+        return ReadRequest(path, (given.offset or 0) + 1, 1, given.column + 1, options=options)
+    offset = None if given.offset is None else given.offset + 1
+    return ReadRequest(path, offset, given.limit, options=options)
+
+
+def _to_grep(given: EverrunsGrep) -> GrepRequest:
+    around = given.before_context + given.after_context
+    lines = 1 + around
+    return GrepRequest(
+        pattern=given.pattern,
+        path=required_path(given.path, GREP),
+        glob=globs(given.path_pattern),
+        before=given.before_context,
+        after=given.after_context,
+        include=frozenset(("hidden",)),
+        sort="path",
+        limit=given.limit,
+        skip=given.offset,
+        options=SearchOptions(
+            totals=True,
+            count_s=EVERRUNS_COUNT_S,
+            preview_chars=EVERRUNS_GREP_BYTES,
+            entry_bytes=_BLOCK_BYTES + lines * _IS_MATCH_BYTES if around else 0,
+        ),
+    )
+
+
+def _to_list(given: EverrunsList) -> ListRequest:
+    path = required_path(given.path, LIST)
+    return ListRequest(path, include=frozenset(("ignored",)), limit=given.limit, skip=given.offset)
+
+
+def _hash(given: str) -> str:
+    """The expected hash; what is none is one that no file has."""
+    text = given.strip()
+    digits = text.removeprefix("sha256:")
+    known = len(digits) == 64 and not set(digits.lower()) - set("0123456789abcdef")
+    return text if known else _NO_HASH
+
+
+def _to_edit(given: EverrunsEdit) -> EditRequest:
+    if not given.expected_hash.strip():
+        raise MissingArgument(EDIT, "expected_hash")
+    return EditRequest(
+        required_path(given.path, EDIT),
+        _hash(given.expected_hash),
+        tuple(Edit(one.old_text, one.new_text) for one in _edits(given)),
+        diff=DiffStyle(EVERRUNS_DIFF_CONTEXT, DIFF_HUNK_BYTES),
+        lone_cr=True,
+    )
+
+
+def _edits(given: EverrunsEdit) -> list[EverrunsEditItem]:
+    """All replacements; the one beside the list counts unless it is empty or in the list already."""
+    found = list(given.edits)
+    old, new = given.old_text, given.new_text
+    if old and new is None:
+        raise MissingArgument(EDIT, f"edits[{len(found)}].new_text")
+    if old is None and new and not found:
+        raise MissingArgument(EDIT, "edits[0].old_text")
+    if old is not None and new is not None and (old or (new and not found)):
+        item = EverrunsEditItem(old_text=old, new_text=new)
+        found += [] if item in found else [item]
+    if not found:
+        raise BadValue("edits", [], "is empty", "Send at least one edit with old_text and new_text.")
+    return found
+
+
+def _to_write(given: EverrunsWrite) -> WriteRequest:
+    data = given.content.encode()
+    if given.encoding == "base64":
+        try:
+            data = b64decode(given.content, validate=True)
+        except (binascii.Error, ValueError):
+            raise BadValue(
+                "content", given.content[:80], "is no base64", "Encode it, or send it as text."
+            ) from None
+    expected = None if given.expected_hash is None else _hash(given.expected_hash)
+    return WriteRequest(required_path(given.path, WRITE), "", expected, data=data)
+
+
+# --- replies -----------------------------------------------------------------------------------
+
+
+def _render(result: Result, cap: Cap, *, limit: int | None = None) -> Reply:
+    match result:
+        case ReadResult():
+            return everruns_render.render(result, cap, limit)
+        case GrepResult():
+            return everruns_render.render_grep(result, cap)
+        case ListResult():
+            return everruns_render.render_list(result, cap)
+        case EditResult():
+            return everruns_render.render_edit(result, cap)
+        case StatResult():
+            return render_stat(result)
+        case DeleteResult():
+            return render_delete(result)
+        case RunResult():
+            return everruns_command.render(result, cap)
+        case WriteResult():
+            return everruns_render.render_write(result, cap)
+        case _:
+            raise AssertionError(result)
+
+
+def _word_read(given: EverrunsRead) -> Wording:
+    return Wording(partial(_render, limit=given.limit), render_error)
+
+
+def _word_edit(given: EverrunsEdit) -> Wording:
+    texts = {f"old_text.{at}": one.old_text for at, one in enumerate(given.edits)}
+    texts.setdefault(f"old_text.{len(texts)}", given.old_text or "")
+    texts["expected_hash"] = given.expected_hash.strip()
+    return Wording(_render, partial(render_error, tool=EDIT, given=texts))
+
+
+def _word_write(given: EverrunsWrite) -> Wording:
+    texts = {"expected_hash": (given.expected_hash or "").strip()}
+    return Wording(_render, partial(render_error, tool=WRITE, given=texts))
+
+
+READ_FILE = Tool(
+    name=READ,
+    title="Read a file",
+    description=(
+        "Read a file as numbered lines (N|text), an image as an image, other binary as base64. "
+        f"Shows {default_lines(Kind.TEXT)} lines (logs: the last {default_lines(Kind.LOG)}; "
+        f"CSV: {default_lines(Kind.CSV)} with the header; minified: {default_lines(Kind.MINIFIED)}) "
+        f"and at most {EVERRUNS_CONTENT_BYTES:,} bytes; while truncated, follow truncation.resume_hint."
+    ),
+    arguments=EverrunsRead,
+    to_request=_to_read,
+    reports_progress=True,
+    wording=_word_read,
+    steps=lambda given: kinds.WHOLE if given.offset is None or given.limit is None else kinds.LINES,
+)
+
+GREP_FILES = Tool(
+    name=GREP,
+    title="Search file contents",
+    description=(
+        "Search files by a regular expression: lines with paths and numbers, or blocks with context. "
+        "Honours ignore files."
+    ),
+    arguments=EverrunsGrep,
+    to_request=_to_grep,
+    reports_progress=True,
+    render_error=partial(render_error, tool=GREP),
+)
+
+LIST_DIRECTORY = Tool(
+    name=LIST,
+    title="List a directory",
+    description="List files and directories with their sizes.",
+    arguments=EverrunsList,
+    to_request=_to_list,
+    reports_progress=True,
+    render_error=partial(render_error, tool=LIST),
+)
+
+EDIT_FILE = Tool(
+    name=EDIT,
+    title="Edit a file",
+    description=(
+        "Replace texts that stand exactly once in the file, all or none. "
+        "Rejected when the file has changed since expected_hash was read."
+    ),
+    arguments=EverrunsEdit,
+    to_request=_to_edit,
+    read_only=False,
+    destructive=True,
+    idempotent=False,
+    render_error=partial(render_error, tool=EDIT),
+    wording=_word_edit,
+)
+
+WRITE_FILE = Tool(
+    name=WRITE,
+    title="Write a file",
+    description="Create a file or replace all of it; directories above it are made.",
+    arguments=EverrunsWrite,
+    to_request=_to_write,
+    read_only=False,
+    destructive=True,
+    render_error=partial(render_error, tool=WRITE),
+    wording=_word_write,
+)
+
+EVERRUNS = Contract(
+    name="everruns",
+    title="Everruns",
+    instructions=(
+        f"Files are below {ROOT}. Find with grep_files or list_directory, then read the part you need with "
+        "read_file. edit_file needs the content_hash of the last read."
+    ),
+    tools=(
+        READ_FILE,
+        GREP_FILES,
+        LIST_DIRECTORY,
+        EDIT_FILE,
+        WRITE_FILE,
+        STAT_FILE,
+        DELETE_FILE,
+    ),
+    reply_bytes=EVERRUNS_REPLY_BYTES,
+    measure=replace(everruns_render.MEASURE, output=everruns_command.MEASURE),
+    render=_render,
+    render_error=render_error,
+    to_call=to_call,
+    commands=(everruns_command.BASH,),
+    remark=json_replies.remark,
+    holds_outputs=True,
+)

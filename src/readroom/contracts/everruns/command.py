@@ -1,0 +1,146 @@
+"""The tool of the Everruns contract that runs commands, and how its result is worded.
+
+The inline part is chosen errors first where the command failed; what is left out
+is said where it stood, and read in the kept output, whose name is that of the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from readroom.contracts import json_replies
+from readroom.contracts.base import Tool
+from readroom.contracts.everruns.errors import render_error
+from readroom.contracts.everruns.outline import notes_of
+from readroom.contracts.everruns.requests import READ, RUN, to_call
+from readroom.contracts.native import command as native_command
+from readroom.limits import RUN_MAX_TIMEOUT_S
+from readroom.values import Cap, Fact, OutputMeasure, Reply
+from readroom.values.commands import SHOWN_BYTES, Output, OutputLine, RunRequest, RunResult, Verbosity
+
+_DEFAULT: Verbosity = "concise"
+_MODES: tuple[Verbosity, ...] = (*SHOWN_BYTES, "full")
+
+_KIB = 1024
+
+MEASURE = OutputMeasure(None, gap_bytes=len("\\n[... 1000000000 bytes omitted ...]\\n\\n"), escapes=True)
+
+
+def verbosity(given: str) -> Verbosity:
+    """The mode of that name; what is none is the default."""
+    return next((mode for mode in _MODES if mode == given), _DEFAULT)
+
+
+class EverrunsRun(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of bash."""
+
+    command: str
+    output: Annotated[str, Meta(description=f"How much to show: {', '.join(_MODES)}")] = _DEFAULT
+    timeout_s: Annotated[float, Meta(gt=0, le=RUN_MAX_TIMEOUT_S)] | None = None
+    tool_call_id: Annotated[str, Meta(description="Names the kept output")] | None = None
+
+
+def _to_run(given: EverrunsRun) -> RunRequest:
+    mode = verbosity(given.output)
+    return RunRequest(given.command, output=mode, timeout_s=given.timeout_s, name=given.tool_call_id)
+
+
+BASH = Tool(
+    name=RUN,
+    title="Run a command",
+    description=(
+        "Run a shell command. The output is shortened, errors first; all of it is kept under /.outputs, "
+        f"for {READ}."
+    ),
+    arguments=EverrunsRun,
+    to_request=_to_run,
+    read_only=False,
+    destructive=True,
+    idempotent=False,
+    reports_progress=True,
+    render_error=partial(render_error, tool=RUN),
+)
+
+
+def render(result: RunResult, cap: Cap) -> Reply:
+    """The reply for a command; its lines were selected under `cap`."""
+    out, err = (words(one, kept=result.kept, failed=result.failed) for one in result.outputs)
+    fields = _fields(result, out, err)
+    while json_replies.size(fields) > cap.size and (out or err):
+        # What was run is told whatever happens; the kept output has all.
+        out, err = out[: len(out) // 2], err[: len(err) // 2]
+        fields = _fields(result, out, err)
+    return json_replies.reply(fields, partial(native_command.facts_of, result, to_call))
+
+
+def words(output: Output, *, kept: bool, failed: bool) -> str:
+    """One stream as far as it is shown, and where all of it is.
+
+    Of a command that succeeded the middle is missing, counted in bytes; of one that failed, lines.
+    """
+    if output.binary and output.size_bytes:
+        return f"[{output.size_bytes} bytes of binary output]"
+    middle = not failed and len(output.gaps) == 1 and 1 < output.gaps[0][0] <= output.lines[-1].number
+    rows = list(_around_middle(output) if middle else _rows(output))
+    if output.cut and kept:
+        size = -(-output.kept_bytes // _KIB)
+        rows.append(f"[full output saved to {output.path} ({size} KiB) — use {READ} with offset/limit]")
+    return "\n".join(rows)
+
+
+def _around_middle(output: Output) -> Iterator[str]:
+    """The beginning and the end, with a mark between them that stands alone."""
+    first = output.gaps[0][0]
+    shown = sum(len(line.text.encode("utf-8", "replace")) + 1 for line in output.lines)
+    for line in output.lines:
+        if line.number > first and (line.number == output.gaps[0][1] + 1):
+            yield f"\n[... {max(1, output.size_bytes - shown)} bytes omitted ...]\n"
+        yield _row(line)
+
+
+def _row(line: OutputLine) -> str:
+    return line.text + (f" [+{line.left} chars]" if line.left else "")
+
+
+def _rows(output: Output) -> Iterator[str]:
+    gaps = dict(output.gaps)
+    if 1 in gaps:
+        yield _gap(1, gaps[1], output.total_lines)
+    for line in output.lines:
+        yield _row(line)
+        last = gaps.get(line.number + 1)
+        if last is not None:
+            yield _gap(line.number + 1, last, output.total_lines)
+    if output.lost is not None:
+        yield f"[... {output.lost.bytes} bytes are not kept ...]"
+
+
+def _gap(first: int, last: int, total: int) -> str:
+    where = "above" if first == 1 else "below" if last == total else "omitted"
+    return f"[... {last - first + 1} lines {where} ...]"
+
+
+def _fields(result: RunResult, out: str, err: str) -> dict[str, Fact]:
+    stdout, stderr = result.outputs
+    fields: dict[str, Fact] = {
+        "stdout": out,
+        "stderr": err,
+        "exit_code": result.exit_code,
+        "success": not result.failed,
+    }
+    if result.timed_out:
+        fields["timed_out"] = True
+    if result.kept:
+        fields["full_output"] = stdout.path
+    fields["total_lines"] = stdout.total_lines
+    if result.kept:
+        fields["output_files"] = [stdout.path, stderr.path]
+    notes: list[Fact] = list(notes_of(result.warnings))
+    if not result.kept and any(output.cut for output in result.outputs):
+        notes.append('Nothing is kept here; output="full" shows more.')
+    return {**fields, json_replies.NOTES: notes} if notes else fields

@@ -1,0 +1,223 @@
+"""How Everruns words failures: its own sentences where it has them, else what happened and what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.contracts import json_replies
+from readroom.contracts.everruns.requests import EDIT, GREP, LIST, READ, named, plain, to_call
+from readroom.contracts.native.render import reply
+from readroom.errors import ReadroomError
+from readroom.limits.contracts import (
+    EVERRUNS_CONTEXT,
+    EVERRUNS_GREP_MOST,
+    EVERRUNS_LIST_MOST,
+    EVERRUNS_OLD_TEXT_CHARS,
+)
+from readroom.text.select import byte_size
+from readroom.values import Cap, Fact, Reply
+
+NO_EDITS = "edit_file requires a non-empty edits[] array; each entry needs old_text and new_text"
+UNAVAILABLE = "File system not available in this context"
+BAD_GLOB = "invalid grep path_pattern"
+OVERLAP = "Edits overlap in the target file"
+
+_MOST: Mapping[str, Mapping[str, int]] = {
+    GREP: {
+        "before_context": EVERRUNS_CONTEXT,
+        "after_context": EVERRUNS_CONTEXT,
+        "limit": EVERRUNS_GREP_MOST,
+    },
+    LIST: {"limit": EVERRUNS_LIST_MOST},
+}
+_NUMBERS = frozenset({"offset", "limit", "column", "before_context", "after_context"})
+
+_TEXTS = frozenset({"path", "pattern", "command", "expected_hash"})
+
+_ITEM = re.compile(r"edits\[(\d+)\](?:\.(old_text|new_text))?")
+
+
+def render_error(
+    error: ReadroomError,
+    cap: Cap,
+    *,
+    tool: str = READ,
+    given: Mapping[str, str] | None = None,
+) -> Reply:
+    """The reply that says what failed; `given` are texts of the call that the words repeat."""
+    own = _WORDS.get(error.code)
+    words = None if own is None else own(_Failure(error.facts, tool, given or {}))
+    text = words or _plainly(error)
+    if error.detail and words is None:
+        text += f"\n{error.detail.rstrip()}"
+    room = cap.size
+    if byte_size(text) > room:
+        text = json_replies.short(text, room)
+    return replace(reply(text, partial(json_replies.error_facts, error, to_call)), is_error=True)
+
+
+def _plainly(error: ReadroomError) -> str:
+    text = str(error)
+    call = None if error.next is None else to_call(error.next)
+    if call is not None:
+        text += f" Next: {call.tool} {json_replies.encoded(call.arguments)}"
+    return text
+
+
+class _Failure(Struct, frozen=True):
+    """What an error says, of which tool, and the texts of the call."""
+
+    facts: Mapping[str, Fact]
+    tool: str
+    given: Mapping[str, str]
+
+    @property
+    def path(self) -> str:
+        return named(plain(str(self.facts["path"])))
+
+    @property
+    def argument(self) -> str:
+        return str(self.facts["argument"])
+
+    @property
+    def item(self) -> tuple[int, str] | None:
+        """Which edit, from 1, and which of its texts the argument is."""
+        found = _ITEM.fullmatch(self.argument)
+        return None if found is None else (int(found[1]) + 1, found[2] or "")
+
+    @property
+    def old_text(self) -> str:
+        return self.given.get(f"old_text.{self.facts['edit']}", "")[:EVERRUNS_OLD_TEXT_CHARS]
+
+
+def _absent(failure: _Failure) -> str:
+    what = "Directory" if failure.tool == LIST else "File"
+    return f"{what} not found: {failure.path}"
+
+
+def _not_a_file(failure: _Failure) -> str:
+    what = failure.facts["what"]
+    if what == "folder":
+        return f"Path '{failure.path}' is a directory, not a file. Use list_directory instead."
+    return f"Path '{failure.path}' is a {what}, not a file."
+
+
+def _not_a_folder(failure: _Failure) -> str:
+    what = failure.facts["what"]
+    advice = " Use read_file instead." if what == "file" else ""
+    return f"Path '{failure.path}' is a {what}, not a directory.{advice}"
+
+
+def _not_empty(failure: _Failure) -> str:
+    return f"Path '{failure.path}' is a directory that is not empty. Delete what is in it first."
+
+
+def _missing(failure: _Failure) -> str:
+    item = failure.item
+    if item is not None and item[1]:
+        return f"Edit {item[0]} is missing {item[1]}"
+    return f"Missing required parameter: {failure.argument}"
+
+
+def _bad_value(failure: _Failure) -> str | None:
+    name, value, item = failure.argument, failure.facts.get("value"), failure.item
+    if item is not None and item[1] == "old_text" and value == "":
+        return f"Edit {item[0]} has an empty old_text"
+    if name == "edits" and failure.tool == EDIT:
+        return NO_EDITS
+    if name not in _NUMBERS or not isinstance(value, int):
+        return None
+    most = _MOST.get(failure.tool, {}).get(name)
+    if most is not None and value > most:
+        return f"{name} must not exceed {most}"
+    if name == "limit" and failure.tool != READ and value == 0:
+        return "limit must be greater than 0"
+    return _number(failure)
+
+
+def _wrong_type(failure: _Failure) -> str | None:
+    item = failure.item
+    if item is not None and item[1]:
+        return f"Edit {item[0]} is missing {item[1]}"
+    if failure.tool == EDIT and (item is not None or failure.argument == "edits"):
+        return NO_EDITS
+    if failure.argument in _NUMBERS:
+        return _number(failure)
+    return f"Missing required parameter: {failure.argument}" if failure.argument in _TEXTS else None
+
+
+def _number(failure: _Failure) -> str:
+    kind = "positive" if failure.argument == "limit" and failure.tool == READ else "non-negative"
+    return f"{failure.argument} must be a {kind} integer"
+
+
+def _bad_range(failure: _Failure) -> str | None:
+    lines, columns = failure.facts.get("total_lines"), failure.facts.get("total_columns")
+    if isinstance(columns, int):
+        unit, total, name = "characters", columns, "column"
+    elif isinstance(lines, int):
+        unit, total, name = "lines", lines, "offset"
+    else:
+        return None
+    what, last = "line" if name == "column" else "file", max(0, total - 1)
+    return f"{name} is past the end of the {what}, which has {total} {unit}. Use one from 0 to {last}."
+
+
+def _bad_pattern(failure: _Failure) -> str:
+    return BAD_GLOB if failure.argument == "glob" else f"Invalid regex pattern: {failure.facts['problem']}"
+
+
+def _stale(failure: _Failure) -> str:
+    expected = failure.given.get("expected_hash") or failure.facts["expected"]
+    return (
+        f"File '{failure.path}' changed since the last read. "
+        f"Expected {expected}, found {failure.facts['found']}. Read the file again before editing."
+    )
+
+
+def _no_match(failure: _Failure) -> str:
+    found = f"Could not find an exact match for old_text: '{failure.old_text}'"
+    return f"{found}\n{failure.facts['hint']}\n{failure.facts['place']}".rstrip()
+
+
+def _many(failure: _Failure) -> str:
+    return f"old_text is ambiguous and matched multiple locations: '{failure.old_text}'"
+
+
+def _binary(failure: _Failure) -> str | None:
+    if failure.tool != EDIT:
+        return None
+    return (
+        f"File '{failure.path}' is not a text file. edit_file only supports text files; "
+        "use write_file for binary/base64 content."
+    )
+
+
+def _read_only(failure: _Failure) -> str:
+    return f"Cannot modify readonly file: {failure.path}"
+
+
+_WORDS: Mapping[str, Callable[[_Failure], str | None]] = {
+    "not_found": _absent,
+    "vanished": _absent,
+    "not_a_file": _not_a_file,
+    "not_a_folder": _not_a_folder,
+    "folder_not_empty": _not_empty,
+    "missing_argument": _missing,
+    "bad_value": _bad_value,
+    "wrong_type": _wrong_type,
+    "bad_range": _bad_range,
+    "bad_pattern": _bad_pattern,
+    "stale": _stale,
+    "no_match": _no_match,
+    "many_matches": _many,
+    "binary": _binary,
+    "overlap": lambda _: OVERLAP,
+    "read_only_file": _read_only,
+    "closed": lambda _: UNAVAILABLE,
+}

@@ -1,0 +1,487 @@
+"""How Everruns words a read: one object, its lines as `N|text`, and what is left out.
+
+The content is cut between lines, and within a line only where that alone is too
+long; what is shown, `truncated` and the next offset are those of what is really
+there.  Below the lines stands the outline of the part that is not shown.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from msgspec.structs import replace
+
+from readroom.contracts import json_replies
+from readroom.contracts.everruns import outline as everruns_outline
+from readroom.contracts.everruns.outline import notes_of
+from readroom.contracts.everruns.requests import (
+    GREP,
+    LIST,
+    READ,
+    named,
+    read_call,
+    shown,
+    shown_below,
+    to_call,
+)
+from readroom.contracts.native import facts as native_facts
+from readroom.formats.kinds import default_lines
+from readroom.limits.contracts import EVERRUNS_CONTENT_BYTES, EVERRUNS_DIFF_CHARS, EVERRUNS_GREP_BYTES
+from readroom.quoting import as_value
+from readroom.text.select import byte_size
+from readroom.values import (
+    Cap,
+    EntryKind,
+    Fact,
+    GrepFile,
+    GrepLine,
+    GrepRequest,
+    GrepResult,
+    Kind,
+    ListEntry,
+    ListMeasure,
+    ListResult,
+    Measure,
+    ReadMeasure,
+    ReadRequest,
+    ReadResult,
+    Reply,
+    SearchMeasure,
+    Warn,
+)
+from readroom.values.changes import EditResult, WriteResult
+from readroom.values.files import Row
+
+BINARY_NOTE = "Binary file — use a different tool or download to inspect."
+
+_FRAME_BYTES = 640
+"""Names and values of a reply's fields, with a continuation, beside paths and content."""
+
+_PATHS = 2
+"""How often a path stands in a reply."""
+
+_ENTRY_BYTES = len('"is_directory":false,"size_bytes":18446744073709551615,"is_readonly":false,')
+
+
+def _frame_bytes(path: str) -> int:
+    return _FRAME_BYTES + _PATHS * json_replies.size(shown(path))
+
+
+def _number_bytes(number: int) -> int:
+    return len(str(number)) + len("|\n")
+
+
+def _row_bytes(row: Row) -> int:
+    return everruns_outline.longest(row) + len("\n")
+
+
+def _file_bytes(file: GrepFile) -> int:
+    return json_replies.size(shown(file.path)) + len('"path":,')
+
+
+def _line_bytes(line: GrepLine) -> int:
+    entry: dict[str, Fact] = {"line_number": line.number, "line": line.text}
+    return json_replies.size(entry) + len(",")
+
+
+def _listed_bytes(entry: ListEntry) -> int:
+    # Its path stands in it whole, with the folder's; the frame of a page holds that once.
+    return 2 * json_replies.size(shown(entry.path)) + _ENTRY_BYTES
+
+
+MEASURE = Measure(
+    frame=_frame_bytes,
+    # Behind the last line there is no line feed.
+    read=ReadMeasure(_number_bytes, _row_bytes, mark_bytes=0, content_bytes=EVERRUNS_CONTENT_BYTES + 1),
+    search=SearchMeasure(_file_bytes, _line_bytes, names_each=True, content_bytes=EVERRUNS_GREP_BYTES),
+    list=ListMeasure(_listed_bytes),
+)
+"""What the rendering adds; kept beside it so that both change together."""
+
+
+def render(result: ReadResult, cap: Cap, limit: int | None = None) -> Reply:
+    """The reply for a read that was selected under `cap`; `limit` is what the call says."""
+    if result.image is not None:
+        fields: dict[str, Fact] = {**_about(result), "media_type": result.image.media_type}
+        return json_replies.reply(
+            _in_order(result, fields),
+            partial(json_replies.result_facts, result, to_call),
+            images=(result.image,),
+        )
+    if result.raw is not None:
+        return _render_raw(result, result.raw, cap)
+    return json_replies.window(result, cap, partial(_fields, limit=limit), _facts)
+
+
+def _facts(result: ReadResult) -> dict[str, Fact]:
+    following = _following(result)
+    found = json_replies.result_facts(result, to_call)
+    return {**found, "next": None if following is None else read_call(following).to_fact()}
+
+
+def _about(result: ReadResult) -> dict[str, Fact]:
+    kind = Kind.BINARY if result.kind is Kind.IMAGE else result.kind
+    return {"path": shown(result.path), "content_type": kind.value, "read_mode": result.read_mode}
+
+
+def _in_order(result: ReadResult, fields: dict[str, Fact]) -> dict[str, Fact]:
+    """The fields with those that close every object."""
+    notes = notes_of(result.warnings) + _about_ends(result) + _about_header(result)
+    found: dict[str, Fact] = {**fields, "size_bytes": result.size_bytes, "content_hash": result.content_hash}
+    return {**found, json_replies.NOTES: list(notes)} if notes else found
+
+
+def _about_ends(result: ReadResult) -> list[str]:
+    unusual = result.ends.unusual
+    return [f"The file has {' and '.join(unusual)}."] if unusual else []
+
+
+def _about_header(result: ReadResult) -> list[str]:
+    cut = None if result.header is None else result.cuts.get(1)
+    if cut is None or cut.last == cut.total:
+        return []
+    return [
+        f"Line 1 is cut after {cut.last} of {cut.total} characters; {READ} with offset=0 shows more of it."
+    ]
+
+
+# --- text --------------------------------------------------------------------------------------
+
+
+def _fields(result: ReadResult, limit: int | None) -> dict[str, Fact]:
+    about, content = _about(result), _content(result)
+    following = _following(result)
+    cut = following is not None
+    start = result.start if result.lines else 0
+    fields: dict[str, Fact] = {
+        "path": about["path"],
+        "content": content,
+        "total_lines": result.total_lines,
+        "lines_shown": {"start": start, "end": result.end},
+        "truncated": cut,
+        "content_type": about["content_type"],
+        "read_mode": about["read_mode"],
+    }
+    return {**_in_order(result, fields), "truncation": _truncation(result, content, following, limit)}
+
+
+def _content(result: ReadResult) -> str:
+    rows = [f"{number}|{line}" for number, line in enumerate(result.lines, result.start)]
+    if result.header is not None:
+        rows.insert(0, f"1|{result.header}")
+    text = "\n".join(rows)
+    return text if result.outline is None else text + everruns_outline.text(result, result.outline)
+
+
+def _following(result: ReadResult) -> ReadRequest | None:
+    """The read that goes on: with the rest of a line, with the next line, or before a tail with the first."""
+    plain = ReadRequest(result.path)
+    cut = result.cuts.get(result.end) if result.lines else None
+    if cut is not None and cut.last < cut.total:
+        return replace(plain, offset=result.end, column=cut.last + 1)
+    if result.next is not None and result.next.column > 1:
+        return result.next
+    if result.next is not None:
+        return replace(plain, offset=result.next.offset)
+    # The rest of one line was asked for; the file may go on.
+    if cut is not None and result.total_lines is not None and result.end < result.total_lines:
+        return replace(plain, offset=result.end + 1)
+    above = result.read_mode == "tail" and result.lines and result.start != 1
+    # A budget that runs low leaves the outline, or nothing.
+    withheld = not result.lines and (result.outline is not None or result.omitted)
+    return replace(plain, offset=1) if above or withheld else None
+
+
+def _truncation(
+    result: ReadResult, content: str, following: ReadRequest | None, limit: int | None
+) -> dict[str, Fact]:
+    size = byte_size(content)
+    if following is None:
+        return _complete(size)
+    found: dict[str, Fact] = {
+        "truncated": True,
+        "reason": _reason(result, following, limit),
+        "bytes_returned": size,
+        "bytes_total": result.size_bytes,
+    }
+    offset = (following.offset or 1) - 1
+    if following.column > 1:
+        where = f"offset={offset} and column={following.column - 1}"
+        hint = f"call {READ} with {where} to resume inside line {offset + 1}"
+    else:
+        hint = f"call {READ} with offset={offset} to resume from line {offset + 1}"
+    found.update(next_offset=offset, resume_hint=hint)
+    if following.column > 1:
+        found["next_column"] = following.column - 1
+    if result.read_mode == "tail" and result.start > 1:
+        found["not_shown"] = {"start": 1, "end": result.start - 1}
+    return found
+
+
+def _complete(size: int) -> dict[str, Fact]:
+    """Of a reply to which nothing is missing: all of it has been returned."""
+    return {"truncated": False, "reason": "size_cap", "bytes_returned": size, "bytes_total": size}
+
+
+def _reason(result: ReadResult, following: ReadRequest, limit: int | None) -> str:
+    if following.column > 1:
+        return "size_cap"
+    if not result.lines or any(item.reason == "timeout" for item in result.omitted):
+        return "exec_budget"
+    by_size = any(item.what == "lines" and item.reason == "reply_cap" for item in result.omitted)
+    # A tail has fewer lines than it may have, and there are more, when they did not fit.
+    short = result.read_mode == "tail" and len(result.lines) < (limit or default_lines(result.kind))
+    return "size_cap" if by_size or short else "line_cap"
+
+
+# --- bytes -------------------------------------------------------------------------------------
+
+
+def _render_raw(result: ReadResult, raw: bytes, cap: Cap) -> Reply:
+    fields = _raw_fields(result, raw)
+    over = json_replies.size(fields) - cap.size
+    if over > 0:
+        raw = raw[: max(0, len(raw) - over)]
+        fields = _raw_fields(result, raw)
+    cut = len(raw) < result.size_bytes
+    return json_replies.reply(fields, partial(_raw_facts, result, cut=cut))
+
+
+def _raw_facts(result: ReadResult, *, cut: bool) -> dict[str, Fact]:
+    return {**native_facts.of_read(result), "truncated": cut}
+
+
+def _raw_fields(result: ReadResult, raw: bytes) -> dict[str, Fact]:
+    content = b64encode(raw).decode("ascii")
+    cut = len(raw) < result.size_bytes
+    fields: dict[str, Fact] = {
+        "path": shown(result.path),
+        "content": content,
+        "encoding": "base64",
+        "truncated": cut,
+        "content_type": Kind.BINARY.value,
+        "read_mode": result.read_mode,
+        "note": BINARY_NOTE,
+    }
+    truncation = _complete(len(content))
+    if cut:
+        truncation |= {"truncated": True, "bytes_total": result.size_bytes}
+    return {**_in_order(result, fields), "truncation": truncation}
+
+
+RAW_BYTES = EVERRUNS_CONTENT_BYTES // 4 * 3
+"""Bytes whose base64 is as long as a content may be."""
+
+
+# -----------------------------------------------------------------------------
+# How Everruns words searches, listings and changes: each one object.
+# -----------------------------------------------------------------------------
+
+_WRITABLE = 0o222
+_CUT_DIFF = f"\n... diff truncated after {EVERRUNS_DIFF_CHARS} characters ..."
+
+Fields = dict[str, Fact]
+
+
+def with_notes(fields: Fields, warnings: Sequence[Warn], more: Sequence[str] = ()) -> Fields:
+    """The fields with sentences about them, where there are any."""
+    notes: list[Fact] = [*more, *notes_of(warnings)]
+    return {**fields, json_replies.NOTES: notes} if notes else fields
+
+
+# --- grep_files --------------------------------------------------------------------------------
+
+
+def render_grep(result: GrepResult, cap: Cap) -> Reply:
+    """The reply for a search."""
+    del cap  # what a match costs was counted to the byte
+    request = result.request
+    if request.output != "content":
+        return _render_counts(result)
+    blocks = bool(request.before or request.after)
+    entries = list(_blocks(result)) if blocks else list(_matches(result))
+    fields: Fields = {
+        "pattern": request.pattern,
+        "match_count": result.shown,
+        "total_matches": result.total_matches,
+        "offset": request.skip,
+        "limit": request.limit,
+        "blocks" if blocks else "matches": entries,
+    }
+    cuts = list(_cuts(result))
+    fields["truncation"] = _grep_truncation(result, json_replies.size(entries), cut=bool(cuts))
+    return json_replies.reply(
+        with_notes(fields, result.warnings, cuts), partial(json_replies.result_facts, result, to_call)
+    )
+
+
+def _render_counts(result: GrepResult) -> Reply:
+    """The reply when a budget leaves only how many lines match in which files."""
+    request = result.request
+    fields: Fields = {
+        "pattern": request.pattern,
+        "match_count": 0,
+        "total_matches": sum(file.matches for file in result.files) if result.complete else None,
+        "offset": request.skip,
+        "limit": request.limit,
+        "matches": [],
+        "files": [{"path": shown(file.path), "match_count": file.matches} for file in result.files],
+        "truncation": {"truncated": True, "reason": "exec_budget", "bytes_returned": 0},
+    }
+    return json_replies.reply(
+        with_notes(fields, result.warnings), partial(json_replies.result_facts, result, to_call)
+    )
+
+
+def _cuts(result: GrepResult) -> Iterator[str]:
+    """Lines of which a part is shown, each with the call for the rest."""
+    for item in result.omitted:
+        if isinstance(item.request, ReadRequest):
+            arguments = json_replies.encoded(read_call(item.request).arguments)
+            yield f"Line {item.line} is cut; characters {item.first}-{item.last}: {READ} {arguments}"
+
+
+def _matches(result: GrepResult) -> Iterator[Fact]:
+    for file in result.files:
+        for line in file.lines:
+            yield {"path": shown(file.path), "line_number": line.number, "line": line.text}
+
+
+def _blocks(result: GrepResult) -> Iterator[Fact]:
+    for file in result.files:
+        for lines in _neighbours(file.lines):
+            yield {
+                "path": shown(file.path),
+                "start_line": lines[0].number,
+                "end_line": lines[-1].number,
+                "match_line_numbers": [line.number for line in lines if line.is_match],
+                "lines": [
+                    {"line_number": line.number, "line": line.text, "is_match": line.is_match}
+                    for line in lines
+                ],
+            }
+
+
+def _neighbours(lines: Sequence[GrepLine]) -> Iterator[list[GrepLine]]:
+    block: list[GrepLine] = []
+    for line in lines:
+        if block and line.number > block[-1].number + 1:
+            yield block
+            block = []
+        block.append(line)
+    if block:
+        yield block
+
+
+_REASONS = {"limit": "line_cap", "timeout": "exec_budget", "unfinished": "exec_budget"}
+
+
+def _grep_truncation(result: GrepResult, size: int, *, cut: bool) -> Fields:
+    if result.complete and not cut:
+        return {"truncated": False, "reason": "size_cap", "bytes_returned": size}
+    reason = _REASONS.get(result.reason or "", "size_cap")
+    found: Fields = {"truncated": True, "reason": reason, "bytes_returned": size}
+    if isinstance(result.next, GrepRequest):
+        at = result.next.skip
+        hint = f"call {GREP} with offset={at} to resume from match {at + 1}"
+        found.update(next_offset=at, resume_hint=hint)
+    return found
+
+
+# --- list_directory ----------------------------------------------------------------------------
+
+
+def render_list(result: ListResult, cap: Cap) -> Reply:
+    """The reply for a listing."""
+    del cap
+    request = result.request
+    skip = request.skip or 0
+    entries: list[Fact] = [_entry(request.path, entry) for entry in result.entries]
+    fields: Fields = {
+        "path": shown(request.path),
+        "entries": entries,
+        "count": len(entries),
+        "total_count": result.total if result.total_known else None,
+        "offset": skip,
+        "limit": request.limit,
+        "truncation": _list_truncation(result, skip + len(entries), json_replies.size(entries)),
+    }
+    notes = [f"{result.denied} entries are denied by policy."] if result.denied else []
+    return json_replies.reply(
+        with_notes(fields, result.warnings, notes), partial(json_replies.result_facts, result, to_call)
+    )
+
+
+def _entry(folder: str, entry: ListEntry) -> Fields:
+    return {
+        "name": as_value(entry.path),
+        "path": shown_below(folder, entry.path),
+        "is_directory": entry.kind is EntryKind.FOLDER,
+        "size_bytes": entry.size or 0,
+        "is_readonly": is_readonly(entry.mode),
+    }
+
+
+def is_readonly(mode: int | None) -> bool:
+    """Whether nobody may write to what has this mode."""
+    return mode is not None and not mode & _WRITABLE
+
+
+def _list_truncation(result: ListResult, at: int, size: int) -> Fields:
+    reason = {"timeout": "exec_budget", "reply_cap": "size_cap"}.get(result.reason or "", "item_cap")
+    found: Fields = {"truncated": result.reason is not None, "reason": reason, "bytes_returned": size}
+    if result.next is not None:
+        hint = f"call {LIST} with offset={at} to resume from item {at + 1}"
+        found.update(next_offset=at, resume_hint=hint)
+    return found
+
+
+# --- edit_file, write_file ---------------------------------------------------------------------
+
+
+def render_edit(result: EditResult, cap: Cap) -> Reply:
+    """The reply for an edit."""
+    path = named(result.path)
+    names = f"--- {path} (before)\n+++ {path} (after)\n"
+    diff, cut = _cut_diff(names + result.diff.text, bool(result.diff.left_out))
+    fields = _edit_fields(result, diff, cut=cut)
+    while json_replies.size(fields) > cap.size and diff:
+        # What escapes take is known only now; the change itself is made and is told whatever happens.
+        diff, cut = diff[: len(diff) // 2], True
+        fields = _edit_fields(result, diff + _CUT_DIFF, cut=cut)
+    return json_replies.reply(fields, partial(native_facts.of_edit, result))
+
+
+def _cut_diff(text: str, left_out: bool) -> tuple[str, bool]:
+    if len(text) > EVERRUNS_DIFF_CHARS:
+        return text[:EVERRUNS_DIFF_CHARS] + _CUT_DIFF, True
+    return (text + _CUT_DIFF, True) if left_out else (text, False)
+
+
+def _edit_fields(result: EditResult, diff: str, *, cut: bool) -> Fields:
+    fields: Fields = {
+        "path": shown(result.path),
+        "size_bytes": result.size_bytes,
+        "content_hash": result.content_hash,
+        "previous_content_hash": result.previous_hash,
+        "applied_edits": result.edits,
+        "rebased": False,
+        "first_changed_line": result.first_line,
+        "diff": diff,
+        "diff_truncated": cut,
+    }
+    return with_notes(fields, result.warnings)
+
+
+def render_write(result: WriteResult, cap: Cap) -> Reply:
+    """The reply for a file that was written."""
+    del cap
+    fields: Fields = {
+        "path": shown(result.path),
+        "size_bytes": result.size_bytes,
+        "created": result.previous_hash is None,
+        "content_hash": result.content_hash,
+    }
+    return json_replies.reply(with_notes(fields, result.warnings), partial(native_facts.of_write, result))

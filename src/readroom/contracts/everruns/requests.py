@@ -1,0 +1,224 @@
+"""The Everruns call for a request: what its hints name. Offsets count from 0."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from readroom.contracts.native.calls import write_text
+from readroom.errors import MissingArgument, ReadroomError
+from readroom.paths import OUTPUTS, WorkPath, parse
+from readroom.quoting import as_value, quote
+from readroom.values import Call, Fact, GrepRequest, ListRequest, ReadRequest, Request
+from readroom.values.changes import DeleteRequest, EditRequest, StatRequest, WriteRequest
+from readroom.values.commands import RunRequest
+
+# -----------------------------------------------------------------------------
+# Paths as Everruns spells them: `/workspace/...`, and every other spelling of the same file.
+#
+# `notes.txt`, `/notes.txt`, `/workspace/notes.txt` and `//workspace//notes.txt` are one
+# file.  Kept outputs of commands are `/.outputs/...`, as its document has them, in every spelling, too.
+# -----------------------------------------------------------------------------
+
+ROOT = "/workspace"
+"""How replies spell the root, and callers may."""
+
+_QUOTED = 2
+"""Characters of a name in quotes, without the name."""
+
+
+def work_path(given: str) -> str:
+    """The path of a request for a path as a caller spells it; "" when there is none.
+
+    Raises:
+        BadPath: It is in the quotes of unusual names, and they hold none.
+    """
+    text = given.strip()
+    if len(text) >= _QUOTED and text[0] == text[-1] == '"':
+        return quote(parse(text, (ROOT, "/")))
+    if not text or "\0" in text:
+        return text
+    steps = [step for step in text.split("/") if step not in ("", ".")]
+    if text.startswith("/") and steps[:1] == [ROOT[1:]]:
+        steps = steps[1:]
+    path = "/".join(steps)
+    # What begins with a quote here is a name; paths are read once more further on.
+    return f"./{path}" if path.startswith('"') else path or "."
+
+
+def required_path(given: str, tool: str) -> str:
+    """The path of a request. Raises MissingArgument when there is none, and as `work_path`."""
+    found = work_path(given)
+    if not found:
+        raise MissingArgument(tool, "path")
+    return found
+
+
+def shown(path: str) -> str:
+    """A path of the workspace as fields of replies spell it."""
+    return as_value(_spelled(path))
+
+
+def named(path: str) -> str:
+    """The same in sentences and lines."""
+    return quote(_spelled(path))
+
+
+def _spelled(path: str) -> str:
+    if path == OUTPUTS or path.startswith(f"{OUTPUTS}/"):
+        return path
+    return ROOT if path in (".", "") else f"{ROOT}/{path}"
+
+
+def shown_below(folder: str, name: str) -> str:
+    """The same of something below a folder."""
+    return shown(name if folder == "." else f"{folder}/{name}")
+
+
+def plain(path: str) -> WorkPath:
+    """The path behind what an error says: a path of the workspace, in quotes where it is unusual."""
+    if not path.startswith('"'):
+        return WorkPath(path)
+    try:
+        return parse(path)
+    except ReadroomError:
+        return WorkPath(path)
+
+
+# -----------------------------------------------------------------------------
+# The `path_pattern` of a search as globs of the engine, and back.
+#
+# A value with a special character is a glob: one without a slash means a name at any
+# depth.  Any other value is a part of the path, wherever it stands.
+# -----------------------------------------------------------------------------
+
+_GLOB_SPECIAL = re.compile(r"[*?\[{]")
+_PLAIN = re.compile(r"([\\*?\[\]{}!#])")
+
+_BELOW = "/**"
+_ANYWHERE = "**/"
+
+
+def globs(path_pattern: str) -> tuple[str, ...]:
+    """The globs that take the files that `path_pattern` means; none for an empty one."""
+    if not path_pattern:
+        return ()
+    text = path_pattern
+    anchored = text == ROOT or text.startswith(f"{ROOT}/")
+    if anchored:
+        text = text[len(ROOT) :] or "/"
+    if _GLOB_SPECIAL.search(text):
+        # Only here a "!" takes something out, and a "#" begins a comment.
+        return (f"\\{text}" if text[0] in "!#" else text,)
+    return _part(text, anchored=anchored)
+
+
+def _part(text: str, *, anchored: bool) -> tuple[str, ...]:
+    """Globs for all paths that hold a text; with a slash before them as they are shown."""
+    plain = re.sub(r"/+", "/", _PLAIN.sub(r"\\\1", text))
+    if plain == "/" and not anchored:
+        return ()
+    if anchored:
+        begin = plain
+    elif plain.startswith("/"):
+        begin = f"**{plain}"
+    else:
+        begin = f"{_ANYWHERE}*{plain}"
+    return (f"{begin}*", f"{begin}*{_BELOW}")
+
+
+def path_pattern(found: Sequence[str]) -> str:
+    """The `path_pattern` that means these globs."""
+    if not found:
+        return ""
+    first = found[0]
+    if len(found) == 1:
+        return first[1:] if first[:2] in ("\\!", "\\#") else first
+    text = first.removesuffix("*").removeprefix("**/*")
+    if first.startswith("**/") and not first.startswith("**/*"):
+        text = first.removesuffix("*")[2:]
+    elif not first.startswith("**/"):
+        text = ROOT + first.removesuffix("*")
+    return re.sub(r"\\(.)", r"\1", text)
+
+
+READ, GREP, LIST = "read_file", "grep_files", "list_directory"
+EDIT, WRITE, STAT, DELETE = "edit_file", "write_file", "stat_file", "delete_file"
+RUN = "bash"
+
+
+_SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&~-]")
+"""Characters that mean something in a pattern."""
+
+
+def read_call(request: ReadRequest) -> Call:
+    """The call that means a read, or what of it this contract can say."""
+    return Call(READ, _read(request))
+
+
+def to_call(request: Request) -> Call | None:
+    """The call that means `request`, or what of it this contract can say; None when there is none."""
+    if isinstance(request, ReadRequest):
+        return read_call(request)
+    if isinstance(request, GrepRequest):
+        # Nothing here asks for the content of compressed files.
+        return None if "compressed" in request.include else Call(GREP, _grep(request))
+    if isinstance(request, ListRequest):
+        return Call(LIST, _page({"path": shown(request.path)}, request.skip, request.limit))
+    if isinstance(request, EditRequest):
+        edits: list[Fact] = [{"old_text": one.old_text, "new_text": one.new_text} for one in request.edits]
+        digest: Fact = request.expected_hash
+        return Call(EDIT, {"path": shown(request.path), "expected_hash": digest, "edits": edits})
+    if isinstance(request, WriteRequest):
+        return Call(WRITE, _write(request))
+    if isinstance(request, StatRequest):
+        return Call(STAT, {"path": shown(request.path)})
+    if isinstance(request, DeleteRequest):
+        return Call(DELETE, {"path": shown(request.path)})
+    return Call(RUN, _run(request)) if isinstance(request, RunRequest) else None
+
+
+def _read(request: ReadRequest) -> dict[str, Fact]:
+    found: dict[str, Fact] = {"path": shown(request.path)}
+    if request.offset is not None:
+        found["offset"] = max(0, request.offset - 1)
+    if request.column > 1:
+        found["column"] = request.column - 1
+    elif request.limit is not None:
+        found["limit"] = request.limit
+    return found
+
+
+def _grep(request: GrepRequest) -> dict[str, Fact]:
+    plain = _SPECIAL.sub(r"\\\g<0>", request.pattern)
+    found: dict[str, Fact] = {"pattern": plain if request.fixed else request.pattern}
+    if request.path != ".":
+        found["path"] = shown(request.path)
+    if request.glob:
+        found["path_pattern"] = path_pattern(request.glob)
+    if request.before:
+        found["before_context"] = request.before
+    if request.after:
+        found["after_context"] = request.after
+    return _page(found, request.skip, request.limit)
+
+
+def _page(found: dict[str, Fact], skip: int | None, limit: int | None) -> dict[str, Fact]:
+    if skip:
+        found["offset"] = skip
+    if limit is not None:
+        found["limit"] = limit
+    return found
+
+
+def _write(request: WriteRequest) -> dict[str, Fact]:
+    found: dict[str, Fact] = {"path": shown(request.path)}
+    text, encoding = write_text(request)
+    return {**found, "content": text, "encoding": encoding}
+
+
+def _run(request: RunRequest) -> dict[str, Fact]:
+    found: dict[str, Fact] = {"command": request.command}
+    if request.output != "concise":
+        found["output"] = request.output
+    return found

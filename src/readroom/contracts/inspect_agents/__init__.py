@@ -1,0 +1,312 @@
+"""The contract of inspect_agents: `read_file`, and `files` with a command for everything else.
+
+Two places for files.  In store mode, which holds unless `INSPECT_AGENTS_FS_MODE` says
+sandbox, they are in memory, one store for each `instance`, and their names are
+opaque: `/etc/passwd` is a key like any other.  In sandbox mode they are those of the
+workspace, whose root callers write as `INSPECT_AGENTS_FS_ROOT`.  Offsets count from 0.
+
+Knows: the tools as the original has them, and where we differ.
+Does not know: the other contracts.
+May be touched: freely, with its clauses.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from readroom import limits
+from readroom.contracts import json_replies
+from readroom.contracts.base import Contract, Tool, Wording
+from readroom.contracts.inspect_agents import render as inspect_render
+from readroom.contracts.inspect_agents.calls import FILES, READ, path_of, to_call
+from readroom.contracts.inspect_agents.render import CallWords
+from readroom.contracts.setup import Setup
+from readroom.errors import Protected, TooLarge
+from readroom.limits.contracts import INSPECT_LINE_CHARS, INSPECT_LINES, INSPECT_REPLY_BYTES
+from readroom.policy.rules import Layer
+from readroom.policy.rules.fnmatch import FnmatchAllowList, FnmatchDenials
+from readroom.values import Call, ListRequest, ReadRequest, Request
+from readroom.values.changes import (
+    DeleteRequest,
+    Edit,
+    EditRequest,
+    MakeFolderRequest,
+    MoveRequest,
+    StatRequest,
+    TrashRequest,
+    WriteRequest,
+)
+from readroom.values.options import ReadOptions
+from readroom.values.steps import AS_IT_IS, Steps, TextUpTo
+
+Offset = Annotated[int, Meta(ge=0, description="First line, from 0")]
+Limit = Annotated[int, Meta(ge=1, description="Lines")]
+Instance = Annotated[str, Meta(description="Store that the files are in; a sandbox has one for all")]
+
+
+class ReadFileArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of read_file."""
+
+    file_path: str
+    offset: Offset = 0
+    limit: Limit | None = None
+    instance: Instance | None = None
+
+
+class _Params(msgspec.Struct, frozen=True, kw_only=True, tag_field="command"):
+    """What all commands of `files` take."""
+
+    instance: str | None = None
+
+
+class Ls(_Params, frozen=True, kw_only=True, tag="ls"):
+    """Names of all files of a store, or of the root of a sandbox."""
+
+
+class Read(_Params, frozen=True, kw_only=True, tag="read"):
+    """Numbered lines."""
+
+    file_path: str
+    offset: Offset = 0
+    limit: Limit | None = None
+
+
+class Write(_Params, frozen=True, kw_only=True, tag="write"):
+    """A whole file."""
+
+    file_path: str
+    content: str
+
+
+class Replace(_Params, frozen=True, kw_only=True, tag="edit"):
+    """Another text at one place, or at all."""
+
+    file_path: str
+    old_string: str
+    new_string: str
+    replace_all: bool = False
+    dry_run: bool = False
+    expected_count: Annotated[int, Meta(ge=0)] | None = None
+
+
+class Delete(_Params, frozen=True, kw_only=True, tag="delete"):
+    """A file, in store mode."""
+
+    file_path: str
+
+
+class Trash(_Params, frozen=True, kw_only=True, tag="trash"):
+    """A file, to the folder .trash."""
+
+    file_path: str
+
+
+class Mkdir(_Params, frozen=True, kw_only=True, tag="mkdir"):
+    """A folder."""
+
+    dir_path: str
+
+
+class Move(_Params, frozen=True, kw_only=True, tag="move"):
+    """A file, to another name."""
+
+    src_path: str
+    dst_path: str
+
+
+class Stat(_Params, frozen=True, kw_only=True, tag="stat"):
+    """Whether something is there, and what."""
+
+    path: str
+    dry_run: bool = False
+
+
+Params: TypeAlias = Ls | Read | Write | Replace | Delete | Trash | Mkdir | Move | Stat
+
+
+class FilesArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of files."""
+
+    params: Params
+
+
+_PLACES = {
+    "store": "Files are in memory, in a store of their own for each `instance`.",
+    "sandbox": "Files are those of the sandbox.",
+}
+"""Where the files are, for models."""
+
+_NOTICES = {
+    "store": "inspect_agents: store mode. Files are in memory, in one store for each `instance`; the one "
+    "without a name begins as a copy of the folder, and nothing is written to disk. "
+    "INSPECT_AGENTS_FS_MODE=sandbox works in the folder itself.",
+    "sandbox": "inspect_agents: sandbox mode (INSPECT_AGENTS_FS_MODE). Changes are made in the folder, "
+    "nothing is deleted there, and `instance` makes no difference.",
+}
+"""The same for whoever starts a server."""
+
+
+def made(setup: Setup) -> Contract:
+    """The record for a workspace."""
+    dialect = _Dialect(setup)
+    inspect = setup.inspect
+    denials: tuple[Layer, ...] = (FnmatchDenials(inspect.deny, "INSPECT_FS_DENY"),) if inspect.deny else ()
+    allowed: tuple[Layer, ...] = (
+        (FnmatchAllowList(inspect.allow, "INSPECT_FS_ALLOW"),) if inspect.allow else ()
+    )
+    holds = inspect.allow_holds_for_reads
+    told = dialect.told("read", "")
+    return Contract(
+        name="inspect_agents",
+        title="inspect_agents files",
+        instructions=_PLACES["store" if dialect.in_store else "sandbox"],
+        notice=_NOTICES["store" if dialect.in_store else "sandbox"],
+        tools=(dialect.read_file(), dialect.files()),
+        reply_bytes=INSPECT_REPLY_BYTES,
+        raisable=True,
+        measure=inspect_render.MEASURE,
+        render=partial(inspect_render.render, told),
+        render_error=partial(inspect_render.render_error, told),
+        to_call=dialect.to_call,
+        remark=json_replies.remark,
+        layers=(*denials, *allowed) if holds else denials,
+        change_layers=() if holds else allowed,
+        seconds=inspect.seconds,
+    )
+
+
+class _Dialect:
+    """What the tools share: where the files are, and how they are named."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup.inspect
+        self.in_store = self._setup.mode != "sandbox" or self._setup.preflight == "skip"
+
+    def to_call(self, request: Request) -> Call:
+        return to_call(request, in_store=self.in_store)
+
+    def told(self, op: str, path: str, other: str = "") -> CallWords:
+        return CallWords(self._setup, self.in_store, op, path, other, self.to_call)
+
+    def read_file(self) -> Tool:
+        return Tool(
+            name=READ,
+            title="Read a file",
+            description=(
+                "Read lines of a file, numbered like cat -n. "
+                f"At most {INSPECT_LINES} lines without a limit; "
+                f"lines are cut at {INSPECT_LINE_CHARS} characters."
+            ),
+            arguments=ReadFileArguments,
+            to_request=self._to_read,
+            reports_progress=True,
+            wording=lambda given: self._wording(self.told("read", given.file_path, str(given.offset))),
+            steps=self._steps,
+            store=lambda given: self._store(given.instance),
+        )
+
+    def files(self) -> Tool:
+        return Tool(
+            name=FILES,
+            title="Work with files",
+            description=(
+                "List, read, write, edit, delete, trash, make folders, move, stat: `command` says which. "
+                "An edit replaces a text that stands there once, unless replace_all."
+            ),
+            arguments=FilesArguments,
+            to_request=lambda given: self._to_request(given.params),
+            read_only=False,
+            destructive=True,
+            idempotent=False,
+            reports_progress=True,
+            render_error=partial(inspect_render.render_invalid, self.told("", "")),
+            wording=lambda given: self._wording(self._told_of(given.params)),
+            steps=lambda given: self._steps(given.params) if isinstance(given.params, Read) else AS_IT_IS,
+            store=lambda given: self._store(given.params.instance),
+        )
+
+    def _wording(self, told: CallWords) -> Wording:
+        return Wording(partial(inspect_render.render, told), partial(inspect_render.render_error, told))
+
+    def _store(self, instance: str | None) -> str | None:
+        return (instance or "") if self.in_store else None
+
+    def _told_of(self, params: Params) -> CallWords:
+        match params:
+            case Ls():
+                return self.told("ls", "")
+            case Mkdir():
+                return self.told("mkdir", params.dir_path)
+            case Move():
+                return self.told("move", params.src_path, params.dst_path)
+            case Stat():
+                return self.told("stat", params.path)
+            case Read():
+                return self.told("read", params.file_path, str(params.offset))
+            case Replace():
+                return self.told("edit", params.file_path, params.old_string)
+            case _:
+                return self.told(type(params).__name__.lower(), params.file_path)
+
+    def _path(self, given: str) -> str:
+        return path_of(given, self._setup.root, in_store=self.in_store)
+
+    def _steps(self, given: ReadFileArguments | Read) -> Steps:
+        # "Use a smaller limit" has to work: with a limit, a file of any size is read.
+        return Steps(TextUpTo(self._setup.max_bytes if given.limit is None else None), expands=False)
+
+    def _to_read(self, given: ReadFileArguments | Read) -> ReadRequest:
+        options = ReadOptions(
+            line_chars=INSPECT_LINE_CHARS,
+            links=self.in_store,
+            rests=False,
+        )
+        return ReadRequest(
+            self._path(given.file_path),
+            offset=given.offset + 1,
+            limit=given.limit or INSPECT_LINES,
+            options=options,
+        )
+
+    def _to_request(self, params: Params) -> Request:
+        match params:
+            case Read():
+                return self._to_read(params)
+            case Ls():
+                every = INSPECT_REPLY_BYTES
+                if self.in_store:
+                    depth = limits.LIST_MAX_DEPTH
+                    return ListRequest(depth=depth, include=frozenset(("ignored",)), sort="made", limit=every)
+                return ListRequest(include=frozenset(("ignored",)), limit=every)
+            case Stat():
+                return StatRequest(self._path(params.path))
+        return self._to_change(params)
+
+    def _to_change(self, params: Write | Replace | Delete | Trash | Mkdir | Move) -> Request:
+        most = self._setup.max_bytes
+        if not self.in_store and self._setup.read_only:
+            raise Protected(self._told_of(params).path, "INSPECT_AGENTS_FS_READ_ONLY is set")
+        match params:
+            case Write():
+                size = len(params.content.encode("utf-8", "replace"))
+                if size > most:
+                    raise TooLarge("content", size, most, "bytes", "Write smaller files.")
+                return WriteRequest(self._path(params.file_path), params.content, None)
+            case Replace():
+                one = Edit(params.old_string, params.new_string, params.replace_all, params.expected_count)
+                path = self._path(params.file_path)
+                return EditRequest(path, None, (one,), dry_run=params.dry_run, most_bytes=most)
+            case Delete():
+                if not self.in_store:
+                    raise Protected(params.file_path, "nothing is deleted in sandbox mode")
+                return DeleteRequest(self._path(params.file_path))
+            case Trash():
+                return TrashRequest(self._path(params.file_path))
+            case Mkdir():
+                return MakeFolderRequest(self._path(params.dir_path))
+            case Move():
+                return MoveRequest(self._path(params.src_path), self._path(params.dst_path))

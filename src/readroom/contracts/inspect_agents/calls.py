@@ -1,0 +1,95 @@
+"""Names of files as inspect_agents writes them, and the paths that they are.
+
+In store mode every text is a key of its own: `a//b`, `/a/b` and `../a` are three
+files, and none of them leads anywhere else.  What no path can hold (empty parts,
+dots) is written with a percent sign, so that keys and paths go one to one.
+"""
+
+from __future__ import annotations
+
+from readroom.quoting import as_value, quote, unquoted
+from readroom.values import Call, Fact, ReadRequest, Request
+from readroom.values.changes import EditRequest, WriteRequest
+
+_MARK = "%"
+
+
+def path_of(given: str, root: str, *, in_store: bool) -> str:
+    """The path of a name, in the form that the engine parses.
+
+    Args:
+        given: As a caller writes it.
+        root: What stands for the root in sandbox mode.
+        in_store: Whether it is a key of a store.
+    """
+    if in_store:
+        return quote(path_of_key(key_meant(given)))
+    if given == root:
+        return "."
+    if given.startswith(f"{root}/"):
+        return given[len(root) :].lstrip("/") or "."
+    return given
+
+
+def key_meant(given: str) -> str:
+    """The key of a name as a caller writes it: what replies put in quotes may be sent back in them."""
+    key = unquoted(given)
+    return given if key is None or quote(key) != given else key
+
+
+def key_sendable(key: str) -> str:
+    """A key as a caller can send it: in quotes if it looks like another one in quotes."""
+    return key if key_meant(key) == key else quote(key)
+
+
+def path_of_key(key: str) -> str:
+    """The path of a key; `key_of_path` takes it back."""
+    return "/".join(map(_marked, key.split("/")))
+
+
+def key_of_path(path: str) -> str:
+    """The key of a path."""
+    return "/".join(part[1:] if part.startswith(_MARK) else part for part in path.split("/"))
+
+
+def _marked(part: str) -> str:
+    return _MARK + part if part in ("", ".", "..") or part.startswith(_MARK) else part
+
+
+# -----------------------------------------------------------------------------
+# The calls of inspect_agents for requests: what its hints are made of.
+# -----------------------------------------------------------------------------
+
+READ = "read_file"
+FILES = "files"
+
+
+def to_call(request: Request, *, in_store: bool) -> Call:
+    """The call for a request; for what no tool of this contract can do, the list of files."""
+
+    def name(path: str) -> str:
+        return key_sendable(key_of_path(path)) if in_store else as_value(path)
+
+    match request:
+        case ReadRequest():
+            found: dict[str, Fact] = {"file_path": name(request.path)}
+            if (request.offset or 1) > 1:
+                found["offset"] = (request.offset or 1) - 1
+            if request.limit is not None:
+                found["limit"] = request.limit
+            return Call(READ, found)
+        case WriteRequest():
+            return _files("write", file_path=name(request.path), content=request.content)
+        case EditRequest() if len(request.edits) == 1:
+            one = request.edits[0]
+            given: dict[str, Fact] = {"old_string": one.old_text, "new_string": one.new_text}
+            if one.replace_all:
+                given["replace_all"] = True
+            if request.dry_run:
+                given["dry_run"] = True
+            return _files("edit", file_path=name(request.path), **given)
+    return _files("ls")
+
+
+def _files(command: str, **given: Fact) -> Call:
+    return Call(FILES, {"params": {"command": command, **given}})

@@ -1,0 +1,388 @@
+"""How inspect_agents words results and failures: text, or objects where typed results are on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.contracts import json_replies
+from readroom.contracts.inspect_agents.calls import key_of_path, key_sendable
+from readroom.contracts.native import facts as native_facts
+from readroom.contracts.native import render as native_render
+from readroom.contracts.setup import InspectSetup
+from readroom.errors import (
+    BadRange,
+    Denied,
+    ManyMatches,
+    NoMatch,
+    NotFound,
+    OutsideRoot,
+    Protected,
+    ReadroomError,
+    SymbolicLink,
+    TimedOut,
+    TooLarge,
+    WrongCount,
+)
+from readroom.limits.contracts import INSPECT_NUMBER_WIDTH
+from readroom.quoting import as_given
+from readroom.text.select import MARK_BYTES
+from readroom.values import (
+    Call,
+    Cap,
+    EntryKind,
+    Fact,
+    ListEntry,
+    ListMeasure,
+    ListResult,
+    Measure,
+    ReadMeasure,
+    ReadResult,
+    Reply,
+    Request,
+    Result,
+)
+from readroom.values.changes import (
+    DeleteResult,
+    EditResult,
+    FolderResult,
+    MoveResult,
+    StatResult,
+    TrashResult,
+    WriteResult,
+)
+from readroom.values.files import Row
+
+# -----------------------------------------------------------------------------
+# What the words of inspect_agents about one call repeat.
+# -----------------------------------------------------------------------------
+
+
+class CallWords(Struct, frozen=True):
+    """What the words of one call repeat: `path` and `other` as the caller wrote them.
+
+    `other` is the offset of a read, the destination of a move, the old text of an edit.
+    """
+
+    setup: InspectSetup
+    in_store: bool
+    op: str
+    path: str
+    other: str
+    to_call: Callable[[Request], Call]
+
+    @property
+    def answered_by(self) -> str:
+        """Which of the two places answered."""
+        return "store" if self.in_store else "sandbox"
+
+    def name(self, path: str) -> str:
+        """The name of a path of the engine, as this contract writes it."""
+        return key_sendable(key_of_path(path)) if self.in_store else path
+
+    @property
+    def shown(self) -> str:
+        """The path as sentences have it."""
+        return as_given(self.path)
+
+
+# -----------------------------------------------------------------------------
+# The sentences of inspect_agents for failures; exact where its documents and tests have them.
+# -----------------------------------------------------------------------------
+
+_VARIABLE = "INSPECT_AGENTS_FS_MAX_BYTES"
+
+
+def words(told: CallWords, error: ReadroomError) -> str:
+    """What is said of a failure of a call."""
+    match error:
+        case NotFound():
+            return _missing(told)
+        case BadRange() if "total_lines" in error.facts and told.op == "read":
+            return _past_end(told, error)
+        case TooLarge() if error.facts["unit"] == "bytes" and error.facts["limit"] == told.setup.max_bytes:
+            return _too_large(told, error)
+        case OutsideRoot():
+            return (
+                f"Access denied: path '{told.shown}' is outside the configured filesystem root "
+                f"'{told.setup.root}'. Only paths within the root are allowed in sandbox mode."
+            )
+        case SymbolicLink():
+            return (
+                f"Access denied: '{told.shown}' is a symbolic link. Symbolic links are not allowed "
+                "in sandbox mode for security reasons."
+            )
+        case Denied():
+            return _denied(told, error)
+        case Protected() if not told.in_store and told.setup.read_only:
+            return "SandboxReadOnly"
+        case Protected() if not told.in_store and told.op == "delete":
+            return (
+                "delete is disabled in sandbox mode; set INSPECT_AGENTS_FS_MODE=store to delete "
+                "from the in-memory Files store"
+            )
+        case WrongCount():
+            return f"ExpectedCountMismatch: expected {error.facts['expected']}, got {error.facts['found']}"
+        case NoMatch():
+            return (
+                f"String '{told.other}' not found in file '{told.shown}'. "
+                "Please check the exact text to replace."
+            )
+        case ManyMatches():
+            return (
+                f"String '{told.other}' stands more than once in file '{told.shown}'. "
+                "Add text around it until it is unique, or use replace_all."
+            )
+        case TimedOut():
+            return (
+                f"Timeout: {told.op or 'the call'} took longer than {told.setup.seconds:g} seconds. "
+                "Ask for less, or increase INSPECT_AGENTS_TOOL_TIMEOUT."
+            )
+    return _any(told, error)
+
+
+def _missing(told: CallWords) -> str:
+    match told.op:
+        case "move":
+            return f"Source '{told.shown}' not found"
+        case "trash":
+            return f"File '{told.shown}' not found"
+    return f"File '{told.shown}' not found. Please check the file path and ensure the file exists."
+
+
+def _past_end(told: CallWords, error: BadRange) -> str:
+    total = int(str(error.facts["total_lines"]))
+    return (
+        f"Line offset {told.other} exceeds file length ({total} lines). "
+        f"Use an offset between 0 and {max(total - 1, 0)}."
+    )
+
+
+def _too_large(told: CallWords, error: TooLarge) -> str:
+    sizes = f"{error.facts['size']:,} bytes > {error.facts['limit']:,} bytes"
+    match told.op:
+        case "write":
+            return (
+                f"File content exceeds maximum size limit: {sizes}. "
+                f"Consider breaking the content into smaller files or increase {_VARIABLE}."
+            )
+        case "edit":
+            return (
+                f"Edit would result in file exceeding maximum size limit: {sizes}. "
+                f"Consider smaller edits or increase {_VARIABLE}."
+            )
+    return f"File exceeds maximum size limit: {sizes}. Use a smaller limit parameter or increase {_VARIABLE}."
+
+
+def _denied(told: CallWords, error: Denied) -> str:
+    root = told.setup.root
+    path = as_given(told.path if told.path.startswith(("/", '"')) else f"{root}/{told.path}")
+    rule = error.facts["rule"]
+    return f"PolicyDenied: operation '{told.op}' on '{path}' denied by rule '{rule}' under root '{root}'"
+
+
+def _any(told: CallWords, error: ReadroomError) -> str:
+    """The engine's own sentence, in this contract's names."""
+    text = str(error)
+    for ours, theirs in (
+        ("edits[0].old_text", "old_string"),
+        ("edits[0].new_text", "new_string"),
+        ("old_text", "old_string"),
+        ("new_text", "new_string"),
+        ("write_file", "the command write"),
+        ("list_directory", "the command ls"),
+    ):
+        text = text.replace(ours, theirs)
+    path = error.facts.get("path")
+    if isinstance(path, str) and told.path and told.in_store:
+        text = text.replace(as_given(path), told.shown)
+    return text
+
+
+EMPTY = "System reminder: File exists but has empty contents"
+
+_FRAME_BYTES = 256
+"""The words around a path, and a reminder where the reply ends early."""
+
+_QUOTES_BYTES = 4
+"""What a text in a JSON list costs beside its own bytes: quotes, a comma, one escape."""
+
+
+def _frame_bytes(path: str) -> int:
+    return _FRAME_BYTES + 2 * len(path.encode("utf-8", "replace"))
+
+
+def _number_bytes(number: int) -> int:
+    return max(INSPECT_NUMBER_WIDTH, len(str(number))) + 1 + _QUOTES_BYTES
+
+
+def _row_bytes(row: Row) -> int:
+    return _FRAME_BYTES
+
+
+def _entry_bytes(entry: ListEntry) -> int:
+    return len(entry.path.encode("utf-8", "replace")) + _QUOTES_BYTES
+
+
+MEASURE = Measure(
+    _frame_bytes, ReadMeasure(_number_bytes, _row_bytes, MARK_BYTES), list=ListMeasure(_entry_bytes)
+)
+"""What the rendering below adds."""
+
+
+def render(told: CallWords, result: Result, cap: Cap) -> Reply:
+    """The reply for a result of a call."""
+    match result:
+        case ReadResult():
+            return _read(told, result, cap)
+        case ListResult():
+            return _listed(told, result, cap)
+        case WriteResult():
+            text = f"Updated file {told.shown}"
+            return _said(told, text, {"path": told.path}, native_facts.of_write(result))
+        case EditResult():
+            return _edited(told, result)
+        case StatResult():
+            return _stat(told, result)
+        case DeleteResult():
+            return _said(told, f"Deleted file {told.shown}", {"path": told.path}, {})
+        case FolderResult():
+            return _reply(told, f"Created directory {told.shown}", {"path": told.path})
+        case MoveResult():
+            return _moved(told, "Moved", told.other)
+        case TrashResult():
+            return _moved(told, "Trashed", told.name(result.trashed_to))
+    raise AssertionError(result)  # no tool of this contract asks for it
+
+
+def render_error(told: CallWords, error: ReadroomError, cap: Cap) -> Reply:
+    """The reply for a failure; that nothing is left to delete is none."""
+    if isinstance(error, NotFound) and told.op == "delete":
+        text = f"File {told.shown} did not exist (delete operation was idempotent)"
+        return _said(told, text, {"path": told.path}, {})
+    if isinstance(error, BadRange) and told.op == "read" and error.facts.get("total_lines") == 0:
+        text = json_replies.encoded({"lines": [], "summary": EMPTY}) if told.setup.typed else EMPTY
+        return _reply(told, text, {"path": told.path, "total_lines": 0})
+    return _failed(told, words(told, error), error, cap)
+
+
+def render_invalid(told: CallWords, error: ReadroomError, cap: Cap) -> Reply:
+    """The reply for arguments of `files` that fit no command."""
+    return _failed(told, f"Invalid parameters: {error}", error, cap)
+
+
+# --- reading ----------------------------------------------------------------------------------
+
+
+def _read(told: CallWords, result: ReadResult, cap: Cap) -> Reply:
+    if _is_blank(result):
+        text = json_replies.encoded({"lines": [], "summary": EMPTY}) if told.setup.typed else EMPTY
+        return _reply(told, text, _read_facts(told, result))
+    return json_replies.window(
+        result,
+        cap,
+        partial(_read_text, told),
+        lambda shown: {"answered_by": told.answered_by, **_read_facts(told, shown)},
+    )
+
+
+def _is_blank(result: ReadResult) -> bool:
+    """Whether the whole file was looked at and has nothing but white space."""
+    seen = len(result.lines) == result.total_lines
+    return seen and not result.cuts and not any(line.strip() for line in result.lines)
+
+
+def _read_text(told: CallWords, result: ReadResult) -> str:
+    width = INSPECT_NUMBER_WIDTH
+    lines = [f"{number:{width}d}\t{line}" for number, line in enumerate(result.lines, result.start)]
+    capped = any(item.reason == "reply_cap" and item.what == "lines" for item in result.omitted)
+    goes_on = (
+        f"Output stopped at line {result.end} of {result.total_lines}. Use offset={result.end} to continue."
+    )
+    if not told.setup.typed:
+        return "\n".join([*lines, f"System reminder: {goes_on}"] if capped else lines)
+    count = len(lines)
+    summary = (
+        f"Read {count} lines from {told.shown} (lines {result.start}-{result.end})"
+        if told.in_store
+        else f"Read {count} lines from file_path={told.shown} (sandbox mode)"
+    )
+    return json_replies.encoded({"lines": lines, "summary": f"{summary}. {goes_on}" if capped else summary})
+
+
+def _read_facts(told: CallWords, result: ReadResult) -> dict[str, Fact]:
+    return {**json_replies.result_facts(result, told.to_call), "path": told.path}
+
+
+# --- everything else --------------------------------------------------------------------------
+
+
+def _listed(told: CallWords, result: ListResult, cap: Cap) -> Reply:
+    files = [
+        told.name(entry.path)
+        for entry in result.entries
+        if not told.in_store or entry.kind is not EntryKind.FOLDER
+    ]
+    low, high = 0, len(files)
+    while low < high:
+        middle = (low + high + 1) // 2
+        cut = middle < len(files) or result.next is not None
+        fits = len(_list_text(told, files[:middle], cut).encode()) <= cap.size
+        low, high = (middle, high) if fits else (low, middle - 1)
+    cut = low < len(files) or result.next is not None
+    facts: dict[str, Fact] = {"total": result.total, "shown": low, "truncated": cut, "next": None}
+    return _reply(told, _list_text(told, files[:low], cut), facts)
+
+
+def _list_text(told: CallWords, files: Sequence[str], cut: bool) -> str:
+    if not cut:
+        return json_replies.encoded({"files": files} if told.setup.typed else files)
+    note = f"Only the first {len(files)} names are shown. Use a sandbox folder or instance with fewer files."
+    # A list of names has no place for words, and a cut must not be silent.
+    return json_replies.encoded({"files": files, "truncated": True, "notes": [note]})
+
+
+def _edited(told: CallWords, result: EditResult) -> Reply:
+    count = result.replacements
+    text = f"Updated file {told.shown}"
+    if result.dry_run:
+        text = f"(dry_run) Would update file {told.shown} replacing {count} occurrence(s)"
+    return _said(told, text, {"path": told.path, "replaced": count}, native_facts.of_edit(result))
+
+
+def _stat(told: CallWords, result: StatResult) -> Reply:
+    is_dir = result.kind is EntryKind.FOLDER
+    size = None if is_dir or not result.exists else result.size_bytes
+    what = "missing"
+    if result.exists:
+        what = "dir" if is_dir else f"file ({size} bytes)"
+    value: dict[str, Fact] = {
+        "path": told.path,
+        "exists": result.exists,
+        "is_dir": result.exists and is_dir,
+        "size": size,
+    }
+    return _reply(told, json_replies.encoded(value) if told.setup.typed else f"{told.shown}: {what}", value)
+
+
+def _moved(told: CallWords, verb: str, target: str) -> Reply:
+    text = f"{verb} {told.shown} -> {as_given(target)}"
+    return _said(told, text, {"src": told.path, "dst": target}, {})
+
+
+def _said(told: CallWords, summary: str, value: dict[str, Fact], facts: dict[str, Fact]) -> Reply:
+    text = json_replies.encoded({**value, "summary": summary}) if told.setup.typed else summary
+    return _reply(told, text, {**facts, **value})
+
+
+def _failed(told: CallWords, text: str, error: ReadroomError, cap: Cap) -> Reply:
+    data = text.encode("utf-8", "replace")[: cap.size].decode("utf-8", "ignore")
+    found = _reply(told, data, json_replies.error_facts(error, told.to_call))
+    return replace(found, is_error=True)
+
+
+def _reply(told: CallWords, text: str, facts: dict[str, Fact]) -> Reply:
+    return native_render.reply(text, lambda: {"answered_by": told.answered_by, **facts})

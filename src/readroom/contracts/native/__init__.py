@@ -1,0 +1,289 @@
+"""readroom's own contract: short schemas, one plain text part, facts beside it.
+
+Line numbers are 1-based.  Descriptions are what every conversation pays for, so
+each states only what a model cannot guess; numbers come from the tables.
+
+Knows: our own tools: their arguments, headers, closing lines and facts.
+Does not know: how a file is read or changed.
+May be touched: freely; every word of a description is paid for in every conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from readroom import limits
+from readroom.contracts.base import Contract, Tool
+from readroom.contracts.native import changes as native_changes
+from readroom.contracts.native import command as native_command
+from readroom.contracts.native import documents as native_documents
+from readroom.contracts.native import find as native_find
+from readroom.contracts.native import outline as native_outline
+from readroom.contracts.native import render as native_render
+from readroom.contracts.native.calls import GREP, LIST, READ, to_call
+from readroom.contracts.native.changes import EDIT_FILE, WRITE_FILE
+from readroom.contracts.native.command import RUN_COMMAND
+from readroom.contracts.native.find import FIND_RELEVANT
+from readroom.contracts.native.listing import render_list
+from readroom.contracts.native.measure import MEASURE
+from readroom.contracts.native.search import render_grep
+from readroom.errors import BadValue
+from readroom.formats.kinds import default_lines
+from readroom.values import (
+    Cap,
+    FindResult,
+    GrepOutput,
+    GrepRequest,
+    GrepResult,
+    GrepSort,
+    Include,
+    Kind,
+    ListInclude,
+    ListRequest,
+    ListResult,
+    ListSort,
+    ReadRequest,
+    ReadResult,
+    ReadView,
+    Reply,
+    Result,
+)
+from readroom.values.changes import (
+    DeleteResult,
+    EditResult,
+    FolderResult,
+    MoveResult,
+    StatResult,
+    TrashResult,
+    WriteResult,
+)
+from readroom.values.commands import RunResult
+
+Globs = str | list[str]
+
+
+PAGES = 'Of documents: 3-5,9; "Sheet2!A1:F200"; cell 7; contents; users!id,name; schema'
+"""How `pages` names parts, by an example of each."""
+
+
+class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of read_file."""
+
+    path: str
+    offset: Annotated[int, Meta(description="First line, from 1; negative counts from the end")] | None = None
+    limit: Annotated[int, Meta(description="Most lines; negative: those up to `offset`")] | None = None
+    column: Annotated[int, Meta(ge=1, description="Start at this character of line `offset`")] = 1
+    pages: Annotated[str, Meta(description=PAGES)] | None = None
+    symbol: Annotated[str, Meta(description="One definition, like Class.method")] | None = None
+    view: ReadView = "text"
+    known_hash: Annotated[str, Meta(description="Earlier hash: if unchanged, only says so")] | None = None
+    encoding: str | None = None
+
+
+Cursor = Annotated[str, Meta(description="From a reply")]
+
+
+class GrepArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of grep_files."""
+
+    pattern: Annotated[str, Meta(description="Regular expression, no lookaround or backreferences")]
+    path: str = "."
+    glob: Annotated[Globs, Meta(description="Like *.py, src/** or !test_*")] | None = None
+    type: Annotated[str, Meta(description="As in rg: py, js")] | None = None
+    output: GrepOutput = "content"
+    context: (
+        Annotated[int, Meta(ge=0, le=limits.GREP_MAX_CONTEXT, description="Lines around matches")] | None
+    ) = None
+    before: Annotated[int, Meta(ge=0, le=limits.GREP_MAX_CONTEXT, description="Lines before")] | None = None
+    after: Annotated[int, Meta(ge=0, le=limits.GREP_MAX_CONTEXT, description="Lines after")] | None = None
+    ignore_case: bool = False
+    multiline: bool = False
+    fixed: Annotated[bool, Meta(description="Literal text")] = False
+    include: Annotated[list[Include], Meta(description="Search these files too")] | None = None
+    documents: Annotated[bool, Meta(description="Text of PDF, Office, notebooks, mail too")] = False
+    sort: Annotated[GrepSort, Meta(description="Order of files")] | None = None
+    symbols: Annotated[bool, Meta(description="Name the definition around each match")] = False
+    limit: Annotated[int, Meta(ge=1, description="Most matches")] | None = None
+    cursor: Cursor | None = None
+    timeout_s: Annotated[float, Meta(gt=0, le=limits.GREP_MAX_TIMEOUT_S)] | None = None
+
+
+class ListArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of list_directory."""
+
+    path: str = "."
+    glob: Globs | None = None
+    depth: Annotated[int, Meta(ge=1, le=limits.LIST_MAX_DEPTH)] = 1
+    include: Annotated[list[ListInclude], Meta(description="Show these too")] | None = None
+    sort: Annotated[ListSort, Meta(description="mtime: newest first")] = "name"
+    limit: Annotated[int, Meta(ge=1, description="Most entries")] | None = None
+    cursor: Cursor | None = None
+
+
+def _to_read(given: ReadArguments) -> ReadRequest:
+    request = ReadRequest(
+        given.path,
+        given.offset,
+        given.limit,
+        given.column,
+        given.known_hash,
+        given.encoding,
+        given.pages,
+        symbol=given.symbol,
+        view=given.view,
+    )
+    if given.limit == 0:
+        raise BadValue(
+            "limit",
+            0,
+            "shows nothing",
+            "Use 1 or more, or a negative number for the lines up to `offset`.",
+            next_request=replace(request, limit=None),
+        )
+    if given.offset == 0:
+        raise BadValue(
+            "offset",
+            0,
+            "is no line",
+            "Lines count from 1: offset=1 is the first line, offset=-1 the last.",
+            next_request=replace(request, offset=1),
+        )
+    if given.symbol is None and given.view != "outline":
+        return request
+    return native_outline.checked(request)
+
+
+def _to_grep(given: GrepArguments) -> GrepRequest:
+    around = given.context or 0
+    request = GrepRequest(
+        pattern=given.pattern,
+        path=given.path,
+        glob=_globs(given.glob),
+        type=given.type,
+        output=given.output,
+        before=around if given.before is None else given.before,
+        after=around if given.after is None else given.after,
+        ignore_case=given.ignore_case,
+        multiline=given.multiline,
+        fixed=given.fixed,
+        include=frozenset(given.include or ()),
+        sort=given.sort,
+        limit=given.limit,
+        cursor=given.cursor,
+        timeout_s=given.timeout_s,
+        documents=given.documents,
+        symbols=given.symbols,
+    )
+    within = "documents" if given.documents else "archives" if "archives" in request.include else ""
+    if within and given.sort not in (None, "path"):
+        raise BadValue(
+            "sort",
+            given.sort,
+            f"cannot be combined with {within}, which are searched in path order",
+            "Leave it out.",
+            next_request=replace(request, sort=None),
+        )
+    return request
+
+
+def _to_list(given: ListArguments) -> ListRequest:
+    return ListRequest(
+        path=given.path,
+        glob=_globs(given.glob),
+        depth=given.depth,
+        include=frozenset(given.include or ()),
+        sort=given.sort,
+        limit=given.limit,
+        cursor=given.cursor,
+    )
+
+
+def _globs(given: Globs | None) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+READ_FILE = Tool(
+    name=READ,
+    title="Read a file",
+    description=(
+        "Read text (numbered lines), an image, a document (PDF, Office, EPUB, notebook, mail), a database or "
+        "table; lib.zip!/inner/path is a member of an archive. "
+        "Shows at most "
+        f"{default_lines(Kind.TEXT)} lines (logs: the last {default_lines(Kind.LOG)}; "
+        f"CSV: {default_lines(Kind.CSV)}); the last line says what is left out "
+        'and the call that goes on. Of code read view="outline" (signatures, lines) first, then a symbol.'
+    ),
+    arguments=ReadArguments,
+    to_request=_to_read,
+    reports_progress=True,
+)
+
+GREP_FILES = Tool(
+    name=GREP,
+    title="Search file contents",
+    description=("Search file contents, but not what .gitignore names."),
+    arguments=GrepArguments,
+    to_request=_to_grep,
+    reports_progress=True,
+)
+
+LIST_DIRECTORY = Tool(
+    name=LIST,
+    title="List a folder",
+    description=(
+        "List a folder or archive: `bytes<TAB>name`, folders end in /. The first line gives the date of "
+        "all files without one beside them."
+    ),
+    arguments=ListArguments,
+    to_request=_to_list,
+    reports_progress=True,
+)
+
+
+_RENDERED: Mapping[type[Result], Callable[[Any, Cap], Reply]] = {
+    ReadResult: native_render.render_read,
+    GrepResult: render_grep,
+    FindResult: native_find.render,
+    ListResult: render_list,
+    EditResult: native_changes.render,
+    WriteResult: native_changes.render,
+    RunResult: native_command.render,
+    **dict.fromkeys(
+        (StatResult, DeleteResult, FolderResult, MoveResult, TrashResult), native_changes.render_file_change
+    ),
+}
+"""No tool of this contract asks for others."""
+
+
+def _render(result: Result, cap: Cap) -> Reply:
+    if isinstance(result, ReadResult) and result.document is not None:
+        return native_documents.render(result, result.document, cap)
+    return _RENDERED[type(result)](result, cap)
+
+
+NATIVE = Contract(
+    name="native",
+    title="readroom",
+    instructions=(
+        "Find with find_relevant (a question), grep_files (exact text) or list_directory, then read the part "
+        "you need with read_file. "
+        "Every reply says in its first and last line what it left out and the next call."
+    ),
+    tools=(READ_FILE, GREP_FILES, FIND_RELEVANT, LIST_DIRECTORY, EDIT_FILE, WRITE_FILE),
+    reply_bytes=limits.REPLY_BYTES,
+    raisable=True,
+    archives=True,
+    measure=MEASURE,
+    render=_render,
+    render_error=native_render.render_error,
+    to_call=to_call,
+    commands=(RUN_COMMAND,),
+    by_lines=True,
+)

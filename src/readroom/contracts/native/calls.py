@@ -1,0 +1,265 @@
+"""The native call for a request: only what differs from the defaults, ready to send."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from msgspec.structs import fields
+
+from readroom.quoting import as_value
+from readroom.values import Call, Fact, FindRequest, GrepRequest, ListRequest, ReadRequest, Request
+from readroom.values.changes import (
+    DeleteRequest,
+    EditFilesRequest,
+    EditRequest,
+    MoveRequest,
+    WriteRequest,
+)
+from readroom.values.commands import RunRequest
+from readroom.values.files import BytesRequest
+from readroom.values.verbs import BY_REQUEST, function
+
+# -----------------------------------------------------------------------------
+# Requests that other contracts have, in native words: for the ledger, which has one form for all.
+# -----------------------------------------------------------------------------
+
+
+def path_arguments(request: Request) -> dict[str, Fact]:
+    """Its name, which is all that it says."""
+    return {"path": as_value(request.path)}
+
+
+def delete_arguments(request: DeleteRequest) -> dict[str, Fact]:
+    """What is to be deleted, and how."""
+    return {
+        "path": as_value(request.path),
+        "recursive": request.recursive,
+        "expected_hash": request.expected_hash,
+    }
+
+
+def move_arguments(request: MoveRequest) -> dict[str, Fact]:
+    """What is to be moved, and where to."""
+    return {
+        "path": as_value(request.path),
+        "destination": as_value(request.destination),
+        "overwrite": request.overwrite,
+    }
+
+
+def bytes_arguments(request: BytesRequest) -> dict[str, Fact]:
+    """A file and which of its bytes."""
+    found: dict[str, Fact] = {"path": as_value(request.path), "first_byte": request.first}
+    if request.count is not None:
+        found["bytes"] = request.count
+    return found
+
+
+def edit_files_arguments(request: EditFilesRequest) -> dict[str, Fact]:
+    """The files and what is to be replaced in each."""
+    files: list[Fact] = [
+        {
+            "path": as_value(file.path),
+            "edits": [
+                {"old_text": one.old_text, "new_text": one.new_text, "replace_all": one.replace_all}
+                for one in file.edits
+            ],
+        }
+        for file in request.files
+    ]
+    return {"path": as_value(request.path), "files": files, "dry_run": request.dry_run}
+
+
+READ, GREP, FIND, LIST = "read_file", "grep_files", "find_relevant", "list_directory"
+EDIT, WRITE = "edit_file", "write_file"
+RUN = "run_command"
+"""Tool names, which the record and the calls share."""
+
+_TOOLS = {
+    ReadRequest: READ,
+    GrepRequest: GREP,
+    FindRequest: FIND,
+    ListRequest: LIST,
+    EditRequest: EDIT,
+    WriteRequest: WRITE,
+    RunRequest: RUN,
+}
+"""The requests that a native tool means."""
+
+
+def to_call(request: Request) -> Call:
+    """The call that means `request`; parsing it gives the request back, if a native tool means it."""
+    tool = _TOOLS.get(type(request))
+    if tool is None:
+        # No native tool does it; what can be done is to look at the place.
+        return Call(LIST, list_arguments(ListRequest(request.path.rpartition("/")[0] or ".")))
+    return Call(tool, arguments(request))
+
+
+def arguments(request: Request) -> dict[str, Fact]:
+    """What a request says, for the ledger; that of `to_call` wherever that means the same."""
+    found: dict[str, Fact] = function(BY_REQUEST[type(request)].ledger_arguments)(request)
+    return found
+
+
+def as_tool_call(call: Call) -> str:
+    """The call as one piece of text that a model can send as it stands."""
+    return f"{call.tool} {json.dumps(call.arguments, ensure_ascii=False, separators=(',', ':'))}"
+
+
+_SPELLING: ContextVar[Callable[[Call], str]] = ContextVar("spelling of calls", default=as_tool_call)
+"""Whoever reads a reply at a shell is given commands.  Every sentence with a call in it asks here, and
+only the command line sets it, around one call: handing it through every function that words something
+would put it into some forty signatures."""
+
+
+@contextmanager
+def spelled(spelling: Callable[[Call], str]) -> Iterator[None]:
+    """Replies worded inside name their calls in this spelling."""
+    before = _SPELLING.set(spelling)
+    try:
+        yield
+    finally:
+        _SPELLING.reset(before)
+
+
+def shown(request: Request) -> str:
+    """The call for a request, as whoever reads the reply can send it."""
+    return _SPELLING.get()(to_call(request))
+
+
+def read_arguments(request: ReadRequest) -> dict[str, Fact]:
+    """The window, where it is not the default."""
+    found: dict[str, Fact] = {"path": as_value(request.path)}
+    for name in ("pages", "offset", "limit", "symbol", "known_hash", "encoding"):
+        value = getattr(request, name)
+        if value is not None:
+            found[name] = value
+    if request.column != 1:
+        found["column"] = request.column
+    if request.view != "text":
+        found["view"] = request.view
+    return found
+
+
+_GREP_PLAIN = GrepRequest("")
+_FIND_PLAIN = FindRequest("")
+_LIST_PLAIN = ListRequest()
+
+_GREP_OWN = frozenset(("pattern", "path", "glob", "before", "after", "include", "skip", "options"))
+_GREP_NAMES = tuple(field.name for field in fields(GrepRequest) if field.name not in _GREP_OWN)
+"""Arguments that are called what the request calls them; others are written below, or are not arguments."""
+
+
+def grep_arguments(request: GrepRequest) -> dict[str, Fact]:
+    """The search, where it is not the default."""
+    found: dict[str, Fact] = {"pattern": request.pattern}
+    if request.path != _GREP_PLAIN.path:
+        found["path"] = as_value(request.path)
+    _add_globs(found, request.glob)
+    if request.before == request.after:
+        if request.before:
+            found["context"] = request.before
+    else:
+        found["before"], found["after"] = request.before, request.after
+    for name in _GREP_NAMES:
+        value = getattr(request, name)
+        if value != getattr(_GREP_PLAIN, name):
+            found[name] = value
+    if request.include:
+        found["include"] = sorted(request.include)
+    return found
+
+
+def find_arguments(request: FindRequest) -> dict[str, Fact]:
+    """The ranked search, where it is not the default."""
+    found: dict[str, Fact] = {"query": request.query}
+    if request.path != _FIND_PLAIN.path:
+        found["path"] = as_value(request.path)
+    _add_globs(found, request.glob)
+    for name in ("type", "output", "budget_tokens", "explain", "cursor"):
+        value = getattr(request, name)
+        if value != getattr(_FIND_PLAIN, name):
+            found[name] = value
+    if request.include:
+        found["include"] = sorted(request.include)
+    return found
+
+
+def list_arguments(request: ListRequest) -> dict[str, Fact]:
+    """The listing, where it is not the default."""
+    found: dict[str, Fact] = {}
+    if request.path != _LIST_PLAIN.path:
+        found["path"] = as_value(request.path)
+    _add_globs(found, request.glob)
+    for name in ("depth", "sort", "limit", "cursor"):
+        value = getattr(request, name)
+        if value != getattr(_LIST_PLAIN, name):
+            found[name] = value
+    if request.include:
+        found["include"] = sorted(request.include)
+    return found
+
+
+def _add_globs(found: dict[str, Fact], globs: tuple[str, ...]) -> None:
+    if globs:
+        found["glob"] = globs[0] if len(globs) == 1 else list(globs)
+
+
+def edit_arguments(request: EditRequest) -> dict[str, Fact]:
+    """The file, its state and the texts."""
+    edits: list[Fact] = []
+    for one in request.edits:
+        item: dict[str, Fact] = {"old_text": one.old_text, "new_text": one.new_text}
+        edits.append({**item, "replace_all": True} if one.replace_all else item)
+    found: dict[str, Fact] = {
+        "path": as_value(request.path),
+        "expected_hash": request.expected_hash,
+        "edits": edits,
+    }
+    if request.dry_run:
+        found["dry_run"] = True
+    if request.encoding is not None:
+        found["encoding"] = request.encoding
+    return found
+
+
+def write_arguments(request: WriteRequest) -> dict[str, Fact]:
+    """The file, its state and the content."""
+    found: dict[str, Fact] = {
+        "path": as_value(request.path),
+        "content": write_text(request)[0],
+        "expected_hash": request.expected_hash,
+    }
+    if request.encoding is not None:
+        found["encoding"] = request.encoding
+    return found
+
+
+def write_text(request: WriteRequest) -> tuple[str, str]:
+    """What is to be written as text, and whether that is "text" or "base64"."""
+    if request.data is None:
+        return request.content, "text"
+    try:
+        return request.data.decode(), "text"
+    except UnicodeDecodeError:
+        return b64encode(request.data).decode("ascii"), "base64"
+
+
+_RUN_PLAIN = RunRequest("")
+
+
+def run_arguments(request: RunRequest) -> dict[str, Fact]:
+    """The command, where it is not the default."""
+    found: dict[str, Fact] = {"command": request.command}
+    if request.path != _RUN_PLAIN.path:
+        found["cwd"] = as_value(request.path)
+    if request.output != _RUN_PLAIN.output:
+        found["output"] = request.output
+    if request.timeout_s is not None:
+        found["timeout_s"] = request.timeout_s
+    return found

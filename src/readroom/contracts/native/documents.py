@@ -1,0 +1,131 @@
+"""How the native contract words a read of a document: a line above each part, numbered lines below it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from readroom.contracts.native import facts as native_facts
+from readroom.contracts.native.closing import Aside, closing, ending, in_words
+from readroom.contracts.native.parts import CONTENTS, SCHEMA, head_lines, heading_line, ranges
+from readroom.contracts.native.render import (
+    HASH_DIGITS,
+    LISTED_CUTS,
+    body_within,
+    cut_mark,
+    reply,
+    rest_rows,
+    short,
+    warning_parts,
+)
+from readroom.text.select import byte_size
+from readroom.values import Cap, Omission, ReadRequest, ReadResult, Reply
+from readroom.values.files import PartView, ShownDocument
+
+_SHOWN_RANGES = 60
+"""Characters of the list of parts in the first line."""
+
+
+def render(result: ReadResult, document: ShownDocument, cap: Cap) -> Reply:
+    """The reply for the parts that were selected under `cap`."""
+    rows = [_header(result, document, cap), *_contents(document)]
+    image = 1
+    for part in document.parts:
+        rows += head_lines(part, document.unit, document.total_parts, image)
+        rows += _numbered(part, document.unit)
+        image += len(part.images)
+    body = body_within("\n".join(rows), cap)
+    parts = ending([*_omissions(result), *warning_parts(result.warnings)], result.next, result.path)
+    text = f"{body}\n{closing(parts or ['end of document'], cap.size - byte_size(body) - 1)}"
+    return reply(text, partial(native_facts.of_read, result), document.images)
+
+
+def _header(result: ReadResult, document: ShownDocument, cap: Cap) -> str:
+    digest = (result.content_hash or "")[: len("sha256:") + HASH_DIGITS]
+    return " | ".join([short(result.path, cap), _which(result, document), digest])
+
+
+def _which(result: ReadResult, document: ShownDocument) -> str:
+    numbers = [part.number for part in document.parts if part.number > CONTENTS]
+    total = f"{document.total_parts} {document.unit}{'' if document.total_parts == 1 else 's'}"
+    more = " (more below)" if result.next is not None else ""
+    if not numbers:
+        return f"{total}{more}"
+    which = ranges(numbers)
+    which = which if len(which) <= _SHOWN_RANGES else which[:_SHOWN_RANGES].rpartition(",")[0] + ", …"
+    return f"{document.unit}{'' if which.isdigit() else 's'} {which} of {document.total_parts}{more}"
+
+
+def _contents(document: ShownDocument) -> list[str]:
+    if not document.contents:
+        return []
+    return ["contents:", *(heading_line(heading, document.unit) for heading in document.contents)]
+
+
+def _numbered(part: PartView, unit: str) -> list[str]:
+    if part.numbers:
+        return rest_rows(part.numbers, part.lines, part.cuts)
+    if unit == "table":  # the names of its columns are not a row
+        rows = [] if part.header is None else [f"#\t{part.header}"]
+    else:
+        rows = [] if part.header is None else [f"1\t{part.header}{cut_mark(part.cuts.get(1))}"]
+    return rows + [
+        f"{number}\t{line}{cut_mark(part.cuts.get(number))}"
+        for number, line in enumerate(part.lines, part.start)
+    ]
+
+
+def _omissions(result: ReadResult) -> list[str | Aside]:
+    found: list[str | Aside] = []
+    unit = result.document.unit if result.document else ""
+    headings = [item for item in result.omitted if item.what == "headings"]
+    outputs = [item for item in result.omitted if item.reason == "output"]
+    cuts = [item for item in result.omitted if item.what == "columns"]
+    for item in headings:
+        found.append(Aside(f"{_count(item)} more headings", item.request))
+    lines = "rows" if unit == "table" else "lines of output"
+    found += [
+        Aside(f"{unit.capitalize()} {item.part}: {_count(item)} {lines} not shown", item.request)
+        for item in outputs[:LISTED_CUTS]
+    ]
+    if len(outputs) > LISTED_CUTS:
+        left = len(outputs) - LISTED_CUTS
+        noun = "tables" if unit == "table" else "outputs"
+        found.append(f"{left} more {noun} were shortened; their calls are in the facts of this reply.")
+    rests = result.document is not None and any(part.numbers for part in result.document.parts)
+    if cuts and not rests and result.next is not None and result.next.column > 1:
+        found.append(_cut_lines(result, cuts, unit))
+    return found + _stopped(result, unit)
+
+
+def _cut_lines(result: ReadResult, cuts: Sequence[Omission], unit: str) -> str:
+    """What is said of lines whose ends are not shown; in the order of their parts."""
+    which = [f"{unit} {item.part} line {item.line}" for item in cuts]
+    listed = ", ".join(which[:LISTED_CUTS]) + (", …" if len(which) > LISTED_CUTS else "")
+    behind = [item.request for item in result.omitted if item.what in ("parts", "lines")]
+    skip = next((one for one in behind if isinstance(one, ReadRequest) and one.column == 1), None)
+    past = "" if skip is None else f"; {in_words(skip, result.path)} goes on without it"
+    count = "1 line is" if len(which) == 1 else f"{len(which)} lines are"
+    return f"{count} cut ({listed}): the next call shows the rest{past}."
+
+
+def _stopped(result: ReadResult, unit: str) -> list[str]:
+    lines = [item for item in result.omitted if item.what == "lines" and item.reason != "output"]
+    parts = [item for item in result.omitted if item.what == "parts"]
+    shown = result.document.parts if result.document else ()
+    uncounted = {part.number for part in shown if not part.total_known}
+    found = []
+    for item in lines:
+        count = "More" if item.part in uncounted else str(_count(item))
+        of = "the schema" if item.part == SCHEMA else f"{unit} {item.part}"
+        found.append(f"{count} lines of {of} not shown ({item.reason}).")
+    for item in parts:
+        which = str(item.first) if item.first == item.last else f"s {item.first}-{item.last}"
+        found.append(
+            f"{unit.capitalize()}{' ' if item.first == item.last else ''}{which} not shown ({item.reason})."
+        )
+    return found
+
+
+def _count(item: Omission) -> int:
+    return item.last - item.first + 1

@@ -1,0 +1,217 @@
+"""find_relevant: its arguments, its call, and how its pages are worded and told as facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import msgspec
+
+from readroom.contracts.base import Tool
+from readroom.contracts.native import facts as native_facts
+from readroom.contracts.native.calls import FIND, shown
+from readroom.contracts.native.closing import Aside, closing, ending
+from readroom.contracts.native.render import (
+    HASH_DIGITS,
+    body_within,
+    cut_mark,
+    reply,
+    warning_parts,
+)
+from readroom.limits.find import FIND_BUDGET_TOKENS
+from readroom.quoting import as_value, quote
+from readroom.text.select import byte_size
+from readroom.values import Cap, Fact, FindRequest, FindResult, Reply
+from readroom.values.find import FindInclude, FindOutput, FoundFile, Passage, Reason
+
+_LONG_QUERY = 300
+"""Characters of a question that the closing line repeats in the next call; a longer one is not paid twice."""
+
+
+class FindArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of find_relevant."""
+
+    query: str
+    path: str = "."
+    glob: str | None = None
+    type: str | None = None
+    output: FindOutput = "passages"
+    budget_tokens: int = FIND_BUDGET_TOKENS
+    include: list[FindInclude] = []
+    explain: bool = False
+    cursor: str | None = None
+
+
+def _to_find(given: FindArguments) -> FindRequest:
+    return FindRequest(
+        query=given.query,
+        path=given.path,
+        glob=() if given.glob is None else (given.glob,),
+        type=given.type,
+        output=given.output,
+        budget_tokens=None if given.budget_tokens == FIND_BUDGET_TOKENS else given.budget_tokens,
+        include=frozenset(given.include),
+        explain=given.explain,
+        cursor=given.cursor,
+    )
+
+
+FIND_RELEVANT = Tool(
+    name=FIND,
+    title="Find relevant passages",
+    description=("Find the passages that best answer a question, error message or symbol."),
+    arguments=FindArguments,
+    to_request=_to_find,
+    reports_progress=True,
+)
+
+
+def render(result: FindResult, cap: Cap) -> Reply:
+    """The reply for a page that was selected under `cap`."""
+    return reply(_text(result, cap), partial(of_find, result))
+
+
+def _text(result: FindResult, cap: Cap) -> str:
+    rows = [_header(result)]
+    for file in result.files:
+        rows.extend(_file_rows(file, result.request.output))
+    parts = ending([*_asides(result), *warning_parts(result.warnings)], None)
+    following = _following(result)
+    body = body_within("\n".join(rows), cap)
+    said = [*parts, following] if following else parts
+    return f"{body}\n{closing(said or ['end of passages'], cap.size - byte_size(body) - 1)}"
+
+
+def _header(result: FindResult) -> str:
+    if result.request.output == "files":
+        count = _number(result.shown, "file")
+    else:
+        unit = "passage" if result.request.output == "passages" else "signature"
+        count = f"{_number(result.shown, unit)} in {_number(len(result.files), 'file')}"
+    looked = f"{_number(result.searched_files, 'file')} looked at"
+    more = "" if result.complete else " (not all: out of time)"
+    return f"{count} | {looked}{more}"
+
+
+def _number(count: int, unit: str) -> str:
+    return f"{count:,} {unit}{'' if count == 1 else 's'}"
+
+
+def _file_rows(file: FoundFile, output: FindOutput) -> Iterator[str]:
+    if output == "files":
+        yield quote(file.path)
+    else:
+        assert file.content_hash is not None
+        spans = _spans(file.passages)
+        digest = file.content_hash[: len("sha256:") + HASH_DIGITS]
+        yield f"{quote(file.path)} | lines {spans} of {file.total_lines} | {digest}"
+    if file.why:
+        yield f"  file {file.score:.1f}: {_reasons(file.why)}"
+    latest = 0
+    for passage in file.passages:
+        numbered = [*passage.around, *passage.rows]
+        if passage.why:
+            name = passage.symbol or f"line {passage.first}"
+            yield f"  {name} {passage.score:.1f}: {_reasons(passage.why)}"
+        for number, line in numbered:
+            if number <= latest:
+                continue
+            if latest and number > latest + 1 and output == "passages":
+                yield "…"
+            yield f"{number}\t{line}{cut_mark(passage.cuts.get(number))}"
+            latest = number
+
+
+def _spans(passages: Sequence[Passage]) -> str:
+    """The lines of passages, neighbours as one span."""
+    spans: list[tuple[int, int]] = []
+    for passage in passages:
+        if spans and passage.first <= spans[-1][1] + 1:
+            spans[-1] = (spans[-1][0], passage.last)
+        else:
+            spans.append((passage.first, passage.last))
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
+
+
+def _reasons(whys: Sequence[Reason]) -> str:
+    return ", ".join(f"{one.what} {'*' if one.factor else '+'}{one.value:.2f}" for one in whys)
+
+
+def _asides(result: FindResult) -> list[str | Aside]:
+    """What is not shown."""
+    parts = list[str | Aside]()
+    if result.more_passages or result.more_files:
+        left = [_number(result.more_passages, "more passage")] if result.more_passages else []
+        left += [f"{_number(result.more_files, 'more file')} that match"] if result.more_files else []
+        parts.append(f"{' and '.join(left)}.")
+    if result.left_words:
+        parts.append(f"{_number(result.left_words, 'word')} of the query not looked for.")
+    for item in result.omitted:
+        if item.reason == "too_large":
+            parts.append(Aside(f"{_number(item.last, 'file')} too large to rank; search", item.request))
+        elif item.what == "lines":
+            parts.append(Aside(f"Lines {item.first}-{item.last} did not fit", item.request))
+    cuts = [item for item in result.omitted if item.what == "columns"]
+    if cuts:
+        parts.append(Aside(f"{_number(len(cuts), 'long line')} cut; the first goes on", cuts[0].request))
+    if not result.complete:
+        parts.append("Time limit: the next call looks at the rest.")
+    elif not result.shown and result.request.cursor is None:
+        parts.append("Nothing holds a word of it. Other words, or include hidden and ignored files?")
+    return parts
+
+
+def _following(result: FindResult) -> str:
+    following = result.next
+    if following is None:
+        return ""
+    if len(following.query) > _LONG_QUERY:
+        return f'Next: the same call with cursor="{following.cursor}"'
+    return f"Next: {shown(following)}"
+
+
+def of_find(result: FindResult) -> dict[str, Fact]:
+    """Facts of a ranked search, without the tokens."""
+    return {
+        "query": result.request.query,
+        "path": as_value(result.request.path),
+        "output": result.request.output,
+        "files": [_file(file) for file in result.files],
+        "shown": result.shown,
+        "more_passages": result.more_passages,
+        "more_files": result.more_files,
+        "searched_files": result.searched_files,
+        "complete": result.complete,
+        "reason": result.reason,
+        "left_words": result.left_words,
+        **native_facts.common(result.omitted, result.next, result.warnings),
+    }
+
+
+def _file(file: FoundFile) -> dict[str, Fact]:
+    return {
+        "path": as_value(file.path),
+        "score": round(file.score, 3),
+        "content_hash": file.content_hash,
+        "total_lines": file.total_lines,
+        "passages": [_passage(one) for one in file.passages],
+        "why": _why(file.why),
+    }
+
+
+def _passage(passage: Passage) -> dict[str, Fact]:
+    return {
+        "start": passage.first,
+        "end": passage.last,
+        "symbol": passage.symbol,
+        "signature": passage.signature,
+        "score": round(passage.score, 3),
+        "why": _why(passage.why),
+    }
+
+
+def _why(whys: Sequence[Reason]) -> list[Fact]:
+    found: list[Fact] = []
+    for one in whys:
+        found.append({"what": one.what, "factor" if one.factor else "points": round(one.value, 3)})
+    return found

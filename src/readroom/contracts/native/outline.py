@@ -1,0 +1,193 @@
+"""How the native contract shows outlines, and what it takes of calls that ask for definitions.
+
+A row is `start-end signature`, indented by nesting: the lines to read, and what
+they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from readroom.contracts.native.closing import Aside
+from readroom.errors import BadValue
+from readroom.errors.usage import negative_limit
+from readroom.limits.outline import SYMBOL_CHARS
+from readroom.quoting import quote, shortened
+from readroom.values import Fact, GrepLine, ReadRequest, ReadResult
+from readroom.values.files import OutlineView, Row
+
+_NAME_CHARS = 100
+"""Of a name in the first line of a reply; the facts have all of it."""
+
+
+def checked(request: ReadRequest) -> ReadRequest:
+    """The request, when what it combines makes sense.
+
+    Raises:
+        BadValue: It does not; with the call that does.
+    """
+    wants = request.symbol is not None or request.view == "outline"
+    if request.symbol is not None and not request.symbol.strip():
+        raise BadValue(
+            "symbol",
+            request.symbol,
+            "names nothing",
+            'Send a name such as "Class.method", or view="outline" to see what there is.',
+            next_request=replace(request, symbol=None, view="outline"),
+        )
+    if request.symbol is not None and len(request.symbol) > SYMBOL_CHARS:
+        raise BadValue(
+            "symbol",
+            request.symbol[:_NAME_CHARS],
+            "is the beginning of what is too long for a name",
+            f"Send the name alone, at most {SYMBOL_CHARS} characters.",
+        )
+    if request.symbol is not None and (request.offset or 1) < 0:
+        raise BadValue(
+            "offset",
+            request.offset,
+            "cannot be combined with a symbol",
+            "With `symbol`, offset is a line of the file inside the definition, or left out.",
+            next_request=replace(request, offset=None),
+        )
+    if wants and (request.limit or 1) < 0:
+        raise negative_limit(request.limit, next_request=replace(request, limit=None))
+    if wants and request.pages is not None:
+        raise BadValue(
+            "pages",
+            request.pages,
+            "cannot be combined with symbol or view",
+            "Pages are parts of documents, symbols are definitions in text.",
+            next_request=replace(request, symbol=None, view="text"),
+        )
+    return request
+
+
+ASIDE = "[outline of the lines not shown:]"
+"""Between the lines of a cut reply and the outline of the others."""
+
+
+UNCERTAIN = "?"
+"""Stands behind an end that is not certain."""
+
+
+def row_line(row: Row) -> str:
+    """One row of an outline."""
+    mark = "" if row.item.certain else UNCERTAIN
+    return f"{'  ' * row.depth}{row.item.start}-{row.item.end}{mark} {row.item.signature}"
+
+
+def row_bytes(row: Row) -> int:
+    """What a row costs."""
+    return len(row_line(row).encode()) + 1
+
+
+def outline_lines(result: ReadResult) -> str:
+    """The rows, each behind a line feed; empty without an outline."""
+    if result.outline is None:
+        return ""
+    listed = "".join(f"\n{row_line(row)}" for row in result.outline.rows)
+    return f"\n{ASIDE}{listed}" if result.lines else listed
+
+
+_OUTSIDE = "outside:"
+
+
+def with_symbols(lines: Sequence[GrepLine], worded: Callable[[GrepLine], str]) -> Iterator[str]:
+    """Found lines, and above matches the definition that they stand in, once for each run of them."""
+    within = None
+    for line in lines:
+        if line.is_match and line.symbol != within:
+            within = line.symbol
+            yield _OUTSIDE if within is None else f"in {quote(within)}:"
+        yield worded(line)
+
+
+def symbol_bytes(line: GrepLine) -> int:
+    """What the definition of a match costs at most, with the end of it; its neighbours may share both."""
+    if line.symbol is None:
+        return 0
+    return len(f"in {quote(line.symbol)}:\n{_OUTSIDE}\n".encode("utf-8", "replace"))
+
+
+def outline_span(result: ReadResult, shown: OutlineView) -> str:
+    """What the header says of a reply that is an outline."""
+    inside = "" if result.symbol is None else f" of {shortened(result.symbol.name, _NAME_CHARS)}"
+    count = f"{len(shown.rows)} of {shown.total} definitions" if shown.rows else "no definitions"
+    more = " (more below)" if result.next is not None else ""
+    return f"outline{inside} | {shown.language}, {result.total_lines} lines | {count}{more}"
+
+
+def outline_parts(result: ReadResult) -> list[str | Aside]:
+    """What the closing line says of an outline in the reply."""
+    shown, parts = result.outline, list[str | Aside]()
+    if shown is None:
+        return parts
+    if shown.partial is not None:
+        parts.append(f"Some definitions may be missing: {shown.partial}.")
+    if not all(row.item.certain for row in shown.rows):
+        parts.append(f"An end marked {UNCERTAIN} is not certain.")
+    if result.lines and shown.left_out:
+        more = next(item.request for item in result.omitted if item.what == "definitions")
+        parts.append(Aside(f"{shown.left_out} more definitions", more))
+    if result.next is not None and result.next.view == "outline":
+        left = f"{shown.left_out} definition{'' if shown.left_out == 1 else 's'}"
+        parts.append(f"{left} below not shown ({result.omitted[-1].reason}).")
+    return parts
+
+
+def end_of(result: ReadResult) -> str:
+    """What a reply that leaves nothing out ends with."""
+    if result.outline is not None and not result.lines:
+        return "end of outline"
+    if result.numbers and result.total_lines is not None and result.end < result.total_lines:
+        return f"end of line {result.end}"
+    return "end of file" if result.symbol is None else f"end of {quote(result.symbol.name)}"
+
+
+def of_symbol(row: Row | None) -> Fact:
+    """The fact `symbol`."""
+    if row is None:
+        return None
+    return {
+        "name": row.name,
+        "kind": row.item.kind,
+        "start": row.item.start,
+        "end": row.item.end,
+        "certain": row.item.certain,
+    }
+
+
+def of_outline(shown: OutlineView | None) -> Fact:
+    """The fact `outline`."""
+    if shown is None:
+        return None
+    return {
+        "language": shown.language,
+        "items": [
+            {
+                "name": row.name,
+                "kind": row.item.kind,
+                "signature": row.item.signature,
+                "start": row.item.start,
+                "end": row.item.end,
+                "line": row.item.line,
+                "depth": row.depth,
+                "certain": row.item.certain,
+            }
+            for row in shown.rows
+        ],
+        "left_out": shown.left_out,
+        "partial": shown.partial,
+    }
+
+
+FACTS = {
+    "symbol": "{name, kind, start, end, certain} of the definition that is shown, or null; "
+    "certain is false where a syntax error leaves the end in doubt.",
+    "outline": "{language, items: [{name, kind, signature, start, end, line, depth, certain}], left_out, "
+    "partial} or null: of the file, or of what a cut reply does not show.",
+}
+"""Their meaning, for the reference."""

@@ -1,0 +1,309 @@
+"""How the native contract words results: a header line, the content, one closing line.
+
+The model reads one plain text part.  Lines are `N<TAB>text`, the cheapest
+numbering measured (1.15 tokens per token of raw text, `cat -n` 1.39).  Where
+something is missing, the first and the last line say so: clients that shorten a
+reply keep its ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from msgspec.structs import replace
+
+from readroom.contracts.base import reply_tokens
+from readroom.contracts.native import facts as native_facts
+from readroom.contracts.native import outline as native_outline
+from readroom.contracts.native.calls import shown
+from readroom.contracts.native.closing import MORE, Aside, closing, ending
+from readroom.errors import ReadroomError
+from readroom.limits import CLOSING_BYTES
+from readroom.quoting import quote, shortened
+from readroom.text.select import byte_size
+from readroom.values import (
+    Cap,
+    Cut,
+    Fact,
+    Image,
+    Omission,
+    ReadResult,
+    Reply,
+    Warn,
+)
+
+HASH_DIGITS = 12
+"""Hex digits of a hash in the text: 7 tokens instead of 36, and 48 bits tell versions of one file apart."""
+
+LISTED_CUTS, _LISTED_WARNINGS = 5, 3
+"""Cut lines and warnings that the closing line names; the facts hold all."""
+
+_HEADER_SHARE = 8
+"""A path takes at most this part of a reply's first line; longer ones are shortened in the middle."""
+
+
+def frame_bytes(path: str) -> int:
+    """Header and closing line at most: a path stands in the header and in two calls of the closing line."""
+    return CLOSING_BYTES + 3 * len(quote(path).encode("utf-8", "replace"))
+
+
+def number_bytes(number: int) -> int:
+    """What stands before a line, and the line feed."""
+    return len(str(number)) + 2
+
+
+def render_read(result: ReadResult, cap: Cap) -> Reply:
+    """The reply for a read that was selected under `cap`, of anything but a document."""
+    images = (result.image,) if result.image else ()
+    return reply(_read_text(result, cap), partial(native_facts.of_read, result), images)
+
+
+def render_error(error: ReadroomError, cap: Cap) -> Reply:
+    """What happened, what to do, and the call that works."""
+    text = str(error)
+    if error.next is not None:
+        text += f" Next: {shown(error.next)}"
+    if error.detail:
+        text += "\n" + _cut(error.detail.rstrip("\n"), max(0, cap.size - byte_size(text) - 1))
+    return replace(reply(_fit(text, cap), partial(native_facts.of_error, error)), is_error=True)
+
+
+def reply(text: str, facts: Callable[[], dict[str, Fact]], images: Sequence[Image] = ()) -> Reply:
+    """A reply whose facts are built when they are asked for."""
+    return Reply(text, facts, images, build_cost=partial(_estimated, text, images))
+
+
+def _estimated(text: str, images: Sequence[Image]) -> dict[str, Fact]:
+    """What a reply costs where nothing has counted it."""
+    from readroom.text.tokens import estimate  # 3 ms, and a person's terminal needs no facts
+
+    return {"tokens": reply_tokens(text, images, estimate), "counter": "estimate", "budget": []}
+
+
+def _fit(text: str, cap: Cap) -> str:
+    """The text within the cap; only names and patterns of thousands of characters ever reach it."""
+    return _cut(text, cap.size)
+
+
+def _cut(text: str, room: int) -> str:
+    data = text.encode("utf-8", "replace")
+    if len(data) <= room:
+        return data.decode() if not text.isascii() else text
+    return data[: room - len("…".encode())].decode("utf-8", "ignore") + "…"
+
+
+def body_within(body: str, cap: Cap) -> str:
+    """A body cut so that the shortest closing line still fits."""
+    return _cut(body, _body_room(cap))
+
+
+def _body_room(cap: Cap) -> int:
+    """What a body may take at most, so that the shortest closing line still fits."""
+    return cap.size - len(f"[{MORE}]") - 1
+
+
+# --- read_file ---------------------------------------------------------------------------------
+
+
+def _read_text(result: ReadResult, cap: Cap) -> str:
+    header = _read_header(result, cap)
+    if result.not_modified:
+        return _fit(f"{header}\n[not modified: the file still has the known hash; nothing is shown]", cap)
+    if result.image is not None:
+        image = result.image
+        size = f"{image.original_width}x{image.original_height}"
+        if (image.width, image.height) != (image.original_width, image.original_height):
+            size += f", shown at {image.width}x{image.height}"
+        return _fit(f"{header}\n[image {image.media_type}, {size}]", cap)
+    body = _numbered(result)
+    asides = _omissions(result) if result.omitted else []
+    if result.outline is not None:
+        body += native_outline.outline_lines(result)
+        asides += native_outline.outline_parts(result)
+    if result.warnings:
+        asides += warning_parts(result.warnings)
+    room = cap.size - byte_size(header) - 1 - byte_size(body)
+    plain = result.outline is None and result.symbol is None and not result.numbers
+    if not asides and result.next is None and plain and room >= len(_END_OF_FILE):
+        return f"{header}{body}\n{_END_OF_FILE}"
+    parts = ending(asides, result.next, result.path) or [native_outline.end_of(result)]
+    return f"{header}{body}\n{closing(parts, room)}"
+
+
+_END_OF_FILE = "[end of file]"
+"""What a reply that leaves nothing out ends with."""
+
+
+def short(path: str, cap: Cap) -> str:
+    """The path as shown; of a very long one its beginning and its end."""
+    return shortened(path, cap.size // _HEADER_SHARE)
+
+
+def _read_header(result: ReadResult, cap: Cap) -> str:
+    known = result.content_hash
+    digest = "hash unknown" if known is None else known[: len("sha256:") + HASH_DIGITS]
+    parts = [shortened(result.path, cap.size // _HEADER_SHARE)]
+    if result.image is None and not result.not_modified:
+        parts.append(_span(result))
+    parts.append(digest)
+    if result.packed is not None:
+        parts.append(f"{result.packed.compression}, {result.packed.expanded_bytes:,} bytes expanded")
+    if result.encoding != "utf-8" or result.bom:
+        parts.append(result.encoding + (" with BOM" if result.bom else ""))
+    if result.ends.crlf or not result.ends.final:
+        if result.ends.form == "crlf":
+            parts.append("CRLF")
+        parts += result.ends.unusual
+    return " | ".join(parts)
+
+
+def _span(result: ReadResult) -> str:
+    if result.outline is not None and not result.lines:
+        return native_outline.outline_span(result, result.outline)
+    if result.start < 0 and result.lines:
+        return f"lines {result.start} to {result.end}, from the end of uncounted lines{_missing(result)}"
+    total = "an unknown number" if result.total_lines is None else result.total_lines
+    if not result.lines:
+        return "empty" if not total else f"no lines of {total}"
+    if result.numbers:
+        return _span_of_rests(result, total)
+    missing = _missing(result) if result.omitted or result.cuts or result.read_mode == "tail" else ""
+    return f"lines {result.start}-{result.end} of {total}{missing}"
+
+
+def _span_of_rests(result: ReadResult, total: int | str) -> str:
+    """What the header says of a reply that shows rests of cut lines."""
+    more = " (more)" if result.next is not None and result.next.column > 1 else ""
+    if len(result.numbers) > 1:
+        which = f"lines {result.start}-{result.end} of {total}"
+        return f"{which}, the rest of {len(result.numbers)} long lines{more}"
+    cut = result.cuts[result.start]
+    return f"line {result.start} of {total}, characters {cut.first}-{cut.last} of {cut.total}{more}"
+
+
+def _missing(result: ReadResult) -> str:
+    """Which sides of the window are not shown, for the first line of the reply."""
+    sides = []
+    if result.read_mode == "tail" and result.start not in (0, 1):
+        sides.append("more above")
+    if any(item.what in ("lines", "bytes") and _is_below(item, result) for item in result.omitted):
+        sides.append("more below")
+    if result.cuts:
+        sides.append("long lines cut")
+    return f" ({', '.join(sides)})" if sides else ""
+
+
+def rest_rows(numbers: Sequence[int], lines: Sequence[str], cuts: Mapping[int, Cut]) -> list[str]:
+    """Rests of cut lines, each behind its number and the column where it goes on."""
+    return [
+        f"{number}:{cuts[number].first}\t{line}{cut_mark(cuts.get(number))}"
+        for number, line in zip(numbers, lines, strict=True)
+    ]
+
+
+def cut_mark(cut: Cut | None) -> str:
+    """What stands behind a line of which not all is shown."""
+    return "" if cut is None or cut.last >= cut.total else f" [+{cut.total - cut.last} chars]"
+
+
+def _numbered(result: ReadResult) -> str:
+    if result.numbers:
+        return "".join(f"\n{row}" for row in rest_rows(result.numbers, result.lines, result.cuts))
+    lines = list(result.lines)
+    first, behind = result.start, result.start + len(lines)
+    if first >= 0 and behind <= len(_FIRST_PREFIXES):
+        prefixes = _FIRST_PREFIXES[first:behind]
+    else:
+        prefixes = [f"\n{number}\t" for number in range(first, behind)]
+    if result.header is not None:
+        lines.insert(0, result.header)
+        prefixes.insert(0, _FIRST_PREFIXES[1])
+        first -= 1
+    for number, cut in result.cuts.items():
+        # Line 1 among the cuts of a later window is the header above it.
+        lines[max(number - first, 0)] += cut_mark(cut)
+    # Interleaving slices and joining once is 2.3x faster than formatting line by line.
+    pieces = [""] * (2 * len(lines))
+    pieces[0::2] = prefixes
+    pieces[1::2] = lines
+    return "".join(pieces)
+
+
+_FIRST_PREFIXES = [f"\n{number}\t" for number in range(4096)]
+"""Most files are shorter than this: a slice instead of formatting, half the cost of rendering."""
+
+
+def _omissions(result: ReadResult) -> list[str | Aside]:
+    """What is left out."""
+    parts: list[str | Aside] = []
+    lines = [item for item in result.omitted if item.what == "lines"]
+    for item in result.omitted:
+        if item.what == "bytes":
+            where = "below" if _is_below(item, result) else "above"
+            told = f"{item.last - item.first + 1:,} bytes {where} not counted yet"
+            parts.append(Aside(told, item.request))
+    if above := [item for item in lines if not _is_below(item, result)]:
+        nearest = max(above, key=lambda item: item.last)
+        told = _left_out(above, "above")
+        parts.append(told if result.next is not None else Aside(f"{told} Before", nearest.request))
+    if below := [item for item in lines if _is_below(item, result)]:
+        parts.append(_left_out(below, "below"))
+    return parts + _cut_lines(result)
+
+
+def _is_below(item: Omission, result: ReadResult) -> bool:
+    """Whether what is left out stands behind what is shown; bytes are also left out before a shown end."""
+    return item.first > 1 if item.what == "bytes" else item.first > result.end
+
+
+def _cut_lines(result: ReadResult) -> list[str | Aside]:
+    """What is said of the shown lines whose ends are not."""
+    cuts = [item for item in result.omitted if item.what == "columns"]
+    own = [item for item in cuts if not result.numbers and (item.line or 0) >= result.start]
+    parts: list[str | Aside] = [
+        Aside(f"Header line cut, {_columns(item)}", item.request)
+        for item in cuts
+        if result.header is not None and item.line == 1
+    ]
+    if not own:
+        return parts
+    if result.next is None or result.next.column == 1:
+        return [*parts, Aside(f"{len(own)} cut, {_columns(own[0])} of line {own[0].line}", own[0].request)]
+    listed = ", ".join(str(item.line) for item in own[:LISTED_CUTS])
+    more = ", …" if len(own) > LISTED_CUTS else ""
+    which = f"Line {listed} is" if len(own) == 1 else f"{len(own)} lines are"
+    which += " cut" if len(own) == 1 else f" cut ({listed}{more})"
+    skip = _skipping(result)
+    skip = f"; {skip} goes on without it" if skip else ""
+    return [*parts, f"{which}: the next call shows the rest{skip}."]
+
+
+def _skipping(result: ReadResult) -> str:
+    """What reads on without what lines were cut of; empty at the end."""
+    lines = [item for item in result.omitted if item.what == "lines"]
+    if result.read_mode == "tail":
+        nearest = max(lines, default=None, key=lambda item: item.last)
+        return "" if nearest is None else f"offset={nearest.last} limit=-{nearest.last - nearest.first + 1}"
+    behind = next((item for item in lines if _is_below(item, result)), None)
+    return "" if behind is None else f"offset={behind.first}"
+
+
+def _columns(item: Omission) -> str:
+    return f"{item.last - item.first + 1} characters more"
+
+
+def _left_out(items: Sequence[Omission], where: str) -> str:
+    count = sum(item.last - item.first + 1 for item in items)
+    return f"{count} line{'s' if count > 1 else ''} {where} not shown ({items[0].reason})."
+
+
+def warning_parts(warnings: Sequence[Warn]) -> list[str]:
+    """Sentences for the closing line."""
+    parts = []
+    for item in warnings[:_LISTED_WARNINGS]:
+        where = f" at {item.line}:{item.column}" if item.line is not None else ""
+        parts.append(f"Warning: {item.code.replace('_', ' ')}{where} ({item.detail}).")
+    if len(warnings) > _LISTED_WARNINGS:
+        parts.append(f"{len(warnings) - _LISTED_WARNINGS} more warnings.")
+    return parts

@@ -1,0 +1,276 @@
+"""How the contract rnd words its answers: objects with `ok`, and what a caller can do next."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from msgspec import Struct
+
+from readroom.contracts import json_replies
+from readroom.contracts.front_matter import FrontMatter
+from readroom.errors import (
+    BadRange,
+    Binary,
+    Denied,
+    HardLinked,
+    NoPermission,
+    NotAFile,
+    NotFound,
+    OutsideRoot,
+    ReadroomError,
+    SymbolicLink,
+    TimedOut,
+    TooLarge,
+)
+from readroom.limits import CLOSING_BYTES
+from readroom.limits.contracts import RND_NAME_BYTES, RND_WARNINGS
+from readroom.paths import ELSEWHERE
+from readroom.quoting import as_given, as_value, quote, shortened, unquoted
+from readroom.values import (
+    Call,
+    Cap,
+    Fact,
+    Measure,
+    ReadMeasure,
+    ReadRequest,
+    ReadResult,
+    Reply,
+    Request,
+    Result,
+)
+from readroom.values.files import Row
+
+READ = "read"
+_POLICY = "security_policy"
+
+_OTHER_TOOLS = re.compile(r"\b\w+_(?:file|files|directory|command|hash)\b|\bknown_hash\b")
+"""Advice that names tools and arguments of another contract is not passed on."""
+
+
+class RndRequest(Struct, frozen=True):
+    """The call that is answered, as it was sent."""
+
+    path: str
+    offset: int
+    limit: int | None
+    command: FrontMatter
+
+    @property
+    def name(self) -> str:
+        """The path, shortened where it is not a path any more."""
+        return as_given(self.path, RND_NAME_BYTES)
+
+
+def _frame_bytes(path: str) -> int:
+    return CLOSING_BYTES + 2 * len(quote(path).encode("utf-8", "replace"))
+
+
+def _number_bytes(number: int) -> int:
+    return len(r"\n")
+
+
+def _row_bytes(row: Row) -> int:
+    return json_replies.size(_outlined(row)) + 1
+
+
+MEASURE = Measure(_frame_bytes, ReadMeasure(_number_bytes, _row_bytes, mark_bytes=0))
+"""What the object adds to its content: escapes of the line ends, and the fields around it."""
+
+
+def reply_bytes(command: FrontMatter) -> int:
+    """The size of an answer: a whole file of the largest size, and the fields around it."""
+    return command.max_bytes + 2 * command.max_lines + CLOSING_BYTES
+
+
+def to_call(request: Request) -> Call | None:
+    """The call for a read of lines; this contract has no other."""
+    if not isinstance(request, ReadRequest) or request.column > 1 or request.view != "text":
+        return None
+    found: dict[str, Fact] = {"path": as_value(request.path)}
+    if request.offset is not None:
+        found["offset"] = request.offset
+    if request.limit is not None:
+        found["limit"] = request.limit
+    return Call(READ, found)
+
+
+def render(asked: RndRequest, result: Result, cap: Cap) -> Reply:
+    """A window of a file as an object."""
+    assert isinstance(result, ReadResult), "this contract only reads"
+    return json_replies.window(
+        result, cap, partial(_object, asked), partial(json_replies.result_facts, to_call=to_call)
+    )
+
+
+def _object(asked: RndRequest, result: ReadResult) -> dict[str, Fact]:
+    found: dict[str, Fact] = {
+        "ok": True,
+        "content": _content(result),
+        "lines_read": len(result.lines),
+        "total_lines": result.total_lines,
+    }
+    if not result.lines and result.outline is not None:
+        found["outline"] = [_outlined(row) for row in result.outline.rows]
+    warnings = _warnings(asked, result)
+    return {**found, "warnings": warnings} if warnings else found
+
+
+def _content(result: ReadResult) -> str:
+    """The lines with their ends, as in the file; the last may have none."""
+    if not result.lines:
+        return ""
+    text = "\n".join(result.lines)
+    cut = result.cuts.get(result.end)
+    if cut is not None and cut.last < cut.total:
+        return text
+    return text if result.end == result.total_lines and not result.ends.final else f"{text}\n"
+
+
+def _warnings(asked: RndRequest, result: ReadResult) -> list[Fact]:
+    found: list[Fact] = []
+    most = asked.command.max_lines
+    if asked.limit is not None and asked.limit > most:
+        found.append(f"limit {asked.limit} is above the maximum of {most} lines and was lowered to it")
+    for line, cut in result.cuts.items():
+        if cut.last < cut.total:
+            found.append(
+                f"Line {line} is cut: characters {cut.first}-{cut.last} of {cut.total} are shown, "
+                "no call shows more"
+            )
+    found += _rest(result)
+    if result.encoding not in ("utf-8", "ascii"):
+        found.append(f"The file is in {result.encoding}; its text is shown")
+    if result.ends.form == "mixed":
+        found.append(f"The file has {result.ends.unusual[0]}; all are shown as LF")
+    for one in result.warnings[:RND_WARNINGS]:
+        if not _OTHER_TOOLS.search(one.detail):
+            place = one.code if one.line is None else f"line {one.line}"
+            found.append(f"{place}: {one.detail}")
+    return found
+
+
+def _rest(result: ReadResult) -> list[str]:
+    """What is left out below, and the offset that goes on."""
+    if result.total_lines and not result.lines:
+        return [
+            f"Content left out as little is left of the budget; the file has {_lines(result.total_lines)}"
+        ]
+    following = result.next
+    if following is None or following.offset is None:
+        return []
+    after = following.offset + 1 if following.column > 1 else following.offset
+    if result.total_lines is not None and after > result.total_lines:
+        return []
+    rest = f"line {after} is" if after == result.total_lines else f"lines {after}-{result.total_lines} are"
+    if result.total_lines is None:
+        rest = f"lines from {after} on are"
+    return [f"Truncated: {rest} not shown; continue with offset={after}"]
+
+
+def _outlined(row: Row) -> str:
+    """A definition that is there: its lines and its signature."""
+    return f"{'  ' * row.depth}{row.item.start}-{row.item.end}: {row.item.signature}"
+
+
+def _lines(count: int) -> str:
+    return "1 line" if count == 1 else f"{count} lines"
+
+
+def render_error(asked: RndRequest, error: ReadroomError, cap: Cap) -> Reply:
+    """A failure as an object: what happened, and a reason or suggestions."""
+    value = _failure(asked, error)
+    if json_replies.size(value) > cap.size:
+        least: dict[str, Fact] = {"ok": False, "error": "", "reason": error.code}
+        words = json_replies.short(str(value["error"]), max(0, (cap.size - json_replies.size(least)) // 6))
+        value = {**least, "error": words}
+    return json_replies.failure(value, error, to_call)
+
+
+def _failure(asked: RndRequest, error: ReadroomError) -> dict[str, Fact]:
+    match error:
+        case NotFound():
+            return _missing(asked)
+        case OutsideRoot() if asked.path.startswith("/") and error.facts.get("how") == ELSEWHERE:
+            # Nobody has looked; the words are those for what is not there.
+            return _missing(asked)
+        case OutsideRoot():
+            return _denied(f"{asked.name} is outside the project root")
+        case Denied():
+            return _by_rule(asked, error)
+        case HardLinked() | NoPermission() | SymbolicLink():
+            return _denied(error.message)
+        case TooLarge() if error.facts["unit"] == "bytes":
+            sizes = megabytes(error.facts["limit"], error.facts["size"])
+            return _failed(
+                f"File exceeds size limit ({sizes[1]} > {sizes[0]})",
+                "Use offset/limit for partial reading",
+                "Process in chunks",
+            )
+        case BadRange() if "total_lines" in error.facts:
+            total = int(str(error.facts["total_lines"]))
+            return _failed(
+                f"Offset {asked.offset} is beyond the end of {asked.name}, which has {_lines(total)}",
+                f"Use an offset from 1 to {max(1, total)}",
+            )
+        case Binary():
+            return _failed(
+                f"Cannot read binary file: {asked.name} ({error.media_type})",
+                "Only text files can be read",
+                reason=error.code,
+            )
+        case NotAFile():
+            return _failed(f"Not a file: {asked.name}", "Name a file in it", reason=error.code)
+        case TimedOut():
+            return _failed(
+                f"Read timed out after {error.seconds:g} seconds",
+                "Use offset/limit for partial reading",
+                reason=error.code,
+            )
+    advice = [] if _OTHER_TOOLS.search(error.advice) else [error.advice.rstrip(".")]
+    return _failed(error.message, *advice, reason=error.code)
+
+
+def _failed(words: str, *suggestions: str, reason: str | None = None) -> dict[str, Fact]:
+    found: dict[str, Fact] = {"ok": False, "error": words}
+    if reason is not None:
+        found["reason"] = reason
+    return {**found, "suggestions": list(suggestions)} if suggestions else found
+
+
+def _missing(asked: RndRequest) -> dict[str, Fact]:
+    return _failed(f"File not found: {asked.name}", "Check file path", "Verify file exists")
+
+
+def _denied(words: str, *suggestions: str) -> dict[str, Fact]:
+    return _failed(f"Access denied: {words}", *suggestions, reason=_POLICY)
+
+
+def _by_rule(asked: RndRequest, error: Denied) -> dict[str, Fact]:
+    rule = str(error.facts["rule"])
+    if error.facts["source"] == asked.command.source and not rule.startswith("allow = "):
+        return _denied(f"{rule} files are restricted")
+    if error.facts["source"] == asked.command.source:
+        return _denied(
+            f"{asked.name} is not in the allowed paths",
+            f"Allowed are {', '.join(asked.command.allowed_paths)}",
+        )
+    return _denied(f"{_last(asked.path)} files are restricted")
+
+
+def _last(path: str) -> str:
+    """The last part of a path as a caller wrote it."""
+    found = (unquoted(path) or path).rstrip("/").rpartition("/")[2]
+    return shortened(found, RND_NAME_BYTES)
+
+
+def megabytes(*sizes: Fact) -> list[str]:
+    """Sizes in decimal megabytes, or smaller units if the first is smaller, told apart if they differ."""
+    given = [int(str(size)) for size in sizes]
+    power, unit = next((p, u) for p, u in ((6, "MB"), (3, "KB"), (0, " bytes")) if given[0] >= 10**p or not p)
+    shown = [str(size) for size in given]
+    for digits in range(1, power + 2):
+        shown = [f"{size / 10**power:.{digits}f}".rstrip("0").rstrip(".") + unit for size in given]
+        if len(set(shown)) == len(set(given)):
+            break
+    return shown

@@ -1,0 +1,341 @@
+"""An opened archive as a store, for a guard: members are files and folders, nothing can be changed.
+
+Names are those of the workspace: the archive's own path, the border, and the path inside.  Links
+are followed inside of the archive only, hard links too; what they lead to is asked for under its
+own name by the guard, as on disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import NoReturn, final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from readroom.closeable import Closeable
+from readroom.deadline import Deadline
+from readroom.engine.archives.content import Contents, Expanding, TooMuch
+from readroom.errors import (
+    BrokenData,
+    EncryptedDocument,
+    NotAFile,
+    NotAFolder,
+    NotFound,
+    OutsideRoot,
+    ReadOnlyPlace,
+    ReadroomError,
+    StoreFailed,
+    TooLarge,
+)
+from readroom.formats.containers.members import BadContainer, Container, Member, MemberKind
+from readroom.formats.containers.names import led_to
+from readroom.limits.containers import CONTAINER_HOPS
+from readroom.paths import BORDER, WorkPath, join
+from readroom.policy.guard import Guard
+from readroom.quoting import quote
+from readroom.session.expansions import TempSpool
+from readroom.stores.base import Source, WriteTarget
+from readroom.values import Bytes, Entry, EntryKind, Names, Stat, Version
+
+_KINDS: Mapping[MemberKind, EntryKind] = {
+    "file": EntryKind.FILE,
+    "folder": EntryKind.FOLDER,
+    "link": EntryKind.LINK,
+    "other": EntryKind.OTHER,
+}
+_ADVICE = "Ask the user for a copy without a password."
+
+
+class Origin(Struct, frozen=True):
+    """Where members come from.
+
+    Attributes:
+        path: Of the archive, as it was asked for.
+        source: The archive itself, open.
+        content: The same, or what it is when it is expanded.
+        container: Its members.
+        compression: What it is compressed with; empty when it is not.
+    """
+
+    path: WorkPath
+    source: Source
+    content: Bytes
+    container: Container
+    compression: str = ""
+
+    @property
+    def form(self) -> str:
+        """What it is, in a word or two."""
+        return f"{self.container.form}, {self.compression}" if self.compression else self.container.form
+
+
+@final
+class MemberStore(Struct, dict=True):
+    """The members of one archive, for one call."""
+
+    origin: Origin
+    contents: Contents
+    deadline: Deadline
+    confinement: str = "none"
+    folder: None = None
+    roots: tuple[str, ...] = ()
+    _outer: list[Guard] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The archive."""
+        return self.origin.path
+
+    @property
+    def _top(self) -> WorkPath:
+        return WorkPath(self.origin.path + BORDER)
+
+    @property
+    def _real_top(self) -> WorkPath:
+        return WorkPath(self.origin.source.real + BORDER)
+
+    def holds(self, outer: Guard) -> None:
+        """Close a guard together with this store: that of the archive which holds this one."""
+        self._outer.append(outer)
+
+    def open(self, path: WorkPath) -> Source:
+        """Open a member for reading."""
+        inner, member = self._found(path)
+        if member is None or member.kind == "folder":
+            raise NotAFile(path, "folder")
+        if member.kind == "other":
+            raise NotAFile(path, "device or pipe")
+        version, container = self._version(member), self.origin.container
+        self.deadline.check()
+        with self._translated(path, member):
+            found = self.contents.at_once(container, self.origin.content, member)
+            if found is None:
+                head = self.contents.head(container, member, version)
+                found = Expanding(member.size, head, partial(self._whole, path, member, version))
+        return MemberSource(self._named(inner), self._stat(member), version, found, self.origin.source)
+
+    def open_folder(self, path: WorkPath) -> MemberFolder:
+        """Open a folder of the archive."""
+        inner, member = self._found(path)
+        if inner not in self.origin.container.folders:
+            raise NotAFolder(path, "file" if member is None or member.kind == "file" else member.kind)
+        return MemberFolder(self, self._named(inner), inner)
+
+    def stat(self, path: WorkPath) -> tuple[WorkPath, Stat]:
+        """The real name and the stat of a member."""
+        inner, member = self._found(path)
+        return self._named(inner), self._stat(member)
+
+    def version(self, path: WorkPath) -> Version | None:
+        """Identity of what is there."""
+        try:
+            _, member = self._found(path)
+        except ReadroomError:
+            return None
+        return None if member is None else self._version(member)
+
+    def place(self, path: WorkPath) -> WriteTarget:
+        """Nothing can be changed."""
+        self._refuse(path)
+
+    def close(self) -> None:
+        """Release the archive."""
+        self.origin.source.close()
+        while self._outer:
+            self._outer.pop().close()
+
+    def _whole(self, path: WorkPath, member: Member, version: Version) -> Bytes:
+        with self._translated(path, member):
+            return self.contents.whole(self.origin.container, member, version, self.deadline)
+
+    @contextmanager
+    def _translated(self, path: WorkPath, member: Member) -> Iterator[None]:
+        try:
+            yield
+        except BadContainer as error:
+            if member.is_encrypted:
+                raise EncryptedDocument(path, self.origin.form, error.problem, _ADVICE) from None
+            raise BrokenData(path, self.origin.form, member.packed, error.problem) from None
+        except TooMuch as error:
+            advice = "Ask the user to unpack it."
+            raise TooLarge(quote(path), member.size, error.most, "bytes", advice) from None
+        except OSError as error:
+            if isinstance(error, ReadroomError):
+                raise
+            raise StoreFailed(path, error.strerror or type(error).__name__) from None
+
+    # --- inside -------------------------------------------------------------------------------
+
+    def member_stat(self, inner: str) -> Stat:
+        """Of a name inside, links not followed. Raises NotFound."""
+        member = self.origin.container.members.get(inner)
+        if member is None and inner not in self.origin.container.folders:
+            raise NotFound(self._named(inner))
+        return self._stat(member)
+
+    def target(self, inner: str) -> str | None:
+        """Where a link leads, as stored; None when it is not a link or damaged."""
+        member = self.origin.container.members.get(inner)
+        if member is None or member.kind != "link":
+            return None
+        try:
+            return self.origin.container.reader.target(member)
+        except BadContainer:
+            return None
+
+    def _refuse(self, path: WorkPath) -> NoReturn:
+        raise ReadOnlyPlace(path)
+
+    def _inner(self, path: WorkPath) -> str | None:
+        """The name inside; None for one that is not."""
+        for top in (self._top, self._real_top):
+            if path == top:
+                return ""
+            if path.startswith(f"{top}/"):
+                return path[len(top) + 1 :]
+        return None
+
+    def _named(self, inner: str) -> WorkPath:
+        return join(self._real_top, inner) if inner else self._real_top
+
+    def _found(self, path: WorkPath) -> tuple[str, Member | None]:
+        """The name of what a path leads to, links followed, and its entry; None for a folder without one.
+
+        Raises:
+            NotFound: There is nothing.
+            OutsideRoot: A link on the way leads out of the archive.
+        """
+        inner = self._inner(path)
+        if inner is None:
+            raise NotFound(path)
+        container = self.origin.container
+        for _ in range(CONTAINER_HOPS):
+            link = self._first_link(inner)
+            if link is None:
+                if inner not in container.members and inner not in container.folders:
+                    raise NotFound(path)
+                return inner, container.members.get(inner)
+            inner = self._followed(path, inner, link)
+        raise NotFound(path)
+
+    def _first_link(self, inner: str) -> str | None:
+        members = self.origin.container.members
+        ends = [at for at, char in enumerate(inner) if char == "/"]
+        for end in (*ends, len(inner)):
+            member = members.get(inner[:end])
+            if member is not None and member.kind == "link":
+                return inner[:end]
+        return None
+
+    def _followed(self, path: WorkPath, inner: str, link: str) -> str:
+        """The name with a link on the way replaced by what it leads to."""
+        member = self.origin.container.members[link]
+        try:
+            target = self.origin.container.reader.target(member)
+        except BadContainer as error:
+            raise BrokenData(path, self.origin.form, member.packed, error.problem) from None
+        led = led_to("" if member.is_hard else link, target)
+        if led is None:
+            raise OutsideRoot(path, "a link leads out of the archive")
+        return f"{led}{inner[len(link) :]}".strip("/")
+
+    def _stat(self, member: Member | None) -> Stat:
+        own = self.origin.source.stat
+        if member is None:
+            return Stat(EntryKind.FOLDER, 0, own.mtime_ns, 0o755, device=own.device)
+        version = self._version(member)
+        mode = (0o755 if member.kind == "folder" else 0o644) if member.mode is None else member.mode
+        return Stat(
+            _KINDS[member.kind], member.size, member.mtime_ns, mode, device=own.device, inode=version.inode
+        )
+
+    def _version(self, member: Member) -> Version:
+        """Identity of a member: that of its archive, and which one it is."""
+        own = self.origin.source.version
+        which = f"{own}|{member.at}|{member.name}".encode("utf-8", "surrogatepass")
+        number = int.from_bytes(hashlib.sha256(which).digest()[:8], "big")
+        return replace(own, inode=number, size=member.size, mtime_ns=member.mtime_ns)
+
+
+@final
+class MemberSource(Closeable):
+    """An opened member."""
+
+    def __init__(self, real: WorkPath, stat: Stat, version: Version, data: Bytes, archive: Source) -> None:
+        self.real = real
+        self.stat = stat
+        self.version = version
+        self.size = data.size
+        self._data = data
+        self._archive = archive
+        self._fd = -1
+
+    def current(self) -> Version:
+        """Identity of the state right now: the member's while its archive stays as it is."""
+        now = self._archive.current()
+        return self.version if now == self._archive.version else now
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes from `offset`; shorter only at the end."""
+        return self._data.read_at(offset, size)
+
+    def read_into(self, offset: int, buffer: memoryview) -> int:
+        """Fill `buffer` from `offset`; the number of bytes, smaller only at the end."""
+        return self._data.read_into(offset, buffer)
+
+    def fileno(self) -> int | None:
+        """A descriptor of the content, where it is in a file of its own."""
+        data = self._data.whole if isinstance(self._data, Expanding) else self._data
+        if self._fd < 0 and isinstance(data, TempSpool):
+            self._fd = data.descriptor()
+        return None if self._fd < 0 else self._fd
+
+    def close(self) -> None:
+        """Release the descriptor; the archive is closed by whoever opened it."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+
+@final
+class MemberFolder(Closeable):
+    """An opened folder of an archive."""
+
+    def __init__(self, store: MemberStore, real: WorkPath, inner: str) -> None:
+        self.real = real
+        self._store = store
+        self._inner = inner
+        self._names = store.origin.container.folders[inner]
+
+    def entries(self) -> Iterator[Entry]:
+        """The names in it."""
+        for name, kind in self._names.items():
+            yield Entry(name, _KINDS[kind])
+
+    def names(self, most: int) -> Iterator[Names]:
+        """The same, up to `most` at a time."""
+        names = list(self._names)
+        for at in range(0, len(names), most):
+            some = names[at : at + most]
+            kinds = {name: _KINDS[self._names[name]] for name in some if self._names[name] != "file"}
+            yield Names(some, kinds)
+
+    def stat(self, name: str) -> Stat:
+        """Of one name in it, links not followed. Raises NotFound."""
+        return self._store.member_stat(f"{self._inner}/{name}" if self._inner else name)
+
+    def target(self, name: str) -> str | None:
+        """Where a link in it points, as stored; None when it is not a link."""
+        return self._store.target(f"{self._inner}/{name}" if self._inner else name)
+
+    def fileno(self) -> None:
+        """There is none."""
+        return
+
+    def close(self) -> None:
+        """Nothing is held."""

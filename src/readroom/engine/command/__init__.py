@@ -1,0 +1,372 @@
+"""Run one command in the workspace.
+
+    find      the folder it starts in, through the guard
+    confine   what the same policy lets it see
+    start     its supervisor, which starts the shell
+    keep      both streams on disk, whole, as they come
+    choose    the lines that a reply shows
+
+A command that fails, or that the time limit ends, has a result like any other.
+
+Knows: the way from a command line to its result.
+Does not know: how it is confined, which is the sandbox's.
+May be touched: with a security review.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import cached_property
+from typing import final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom import paths
+from readroom.caller import Owner
+from readroom.deadline import Deadline
+from readroom.engine.command.output import chosen, hidden_in
+from readroom.engine.command.process import Command, End, environment
+from readroom.engine.services import Job, Services
+from readroom.errors import BadValue, Binary, Cancelled, NoFolder, NotFound, OutsideRoot, ReadroomError
+from readroom.limits import RUN_COMMAND_BYTES, RUN_MAX_TIMEOUT_S, Limits
+from readroom.paths import OUTPUTS, ROOT, WorkPath
+from readroom.policy.changes import WriteTargets
+from readroom.policy.commands import PATH, CommandPolicy
+from readroom.policy.guard import Guard
+from readroom.policy.rules import Rules
+from readroom.quoting import joined
+from readroom.sandbox import Private, Sandbox, Start
+from readroom.sandbox.bubblewrap import Shutters, make_devices
+from readroom.stores.base import Store
+from readroom.stores.mount import OutputsMount
+from readroom.stores.outputs import Kept, OutputKeeper, Outputs, OwnOutputs
+from readroom.stores.private import remove_tree
+from readroom.values import Cap, ReadResult
+from readroom.values.commands import RunRequest, RunResult
+from readroom.values.files import Warn
+
+_SIGNALLED = 128
+"""A shell reports a child that signal N ended as 128 + N."""
+
+_CHOICE_S = 20.0
+"""Time to choose what is shown of a command that has used up its own."""
+
+
+class Runner(Struct, frozen=True):
+    """What stays the same from command to command of one owner in one workspace."""
+
+    guard: Guard
+    sandbox: Sandbox
+    outputs: OwnOutputs
+    mount: Store
+    policy: CommandPolicy
+    limits: Limits
+
+
+def perform(services: Services, job: Job[RunRequest]) -> RunResult:
+    """See `run`. Raises CommandsOff or NoFolder where commands do not run."""
+    if services.commands is None:
+        raise services.commands_off()
+    return services.commands.run(job.cap, job.request, job.deadline)
+
+
+def run(runner: Runner, cap: Cap, request: RunRequest, deadline: Deadline) -> RunResult:
+    """Run a command and keep what it writes.
+
+    Raises:
+        BadValue: It is not a command.
+        Denied, NotFound, NotAFolder, OutsideRoot: From the folder it would start in.
+        NotConfined, NotStarted, NoFolder, BadConfig: It was not started.
+        StoreFailed: There is no place for its output.
+        Cancelled: The caller went away; the command was ended and its output dropped.
+    """
+    _require_usable(request)
+    seconds = min(request.timeout_s or runner.limits.run_timeout_s, RUN_MAX_TIMEOUT_S)
+    name, keepers = runner.outputs.begin(request.name)
+    try:
+        ran = _Run(runner, request, keepers, deadline.within(seconds), seconds).ran()
+        if deadline.cancelled:
+            raise Cancelled
+        kept = runner.outputs.finish(name, keepers)
+        return _result(runner, cap, request, name, ran, kept, deadline)
+    except BaseException:
+        for keeper in keepers:
+            keeper.close()
+        runner.outputs.drop(name)
+        raise
+
+
+def _require_usable(request: RunRequest) -> None:
+    problem = None
+    if not request.command.strip():
+        problem = "is empty"
+    elif "\0" in request.command:
+        problem = "holds a NUL character"
+    elif _half_characters(request.command):
+        problem = "holds half of a surrogate pair"
+    elif len(os.fsencode(request.command)) > RUN_COMMAND_BYTES:
+        problem = f"is longer than {RUN_COMMAND_BYTES:,} bytes"
+    if problem is not None:
+        advice = "Send a command for /bin/sh; write long scripts to a file and run that."
+        raise BadValue("command", request.command[:80].encode("utf-8", "replace").decode(), problem, advice)
+
+
+def _half_characters(text: str) -> bool:
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+class _Ran(Struct, frozen=True):
+    """A command that has ended."""
+
+    end: End
+    timed_out: bool
+    duration_s: float
+    start: Start
+
+
+@final
+class _Run:
+    """One command. Holds what its steps share."""
+
+    def __init__(
+        self,
+        runner: Runner,
+        request: RunRequest,
+        keepers: Sequence[OutputKeeper],
+        deadline: Deadline,
+        seconds: float,
+    ) -> None:
+        self._runner = runner
+        self._request = request
+        self._keepers = keepers
+        self._deadline = deadline
+        self._seconds = seconds
+
+    def ran(self) -> _Ran:
+        """Start it, keep what it writes, and wait for its end."""
+        root = self._runner.guard.folder
+        if root is None:
+            raise NoFolder(self._runner.guard.store.name)
+        private = self._private()
+        with ExitStack() as held:
+            held.callback(remove_tree, private.temporary)
+            folder = held.enter_context(self._runner.guard.open_folder(self._request.path))
+            start = self._runner.sandbox.start(folder.real, private, self._deadline)
+            held.callback(start.close)
+            here = os.path.join(root, folder.real) if folder.real != "." else root
+            more = dict(self._runner.policy.environment)
+            path = more.pop("PATH", PATH)
+            variables = environment(here, private.home, start.temporary, path, list(more.items()))
+            descriptor = None if start.program is not None else folder.fileno()
+            if self._deadline.cancelled:
+                raise Cancelled
+            began = time.monotonic()
+            most = self._runner.limits.run_processes
+            with Command(
+                self._request.command, start, variables, descriptor, most, self._deadline
+            ) as command:
+                self._keep(command, began)
+                end = command.end()
+            return _Ran(end, command.timed_out, time.monotonic() - began, start)
+
+    def _keep(self, command: Command, began: float) -> None:
+        for stream, data in command.output():
+            if data:
+                self._keepers[stream].write(data)
+            size = sum(keeper.size for keeper in self._keepers)
+            lines = sum(keeper.lines for keeper in self._keepers)
+            elapsed = int(time.monotonic() - began)
+            unit = f"s; output so far: {lines:,} line{'' if lines == 1 else 's'}, {size:,} bytes"
+            self._deadline.report(elapsed, int(self._seconds), unit)
+
+    def _private(self) -> Private:
+        private = self._runner.outputs.private()
+        private.inside("shutters")
+        file, folder = private.file("shutters/file", 0o000), private.inside("shutters/folder", 0o000)
+        devices = private.inside("devices")
+        shutters = Shutters(file, folder, devices if make_devices(devices) else "")
+        return Private(private.inside("home"), private.temporary(), shutters)
+
+
+# --- the result ----------------------------------------------------------------------------------
+
+
+def _result(
+    runner: Runner,
+    cap: Cap,
+    request: RunRequest,
+    name: str,
+    ran: _Ran,
+    kept: tuple[Kept, Kept],
+    deadline: Deadline,
+) -> RunResult:
+    status = ran.end.status
+    code = status if status >= 0 else _SIGNALLED - status
+    failed = code != 0 or ran.timed_out
+    # Of its own: the progress that is told is that of the command.
+    patience = Deadline(_CHOICE_S)
+    deadline.on_cancel(patience.cancel)
+    shown = chosen(runner.mount, cap, request, kept, failed, patience)
+    return RunResult(
+        request=request,
+        call_id=name,
+        exit_code=code,
+        timed_out=ran.timed_out,
+        duration_s=ran.duration_s,
+        ended=ran.end.ended,
+        outputs=shown,
+        confinement=ran.start.confinement,
+        network=runner.policy.network or ran.start.confinement == "none",
+        kept=not runner.policy.one_shot,
+        warnings=[*_warnings(ran, kept, runner.limits.run_processes), *hidden_in(shown)],
+    )
+
+
+def _warnings(ran: _Ran, kept: Sequence[Kept], most: int) -> list[Warn]:
+    found = [Warn("not_kept", f"{one.path}: {one.problem}") for one in kept if one.problem is not None]
+    if ran.end.many:
+        found.append(Warn("many", f"it had more than {most:,} processes and was ended"))
+    if ran.start.limited:
+        names = joined(ran.start.limited[:_NAMED])
+        more = "" if len(ran.start.limited) <= _NAMED else f" and {len(ran.start.limited) - _NAMED} more"
+        # Files that policy protects stand there, and Landlock cannot tell new names from theirs.
+        told = f"a command cannot create or delete files directly in {names}{more}, only in folders below"
+        found.append(Warn("limited", f"{told}; the tools that write and edit files can"))
+    if ran.end.alive:
+        found.append(Warn("alive", f"{ran.end.alive} processes could not be ended yet"))
+    return found
+
+
+_NAMED = 3
+"""Folders that a warning names; more are counted."""
+
+
+# -----------------------------------------------------------------------------
+# Commands and their kept outputs in one workspace: what lives as long as it does.
+#
+# The outputs are seen as `/.outputs`, by a guard of their own over a store of their
+# own, so that whatever reads files reads them, too.  They belong to who ran the
+# command, so that each owner has such a store.
+# -----------------------------------------------------------------------------
+
+
+@final
+class CommandService:
+    """Safe to share between threads."""
+
+    def __init__(
+        self,
+        guard: Guard,
+        shown: Guard,
+        own: Guard,
+        places: WriteTargets,
+        policy: CommandPolicy,
+        limits: Limits,
+    ) -> None:
+        """Prepare; nothing is made before the first command.
+
+        Args:
+            guard: Of the tools.
+            shown: What it denies and `own` does not, commands can read and not change.
+            own: Of the commands.
+            places: What nobody changes.
+            policy: What commands may do.
+            limits: How much of their output is kept.
+        """
+        self._outputs = Outputs(guard.folder or "/", limits.run_kept_bytes, limits.run_session_bytes)
+        self._guard = guard
+        self._sandbox = Sandbox(shown, own, places, policy)
+        self._policy = policy
+        self._limits = limits
+
+    def of(self, owner: Owner) -> OwnRoom:
+        """What an owner sees of it."""
+        outputs = self._outputs.of(owner)
+        mount = OutputsMount(outputs)
+        return OwnRoom(
+            outputs, Runner(self._guard, self._sandbox, outputs, mount, self._policy, self._limits)
+        )
+
+    def close(self) -> None:
+        """Remove the outputs."""
+        self._outputs.close()
+
+
+@final
+class OwnRoom:
+    """The commands of one owner, and the outputs that are kept of them."""
+
+    def __init__(self, outputs: OwnOutputs, runner: Runner) -> None:
+        """See `Room.of`."""
+        self._outputs = outputs
+        self._runner = runner
+
+    @cached_property
+    def guard(self) -> Guard:
+        """The guard of the outputs. No rule is about them: what a command may read was decided before."""
+        return Guard(self._runner.mount, Rules(()))
+
+    def run(self, cap: Cap, request: RunRequest, deadline: Deadline) -> RunResult:
+        """Run a command. Raises as `engine.run.run` does."""
+        return run(self._runner, cap, request, deadline)
+
+    def parse(self, path: str) -> WorkPath | None:
+        """The normal form of a path that means a kept output or all of them; None for any other."""
+        try:
+            inner = paths.parse(path, (OUTPUTS,))
+        except ReadroomError as error:
+            if isinstance(error, OutsideRoot):
+                return None
+            raise
+        given = path[1:] if path[:1] == '"' else path
+        if not given.startswith("/"):
+            return None
+        return OUTPUTS if inner == ROOT else WorkPath(f"{OUTPUTS}/{inner}")
+
+    def named_inside(self, path: WorkPath, guard: Guard) -> WorkPath | None:
+        """The kept output, or all of them, that a path means where they are files of the root.
+
+        None for any other path, and for a file of the root that is not a kept output.
+        """
+        name = OUTPUTS[1:]
+        if path != name and not path.startswith(f"{name}/"):
+            return None
+        kept = WorkPath(f"/{path}")
+        if self.holds(kept):
+            return kept
+        try:
+            guard.stat(path)
+        except NotFound:
+            return kept
+        except ReadroomError:
+            return None
+        return None
+
+    def holds(self, path: WorkPath) -> bool:
+        """Whether there is such an output."""
+        try:
+            self.guard.stat(path)
+        except ReadroomError:
+            return False
+        return True
+
+    def read(self, look: Callable[[], ReadResult]) -> ReadResult:
+        """A read of an output, with what was not kept of it. Raises what `look` raises."""
+        try:
+            result = look()
+        except Binary as error:
+            advice = "To use it, let the command write it into a file of the workspace."
+            raise Binary(error.path, error.media_type, error.size_bytes, advice) from None
+        lost = self._outputs.lost(WorkPath(result.path))
+        if lost is None:
+            return result
+        detail = f"{lost.bytes} bytes of the output after line {lost.after} were not kept"
+        return replace(result, warnings=(*result.warnings, Warn("not_kept", detail)))

@@ -1,0 +1,225 @@
+"""One kept output as lines to choose from: counted once, and read only where lines are shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from itertools import pairwise
+from typing import final
+
+from msgspec.structs import replace
+
+from readroom.deadline import Deadline
+from readroom.errors import TimedOut
+from readroom.limits import (
+    HEAD_BYTES,
+    MAX_WARNINGS,
+    RUN_CLUE_CHARS,
+    RUN_CLUE_SHAPES,
+    RUN_CLUES_S,
+    RUN_LINE_CHARS,
+)
+from readroom.stores.base import Source, Store
+from readroom.stores.outputs import STREAMS, Kept
+from readroom.text import encodings, hidden
+from readroom.text.line_index import build_index
+from readroom.text.output import patterns, salience
+from readroom.text.output.patterns import LogPattern
+from readroom.text.output.salience import choose, holds, lines_with, shapes
+from readroom.text.select import IndexedText, LongLine
+from readroom.values import Cap, OutputMeasure
+from readroom.values.commands import SHOWN_BYTES, Output, OutputLine, RunRequest, StreamName
+from readroom.values.files import Warn
+
+_WINDOW = 64
+"""Lines that are read together; a redraw reaches back no further."""
+
+_LABEL_BYTES = len("stderr:\n")
+
+_HEAD_CHARS = 4000
+"""Of a line that are decoded; of longer ones the end is looked at where they are redrawn."""
+
+_OFTEN = 20
+"""A line that comes more often is a program's habit: retries, or warnings of an old code base."""
+
+_WORN = 3
+"""What such a line loses of its weight: a cause then stands behind a failure that is told once."""
+
+
+def chosen(
+    mount: Store, cap: Cap, request: RunRequest, kept: tuple[Kept, Kept], failed: bool, deadline: Deadline
+) -> tuple[Output, Output]:
+    """Both streams of a command with the lines that a reply shows. Raises as `KeptText` does."""
+    with ExitStack() as held:
+        texts = [KeptText(held.enter_context(mount.open(one.path)), deadline) for one in kept]
+        room = min(SHOWN_BYTES.get(request.output, cap.size), cap.size - cap.measure.frame(kept[0].path))
+        labels = _LABEL_BYTES if texts[1].total else 0
+        assert cap.measure.output is not None, "the contract runs commands"
+        # Where the client counts lines, each is charged its share of the reply.
+        least = 0 if cap.lines is None else -(-cap.size // cap.lines)
+        rows = picked(texts, room - labels, cap.measure.output, failed=failed, least=least)
+        out, err = (
+            _output(stream, one, text, lines)
+            for stream, one, text, lines in zip(STREAMS, kept, texts, rows, strict=True)
+        )
+        return out, err
+
+
+def picked(
+    texts: Sequence[KeptText],
+    room: int,
+    measure: OutputMeasure,
+    *,
+    failed: bool,
+    least: int = 0,
+) -> list[list[OutputLine]]:
+    """The lines of streams that `room` bytes show, with what a reply says where lines are left out.
+
+    Args:
+        texts: The streams.
+        room: For all of them together.
+        measure: What is added to them.
+        failed: Whether the reader needs to know why.
+        least: Bytes that a line takes at least.
+    """
+
+    def cost(row: OutputLine) -> int:
+        mark = len(f" [+{row.left} chars]") if row.left else 0
+        number = 1 if measure.numbered is None else measure.numbered(row.number)
+        text = json.dumps(row.text, ensure_ascii=False) if measure.escapes else row.text
+        return max(least, number + len(text.encode("utf-8", "replace")) + mark)
+
+    spare, rows = room, choose(texts, room, cost, failed=failed)
+    while measure.gap_bytes and spare > 0:
+        gaps = sum(_gaps(found, text.total) for found, text in zip(rows, texts, strict=True))
+        over = sum(cost(row) for found in rows for row in found) + gaps * measure.gap_bytes - room
+        if over <= 0:
+            break
+        spare -= over
+        rows = choose(texts, max(0, spare), cost, failed=failed)
+    return rows
+
+
+def _gaps(rows: Sequence[OutputLine], total: int) -> int:
+    """How often lines are left out; those that others were drawn over count too, which is rare."""
+    numbers = [0, *(row.number for row in rows), total + 1]
+    return sum(after - before > 1 for before, after in pairwise(numbers))
+
+
+def hidden_in(outputs: Sequence[Output]) -> list[Warn]:
+    """What nobody sees in the lines that are shown."""
+    found = [
+        replace(warn, detail=f"{warn.detail}, in {output.stream}")
+        for output in outputs
+        for row in output.lines
+        for warn in hidden.scan([row.text], row.number, limit=MAX_WARNINGS, first_column=row.first)
+    ]
+    more = len(found) - MAX_WARNINGS
+    return (
+        [*found[:MAX_WARNINGS], Warn(hidden.MORE, f"{more} more in the lines shown")] if more > 0 else found
+    )
+
+
+def _output(stream: StreamName, kept: Kept, text: KeptText, rows: Sequence[OutputLine]) -> Output:
+    return Output(
+        stream=stream,
+        path=kept.path,
+        size_bytes=kept.size_bytes,
+        kept_bytes=kept.kept_bytes,
+        total_lines=text.total_lines,
+        lines=rows,
+        redrawn=frozenset(text.redrawn),
+        lost=kept.lost,
+        binary=text.binary,
+    )
+
+
+@final
+class KeptText:
+    """A stream as `salience` takes it. Raises TimedOut and Cancelled from its deadline."""
+
+    def __init__(self, source: Source, deadline: Deadline) -> None:
+        self._source = source
+        self._deadline = deadline
+        head = source.read_at(0, HEAD_BYTES)
+        encoding = encodings.detect(head, complete=len(head) == source.size)
+        self.binary = encoding is None
+        self._index = build_index(source, encoding or encodings.UTF8, deadline)
+        self._text = IndexedText(source, self._index, encodings.decode, _HEAD_CHARS, deadline)
+        self._windows: dict[int, dict[int, str]] = {}
+        self.redrawn: set[int] = set()
+
+    @property
+    def total(self) -> int:
+        """Its lines, as a read counts them."""
+        return 0 if self.binary else self._index.total_lines
+
+    @property
+    def total_lines(self) -> int:
+        """The same of any content."""
+        return self._index.total_lines
+
+    def row(self, number: int) -> OutputLine | None:
+        """A line as it is shown; None when a later one was drawn over it."""
+        text = self._window(number).get(number)
+        if text is None:
+            self.redrawn.add(number)
+            return None
+        return OutputLine(number, encodings.visible(text[:RUN_LINE_CHARS]), total=len(text))
+
+    def clues(self) -> Sequence[tuple[int, LogPattern]]:
+        """Lines that tell why a command failed, in their order; when time is up, those found by then."""
+        if not self.total:
+            return ()
+        found: dict[int, LogPattern] = {}
+        limited = self._deadline.within(RUN_CLUES_S)
+        try:
+            for pattern in patterns.TIERS:
+                found.update(self._clues(pattern, limited))
+            if not found:
+                found.update(self._clues(patterns.WEAK, limited))
+        except TimedOut:
+            self._deadline.check()
+        return sorted(found.items(), key=lambda pair: pair[0])
+
+    def _clues(self, pattern: str, deadline: Deadline) -> Iterator[tuple[int, LogPattern]]:
+        lines = lines_with(self._source, pattern, deadline)
+        for shape in shapes(filter(_telling, lines), RUN_CLUE_SHAPES):
+            seen = [number for number in shape.numbers if self._is_seen(number)]
+            told = patterns.clue(self._window(seen[0])[seen[0]][:RUN_CLUE_CHARS]) if seen else None
+            if told is None:
+                continue
+            if shape.count > _OFTEN:
+                told = replace(told, weight=told.weight - _WORN)
+            yield from ((number, told) for number in seen)
+
+    def _is_seen(self, number: int) -> bool:
+        """Whether a line was not drawn over later."""
+        return number <= self.total and number in self._window(number)
+
+    def _window(self, number: int) -> dict[int, str]:
+        """The cleaned lines around one, by number."""
+        first = (number - 1) // _WINDOW * _WINDOW + 1
+        found = self._windows.get(first)
+        if found is None:
+            last = min(first + _WINDOW - 1, self.total)
+            lines = self._text.lines(first, last)
+            rows = [
+                (at, line if isinstance(line, str) else self._last_state(line))
+                for at, line in enumerate(lines, first)
+            ]
+            found = self._windows[first] = dict(salience.folded(rows))
+        return found
+
+    def _last_state(self, line: LongLine) -> str:
+        """A line of a thousand redraws is shown as it ended."""
+        if "\r" not in line.head:
+            return line.head
+        length = self._text.length(line)
+        return self._text.piece(line, max(1, length - _HEAD_CHARS + 1), _HEAD_CHARS)
+
+
+def _telling(line: tuple[int, bytes]) -> bool:
+    """Whether a line can have a clue: thousands of warnings would hide the one error among them."""
+    return not holds(line[1], patterns.INNOCENT) or holds(line[1], patterns.COUNTS)

@@ -1,0 +1,262 @@
+"""A running command: started by its supervisor, its streams read as they come, ended in time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import final
+
+from msgspec import Struct
+
+from readroom.closeable import Closeable
+from readroom.deadline import Deadline
+from readroom.errors import NotStarted
+from readroom.limits import RUN_DRAIN_S, RUN_GRACE_S
+from readroom.sandbox import Start, seccomp
+from readroom.sandbox.supervisor import __main__ as supervisor
+
+_SHELL = "/bin/sh"
+
+_INPUT_FROM_INSIDE = f'exec {_SHELL} -c "$1" </dev/null'
+"""The device as it is inside; one that was opened outside could be given another mode by user 0."""
+
+_PIPE_BYTES = 64 * 1024
+_PATIENCE_S = 0.25
+"""Longest wait for output before the clock is looked at again."""
+
+_ASK = b"t"
+
+_COMPLAINT_BYTES = 400
+"""Of what bubblewrap says when it cannot do what it is told to."""
+
+
+class End(Struct, frozen=True):
+    """How a command ended: its exit status, negative for a signal, and the processes that it left behind.
+
+    `many`: it was ended because it had too many.
+    """
+
+    status: int
+    ended: int | None
+    alive: int
+    many: bool
+
+
+@final
+class Command(Closeable):
+    """A command in the shell. Used as a context: when it is left the command is gone."""
+
+    def __init__(
+        self,
+        command: str,
+        start: Start,
+        environment: Mapping[str, str],
+        folder: int | None,
+        most: int,
+        deadline: Deadline,
+    ) -> None:
+        """Start it.
+
+        Args:
+            command: For the shell.
+            start: How it is confined.
+            environment: All of it.
+            folder: A descriptor of the folder where it starts; None where the confinement sees to that.
+            most: Processes that it may have at once.
+            deadline: Ends it.
+
+        Raises:
+            NotStarted: The supervisor cannot be started.
+        """
+        self._deadline = deadline
+        self.timed_out = False
+        self._said = b""
+        self._complaint = b""
+        self._asked = False
+        self._lock = threading.Lock()
+        self._held: list[int] = []
+        try:
+            self._start(command, start, environment, folder, most)
+        except OSError as error:
+            self._release()
+            raise NotStarted("the process that watches it", error.strerror or str(error)) from None
+        self._forget = deadline.on_cancel(self.ask)
+
+    def ask(self) -> None:
+        """Have it end: asked first, and a moment later without being asked. From any thread."""
+        with self._lock, contextlib.suppress(OSError, ValueError):
+            if not self._asked and self._process.stdin is not None:
+                self._asked = True
+                self._process.stdin.write(_ASK)
+
+    def output(self) -> Iterator[tuple[int, bytes]]:
+        """What it writes, as it comes: 0 for standard output, 1 for standard error; nothing now and then.
+
+        Ends when the command has ended, or was asked to.
+        """
+        waiting = select.poll()
+        for fd in (self._out, self._err, self._report):
+            waiting.register(fd, select.POLLIN)
+        streams = {self._out: 0, self._err: 1}
+        left = {self._out, self._err, self._report}
+        until: float | None = None
+        while left:
+            if self._deadline.expired and not self._deadline.cancelled:
+                self.timed_out = self.timed_out or self._report in left
+                self.ask()
+            if self._report not in left:
+                # All of it has ended; what still holds the pipes cannot be ended.
+                until = until or time.monotonic() + RUN_DRAIN_S
+                if time.monotonic() >= until:
+                    return
+            found = waiting.poll(_PATIENCE_S * 1000)
+            if not found:
+                yield 0, b""
+            for fd, _ in found:
+                data = os.read(fd, _PIPE_BYTES)
+                if not data:
+                    waiting.unregister(fd)
+                    left.discard(fd)
+                elif fd == self._report:
+                    self._said += data
+                else:
+                    if fd == self._err and len(self._complaint) < _COMPLAINT_BYTES:
+                        self._complaint += data[:_COMPLAINT_BYTES]
+                    yield streams[fd], data
+
+    def end(self) -> End:
+        """How it ended, after `output`.
+
+        Raises:
+            NotStarted: The shell could not be started, or the supervisor was ended.
+        """
+        try:
+            said = json.loads(self._said)
+        except ValueError:
+            raise NotStarted("the process that watches it", "was ended from outside") from None
+        if "error" in said:
+            raise NotStarted(_SHELL, said["error"])
+        if not said["begun"]:
+            raise NotStarted("its confinement", _first_line(self._complaint) or "it ended at once")
+        return End(said["code"], said["ended"], said["alive"], said["many"])
+
+    def close(self) -> None:
+        """End it at once and release what it holds."""
+        self._forget()
+        with self._lock:
+            if self._process.stdin is not None:
+                self._process.stdin.close()  # which the supervisor takes for our end
+        try:
+            self._process.wait(RUN_GRACE_S + 2 * RUN_DRAIN_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._release()
+
+    def _start(
+        self, command: str, start: Start, environment: Mapping[str, str], folder: int | None, most: int
+    ) -> None:
+        self._out, out = self._pipe()
+        self._err, err = self._pipe()
+        self._report, report = self._pipe()
+        arguments, keep = self._arguments(command, start)
+        begun = None
+        if start.program is not None:
+            begun, tells = self._pipe()
+            keep.append(tells)
+            arguments[1:1] = ["--json-status-fd", str(tells)]
+        order: supervisor.Order = {
+            "arguments": arguments,
+            "environment": dict(environment),
+            "output": out,
+            "messages": err,
+            "folder": folder,
+            "rules": start.rules,
+            "filter": "" if start.program else start.filter.hex(),
+            "keep": keep,
+            "begun": begun,
+            "spare": start.program is not None,
+            "unprivileged": start.confinement == "landlock",
+            "calls": {str(number): call for number, call in start.changes.items()},
+            "places": list(start.places),
+            "seccomp": seccomp.call_number() if start.changes else 0,
+            "most": most,
+            "grace_s": RUN_GRACE_S,
+            "drain_s": RUN_DRAIN_S,
+        }
+        passed = [fd for fd in (out, err, report, folder, start.rules, begun, *keep) if fd is not None]
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", supervisor.__file__, str(report)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env={},
+            pass_fds=passed,
+            start_new_session=True,
+            bufsize=0,
+        )
+        for fd in (out, err, report, *keep):
+            self._held.remove(fd)
+            os.close(fd)
+        text = json.dumps(order).encode()
+        assert self._process.stdin is not None
+        view = memoryview(b"%012d" % len(text) + text)
+        while view:
+            view = view[self._process.stdin.write(view) or 0 :]
+
+    def _arguments(self, command: str, start: Start) -> tuple[list[str], list[int]]:
+        """The words of the shell, with what confines it, and the descriptors that this needs."""
+        if start.program is None:
+            return [_SHELL, "-c", command], []
+        shell = [_SHELL, "-c", _INPUT_FROM_INSIDE, _SHELL, command]
+        keep = [self._file("\0".join(start.options))]
+        words = [start.program, "--args", str(keep[0])]
+        if start.filter:
+            keep.append(self._file(start.filter))
+            words += ["--seccomp", str(keep[1])]
+        return [*words, "--", *shell], keep
+
+    def _pipe(self) -> tuple[int, int]:
+        ends = os.pipe()
+        self._held += ends
+        return ends
+
+    def _file(self, content: str | bytes) -> int:
+        """A descriptor from which a child reads something."""
+        fd = os.memfd_create("readroom")
+        self._held.append(fd)
+        os.write(fd, os.fsencode(content))
+        os.lseek(fd, 0, os.SEEK_SET)
+        return fd
+
+    def _release(self) -> None:
+        held, self._held = self._held, []
+        for fd in held:
+            os.close(fd)
+
+
+def _first_line(data: bytes) -> str:
+    return data.decode("utf-8", "replace").strip().partition("\n")[0]
+
+
+def environment(
+    folder: str, home: str, temporary: str, path: str, more: Sequence[tuple[str, str]]
+) -> dict[str, str]:
+    """All that a command finds in its environment; nothing of this process's own."""
+    return {
+        "PATH": path,
+        "HOME": home,
+        "TMPDIR": temporary,
+        "PWD": folder,
+        "LANG": "C.UTF-8" if sys.platform == "linux" else "en_US.UTF-8",
+        "TERM": "dumb",
+        **dict(more),
+    }

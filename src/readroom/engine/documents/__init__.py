@@ -1,0 +1,446 @@
+"""Read parts of a document: pages, slides, sheets, cells, sections.
+
+    open      its process, or what is kept of it; hash of its bytes beside that
+    pick      the parts that `pages` means; without, all of them and the table of contents
+    extract   one part after the other, as many as the reply takes
+    continue  with what lines were cut of, then with the parts that are left
+
+Lines are counted in their part, in a sheet they are its rows: a line is found again
+by part and number, whatever else was asked for.  `offset` and `column` are about
+the first part that is asked for, `limit` about all lines together: with a column, about
+those whose rests are shown.
+
+Knows: the way from a document to the parts that a reply holds.
+Does not know: formats, which are the children's.
+May be touched: `worker` with a security review, the rest freely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import final
+
+from msgspec.structs import replace
+
+from readroom.deadline import Deadline
+from readroom.engine.documents.cache import DocumentRoom, Reading
+from readroom.engine.documents.parts import PartContent, PartLines, Parts
+from readroom.engine.read.window import hidden_in_page, rest_from
+from readroom.errors import BadDocument, BadRange, EncryptedDocument, TimedOut
+from readroom.errors.usage import negative_limit
+from readroom.formats.documents import Area, Encrypted, NoSuchColumn, Unreadable, page_ranges
+from readroom.formats.documents.page_ranges import Pick
+from readroom.formats.kinds import Recognised, default_lines
+from readroom.limits import MAX_WARNINGS, Limits
+from readroom.limits.documents import (
+    DOCUMENT_CONTENTS_SHARE,
+    DOCUMENT_IMAGES,
+    DOCUMENT_PATIENCE,
+    DOCUMENT_SHOWN_HEADINGS,
+)
+from readroom.quoting import joined, quote
+from readroom.stores.base import Source
+from readroom.text import encodings, hashes
+from readroom.text.select import Frame, Page, along, forward, weight
+from readroom.values import Cap, Kind, Omission, ReadRequest, ReadResult, Warn
+from readroom.values.files import PartView, ShownDocument
+
+_LOCKED_ADVICE = "Ask the user for a copy without a password, or for an export as text."
+_ROWS_OF_HEAD = 3
+"""What stands above the lines of a part, beside its notes, at most."""
+
+_BROKEN_ADVICE = "Ask the user for another copy, or for an export as text."
+
+
+def read_document(
+    room: DocumentRoom,
+    source: Source,
+    found: Recognised,
+    limits: Limits,
+    cap: Cap,
+    request: ReadRequest,
+    known: str | None,
+    deadline: Deadline,
+) -> ReadResult:
+    """The parts of a document that `request` asks for.
+
+    Raises:
+        BadDocument, EncryptedDocument: It cannot be read, or the first part that is shown cannot.
+        BadRange: It has no such part, line or column; the error says what it has.
+        BadValue: An argument that means nothing in a document.
+        TimedOut, Cancelled: From the deadline.
+    """
+    if (request.limit or 1) < 0:
+        raise negative_limit(request.limit, next_request=replace(request, limit=None))
+    within = deadline.of_work(limits.document_timeout_s, DOCUMENT_PATIENCE)
+    with room.open(source, found.format, within, eager=known is None) as reading:
+        base = ReadResult(request.path, Kind.DOCUMENT, source.size, hashes.full(reading.digits))
+        if known is not None and reading.digits.startswith(known):
+            return replace(base, not_modified=True)
+        return _Shown(reading, found, limits, cap, request, base).result()
+
+
+@final
+class _Shown:
+    """One read. Holds what its steps share."""
+
+    def __init__(
+        self,
+        reading: Reading,
+        found: Recognised,
+        limits: Limits,
+        cap: Cap,
+        request: ReadRequest,
+        base: ReadResult,
+    ) -> None:
+        self._reading = reading
+        self._format = found.format
+        assert cap.measure.parts is not None, "the contract reads documents part by part"
+        self._measure = cap.measure.parts
+        self._numbered = cap.measure.read.numbered
+        self._request = request
+        self._base = base
+        self._line_chars = limits.line_chars
+        self._room = cap.size - cap.measure.frame(request.path) - len(request.pages or "")
+        self._rests = request.column > 1
+        self._left = request.limit or (1 if self._rests else default_lines(Kind.DOCUMENT))
+        self._parts: list[PartView] = []
+        self._omitted: list[Omission] = []
+        self._warnings: list[Warn] = []
+        self._images = 0
+        self._rows = cap.lines
+        self._several = False
+        self._begun = False
+        self._cut: tuple[Sequence[Pick], int, int] | None = None
+        """Where what lines were cut of goes on: the parts from there, the line, the column."""
+        self._since = 0
+        """Lines that are shown from there on."""
+
+    def result(self) -> ReadResult:
+        try:
+            opened = self._reading.opened
+        except Unreadable as error:
+            raise self._bad(error, None) from None
+        self._titles = opened.titles
+        self._total = opened.total
+        self._unit = opened.unit
+        self._source = Parts(self._reading, self._request, self._headings())
+        picks = self._picks()
+        contents = self._contents()
+        self._several = len(picks) > 1 or any(len(pick) > 1 for pick in picks)
+        following = None
+        for at, pick in enumerate(picks):
+            following = self._shown_pick(pick, picks[at + 1 :])
+            if following is not None:
+                break
+        document = ShownDocument(self._format, str(self._unit), self._total, self._parts, *contents)
+        return replace(
+            self._base,
+            document=document,
+            omitted=self._omitted,
+            next=self._rest_of_cuts() or following,
+            warnings=self._warnings[:MAX_WARNINGS],
+        )
+
+    # --- which parts --------------------------------------------------------------------------
+
+    def _picks(self) -> list[Pick]:
+        request = self._request
+        if request.pages is None:
+            if not self._total:
+                return []
+            return [Pick(1, self._total)]
+        try:
+            return page_ranges.parse(request.pages, self._unit, self._total, self._titles)
+        except page_ranges.BadPages as error:
+            raise self._no_such_part(error) from None
+
+    def _no_such_part(self, error: page_ranges.BadPages) -> BadRange:
+        request = self._request
+        names = [title for title in self._titles if title][:DOCUMENT_SHOWN_HEADINGS]
+        has = f"{self._total} {self._unit}{'' if self._total == 1 else 's'}"
+        called = f": {joined(names)}" if names and self._unit.has_rows else ""
+        advice = f"Use a number from 1 to {self._total}." if self._total else "It has nothing to read."
+        shown = request.pages or ""
+        return BadRange(
+            f"pages={shown[:80]!r} {error.problem}; {quote(request.path)} has {has}{called}",
+            advice,
+            total_parts=self._total,
+            titles=names,
+            next_request=replace(request, pages=error.near, offset=None, column=1, known_hash=None),
+        )
+
+    def _contents(self) -> tuple[Sequence[tuple[int, str, int]], int]:
+        """What is shown of the table of contents, and how many headings are not; only at the very start."""
+        if self._request.pages is not None or self._request.offset is not None or self._request.column > 1:
+            return (), 0
+        headings = self._headings()
+        room = self._room // DOCUMENT_CONTENTS_SHARE
+        shown = []
+        for heading in headings[:DOCUMENT_SHOWN_HEADINGS]:
+            room -= self._measure.heading(heading)
+            if room < 0:
+                break
+            shown.append(heading)
+            self._room -= self._measure.heading(heading)
+        self._use_rows(len(shown))
+        left = len(headings) - len(shown)
+        if left:
+            rest = replace(
+                self._request, pages=page_ranges.CONTENTS_WORD, offset=len(shown) + 1, known_hash=None
+            )
+            self._omitted.append(
+                Omission("headings", len(shown) + 1, len(headings), "contents", request=rest)
+            )
+        return shown, left
+
+    def _headings(self) -> Sequence[tuple[int, str, int]]:
+        contents = self._reading.opened.contents
+        if contents:
+            return contents
+        titles = enumerate(self._titles, 1)
+        return [(1, title, number) for number, title in titles if title] if self._total > 1 else []
+
+    # --- one part after the other ---------------------------------------------------------------
+
+    def _shown_pick(self, pick: Pick, rest: Sequence[Pick]) -> ReadRequest | None:
+        """Show the parts of a pick; the request for what is left, None when all was shown."""
+        for number in range(pick.first, pick.last + 1):
+            here = [Pick(number, pick.last, pick.area), *rest]
+            if self._rests and self._left <= 0:
+                return None if self._request.limit == 1 else self._rest(here, "limit")
+            if self._parts and (self._left <= 0 or self._room <= 0):
+                return self._rest(here, "limit" if self._left <= 0 else "reply_cap")
+            try:
+                offset = None if self._begun else self._request.offset
+                content = self._source.content(number, pick.area, offset, self._left)
+            except Unreadable as error:
+                self._skip(number, error)
+                continue
+            except TimedOut as error:
+                if not self._parts:
+                    raise self._slow(number, error) from None
+                return self._rest(here, "timeout")
+            show = self._rests_of_part if self._rests else self._shown_part
+            following = show(content, here)
+            self._begun = True
+            if following is not None:
+                return following
+        return None
+
+    def _shown_part(self, content: PartContent, here: Sequence[Pick]) -> ReadRequest | None:
+        """Show a part as far as there is room; the request for what is left, None to go on behind it."""
+        part, text = content.part, content.text
+        images, notes = self._source.pictures(content)
+        if self._parts and images and self._images + len(images) > DOCUMENT_IMAGES:
+            return self._rest(here, "image_cap")
+        head = PartView(
+            part.number,
+            part.title,
+            text.total_lines,
+            text.first,
+            header=part.header,
+            notes=notes,
+            images=images,
+            total_known=part.total_known,
+        )
+        frame = Frame(
+            self._room - self._measure.part(head, str(self._unit), self._total),
+            self._line_chars,
+            self._numbered,
+            lines=self._rows,
+        )
+        stop = self._stop(content)
+        page = Page(text.first, ())
+        if text.total_lines >= text.first:
+            page = forward(text, text.first, min(stop, text.last, text.first + self._left - 1), frame)
+        whole = page.next_line is None or page.next_line > stop
+        if self._parts and (page.reason == "reply_cap" or (not whole and frame.room <= 0)):
+            return self._rest(here, "reply_cap")
+        self._take(head, page, frame, content.area)
+        self._left -= len(page.lines)
+        self._note_cuts(page, here)
+        if stop < text.total_lines and whole:
+            self._omit_output(part.number, stop + 1, text.total_lines)
+        return None if whole else self._rest(here, page.reason, page.next_line, text.total_lines)
+
+    def _stop(self, content: PartContent) -> int:
+        """The last line to be shown: of a cell among others, not all of its output."""
+        brief, text = content.part.brief, content.text
+        if self._several and brief is not None and text.first <= brief < text.total_lines:
+            return brief
+        return text.total_lines
+
+    def _note_cuts(self, page: Page, here: Sequence[Pick]) -> None:
+        """Remember where what was cut begins, and how many lines are shown from there on."""
+        if self._cut is not None:
+            self._since += len(page.lines)
+        elif (cut := page.first_cut) is not None:
+            line, piece = cut
+            self._cut, self._since = (here, line, piece.last + 1), page.last - line + 1
+
+    def _use_rows(self, count: int) -> None:
+        """Count lines of the reply, where that is asked for; it is full when there are no more."""
+        if self._rows is not None:
+            self._rows = max(1, self._rows - count)
+            self._room = self._room if self._rows > 1 else 0
+
+    def _rests_of_part(self, content: PartContent, here: Sequence[Pick]) -> ReadRequest | None:
+        """Show what a page cuts of a part's lines, as `_shown_part` does."""
+        part, text = content.part, content.text
+        head = PartView(part.number, part.title, text.total_lines, text.first)
+        around = self._measure.part(head, str(self._unit), self._total)
+        frame = Frame(self._room - around, self._line_chars, self._numbered)
+        stop = self._stop(content)
+        last = min(stop, text.last, text.first + self._left - 1)
+        page = self._along(text, last, frame)
+        if page.numbers:
+            number = page.numbers[0]
+            if self._parts and frame.room < self._line_chars:
+                return self._on(here, number, page.cuts[number].first, text.first)
+            self._take(head, page, frame, content.area)
+        if page.next_line is not None and page.next_column > 1:
+            return self._on(here, page.next_line, page.next_column, text.first)
+        self._left -= max(0, last - text.first + 1)
+        if self._request.limit == 1 or last == stop or last < text.first:
+            return None
+        return self._rest(here, "limit", last + 1, text.total_lines)
+
+    def _on(self, here: Sequence[Pick], line: int, column: int, first: int) -> ReadRequest:
+        """The request for rests from a place on; `first` is where those of this part began."""
+        if self._request.limit == 1:
+            alone = self._written([Pick(here[0].first, here[0].first, here[0].area)])
+            return replace(self._request, pages=alone, offset=line, column=column, known_hash=None)
+        again = replace(self._request, pages=self._written(here))
+        return rest_from(again, line, column, line + self._left - 1 - (line - first))
+
+    def _along(self, text: PartLines, last: int, frame: Frame) -> Page:
+        request, total = self._request, 0
+        column = None if self._begun else request.column
+        page = Page(text.first, ())
+        if last >= text.first:
+            page, total = along(text, text.first, last, column, frame)
+        if column is None or column <= total:
+            return page
+        raise BadRange(
+            f"column={request.column} is past the end of line {text.first}, which has {total} characters",
+            f"Use a column from 1 to {max(total, 1)}.",
+            total_lines=text.total_lines,
+            total_columns=total,
+            next_request=replace(request, column=1),
+        )
+
+    def _take(self, head: PartView, page: Page, frame: Frame, area: Area | None) -> None:
+        found = hidden_in_page(page)
+        where = f" in {self._unit} {head.number}"
+        self._warnings += [replace(item, detail=item.detail + where) for item in found]
+        lines = [encodings.visible(line) for line in page.lines] if found else page.lines
+        shown = replace(head, start=page.start, lines=lines, numbers=page.numbers, cuts=page.cuts)
+        self._parts.append(shown)
+        self._images += len(head.images)
+        self._room = frame.room - weight(page, frame)
+        self._use_rows(len(page.lines) + len(head.notes) + _ROWS_OF_HEAD)
+        for number, one in page.cuts.items():
+            if one.last < one.total:
+                rest = replace(
+                    self._request,
+                    pages=self._written([Pick(head.number, head.number, area)]),
+                    offset=number,
+                    column=one.last + 1,
+                    limit=1,
+                    known_hash=None,
+                )
+                reason = "reply_cap" if one.first > 1 else "line_cap"
+                self._omitted.append(
+                    Omission("columns", one.last + 1, one.total, reason, number, rest, head.number)
+                )
+
+    # --- what is left -------------------------------------------------------------------------
+
+    def _written(self, picks: Sequence[Pick]) -> str:
+        return page_ranges.written(picks, self._titles)
+
+    def _rest(
+        self, here: Sequence[Pick], reason: str, line: int | None = None, total: int = 0
+    ) -> ReadRequest:
+        """The request for a part from a line on, and all parts behind it."""
+        offset = line if line is not None and line > 1 else None
+        limit = None if self._rests else self._request.limit  # with a column it counts lines of the rests
+        pages = self._written(here)
+        following = replace(self._request, pages=pages, offset=offset, limit=limit, column=1, known_hash=None)
+        first, behind = here[0].first, here[0].first
+        if line is not None:
+            self._omitted.append(Omission("lines", line, total, reason, part=first, request=following))
+            behind += 1
+        last = max(pick.last for pick in here)
+        if behind <= last:
+            self._omitted.append(Omission("parts", behind, last, reason, request=following))
+        return following
+
+    def _rest_of_cuts(self) -> ReadRequest | None:
+        """The request for what the lines shown were cut of; it goes on behind them."""
+        if self._cut is None:
+            return None
+        here, line, column = self._cut
+        again = replace(self._request, pages=self._written(here))
+        return rest_from(again, line, column, line + self._since - 1)
+
+    def _omit_output(self, number: int, first: int, last: int) -> None:
+        rest = replace(
+            self._request,
+            pages=self._written([Pick(number, number)]),
+            offset=first,
+            column=1,
+            limit=None,
+            known_hash=None,
+        )
+        self._omitted.append(Omission("lines", first, last, "output", part=number, request=rest))
+
+    # --- what cannot be shown -----------------------------------------------------------------
+
+    def _skip(self, number: int, error: Unreadable) -> None:
+        """Say that a part cannot be extracted. Raises BadDocument if no other is asked for."""
+        if self._rests and self._begun:
+            return
+        if not self._several:
+            raise self._bad(error, number)
+        part = PartView(number, "", 0, notes=[f"It cannot be read: {error.problem}."])
+        self._room -= self._measure.part(part, str(self._unit), self._total)
+        self._left -= 1
+        self._parts.append(part)
+
+    def _bad(self, error: Unreadable, number: int | None) -> BadDocument | BadRange:
+        path, kind = self._request.path, self._format
+        if isinstance(error, NoSuchColumn):
+            whole = self._written([Pick(number, number)]) if number else None
+            again = replace(self._request, pages=whole, known_hash=None)
+            return BadRange(
+                f"pages={(self._request.pages or '')[:80]!r}: {quote(path)}: {error.problem}",
+                error.advice,
+                next_request=again,
+            )
+        if isinstance(error, Encrypted):
+            return EncryptedDocument(path, kind, error.problem, error.advice or _LOCKED_ADVICE)
+        return BadDocument(
+            path,
+            kind,
+            error.problem if number is None else f"{self._unit} {number}: {error.problem}",
+            error.advice or _BROKEN_ADVICE,
+            part=number,
+            next_request=None if number is None else self._beside(number),
+        )
+
+    def _slow(self, number: int, error: TimedOut) -> BadDocument:
+        spent = " of processor time" if error.processor else ", on a machine that is busy with other work"
+        problem = f"{self._unit} {number} takes more than {error.seconds:g} s{spent}"
+        advice = "Read other parts of it, or ask for an export as text."
+        beside = self._beside(number)
+        path = self._request.path
+        return BadDocument(path, self._format, problem, advice, part=number, next_request=beside)
+
+    def _beside(self, number: int) -> ReadRequest | None:
+        """A read of the part behind one that cannot be read, or before it."""
+        other = number + 1 if number < self._total else number - 1
+        if not other:
+            return None
+        return ReadRequest(self._request.path, pages=self._written([Pick(other, other)]))

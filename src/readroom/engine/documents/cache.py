@@ -1,0 +1,255 @@
+"""What a workspace keeps of documents: hashes, extracted parts, and processes that have one open.
+
+Parts are kept by the hash of their document, so that neither its name nor its
+times matter.  A process that has answered is kept for a moment: the next page of
+the same document comes in a millisecond instead of a tenth of a second.
+"""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self, TypeAlias, final
+
+from msgspec import Struct
+
+from readroom.deadline import Deadline
+from readroom.engine.documents.extractor import Extractor
+from readroom.formats.documents import OPENERS, Area, Part
+from readroom.formats.documents.protocol import Opened
+from readroom.limits.documents import (
+    DOCUMENT_CACHE_BYTES,
+    DOCUMENT_CHILD_CPU_S,
+    DOCUMENT_FLAT,
+    DOCUMENT_HASHES,
+    DOCUMENT_IDLE_S,
+    DOCUMENT_KEPT,
+    DOCUMENT_PROCESSES,
+)
+from readroom.lru import LruCache
+from readroom.stores.base import Source
+from readroom.text.hashes import digits_of
+from readroom.values import Version
+
+_PartKey: TypeAlias = tuple[str, str, int, Area | None, bool]
+"""Hash and format of the document, part, area, and whether pictures were left out."""
+
+_PART_BYTES = 500
+"""Of a kept part beside its text, and of each of its lines 60."""
+
+_LINE_BYTES = 60
+
+
+class _Idle(Struct):
+    """A process that waits to be asked again, what it has open, and what will end it."""
+
+    extractor: Extractor
+    opened: Opened
+    timer: threading.Timer
+
+
+@final
+class DocumentRoom:
+    """Safe to share between threads."""
+
+    def __init__(self, *, idle_s: float = DOCUMENT_IDLE_S, kept: int = DOCUMENT_KEPT) -> None:
+        self._idle_s = idle_s
+        self._lock = threading.Lock()
+        self._turns = threading.BoundedSemaphore(DOCUMENT_PROCESSES)
+        self._idle: LruCache[tuple[Version, str], _Idle] = LruCache(kept)
+        self._hashes: LruCache[Version, str] = LruCache(DOCUMENT_HASHES)
+        self._parts: LruCache[_PartKey, Part] = LruCache(DOCUMENT_CACHE_BYTES, _size)
+        self._opened: LruCache[tuple[str, str], Opened] = LruCache(DOCUMENT_HASHES)
+        self._counts: LruCache[tuple[str, str], array[int]] = LruCache(DOCUMENT_FLAT)
+        self._closed = False
+
+    def open(self, source: Source, form: str, deadline: Deadline, *, eager: bool = True) -> Reading:
+        """A document to be read; used as a context.
+
+        With `eager`, its process is started beside the first hashing, not after it.
+        """
+        return Reading(self, source, form, deadline, eager=eager)
+
+    def close(self) -> None:
+        """End all processes."""
+        with self._lock:
+            self._closed = True
+            idle = self._idle.clear()
+        for one in idle:
+            one.timer.cancel()
+            one.extractor.close()
+
+    # --- for `Reading` ------------------------------------------------------------------------
+
+    def _take(self, key: tuple[Version, str]) -> tuple[Extractor, Opened] | None:
+        found = self._idle.pop(key)
+        if found is None:
+            return None
+        found.timer.cancel()
+        return found.extractor, found.opened
+
+    def _give(self, key: tuple[Version, str], extractor: Extractor, opened: Opened) -> None:
+        """Keep a process for a while, instead of the one that has waited longest."""
+        timer = threading.Timer(self._idle_s, self._drop, (key, extractor))
+        timer.daemon = True
+        gone: list[_Idle] = []
+        with self._lock:
+            if self._closed or key in self._idle:
+                gone.append(_Idle(extractor, opened, timer))
+            else:
+                gone += self._idle.put(key, _Idle(extractor, opened, timer))
+                timer.start()
+        for one in gone:
+            one.timer.cancel()
+            one.extractor.close()
+
+    def _drop(self, key: tuple[Version, str], extractor: Extractor) -> None:
+        with self._lock:
+            found = self._idle.get(key)
+            if found is None or found.extractor is not extractor:
+                return
+            self._idle.pop(key)
+        extractor.close()
+
+    def _hash(self, source: Source, deadline: Deadline) -> str:
+        known = self._hashes.get(source.version)
+        if known is not None:
+            return known
+        found = digits_of(source, deadline)
+        if source.current() == source.version:
+            self._hashes.put(source.version, found)
+        return found
+
+    def _knows(self, version: Version) -> bool:
+        return version in self._hashes
+
+    def _known(self, digits: str, form: str) -> Opened | None:
+        return self._opened.get((digits, form))
+
+    def _counted(self, key: tuple[str, str]) -> array[int]:
+        """The lines of the first parts of a document that is read as one text, as far as they are known."""
+        return self._counts.get_or_put(key, lambda: array("I"))
+
+    def _count(self, key: tuple[str, str], number: int, lines: int) -> None:
+        with self._lock:
+            known = self._counts.get(key)
+            if known is not None and len(known) == number - 1:
+                known.append(lines)
+
+    def _part(self, key: _PartKey) -> Part | None:
+        return self._parts.get(key)
+
+    def _keep(self, key: _PartKey, part: Part, opened: Opened) -> None:
+        if _size(part) > DOCUMENT_CACHE_BYTES // 4:
+            return
+        self._opened.put(key[:2], opened)
+        self._parts.put(key, part)
+
+
+def _size(part: Part) -> int:
+    texts = sum(map(len, part.lines)) + _LINE_BYTES * len(part.lines)
+    return _PART_BYTES + 2 * texts + sum(len(picture.data) for picture in part.pictures)
+
+
+@final
+class Reading:
+    """One document that is being read; its process is started when it is needed."""
+
+    def __init__(
+        self, room: DocumentRoom, source: Source, form: str, deadline: Deadline, *, eager: bool
+    ) -> None:
+        self._room = room
+        self._source = source
+        self._form = form
+        self._deadline = deadline
+        self._eager = eager
+        self._key = (source.version, form)
+        self._extractor: Extractor | None = None
+        self._opened: Opened | None = None
+        self._digits: str | None = None
+        self._is_open = False
+        self._has_turn = False
+
+    @property
+    def digits(self) -> str:
+        """The SHA-256 of its bytes, in hex.
+
+        Raises:
+            Shrunk: It became shorter meanwhile.
+        """
+        if self._digits is None:
+            if self._eager and not self._room._knows(self._source.version):
+                self._start()
+            self._digits = self._room._hash(self._source, self._deadline)
+        return self._digits
+
+    @property
+    def opened(self) -> Opened:
+        """What the document is. Raises Unreadable, TimedOut or Cancelled."""
+        if self._opened is None:
+            self._opened = self._room._known(self.digits, self._form)
+        return self._opened or self._running()[1]
+
+    @property
+    def counted(self) -> Sequence[int]:
+        """How many lines its first parts have in one text, as far as somebody has said so."""
+        return self._room._counted((self.digits, self._form))
+
+    def count(self, number: int, lines: int) -> None:
+        """Say how many lines a part has in one text."""
+        self._room._count((self.digits, self._form), number, lines)
+
+    def part(self, number: int, area: Area | None = None, *, text_only: bool = False) -> Part:
+        """One part of it, for a search without its pictures. Raises Unreadable, TimedOut or Cancelled."""
+        keys = [(self.digits, self._form, number, area, skim) for skim in {False, text_only}]
+        for key in keys:
+            found = self._room._part(key)
+            if found is not None:
+                return found
+        extractor, opened = self._running()
+        found = extractor.part(number, area, self._deadline, text_only=text_only)
+        self._room._keep((self.digits, self._form, number, area, text_only), found, opened)
+        return found
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        extractor, self._extractor = self._extractor, None
+        if extractor is not None:
+            same = extractor.alive and extractor.is_fresh and self._source.current() == self._source.version
+            if same and self._is_open and self._opened is not None:
+                self._room._give(self._key, extractor, self._opened)
+            else:
+                extractor.close()
+        if self._has_turn:
+            self._room._turns.release()
+
+    def _start(self) -> Extractor:
+        if self._extractor is not None and self._extractor.alive:
+            return self._extractor
+        self._wait_for_turn()
+        idle = self._room._take(self._key)
+        if idle is None:
+            most_s = max(DOCUMENT_CHILD_CPU_S, 2 * (self._deadline.work_s or 0))
+            self._extractor = Extractor(self._source, OPENERS[self._form], most_s=most_s)
+            self._is_open = False
+        else:
+            (self._extractor, self._opened), self._is_open = idle, True
+        return self._extractor
+
+    def _running(self) -> tuple[Extractor, Opened]:
+        extractor = self._start()
+        if not self._is_open or self._opened is None:
+            self._opened = extractor.opened(self._deadline)
+            self._is_open = True
+        return extractor, self._opened
+
+    def _wait_for_turn(self) -> None:
+        while not self._has_turn:
+            self._deadline.check()
+            self._has_turn = self._room._turns.acquire(timeout=0.1)

@@ -1,0 +1,299 @@
+"""A process that extracts one document, seen from here: started, asked, and ended in time.
+
+What it answers may have been made up by a hostile file: sizes are bounded before
+anything is read, and what is not an answer ends it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from typing import TypeVar, final
+
+import msgspec
+from msgspec.structs import replace
+
+from readroom.deadline import Deadline
+from readroom.engine.documents import worker
+from readroom.errors import StoreFailed, TimedOut
+from readroom.formats.documents import Area, Encrypted, NoSuchColumn, Part, Picture, Unreadable, protocol
+from readroom.formats.documents.protocol import Extracted, Opened, Refused
+from readroom.limits import BLOCK_BYTES
+from readroom.limits.documents import (
+    DOCUMENT_ANSWER_BYTES,
+    DOCUMENT_CHILD_BYTES,
+    DOCUMENT_CHILD_CPU_S,
+    DOCUMENT_CHILD_FILES,
+    DOCUMENT_CONTENTS,
+    DOCUMENT_NOTE_CHARS,
+    DOCUMENT_PART_CHARS,
+    DOCUMENT_PICTURES_BYTES,
+    DOCUMENT_TITLE_CHARS,
+    DOCUMENT_TITLES,
+)
+from readroom.stores.base import Source
+
+_PATIENCE_S = 0.25
+"""Longest wait for output before the clock is looked at again."""
+
+_ENDED = "reading it ended the program that reads it: it is broken, or takes too much memory"
+_NO_ANSWER = "the program that reads it gave no answer that can be used"
+
+_A = TypeVar("_A", Opened, Extracted)
+
+
+@final
+class Extractor:
+    """One document in a process of its own. For one caller at a time.
+
+    `alive` is whether it can be asked: after anything but an answer it cannot.
+    """
+
+    def __init__(self, source: Source, module: str, *, most_s: float = DOCUMENT_CHILD_CPU_S) -> None:
+        """Start the process; its answer to the opening is to be fetched with `opened`.
+
+        `module` is what reads this kind of document, as in `documents.OPENERS`; `most_s`
+        is the processor time after which the kernel ends it.
+
+        Raises:
+            StoreFailed: It cannot be started.
+        """
+        self.alive = True
+        self._most_s = math.ceil(most_s)
+        self._process = _start(source, module, self._most_s)
+        self._charged = 0.0
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether it has processor time left for another call."""
+        return self._charged < self._most_s / 2
+
+    def opened(self, deadline: Deadline) -> Opened:
+        """What the document is. To be called once.
+
+        Raises:
+            Unreadable: It cannot be opened.
+            TimedOut, Cancelled: From the deadline.
+        """
+        try:
+            return self._answer(Opened, deadline)[0]
+        except Unreadable:
+            self.close()
+            raise
+
+    def part(self, number: int, area: Area | None, deadline: Deadline, *, text_only: bool = False) -> Part:
+        """One part of it; `text_only` leaves out pictures that take time.
+
+        Raises:
+            Unreadable: It cannot be extracted.
+            TimedOut, Cancelled: From the deadline.
+        """
+        cells = None if area is None else [area.first_row, area.last_row, area.first_column, area.last_column]
+        ask = worker.Ask(
+            number=number,
+            area=cells,
+            formulas=area is not None and area.formulas,
+            columns="" if area is None else area.columns,
+            text_only=text_only,
+        )
+        self._tell(json.dumps(ask).encode() + b"\n")
+        found, blob = self._answer(Extracted, deadline)
+        return self._checked(found, number, blob)
+
+    def close(self) -> None:
+        """End it; a second call does nothing."""
+        self.alive = False
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    def _tell(self, line: bytes) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(line)
+        except OSError:
+            self.close()
+            raise Unreadable(_ENDED, "") from None
+
+    def _answer(self, kind: type[_A], deadline: Deadline) -> tuple[_A, bytes]:
+        forget = deadline.on_cancel(self._process.kill)
+        try:
+            sizes = self._exactly(protocol.LENGTHS.size, deadline)
+            size, blob_size = protocol.LENGTHS.unpack(sizes)
+            if size > DOCUMENT_ANSWER_BYTES or blob_size > DOCUMENT_PICTURES_BYTES:
+                raise Unreadable(_NO_ANSWER, "")
+            data = self._exactly(size, deadline)
+            blob = self._exactly(blob_size, deadline)
+            answer = _decoded(data)
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            forget()
+        if isinstance(answer, Refused):
+            known = Encrypted if answer.encrypted else NoSuchColumn if answer.no_column else Unreadable
+            raise known(_shown(answer.problem), _shown(answer.advice))
+        if not isinstance(answer, kind):
+            self.close()
+            raise Unreadable(_NO_ANSWER, "")
+        return answer, blob
+
+    def _exactly(self, size: int, deadline: Deadline) -> bytes:
+        out = self._process.stdout
+        assert out is not None
+        waiting = select.poll()
+        waiting.register(out, select.POLLIN)
+        found = bytearray()
+        while len(found) < size:
+            deadline.check()
+            self._charge(deadline)
+            left = deadline.remaining
+            patience = _PATIENCE_S if left is None else min(_PATIENCE_S, left)
+            if not waiting.poll(patience * 1000):
+                continue
+            data = os.read(out.fileno(), min(BLOCK_BYTES, size - len(found)))
+            if not data:
+                deadline.check()  # it may have been ended for that
+                if self._process.wait() == -signal.SIGXCPU:
+                    raise TimedOut(self._most_s, processor=True)
+                raise Unreadable(_ENDED, "")
+            found += data
+        return bytes(found)
+
+    def _charge(self, deadline: Deadline) -> None:
+        """Count what it has worked since the last time."""
+        worked = _processor_s(self._process.pid)
+        if worked is not None:
+            spent, self._charged = worked - self._charged, worked
+            deadline.charge(spent)
+
+    def _checked(self, found: Extracted, number: int, blob: bytes) -> Part:
+        """The part, if the answer can be one."""
+        sizes = [size for _, size in found.pictures]
+        rows = (found.first_row, found.total_rows or 0, found.left_out, found.brief or 0)
+        texts = (found.title, found.header or "", *found.notes, *found.lines)
+        if min(rows) < 0 or min(sizes, default=0) < 0 or sum(sizes) != len(blob):
+            self.close()
+            raise Unreadable(_NO_ANSWER, "")
+        if any("\n" in text for text in texts):
+            self.close()
+            raise Unreadable(_NO_ANSWER, "")
+        pictures, at = [], 0
+        for mime, size in found.pictures:
+            pictures.append(Picture(blob[at : at + size], mime))
+            at += size
+        part = Part(
+            number,
+            found.title,
+            found.lines,
+            pictures,
+            found.header,
+            found.first_row,
+            found.total_rows,
+            found.notes,
+            found.brief,
+            found.total_known,
+        )
+        if not found.left_out:
+            return part
+        note = f"{found.left_out:,} lines behind line {len(found.lines):,} are too many to be read here."
+        return replace(part, notes=[*found.notes, note])
+
+
+def _decoded(data: bytes) -> protocol.Answer:
+    try:
+        return protocol.DECODER.decode(data)
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError):
+        raise Unreadable(_NO_ANSWER, "") from None
+
+
+def _shown(text: str) -> str:
+    """What it says of a failure, as one short line without what could pass for more."""
+    return " ".join(text.split())[:DOCUMENT_TITLE_CHARS]
+
+
+def _processor_s(pid: int) -> float | None:
+    """Processor time of another process so far; None where the clock is all there is."""
+    if sys.platform != "linux":
+        return None
+    try:
+        # As clock_getcpuclockid(3) makes it, which Python has for threads only.
+        return time.clock_gettime((~pid << 3) | 2)
+    except OSError:
+        return None  # it has ended
+
+
+def _start(source: Source, module: str, most_s: int) -> subprocess.Popen[bytes]:
+    held = source.fileno()
+    fd = _copied(source) if held is None else held
+    nothing = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    order = worker.Order(
+        paths=[path for path in sys.path if os.path.isabs(path)],
+        module=module,
+        file=fd,
+        memory_bytes=DOCUMENT_CHILD_BYTES,
+        cpu_s=most_s,
+        files=DOCUMENT_CHILD_FILES,
+        titles=DOCUMENT_TITLES,
+        title_chars=DOCUMENT_TITLE_CHARS,
+        note_chars=DOCUMENT_NOTE_CHARS,
+        contents=DOCUMENT_CONTENTS,
+        part_chars=DOCUMENT_PART_CHARS,
+        pictures_bytes=DOCUMENT_PICTURES_BYTES,
+    )
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", worker.__file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=nothing,
+            pass_fds=[fd],
+            cwd="/",
+            env={},
+            bufsize=0,
+        )
+    except OSError as error:
+        problem = f"the program that reads documents cannot be started: {error.strerror}"
+        raise StoreFailed(source.real, problem) from None
+    finally:
+        os.close(nothing)
+        if held is None:
+            os.close(fd)
+    assert process.stdin is not None
+    with contextlib.suppress(OSError):  # its end is noticed when it is asked
+        process.stdin.write(json.dumps(order).encode() + b"\n")
+    return process
+
+
+def _copied(source: Source) -> int:
+    """A descriptor of a document that is in no file."""
+    if hasattr(os, "memfd_create"):
+        fd = os.memfd_create("readroom")
+    else:
+        with tempfile.TemporaryFile() as file:
+            fd = os.dup(file.fileno())
+    try:
+        for at in range(0, source.size, BLOCK_BYTES):
+            data = memoryview(source.read_at(at, BLOCK_BYTES))
+            while data:
+                data = data[os.write(fd, data) :]
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd

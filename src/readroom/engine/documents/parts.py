@@ -1,0 +1,172 @@
+"""Parts of a document for one read: extracted, from the line that is asked for, pictures ready to send."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.engine.documents.cache import Reading
+from readroom.errors import BadImage, BadRange
+from readroom.formats.documents import Area, Part, Picture, Unit
+from readroom.formats.documents.page_ranges import CONTENTS, SCHEMA
+from readroom.formats.kinds import IMAGE_TYPES, sniff
+from readroom.limits.documents import DOCUMENT_IMAGES, DOCUMENT_ROWS
+from readroom.quoting import quote
+from readroom.text.select import LongLine
+from readroom.values import LineEnds, ReadRequest
+from readroom.values.files import Image
+
+
+@final
+class PartLines:
+    """The lines of a part as a `text.select.Text`, by their numbers; those before `first` are not there."""
+
+    ends = LineEnds()
+
+    def __init__(self, lines: Sequence[str], first: int, total_lines: int) -> None:
+        self._lines = list(lines)
+        self.first = first
+        self.total_lines = total_lines
+
+    @property
+    def last(self) -> int:
+        """The last line that is here; a sheet can have more."""
+        return self.first + len(self._lines) - 1
+
+    def lines(self, first: int, last: int) -> Sequence[str]:
+        """The lines `first` to `last`."""
+        return self._lines[first - self.first : last + 1 - self.first]
+
+    def length(self, line: LongLine) -> int:
+        """Never asked: its lines are in memory."""
+        raise AssertionError(line)
+
+    def piece(self, line: LongLine, column: int, most: int) -> str:
+        """Never asked: its lines are in memory."""
+        raise AssertionError(line)
+
+
+class PartContent(Struct, frozen=True):
+    """A part, its lines from the first that is asked for, and the area they were asked for in."""
+
+    part: Part
+    text: PartLines
+    area: Area | None
+
+
+@final
+class Parts:
+    """What a request asks for of an opened document, part by part."""
+
+    def __init__(
+        self, reading: Reading, request: ReadRequest, headings: Sequence[tuple[int, str, int]]
+    ) -> None:
+        self._reading = reading
+        self._request = request
+        self._unit = reading.opened.unit
+        self._headings = headings
+
+    def content(self, number: int, area: Area | None, offset: int | None, most: int) -> PartContent:
+        """A part from a line on; of a sheet, at most so many rows.
+
+        Raises:
+            Unreadable: It cannot be extracted.
+            BadRange: It has no such line.
+            TimedOut, Cancelled: From the deadline.
+        """
+        if number == CONTENTS:
+            return self._chosen(_contents_part(self._headings, self._unit), None, offset)
+        if not self._unit.has_rows or number == SCHEMA:
+            return self._chosen(self._reading.part(number), None, offset)
+        whole = area or Area()
+        formulas = self._request.view == "formulas"
+        if offset is not None and offset < 0:
+            last = self._last_row(number, whole)
+            offset = max(whole.first_row, last + offset + 1)
+        start = max(whole.first_row, offset or 1)
+        end = start + min(most, DOCUMENT_ROWS) - 1
+        last = end if whole.last_row is None else min(end, whole.last_row)
+        part = self._reading.part(
+            number, replace(whole, first_row=start, last_row=max(start, last), formulas=formulas)
+        )
+        return self._chosen(part, whole, offset)
+
+    def _last_row(self, number: int, whole: Area) -> int:
+        found = self._reading.part(number, replace(whole, last_row=whole.first_row))
+        total = found.total_rows or 0
+        if not found.total_known:
+            raise self._uncounted(number)
+        return total if whole.last_row is None else min(total, whole.last_row)
+
+    def _chosen(self, part: Part, area: Area | None, offset: int | None) -> PartContent:
+        """The part and the line where it starts. Raises BadRange when there is no such line."""
+        if area is None:
+            total = len(part.lines)
+            start = 1 if offset is None else max(1, total + offset + 1) if offset < 0 else offset
+            lines = part.lines[start - 1 :]
+            least = 1
+        else:
+            total = part.first_row + len(part.lines) - 1 if part.total_rows is None else part.total_rows
+            total = total if area.last_row is None else min(total, area.last_row)
+            start, lines, least = part.first_row, part.lines, area.first_row
+            if offset is not None:
+                start = offset
+        if start > max(total, least) or start < least or (offset is not None and start > total > 0):
+            raise self._no_such_line(part.number, start, least, total)
+        return PartContent(part, PartLines(lines, start, total), area)
+
+    def _uncounted(self, number: int) -> BadRange:
+        return BadRange(
+            f"the rows of {self._unit} {number} of {quote(self._request.path)} are not counted, "
+            "so that none can be named from the end",
+            "Use a positive offset.",
+            next_request=replace(self._request, offset=None, column=1),
+        )
+
+    def _no_such_line(self, number: int, start: int, least: int, total: int) -> BadRange:
+        rows = "row" if self._unit.has_rows and number > CONTENTS else "line"
+        return BadRange(
+            f"offset={start} is not in {self._unit} {number} of {quote(self._request.path)}, "
+            f"whose {rows}s are {least} to {total}",
+            f"Use an offset from {least} to {max(total, least)}, or leave it out.",
+            total_lines=total,
+            next_request=replace(self._request, offset=None, column=1),
+        )
+
+    def pictures(self, content: PartContent) -> tuple[list[Image], list[str]]:
+        """Its images, and what is to be said of it; where it is gone on with, both were shown before."""
+        part = content.part
+        if content.text.first > 1 and self._unit is not Unit.TABLE:
+            return [], []
+        images: list[Image] = []
+        notes = list(part.notes)
+        left = 0
+        for picture in part.pictures:
+            if len(images) >= DOCUMENT_IMAGES:
+                left += 1
+                continue
+            try:
+                images.append(_image(picture, self._request.path))
+            except BadImage as error:
+                notes.append(f"An image is not shown: {error.facts['problem']}.")
+        if left:
+            notes.append(f"{left} more images are not shown.")
+        return images, notes
+
+
+def _contents_part(headings: Sequence[tuple[int, str, int]], unit: Unit) -> Part:
+    lines = [f"{'  ' * (level - 1)}{title} ({unit} {part})" for level, title, part in headings]
+    return Part(CONTENTS, "", lines)
+
+
+def _image(picture: Picture, path: str) -> Image:
+    """A picture of a document as one to be shown, by what its bytes are. Raises BadImage."""
+    from readroom.formats.images import to_image  # Pillow is imported only for images
+
+    media = sniff(picture.data)
+    if media is None or media.name not in IMAGE_TYPES:
+        raise BadImage(path, picture.mime, len(picture.data), f"{picture.mime} is not shown")
+    return to_image(picture.data, media.name, path=path)

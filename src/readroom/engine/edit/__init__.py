@@ -1,0 +1,403 @@
+"""Replace texts in one file, all of them or none.
+
+    find      places.find(path)      rules and confinement, the folder held and locked
+    search    one pass: encoding, hash, every old text, the bytes to be changed
+    refuse    another hash; a text that is not there once; edits that overlap
+    write     the file with those bytes changed, beside the old one
+    name      when the old one is still what was read
+
+The expected hash is compared with that of the very bytes that are then copied.
+
+Knows: the way from old and new texts to the changed file.
+Does not know: the other verbs; how a reply is worded.
+May be touched: with the race tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from readroom.deadline import Deadline
+from readroom.engine.edit.stale import stale
+from readroom.engine.read.classify import asked_for
+from readroom.engine.services import Job, Services
+from readroom.errors import (
+    BadValue,
+    Binary,
+    BrokenPlace,
+    Changed,
+    ManyMatches,
+    NoMatch,
+    NotFound,
+    Overlap,
+    TooLarge,
+    Unencodable,
+    WrongCount,
+)
+from readroom.formats.compressed import by_magic
+from readroom.formats.kinds import UNKNOWN, classify, reads_as_document, sniff
+from readroom.limits import (
+    CHANGE_TEXT_BYTES,
+    CLOSEST_BYTES,
+    DIFF_CONTEXT,
+    EDITS,
+    GROWTH_BYTES,
+    HEAD_BYTES,
+    MATCHES,
+    VALUE_CHARS,
+)
+from readroom.policy.changes import WriteTargets
+from readroom.session.caches import TextCache
+from readroom.stores.base import Moved, Source, WriteTarget
+from readroom.text import encodings, hashes
+from readroom.text.edits.diff import within
+from readroom.text.edits.exact import Scan, TooManyMatches, prepare, scan, with_lone_cr
+from readroom.text.edits.hunks import touched
+from readroom.text.edits.splice import NotEncodable, broken_line, encode, new_lines, new_size, spliced
+from readroom.text.edits.suggest import closest
+from readroom.text.encodings import Encoding
+from readroom.text.hashes import Hashing
+from readroom.text.line_index import Shrunk
+from readroom.values import Cap, Kind, ReadRequest
+from readroom.values.changes import ABSENT, Diff, EditRequest, EditResult
+from readroom.values.files import Warn
+
+_TRIES = 2
+"""A file that another program saves at the last moment is looked at once more, and then mostly stale."""
+
+_AROUND = 20
+"""Lines that a suggested read shows around a place."""
+
+
+def perform(services: Services, job: Job[EditRequest]) -> EditResult:
+    """See `edit`."""
+    return edit(services.targets, services.texts, job.cap, job.request, job.deadline)
+
+
+def edit(
+    places: WriteTargets, texts: TextCache, cap: Cap, request: EditRequest, deadline: Deadline
+) -> EditResult:
+    """Replace texts in the state of a file that has the expected hash.
+
+    Raises:
+        BadValue, TooLarge: The call itself cannot be followed.
+        Denied, Protected, SymbolicLink, HardLinked, ReadOnlyFile, NotFound, ...: From finding the file.
+        Binary, BadEncoding: It is not text, or not in that encoding.
+        Stale: It is in another state.
+        NoMatch, ManyMatches, Overlap: The texts are not where they should be.
+        Unencodable, BrokenPlace: The new text cannot stand there.
+        NoSpace, ReadOnlyPlace, NoPermission, StoreFailed: From writing. Nothing was changed.
+        Changed: Another program kept saving the file.
+    """
+    expected = _expected(request)
+    _require_usable(request)
+    for _ in range(_TRIES):
+        with places.find(request.path) as place:
+            try:
+                if not request.dry_run:
+                    place.enter(deadline, make_folders=False)
+                with places.source(place, request.path) as source:
+                    return _Editing(place, source, texts, cap, request, expected, deadline).result()
+            except NotFound:
+                raise NotFound(request.path) from None
+            except (Moved, Shrunk):
+                continue
+    raise Changed(request.path, next_request=ReadRequest(request.path, encoding=request.encoding))
+
+
+def _expected(request: EditRequest) -> str:
+    if request.expected_hash == ABSENT:
+        raise BadValue(
+            "expected_hash",
+            ABSENT,
+            "is for new files",
+            "Send the hash that reading the file shows; write_file creates files.",
+            next_request=ReadRequest(request.path, encoding=request.encoding),
+        )
+    return "" if request.expected_hash is None else hashes.parse_hash("expected_hash", request.expected_hash)
+
+
+def _require_usable(request: EditRequest) -> None:
+    """Refuse what no file can fit."""
+    if not request.edits:
+        raise BadValue("edits", [], "is empty", "Send at least one edit with old_text and new_text.")
+    if len(request.edits) > EDITS:
+        raise TooLarge("edits", len(request.edits), EDITS, "edits", "Send them in several calls.")
+    size = 0
+    for number, one in enumerate(request.edits):
+        if not one.old_text:
+            raise BadValue(
+                f"edits[{number}].old_text",
+                "",
+                "is empty",
+                "Send the text to be replaced; to insert, send a line beside the place and repeat it in "
+                "new_text; write_file fills an empty file.",
+            )
+        if not prepare(one, bom=True).pieces:
+            raise BadValue(
+                f"edits[{number}].new_text",
+                one.new_text[:VALUE_CHARS],
+                "is the same as old_text",
+                "Leave the edit out. Line ends are no difference: they stay those of the file.",
+            )
+        size += len(one.old_text.encode("utf-8", "replace")) + len(one.new_text.encode("utf-8", "replace"))
+    if size > CHANGE_TEXT_BYTES:
+        raise TooLarge("The texts of all edits", size, CHANGE_TEXT_BYTES, "bytes", "Send smaller edits.")
+
+
+class _Editing:
+    """One try at one edit. Holds what its steps share."""
+
+    def __init__(
+        self,
+        place: WriteTarget,
+        source: Source,
+        texts: TextCache,
+        cap: Cap,
+        request: EditRequest,
+        expected: str,
+        deadline: Deadline,
+    ) -> None:
+        self._place = place
+        self._source = source
+        self._texts = texts
+        self._cap = cap
+        self._request = request
+        self._path = request.path
+        self._expected = expected
+        self._deadline = deadline
+        self._encoding = self._text_encoding()
+        self._changes = [prepare(one, bom=bool(self._encoding.bom)) for one in request.edits]
+
+    def result(self) -> EditResult:
+        self._require_encodable()
+        found, digits = self._scanned()
+        if not digits.startswith(self._expected):
+            raise stale(
+                self._texts,
+                self._source,
+                self._path,
+                self._expected,
+                digits,
+                self._cap,
+                self._request.encoding,
+            )
+        if self._take_lone_cr(found) or self._take_literally(found):
+            found, _ = self._scanned()
+        self._require_one_place_each(found)
+        room = self._cap.size - self._cap.measure.frame(self._path)
+        diff = within(touched(self._source, self._encoding, found.splices, self._request.diff), room)
+        result = self._described(found, digits, diff)
+        if self._request.dry_run:
+            return result
+        content_hash, warnings = self._written(found, digits)
+        return replace(result, content_hash=content_hash, warnings=warnings)
+
+    def _scanned(self) -> tuple[Scan, str]:
+        hashing = Hashing()
+        try:
+            found = scan(self._source, self._encoding, self._changes, self._deadline, hashing)
+        except TooManyMatches:
+            advice = "Make old_text longer, or change the file with a program."
+            raise TooLarge("An edit with replace_all", MATCHES + 1, MATCHES, "places", advice) from None
+        return found, hashing.digits
+
+    def _take_literally(self, found: Scan) -> bool:
+        """Whether an edit that was not found may mean lines that end in CR CR LF; from now on it does."""
+        again = False
+        for number, (one, place) in enumerate(zip(self._request.edits, found.found, strict=True)):
+            if not place.count and "\r\n" in one.old_text:
+                self._changes[number] = prepare(one, bom=bool(self._encoding.bom), literal=True)
+                again = True
+        return again
+
+    def _take_lone_cr(self, found: Scan) -> bool:
+        """Whether the lines of the file end in CR alone; from now on those of the texts do, too."""
+        if not self._request.lone_cr or found.line_feeds:
+            return False
+        start = self._source.read_at(0, min(CLOSEST_BYTES, self._source.size))
+        if self._encoding.carriage_return not in start:
+            return False
+        edits = [
+            replace(one, old_text=with_lone_cr(one.old_text), new_text=with_lone_cr(one.new_text))
+            for one in self._request.edits
+        ]
+        self._changes = [prepare(one, bom=bool(self._encoding.bom)) for one in edits]
+        return True
+
+    # --- before anything is searched ----------------------------------------------------------
+
+    def _text_encoding(self) -> Encoding:
+        source = self._source
+        sample = source.read_at(0, min(HEAD_BYTES, source.size))
+        name = self._request.encoding
+        if name is None:
+            encoding = encodings.detect(sample, complete=len(sample) == source.size)
+        else:
+            encoding = asked_for(name, self._path, sample, replace(self._request, encoding=None))
+        if encoding is None or classify(source.real, sample, encoding) in (Kind.BINARY, Kind.IMAGE):
+            media = (sniff(sample) or UNKNOWN).name
+            advice = "Only text can be edited; write_file replaces a whole file by text."
+            if by_magic(sample) is not None:
+                advice = (
+                    "It is compressed: read_file shows what is in it, only other programs can change that."
+                )
+            raise Binary(self._path, media, source.size, advice)
+        if encoding.name in encodings.STATEFUL:
+            raise BrokenPlace(self._path, 1, encoding.name, stateful=True)
+        return encoding
+
+    def _require_encodable(self) -> None:
+        for number, change in enumerate(self._changes):
+            for piece in change.pieces:
+                try:
+                    encode(piece.text, self._encoding)
+                except NotEncodable as problem:
+                    line = change.new.count("\n", 0, piece.at + problem.index) + 1
+                    raise Unencodable(
+                        self._path,
+                        f"edits[{number}].new_text",
+                        problem.char,
+                        line,
+                        self._encoding.name,
+                        "Use characters that it has; write_file with encoding=utf-8 changes the encoding "
+                        "of the whole file.",
+                    ) from None
+
+    # --- after the search ---------------------------------------------------------------------
+
+    def _require_one_place_each(self, found: Scan) -> None:
+        wrong = [
+            number
+            for number, (place, change) in enumerate(zip(found.found, self._changes, strict=True))
+            if place.count != 1 and not (change.every and place.count)
+        ]
+        for number, (one, place) in enumerate(zip(self._request.edits, found.found, strict=True)):
+            replaced = place.count if one.replace_all else min(place.count, 1)
+            if one.count is not None and replaced and replaced != one.count:
+                raise WrongCount(self._path, number, one.count, replaced)
+        if wrong:
+            first, *others = wrong
+            raise (
+                self._missing(first, others)
+                if not found.found[first].count
+                else self._ambiguous(found, first, others)
+            )
+        if found.crossing is not None:
+            raise Overlap(self._path, found.crossing.first, found.crossing.second, found.crossing.line)
+        line = broken_line(self._source, self._encoding, found.splices, found.ragged)
+        if line is not None:
+            raise BrokenPlace(self._path, line, self._encoding.name)
+        size = new_size(self._source.size, found.splices)
+        most = self._request.most_bytes
+        if most is not None and size > most:
+            raise TooLarge("The changed file", size, most, "bytes", "Send smaller edits.")
+        grown = size - self._source.size
+        if grown > GROWTH_BYTES:
+            raise TooLarge("The file would grow", grown, GROWTH_BYTES, "bytes", "Send smaller edits.")
+
+    def _missing(self, number: int, others: Sequence[int]) -> NoMatch:
+        change = self._changes[number]
+        text, whole = self._start_of_text()
+        found = closest(text, change.old, change.new)
+        hint = found.hint
+        if not whole:
+            hint += f" (Only the first {text.count(chr(10))} lines were compared.)"
+        if found.first is None or found.last is None:
+            following = ReadRequest(self._path, encoding=self._read_in)
+        else:
+            following = self._around(found.first, found.last)
+        return NoMatch(
+            self._path,
+            number,
+            hint,
+            place=found.shown,
+            first=found.first,
+            last=found.last,
+            others=others,
+            next_request=following,
+        )
+
+    def _start_of_text(self) -> tuple[str, bool]:
+        start = len(self._encoding.bom)
+        data = self._source.read_at(start, CLOSEST_BYTES)
+        whole = start + len(data) >= self._source.size
+        if not whole:
+            data = data[: encodings.prefix(data, self._encoding)]
+        return encodings.decode(data, self._encoding).replace("\r\n", "\n"), whole
+
+    def _ambiguous(self, found: Scan, number: int, others: Sequence[int]) -> ManyMatches:
+        place = found.found[number]
+        return ManyMatches(
+            self._path,
+            number,
+            place.lines,
+            place.count,
+            exact=not place.more,
+            others=others,
+            next_request=self._around(place.lines[0], place.lines[0]),
+        )
+
+    def _around(self, first: int, last: int) -> ReadRequest:
+        start = max(1, first - DIFF_CONTEXT)
+        limit = min(last - start + 1 + DIFF_CONTEXT, first - start + _AROUND)
+        return ReadRequest(self._path, offset=start, limit=limit, encoding=self._read_in)
+
+    @property
+    def _read_in(self) -> str | None:
+        """The encoding that a read names to show what is matched: without one a notebook shows cells."""
+        return self._encoding.name if reads_as_document(self._path) else self._request.encoding
+
+    def _described(self, found: Scan, digits: str, diff: Diff) -> EditResult:
+        splices = found.splices
+        moved = sum(splice.added - splice.removed for splice in splices[:-1])
+        return EditResult(
+            path=self._path,
+            previous_hash=hashes.full(digits),
+            content_hash=None,
+            size_bytes=new_size(self._source.size, splices),
+            total_lines=new_lines(self._source, self._encoding, found.line_feeds, splices),
+            edits=len(self._changes),
+            replacements=sum(place.count for place in found.found),
+            first_line=splices[0].line,
+            last_line=splices[-1].line + moved + splices[-1].added,
+            encoding=self._encoding.name,
+            bom=bool(self._encoding.bom),
+            diff=diff,
+            dry_run=self._request.dry_run,
+        )
+
+    # --- writing ------------------------------------------------------------------------------
+
+    def _written(self, found: Scan, digits: str) -> tuple[str, Sequence[Warn]]:
+        source, original, changed = self._source, Hashing(), Hashing()
+        keep = self._texts.wants(new_size(source.size, found.splices))
+        kept: list[bytes] = []
+        before = source.read_at(0, source.size) if self._texts.wants(source.size) else b""
+
+        def pieces() -> Iterator[bytes]:
+            for piece in spliced(source, found.splices, self._deadline, original):
+                changed.add(piece)
+                if keep:
+                    kept.append(piece)
+                yield piece
+
+        def ready() -> None:
+            self._deadline.check()
+            if original.digits != digits or source.current() != source.version:
+                raise Moved
+
+        warnings = self._place.put(pieces(), source, ready)
+        if before:
+            self._texts.put(source.real, digits, before)
+        if keep:
+            self._texts.put(source.real, changed.digits, b"".join(kept))
+        return hashes.full(changed.digits), (*self._link_note(), *warnings)
+
+    def _link_note(self) -> tuple[Warn, ...]:
+        links = self._source.stat.links
+        if links <= 1:
+            return ()
+        return (Warn("hard_link", f"the file had {links} names; the others keep the old content"),)

@@ -1,0 +1,347 @@
+"""Replace texts in several files, all of them or none.
+
+    find     a place for each; two names of one file are refused
+    lock     the folders, in one order for all callers
+    prepare  each file read and changed in memory; what fails is collected
+    write    every new content beside its old one, and only then the names, one after the other
+
+A name is given when every file is still what was read.  Should one of them fail all the
+same, the names that were given get their old content back.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from hashlib import sha256
+from typing import TypeAlias
+
+from msgspec import Struct, field
+
+from readroom.deadline import Deadline
+from readroom.engine.services import Job, Services
+from readroom.errors import (
+    BadValue,
+    Binary,
+    BrokenPlace,
+    Cancelled,
+    Changed,
+    EditsFailed,
+    ManyMatches,
+    NoMatch,
+    NotFound,
+    ReadroomError,
+    SameFile,
+    StoreFailed,
+    TimedOut,
+    TooLarge,
+    Unencodable,
+)
+from readroom.formats.kinds import UNKNOWN, classify, sniff
+from readroom.limits import CHANGE_TEXT_BYTES, EDITS, HEAD_BYTES, MATCHES_NAMED
+from readroom.limits.contracts import EDIT_FILE_BYTES, EDIT_FILES, EDIT_FILES_BYTES
+from readroom.policy.changes import WriteTargets
+from readroom.quoting import quote
+from readroom.session.caches import TextCache
+from readroom.stores.base import Moved, Source, WriteTarget
+from readroom.text import encodings, hashes
+from readroom.text.edits.diff import between, common_end, common_start, cost
+from readroom.text.edits.lenient import ManyPlaces, NoPlace, replaced
+from readroom.text.encodings import Encoding
+from readroom.text.line_index import Shrunk
+from readroom.values import Cap, Kind
+from readroom.values.changes import Diff, EditFilesRequest, EditFilesResult, FileEdited, FileEdits
+from readroom.values.files import Warn
+
+_TRIES = 2
+"""Files that another program saves at the last moment are looked at once more."""
+
+_Failures: TypeAlias = dict[int, ReadroomError]
+
+
+def perform(services: Services, job: Job[EditFilesRequest]) -> EditFilesResult:
+    """See `edit_files`."""
+    return edit_files(services.targets, services.texts, job.cap, job.request, job.deadline)
+
+
+def edit_files(
+    places: WriteTargets, texts: TextCache, cap: Cap, request: EditFilesRequest, deadline: Deadline
+) -> EditFilesResult:
+    """Replace texts in several files. Nothing is changed when this raises.
+
+    Raises:
+        TooLarge: The call itself is.
+        SameFile: Two of its paths are one file.
+        EditsFailed: Some of the files cannot be changed so; with the failure of each.
+        NoSpace, ReadOnlyPlace, NoPermission, StoreFailed: From writing.
+        TimedOut, Cancelled: On the way.
+        Changed: Another program kept saving one of them.
+    """
+    _require_usable(request)
+    for _ in range(_TRIES):
+        with ExitStack() as held:
+            try:
+                return _Batch(places, texts, cap, request, deadline, held).result()
+            except (Moved, Shrunk):
+                continue
+    raise Changed(request.path)
+
+
+def _require_usable(request: EditFilesRequest) -> None:
+    files = request.files
+    if len(files) > EDIT_FILES:
+        raise TooLarge("files", len(files), EDIT_FILES, "files", "Send them in several calls.")
+    edits = [one for file in files for one in file.edits]
+    if len(edits) > EDITS:
+        raise TooLarge("edits", len(edits), EDITS, "edits", "Send them in several calls.")
+    size = sum(len(text.encode("utf-8", "replace")) for one in edits for text in (one.old_text, one.new_text))
+    if size > CHANGE_TEXT_BYTES:
+        raise TooLarge("The texts of all edits", size, CHANGE_TEXT_BYTES, "bytes", "Send smaller edits.")
+
+
+class _EditedFile(Struct):
+    """One file on its way."""
+
+    asked: FileEdits
+    path: str
+    place: WriteTarget
+    source: Source | None = None
+    before: bytes = b""
+    after: bytes = b""
+    replacements: int = 0
+    diff: Diff = field(default_factory=Diff)
+    warnings: Sequence[Warn] = ()
+
+    @property
+    def changes(self) -> bool:
+        """Whether it has another content afterwards."""
+        return self.before != self.after
+
+    @property
+    def opened(self) -> Source:
+        """Its source, once it is prepared."""
+        assert self.source is not None
+        return self.source
+
+
+class _Batch:
+    """One try. Holds what its steps share."""
+
+    def __init__(
+        self,
+        places: WriteTargets,
+        texts: TextCache,
+        cap: Cap,
+        request: EditFilesRequest,
+        deadline: Deadline,
+        held: ExitStack,
+    ) -> None:
+        self._places = places
+        self._texts = texts
+        self._room = cap.size
+        self._request = request
+        self._deadline = deadline
+        self._held = held
+        self._files: dict[int, _EditedFile] = {}
+        self._failures: _Failures = {}
+        self._bytes = 0
+
+    def result(self) -> EditFilesResult:
+        for number, asked in enumerate(self._request.files):
+            with self._collecting(number):
+                self._find(number, asked)
+        self._require_several()
+        if not self._request.dry_run:
+            self._lock()
+        for number, file in list(self._files.items()):
+            with self._collecting(number):
+                self._prepare(file)
+        if self._failures:
+            names = [file.path for file in self._request.files]
+            raise EditsFailed([(names[at], self._failures[at]) for at in sorted(self._failures)])
+        files = list(self._files.values())
+        if not self._request.dry_run:
+            self._write([file for file in files if file.changes])
+        return EditFilesResult([self._described(file) for file in files], self._request.dry_run)
+
+    @contextlib.contextmanager
+    def _collecting(self, number: int) -> Iterator[None]:
+        """A failure inside is that of one file, and the others are looked at all the same."""
+        try:
+            yield
+        except (TimedOut, Cancelled):
+            raise
+        except ReadroomError as error:
+            self._failures[number] = error
+            self._files.pop(number, None)
+
+    # --- finding ------------------------------------------------------------------------------
+
+    def _find(self, number: int, asked: FileEdits) -> None:
+        if asked.problem is not None:
+            raise asked.problem
+        path = self._places.guard.parse(asked.path)
+        place = self._held.enter_context(self._places.find(path))
+        if place.look() is None:
+            raise NotFound(path)
+        self._files[number] = _EditedFile(asked, path, place)
+
+    def _require_several(self) -> None:
+        """Two names of one file would each be changed in what the other left, or lose a change."""
+        seen: dict[str, str] = {}
+        for file in self._files.values():
+            other = seen.setdefault(file.place.real, file.asked.path)
+            if other is not file.asked.path:
+                raise SameFile(file.asked.path, other)
+
+    def _lock(self) -> None:
+        """Keep other writers out; in one order, or two calls could wait for each other."""
+        first = {file.place.lock: file.place for file in reversed(self._files.values())}
+        for key in sorted(first):
+            first[key].enter(self._deadline, make_folders=False)
+
+    # --- preparing ----------------------------------------------------------------------------
+
+    def _prepare(self, file: _EditedFile) -> None:
+        self._deadline.check()
+        source = file.source = self._held.enter_context(self._places.source(file.place, file.path))
+        if source.size > EDIT_FILE_BYTES:
+            advice = "Edit it with the tools of another contract."
+            raise TooLarge(quote(file.path), source.size, EDIT_FILE_BYTES, "bytes", advice)
+        file.before = source.read_at(0, source.size)
+        if len(file.before) < source.size:
+            raise Shrunk
+        encoding = _encoding(source, file)
+        start = len(encoding.bom)
+        text = encodings.decode(file.before[start:], encoding)
+        changed = self._edited(file, text)
+        if changed == text:
+            file.after = file.before
+        else:
+            file.after = file.before[:start] + _encoded(
+                file.path, text, changed, encoding, file.before[start:]
+            )
+            file.diff = between(text, changed, self._room)
+            self._room -= sum(cost(hunk) for hunk in file.diff.hunks)
+        self._bytes += len(file.before) + len(file.after)
+        if self._bytes > EDIT_FILES_BYTES:
+            raise TooLarge("All files", self._bytes, EDIT_FILES_BYTES, "bytes", "Send them in several calls.")
+
+    def _edited(self, file: _EditedFile, text: str) -> str:
+        """Each edit is made in what the ones before it left."""
+        for number, one in enumerate(file.asked.edits):
+            if not one.old_text:
+                raise BadValue(f"edits[{number}].old_text", "", "is empty", "Send the text to be replaced.")
+            self._deadline.check()
+            try:
+                text, count = replaced(
+                    text, one.old_text, one.new_text, every=one.replace_all, named=MATCHES_NAMED
+                )
+            except NoPlace:
+                raise NoMatch(file.path, number, "Compare it with the file, blanks and all.") from None
+            except ManyPlaces as many:
+                raise ManyMatches(file.path, number, many.lines, many.count) from None
+            file.replacements += count
+            if len(text) > EDIT_FILES_BYTES:
+                raise TooLarge("The changed file", len(text), EDIT_FILES_BYTES, "characters", "Replace less.")
+        return text
+
+    # --- writing ------------------------------------------------------------------------------
+
+    def _write(self, files: Sequence[_EditedFile]) -> None:
+        """Each file is written before any gets its name."""
+        named: list[_EditedFile] = []
+
+        def put(number: int) -> None:
+            self._deadline.check()
+            if number == len(files):
+                if any(file.opened.current() != file.opened.version for file in files):
+                    raise Moved
+                return
+            file = files[number]
+            file.warnings = file.place.put([file.after], file.opened, lambda: put(number + 1))
+            named.append(file)
+
+        try:
+            put(0)
+        except BaseException:
+            for file in reversed(named):
+                _restore(file)
+            raise
+        for file in files:
+            self._texts.put(file.opened.real, sha256(file.before).hexdigest(), file.before)
+            self._texts.put(file.opened.real, sha256(file.after).hexdigest(), file.after)
+
+    def _described(self, file: _EditedFile) -> FileEdited:
+        return FileEdited(
+            file.asked.path,
+            file.path,
+            hashes.full(sha256(file.before).hexdigest()),
+            hashes.full(sha256(file.after).hexdigest()),
+            len(file.after),
+            file.replacements,
+            file.diff,
+            file.warnings,
+        )
+
+
+def _restore(file: _EditedFile) -> None:
+    """Give a name its old content back, if it still has the new one. Raises StoreFailed."""
+    try:
+        with file.place.open() as now:
+            if now.read_at(0, now.size) != file.after:
+                return  # somebody has written over it
+            file.place.put([file.before], now, lambda: None)
+    except (ReadroomError, Moved) as error:
+        raise StoreFailed(file.path, "it was changed, and others of the call could not be") from error
+
+
+def _encoding(source: Source, file: _EditedFile) -> Encoding:
+    sample = file.before[:HEAD_BYTES]
+    encoding = encodings.detect(sample, complete=len(sample) == source.size)
+    if encoding is None or classify(source.real, sample, encoding) in (Kind.BINARY, Kind.IMAGE):
+        media = (sniff(sample) or UNKNOWN).name
+        raise Binary(file.path, media, source.size, "Only text can be edited.")
+    if encoding.name in encodings.STATEFUL:
+        raise BrokenPlace(file.path, 1, encoding.name, stateful=True)
+    return encoding
+
+
+def _encoded(path: str, old: str, new: str, encoding: Encoding, before: bytes) -> bytes:
+    """The changed text as bytes, in which what did not change is as it was, also what is not a character."""
+    start = common_start(old, new)
+    end = common_end(old, new, start)
+    head, tail = _as_it_was(old[:start], encoding), _as_it_was(old[len(old) - end :], encoding)
+    if not before.startswith(head) or not before.endswith(tail):
+        raise BrokenPlace(path, old.count("\n", 0, start) + 1, encoding.name)
+    inserted = new[start : len(new) - end]
+    try:
+        found = head + _as_it_was(inserted, encoding) + tail
+    except UnicodeEncodeError as error:
+        line = new.count("\n", 0, start + error.start) + 1
+        char = inserted[error.start]
+        advice = "Use characters that it has."
+        raise Unencodable(path, "replace", char, line, encoding.name, advice) from None
+    if encodings.decode(found, encoding) != new:
+        raise BrokenPlace(path, old.count("\n", 0, start) + 1, encoding.name)
+    return found
+
+
+def _as_it_was(text: str, encoding: Encoding) -> bytes:
+    if encoding.unit == 1:
+        return text.encode(encoding.name, "readroom.restore")
+    return text.encode(encoding.name, "surrogatepass")
+
+
+def _restored(error: UnicodeError) -> tuple[bytes, int]:
+    """Error handler: a byte that was not a character, which decoding carries as a lone surrogate."""
+    assert isinstance(error, UnicodeEncodeError)
+    code = ord(error.object[error.start]) - 0xDC00
+    if not 0 <= code <= 0xFF:
+        raise error
+    return bytes([code]), error.start + 1
+
+
+codecs.register_error("readroom.restore", _restored)

@@ -1,0 +1,242 @@
+"""Create one file, or replace all of its content, when it is in the state that the call names.
+
+What replaces a file is encoded as that file is, with its mark, and with CR LF
+where all of its lines end so and the new content has line feeds only: a model
+that read the file was shown neither.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+from hashlib import sha256
+
+from msgspec import Struct
+
+from readroom.deadline import Deadline
+from readroom.engine.edit.stale import stale
+from readroom.engine.services import Job, Services
+from readroom.errors import BadValue, Changed, Exists, NotFound, TooLarge, Unencodable, Vanished
+from readroom.formats.kinds import UNKNOWN, classify, sniff
+from readroom.limits import CHANGE_TEXT_BYTES, HEAD_BYTES
+from readroom.policy.changes import WriteTargets
+from readroom.session.caches import TextCache
+from readroom.stores.base import Moved, Source, WriteTarget
+from readroom.text import encodings, hashes
+from readroom.text.edits.splice import NotEncodable, encode
+from readroom.text.encodings import UTF8, Encoding
+from readroom.text.line_index import Shrunk, build_index
+from readroom.values import Cap, Kind, ReadRequest
+from readroom.values.changes import ABSENT, WriteRequest, WriteResult
+from readroom.values.files import LineEnds, Warn
+
+_TRIES = 2
+"""A file that another program saves at the last moment is looked at once more, and then mostly stale."""
+
+_MARK = "\ufeff"
+
+_MARKED = {"utf-8-sig": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
+"""Names of encodings that stand for a text with a byte order mark, and what they are."""
+
+_LINE_ENDS = {"lf": "LF", "crlf": "CR LF", "mixed": "mixed"}
+
+
+def perform(services: Services, job: Job[WriteRequest]) -> WriteResult:
+    """See `write`."""
+    return write(services.targets, services.texts, job.cap, job.request, job.deadline)
+
+
+def write(
+    places: WriteTargets, texts: TextCache, cap: Cap, request: WriteRequest, deadline: Deadline
+) -> WriteResult:
+    """Create a file, or replace the state of it that has the expected hash.
+
+    Raises:
+        BadValue, TooLarge: The call itself cannot be followed.
+        Denied, Protected, SymbolicLink, HardLinked, ReadOnlyFile, NotAFile, ...: From finding the place.
+        Exists, Vanished, Stale: It is not in the state that the call names.
+        Unencodable: The encoding cannot hold the content.
+        NoSpace, ReadOnlyPlace, NoPermission, StoreFailed: From writing. Nothing was changed.
+        Changed: Another program kept saving the file.
+    """
+    new, either = request.expected_hash == ABSENT, request.expected_hash is None
+    expected = ""
+    if request.expected_hash is not None and not new:
+        expected = hashes.parse_hash("expected_hash", request.expected_hash)
+    asked = None if request.encoding is None else _named(request.encoding)
+    _require_small(request)
+    for _ in range(_TRIES):
+        with places.find(request.path) as place:
+            writing = _Writing(place, texts, cap, request, asked, deadline)
+            try:
+                place.enter(deadline, make_folders=new or either)
+                if new or (either and place.look() is None):
+                    return writing.created()
+                with places.source(place, request.path) as source:
+                    return writing.replaced(source, expected)
+            except NotFound:
+                if either:
+                    continue  # it went away since it was looked at: the next try makes it
+                raise Vanished(request.path, hashes.full(expected)) from None
+            except (Moved, Shrunk):
+                continue
+    raise Changed(request.path, next_request=ReadRequest(request.path))
+
+
+def _named(name: str) -> Encoding:
+    try:
+        encoding = encodings.named(name)
+    except encodings.UnknownEncoding as unknown:
+        near = f"Did you mean {' or '.join(unknown.near)}? " if unknown.near else ""
+        raise BadValue(
+            "encoding",
+            name[: encodings.MAX_NAME],
+            unknown.problem,
+            f"{near}Leave it out to keep the encoding of the file, or utf-8 for a new one.",
+        ) from None
+    plain = _MARKED.get(codecs.lookup(name).name)
+    return encoding if plain is None else Encoding(plain, _MARK.encode(plain), encoding.unit)
+
+
+def _require_small(request: WriteRequest) -> None:
+    size = len(request.content.encode("utf-8", "replace") if request.data is None else request.data)
+    if size > CHANGE_TEXT_BYTES:
+        advice = "Write the first part, then add the rest with edits of its last line."
+        raise TooLarge("content", size, CHANGE_TEXT_BYTES, "bytes", advice)
+
+
+class _Bytes(Struct, frozen=True):
+    """A content as it is stored."""
+
+    data: bytes
+    text: str
+    encoding: Encoding
+
+    @property
+    def ends(self) -> LineEnds:
+        text = self.text
+        return LineEnds(text.count("\n"), text.count("\r\n"), text.endswith("\n") if text else None)
+
+    @property
+    def lines(self) -> int:
+        return self.text.count("\n") + bool(self.text and not self.text.endswith("\n"))
+
+
+def _changed(old: LineEnds, new: LineEnds) -> list[Warn]:
+    """What became of the line ends, which a model that writes a file anew has not seen."""
+    found = []
+    if old.form != new.form and "none" not in (old.form, new.form):
+        told = f"were {_LINE_ENDS[old.form]} and are {_LINE_ENDS[new.form]}"
+        found.append(Warn("line_ends_changed", f"the line ends {told}"))
+    if None not in (old.final, new.final) and old.final != new.final:
+        told = "had a final newline and has none now" if old.final else "had no final newline and has one now"
+        found.append(Warn("final_newline_changed", f"the file {told}"))
+    return found
+
+
+class _Writing:
+    """One try at one write. Holds what its steps share."""
+
+    def __init__(
+        self,
+        place: WriteTarget,
+        texts: TextCache,
+        cap: Cap,
+        request: WriteRequest,
+        asked: Encoding | None,
+        deadline: Deadline,
+    ) -> None:
+        self._place = place
+        self._texts = texts
+        self._cap = cap
+        self._request = request
+        self._asked = asked
+        self._deadline = deadline
+
+    def created(self) -> WriteResult:
+        """The file made, with the folders above it."""
+        if self._place.look() is not None:
+            raise Exists(self._request.path)
+        content = self._as_it_is() or self._stored(self._request.content, self._asked or UTF8)
+        warnings = self._place.put([content.data], None, self._deadline.check)
+        return self._described(content, None, warnings)
+
+    def replaced(self, source: Source, expected: str) -> WriteResult:
+        """The file replaced, in its own encoding."""
+        sample = source.read_at(0, min(HEAD_BYTES, source.size))
+        detected = encodings.detect(sample, complete=len(sample) == source.size)
+        index = build_index(source, detected or UTF8, self._deadline)
+        if not index.sha256.startswith(expected):
+            path = self._request.path
+            raise stale(self._texts, source, path, expected, index.sha256, self._cap, None)
+        warnings: list[Warn] = []
+        ends = index.ends
+        if detected is None or classify(source.real, sample, detected) in (Kind.BINARY, Kind.IMAGE):
+            media = (sniff(sample) or UNKNOWN).name
+            warnings.append(Warn("was_binary", f"the file was {media}, {source.size:,} bytes"))
+            ends = LineEnds()
+        text = self._request.content
+        if ends.form == "crlf" and "\r" not in text:
+            text = text.replace("\n", "\r\n")
+        content = self._as_it_is() or self._stored(text, self._asked or detected or UTF8)
+        warnings += _changed(ends, content.ends)
+        warnings += self._put(source, content)
+        return self._described(content, index.sha256, warnings)
+
+    def _put(self, source: Source, content: _Bytes) -> Sequence[Warn]:
+        links = source.stat.links
+        if self._texts.wants(source.size):
+            before = source.read_at(0, source.size)
+            if before == content.data:
+                return [Warn("unchanged", "the file had this content already and was left as it is")]
+            self._texts.put(source.real, sha256(before).hexdigest(), before)
+
+        def ready() -> None:
+            self._deadline.check()
+            if source.current() != source.version:
+                raise Moved
+
+        warnings = self._place.put([content.data], source, ready)
+        if links > 1:
+            note = Warn("hard_link", f"the file had {links} names; the others keep the old content")
+            return [note, *warnings]
+        return warnings
+
+    def _as_it_is(self) -> _Bytes | None:
+        """The bytes that the request brings, if it brings bytes."""
+        data = self._request.data
+        if data is None:
+            return None
+        encoding = encodings.detect(data[:HEAD_BYTES], complete=len(data) <= HEAD_BYTES) or UTF8
+        return _Bytes(data, encodings.decode(data[len(encoding.bom) :], encoding), encoding)
+
+    def _stored(self, text: str, encoding: Encoding) -> _Bytes:
+        if encoding.bom:
+            text = text.removeprefix(_MARK)
+        try:
+            return _Bytes(encoding.bom + encode(text, encoding), text, encoding)
+        except NotEncodable as problem:
+            raise Unencodable(
+                self._request.path,
+                "content",
+                problem.char,
+                text.count("\n", 0, problem.index) + 1,
+                encoding.name,
+                'Use characters that it has, or send encoding="utf-8".',
+            ) from None
+
+    def _described(self, content: _Bytes, previous: str | None, warnings: Sequence[Warn]) -> WriteResult:
+        digits = sha256(content.data).hexdigest()
+        self._texts.put(self._place.real, digits, content.data)
+        return WriteResult(
+            path=self._request.path,
+            previous_hash=None if previous is None else hashes.full(previous),
+            content_hash=hashes.full(digits),
+            size_bytes=len(content.data),
+            total_lines=content.lines,
+            encoding=content.encoding.name,
+            bom=bool(content.encoding.bom),
+            ends=content.ends,
+            folders=self._place.folders,
+            warnings=warnings,
+        )

@@ -1,0 +1,495 @@
+"""Look at, delete, move and throw away what has a name, and make folders.
+
+    enter     the folders of the names are found, held and kept from other writers
+    look      what is there, and the rules about it as what it is
+    survey    of a folder all that is in it: what is denied does not go with it
+    change    in one step for one name; a folder goes name by name, each asked about again
+
+A link is what is at its name, and nothing follows it.  What is looked at is what is
+changed: somebody who puts something else there meanwhile keeps it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from readroom.deadline import Deadline
+from readroom.engine.edit.stale import stale
+from readroom.engine.services import Job, Services
+from readroom.errors import (
+    BadValue,
+    Changed,
+    Denied,
+    FolderNotEmpty,
+    HoldsDenied,
+    NotAFile,
+    NotAFolder,
+    NotFound,
+    PartlyDeleted,
+    ReadOnlyFile,
+    ReadroomError,
+    SymbolicLink,
+    Taken,
+    TooLarge,
+)
+from readroom.limits import MAX_PATH_DEPTH, TRASH_TRIES, TREE_ENTRIES
+from readroom.paths import ROOT, WorkPath, join, parent, parts
+from readroom.policy.changes import WriteTargets
+from readroom.policy.guard import Guard
+from readroom.session.caches import TextCache
+from readroom.stores.base import Folder, Moved, WriteTarget
+from readroom.text import hashes
+from readroom.text.line_index import Shrunk
+from readroom.values import Cap, EntryKind, ListRequest, Stat, Version
+from readroom.values.changes import (
+    DeleteRequest,
+    DeleteResult,
+    FolderResult,
+    MakeFolderRequest,
+    MoveRequest,
+    MoveResult,
+    StatRequest,
+    StatResult,
+    TrashRequest,
+    TrashResult,
+)
+
+# -----------------------------------------------------------------------------
+# What is in a folder that is to be deleted or moved as a whole, and whether it may go with it.
+# -----------------------------------------------------------------------------
+
+
+def survey_deletion(
+    places: WriteTargets, folder: WorkPath, asked: str, deadline: Deadline, *, recursive: bool
+) -> int:
+    """The number of names in a folder that may all be deleted; without `recursive` of those at its top.
+
+    Args:
+        places: Where changes may be made.
+        folder: Its real name.
+        asked: As it was asked for, for failures.
+        deadline: Ends the work.
+        recursive: Whether what is in folders in it counts.
+
+    Raises:
+        HoldsDenied: A rule denies some of them.
+        Protected, ReadOnlyFile: One is not to be changed.
+        TooLarge: They are too many, or too deep.
+        Moved: Somebody is changing the folder.
+        NoPermission, StoreFailed, TimedOut, Cancelled: It cannot be looked through.
+    """
+    survey = _Survey(places, asked, deadline)
+    survey.walk(folder, None, recursive=recursive)
+    return survey.finish()
+
+
+def survey_move(places: WriteTargets, folder: WorkPath, to: WorkPath, asked: str, deadline: Deadline) -> int:
+    """The number of names in a folder that may all be moved, under their names and those they get.
+
+    Raises as `survey_deletion` does, but nothing of files that are write-protected.
+    """
+    survey = _Survey(places, asked, deadline)
+    survey.walk(folder, to, recursive=True)
+    return survey.finish()
+
+
+class _Survey:
+    """One walk. Holds what its steps count."""
+
+    def __init__(self, places: WriteTargets, asked: str, deadline: Deadline) -> None:
+        self._places = places
+        self._asked = asked
+        self._deadline = deadline
+        self._entries = 0
+        self._denied = 0
+
+    def finish(self) -> int:
+        if self._denied:
+            raise HoldsDenied(self._asked, self._denied)
+        return self._entries
+
+    def walk(self, folder: WorkPath, to: WorkPath | None, *, recursive: bool) -> None:
+        """Look at all names below a folder; `to` is what it is going to be called."""
+        pending = [(folder, to)]
+        while pending:
+            at, new = pending.pop()
+            try:
+                opened = self._places.guard.open_folder(at)
+            except (NotFound, NotAFolder):
+                raise Moved from None
+            with opened:
+                if opened.real != at:
+                    raise Moved
+                for name in self._folders(opened, at, new):
+                    if recursive:
+                        pending.append((join(at, name), None if new is None else join(new, name)))
+
+    def _folders(self, opened: Folder, at: WorkPath, new: WorkPath | None) -> list[str]:
+        """The folders in a folder; all that is in it is counted and checked."""
+        found = []
+        for entry in opened.entries():
+            self._deadline.check()
+            self._count(at if new is None else new)
+            is_folder = entry.kind is EntryKind.FOLDER
+            try:
+                self._places.require_inside(join(at, entry.name), folder=is_folder)
+                if new is not None:
+                    self._places.require_inside(join(new, entry.name), folder=is_folder)
+            except Denied:
+                self._denied += 1
+                continue
+            if is_folder:
+                found.append(entry.name)
+            elif new is None and entry.kind is EntryKind.FILE:
+                self._require_writable(opened, at, entry.name)
+        return found
+
+    def _count(self, folder: WorkPath) -> None:
+        self._entries += 1
+        advice = "Go on with the folders in it, one by one."
+        if self._entries > TREE_ENTRIES:
+            raise TooLarge(self._asked, self._entries, TREE_ENTRIES, "names", advice)
+        if len(parts(folder)) >= MAX_PATH_DEPTH:
+            raise TooLarge(self._asked, MAX_PATH_DEPTH + 1, MAX_PATH_DEPTH, "folders in one path", advice)
+
+    def _require_writable(self, opened: Folder, at: WorkPath, name: str) -> None:
+        try:
+            mode = opened.stat(name).mode
+        except NotFound:
+            raise Moved from None
+        if not mode & 0o222:
+            raise ReadOnlyFile(join(at, name), mode)
+
+
+TRASH = WorkPath(".trash")
+"""Where things are thrown away: below it a folder for each moment, and in that the name that they had."""
+
+_TRIES = 2
+"""What somebody else changes at the last moment is looked at once more."""
+
+T = TypeVar("T")
+
+
+def perform_stat(services: Services, job: Job[StatRequest]) -> StatResult:
+    """See `stat`."""
+    return stat(services.guard, services.targets, job.request)
+
+
+def perform_delete(services: Services, job: Job[DeleteRequest]) -> DeleteResult:
+    """See `delete`."""
+    return delete(services.targets, services.texts, job.cap, job.request, job.deadline)
+
+
+def perform_make_folder(services: Services, job: Job[MakeFolderRequest]) -> FolderResult:
+    """See `make_folder`."""
+    return make_folder(services.targets, job.request, job.deadline)
+
+
+def perform_move(services: Services, job: Job[MoveRequest]) -> MoveResult:
+    """See `move`."""
+    return move(services.targets, job.request, job.deadline)
+
+
+def perform_trash(services: Services, job: Job[TrashRequest]) -> TrashResult:
+    """See `trash`."""
+    return trash(services.targets, job.request, job.deadline)
+
+
+def stat(guard: Guard, places: WriteTargets, request: StatRequest) -> StatResult:
+    """What is known of a name.
+
+    Raises:
+        Denied: A rule denies it, whether or not it is there.
+        OutsideRoot, NoPermission, BadPath, StoreFailed: As the store says.
+    """
+    path = request.path
+    try:
+        if path.startswith("/"):  # a kept output, which has no place
+            return _described(path, guard.stat(path)[1], None)
+        _, found = places.look(path)
+    except NotFound:
+        found = None
+    if found is None:
+        return StatResult(path, exists=False)
+    if found.kind is not EntryKind.LINK:
+        return _described(path, found, None)
+    try:
+        target, behind = places.guard.stat(path)
+    except ReadroomError:
+        # Whether it leads to nothing, to what is denied or out of here is all the same.
+        return _described(path, found, None)
+    return _described(path, behind, target)
+
+
+def _described(path: str, found: Stat, target: str | None) -> StatResult:
+    return StatResult(
+        path=path,
+        exists=True,
+        kind=found.kind,
+        size_bytes=found.size if found.kind is EntryKind.FILE else 0,
+        mtime_ns=found.mtime_ns,
+        changed_ns=found.changed_ns,
+        created_ns=found.created_ns,
+        mode=found.mode,
+        read_only=not found.mode & 0o222,
+        target=target,
+    )
+
+
+def delete(
+    places: WriteTargets, texts: TextCache, cap: Cap, request: DeleteRequest, deadline: Deadline
+) -> DeleteResult:
+    """Remove a file, a link, or a folder.
+
+    Raises:
+        BadValue: An expected hash is none, or is given for a folder or a link.
+        Denied, Protected, ReadOnlyFile, HardLinked, NotAFile, NotFound, ...: From finding it.
+        HoldsDenied, FolderNotEmpty, TooLarge: The folder may not go with what is in it.
+        Stale: The file has another hash.
+        PartlyDeleted: Something failed in the middle of a folder.
+        ReadOnlyPlace, NoPermission, StoreFailed: From removing. Nothing was changed.
+        Changed: Another program kept changing it.
+    """
+    expected = request.expected_hash
+    digits = None if expected is None else hashes.parse_hash("expected_hash", expected)
+
+    def once() -> DeleteResult:
+        with places.entry(request.path) as place:
+            found = _entered(places, place, request.path, deadline)
+            if found.kind is EntryKind.FOLDER:
+                entries = _delete_folder(places, place, request, deadline)
+            else:
+                entries = 1
+                place.remove(_expected(places, texts, cap, place, found, request.path, digits, deadline))
+            return DeleteResult(request.path, found.kind, entries, place.warnings)
+
+    return _steadily(once, request.path)
+
+
+def _entered(places: WriteTargets, place: WriteTarget, path: str, deadline: Deadline) -> Stat:
+    """What is at a place that nobody else changes now, and that may be changed."""
+    try:
+        place.enter(deadline, make_folders=False)
+    except NotFound:
+        places.require(place, path, folder=True)
+        raise NotFound(path) from None
+    return _there(places, place, path)
+
+
+def _there(places: WriteTargets, place: WriteTarget, path: str) -> Stat:
+    found = places.there(place, path)
+    if found is None:
+        raise NotFound(path)
+    if found.kind is EntryKind.OTHER:
+        raise NotAFile(path, "device")
+    if found.kind is EntryKind.FILE:
+        places.require_writable(place, path, found)
+    return found
+
+
+def _expected(
+    places: WriteTargets,
+    texts: TextCache,
+    cap: Cap,
+    place: WriteTarget,
+    found: Stat,
+    path: str,
+    digits: str | None,
+    deadline: Deadline,
+) -> Version | None:
+    """The state of a file that has the expected hash; None when none is expected."""
+    if digits is None:
+        return None
+    if found.kind is not EntryKind.FILE:
+        raise _no_hash(path)
+    with place.open() as source:
+        try:
+            now = hashes.digits_of(source, deadline)
+        except Shrunk:
+            raise Moved from None
+        if source.current() != source.version:
+            raise Moved
+        if not now.startswith(digits):
+            raise stale(texts, source, path, digits, now, cap, None)
+        return source.version
+
+
+def _no_hash(path: str) -> BadValue:
+    return BadValue(
+        "expected_hash",
+        path,
+        "has no hash: it is no file",
+        "Leave expected_hash out.",
+        next_request=ListRequest(parent(WorkPath(path))),
+    )
+
+
+def _delete_folder(
+    places: WriteTargets, place: WriteTarget, request: DeleteRequest, deadline: Deadline
+) -> int:
+    path, top = request.path, place.real
+    if request.expected_hash is not None:
+        raise _no_hash(path)
+    entries = survey_deletion(places, top, path, deadline, recursive=request.recursive)
+    if entries and not request.recursive:
+        raise FolderNotEmpty(path, entries)
+
+    def step(name: WorkPath, folder: bool) -> None:
+        if name != top:
+            if not request.recursive:
+                raise Moved
+            deadline.check()
+            if len(parts(name)) > MAX_PATH_DEPTH:
+                raise TooLarge(path, len(parts(name)), MAX_PATH_DEPTH, "folders in one path", "Ask the user.")
+            places.require_inside(name, folder=folder)
+
+    try:
+        place.remove_folder(step)
+    except (Moved, ReadroomError) as error:
+        if not place.removed:
+            raise
+        why = error.message if isinstance(error, ReadroomError) else "another program is changing it"
+        raise PartlyDeleted(path, place.removed, why) from None
+    return place.removed
+
+
+def make_folder(places: WriteTargets, request: MakeFolderRequest, deadline: Deadline) -> FolderResult:
+    """Make a folder and those above it.
+
+    Raises:
+        Taken: Something else has the name.
+        Denied, Protected, NotAFolder, ...: From finding the place.
+        NoSpace, ReadOnlyPlace, NoPermission, StoreFailed: From making it. Nothing was changed.
+        Changed: Another program kept changing the place.
+    """
+    path = request.path
+    if path == ROOT:
+        return FolderResult(path, created=False)
+
+    def once() -> FolderResult:
+        with places.entry(path) as place:
+            found = places.there(place, path)
+            if found is not None:
+                if found.kind is EntryKind.FOLDER or _leads_to_folder(places, path, found):
+                    return FolderResult(path, created=False)
+                raise Taken(path, found.kind)
+            place.enter(deadline, make_folders=True)
+            place.make()
+            return FolderResult(path, folders=place.folders, warnings=place.warnings)
+
+    return _steadily(once, path)
+
+
+def _leads_to_folder(places: WriteTargets, path: str, found: Stat) -> bool:
+    if found.kind is not EntryKind.LINK:
+        return False
+    try:
+        return places.guard.stat(path)[1].kind is EntryKind.FOLDER
+    except ReadroomError:
+        return False
+
+
+def move(places: WriteTargets, request: MoveRequest, deadline: Deadline) -> MoveResult:
+    """Give a file, a link or a folder another name; folders that are missing are made.
+
+    Raises:
+        BadValue: The destination is the same name, or lies in the folder itself.
+        Taken: Something has the name already, and is not to be replaced or cannot be.
+        Denied, Protected, ReadOnlyFile, HardLinked, NotAFile, NotFound, ...: From finding the two places.
+        HoldsDenied, TooLarge: The folder may not go with what is in it.
+        NoSpace, ReadOnlyPlace, NoPermission, StoreFailed: From moving. Nothing was changed.
+        Changed: Another program kept changing it.
+    """
+    path, destination = request.path, request.destination
+
+    def once() -> MoveResult:
+        with places.entry(path) as place, places.entry(destination) as to:
+            _require_elsewhere(place, to, request)
+            found, over = _both(places, place, to, request, deadline)
+            place.move(found, to, over)
+            warnings = (*place.warnings, *to.warnings)
+            return MoveResult(path, destination, found.kind, over is not None, to.folders, warnings)
+
+    return _steadily(once, path)
+
+
+def _require_elsewhere(place: WriteTarget, to: WriteTarget, request: MoveRequest) -> None:
+    """A name cannot be moved to itself or below itself."""
+    if f"{to.real}/".startswith(f"{place.real}/"):
+        same = to.real == place.real
+        raise BadValue(
+            "destination",
+            request.destination,
+            "is the same name" if same else "lies in what is to be moved",
+            "Choose another destination.",
+            next_request=ListRequest(parent(WorkPath(request.path))),
+        )
+
+
+def _both(
+    places: WriteTargets, place: WriteTarget, to: WriteTarget, request: MoveRequest, deadline: Deadline
+) -> tuple[Stat, Version | None]:
+    """What is to be moved, and the file that it replaces; both ends are entered and may be changed."""
+    path, destination = request.path, request.destination
+    if place.look() is None:
+        places.require(place, path, folder=True)
+        raise NotFound(path)
+    try:
+        place.enter_with(to, deadline)
+    except NotFound:
+        raise NotFound(path) from None
+    found = _there(places, place, path)
+    there = places.there(to, destination)
+    over = None
+    if there is not None:
+        files = found.kind is there.kind is EntryKind.FILE
+        if not (request.overwrite and files):
+            raise Taken(destination, there.kind, replaceable=files)
+        with places.source(to, destination) as source:
+            over = source.version
+    if found.kind is EntryKind.FOLDER:
+        places.require(to, destination, folder=True)
+        survey_move(places, place.real, to.real, path, deadline)
+    return found, over
+
+
+def trash(
+    places: WriteTargets, request: TrashRequest, deadline: Deadline, clock: Callable[[], int] = time.time_ns
+) -> TrashResult:
+    """Move a file, a link or a folder into the workspace's trash, under a name that nothing has.
+
+    Raises:
+        BadValue: It is the trash, or in it.
+        SymbolicLink: The trash is a link.
+        All else as `move` does.
+    """
+    path = WorkPath(request.path)
+    if parts(path)[:1] == [TRASH]:
+        advice = "Move it out of there, or delete it."
+        raise BadValue(
+            "path", path, "is in the trash already", advice, next_request=ListRequest(parent(path))
+        )
+    moment = clock() // 1_000_000
+    for later in range(TRASH_TRIES):
+        name = f"{TRASH}/{moment + later}/{path}"
+        with places.entry(path), places.entry(name) as to:
+            if to.real != name:
+                raise SymbolicLink(TRASH, None)
+        try:
+            done = move(places, MoveRequest(path, name), deadline)
+        except Taken:
+            continue
+        return TrashResult(path, name, done.kind, done.warnings)
+    raise Changed(TRASH, next_request=ListRequest(parent(path)))
+
+
+def _steadily(once: Callable[[], T], path: str) -> T:
+    """Once more when somebody else changed something at the last moment."""
+    for _ in range(_TRIES):
+        try:
+            return once()
+        except Moved:
+            continue
+    raise Changed(path, next_request=ListRequest(parent(WorkPath(path))))

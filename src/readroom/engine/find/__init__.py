@@ -1,0 +1,252 @@
+"""Find the passages that best answer a question, inside a budget of tokens.
+
+    look    every file that may be seen: what of the question is in it (`survey`)
+    rank    files by their words, their names and what they define (`ranking.score`)
+    part    the best of them taken apart by their outlines, and the parts ranked (`page`)
+    show    best first until the budget is used, grouped by file; the cursor says where to go on
+
+Nothing is kept from one call to the next but texts in the state in which they were read, which
+a stat confirms (`kept`): what was edited a moment ago is found as it is now.
+Every word is counted anew, in files that the guard lets through now, so that no change of rules
+and no file that may not be seen has a part in an answer.
+
+Knows: the way from a question to a page of passages.
+Does not know: how texts are scored (`ranking`); how a reply is worded.
+May be touched: with a run of `benchmarks/find`; what is kept, with the tests of freshness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import final
+
+from msgspec.structs import replace
+
+from readroom.deadline import Deadline
+from readroom.engine.find.cursor import FindCursor, place_of, read_cursor, write_cursor
+from readroom.engine.find.kept import Apart
+from readroom.engine.find.page import PageOfPassages, take_apart
+from readroom.engine.find.survey import Seen, Survey, look_at
+from readroom.engine.grep.ripgrep import globs_of_type
+from readroom.engine.grep.scope import Scope
+from readroom.engine.services import Job, Services
+from readroom.errors import BadValue, TimedOut
+from readroom.limits import CLOSING_BYTES
+from readroom.limits.find import FIND_BUDGET_TOKENS, FIND_FILES_APART, FIND_MAX_TOKENS, FIND_MIN_TOKENS
+from readroom.paths import WorkPath
+from readroom.quoting import quote
+from readroom.ranking import score as scoring
+from readroom.ranking.query import Query, parse
+from readroom.ranking.score import RankedFile, RankedPart, Scale
+from readroom.text.tokens import estimate
+from readroom.values import EntryKind, FindRequest, FindResult, GrepRequest, Omission
+from readroom.values.find import FoundFile, Reason
+
+_SURVEY_SHARE = 0.7
+"""Of the time, for looking at files; the rest is for taking the best apart."""
+
+
+def perform(services: Services, job: Job[FindRequest]) -> FindResult:
+    """The page of passages, signatures or files that `request` asks for.
+
+    Raises:
+        BadValue: The query holds no word, or the budget makes no sense.
+        BadPattern: A glob or the type cannot be used.
+        BadCursor: It was given for other arguments.
+        NotFound, Denied, OutsideRoot, NoPermission, NotAFile, HardLinked: From opening what was asked for.
+        Cancelled: The caller went away.
+    """
+    guard, limits, request = services.guard, services.limits, job.request
+    query = parse(request.query)
+    _require_usable(request, query)
+    within = job.deadline.within(limits.grep_timeout_s)
+    search = _Ranking(services, job, within, query, read_cursor(request))
+    _, found = guard.stat(request.path)
+    if found.kind is not EntryKind.FOLDER:
+        return search.page(look_at(guard, query, WorkPath(request.path)))
+    scoped = GrepRequest("", request.path, request.glob, request.type, include=frozenset({*request.include}))
+    with guard.open_folder(request.path) as top:
+        scope = Scope(guard, scoped, top.real, globs_of_type(scoped))
+        texts = services.found()
+        texts.begin()
+        survey = Survey(guard, query, scope, texts, within.within(_SURVEY_SHARE * limits.grep_timeout_s))
+        return search.page(survey.look(top, search.since))
+
+
+def _require_usable(request: FindRequest, query: Query) -> None:
+    if not query.terms:
+        raise BadValue(
+            "query", request.query[:80], "holds no word", "Ask with words, a name or an error message."
+        )
+    budget = request.budget_tokens
+    if budget is not None and not FIND_MIN_TOKENS <= budget <= FIND_MAX_TOKENS:
+        nearest = min(max(budget, FIND_MIN_TOKENS), FIND_MAX_TOKENS)
+        raise BadValue(
+            "budget_tokens",
+            budget,
+            f"is not between {FIND_MIN_TOKENS} and {FIND_MAX_TOKENS:,}",
+            f"Use {nearest}.",
+            next_request=replace(request, budget_tokens=nearest),
+        )
+
+
+@final
+class _Ranking:
+    """One call behind its first stage. Holds what its steps share."""
+
+    def __init__(
+        self,
+        services: Services,
+        job: Job[FindRequest],
+        deadline: Deadline,
+        query: Query,
+        cursor: FindCursor,
+    ) -> None:
+        self._services = services
+        self._request = request = job.request
+        self._query = query
+        self._cursor = cursor
+        self._deadline, self._patient = deadline, job.deadline
+        self._begun = False
+        self._tokens = request.budget_tokens or FIND_BUDGET_TOKENS
+        self._size = job.cap.size - CLOSING_BYTES - len(request.path.encode("utf-8", "replace"))
+
+    @property
+    def since(self) -> str:
+        """The first path that is looked at."""
+        return self._cursor.since
+
+    def page(self, seen: Seen) -> FindResult:
+        """The page for what the first stage found."""
+        scale = Scale(self._query, seen.found, seen.files, seen.chars)
+        files = scoring.rank_files(scale, seen.found)
+        shown = self._names if self._request.output == "files" else self._passages
+        return self._complete(shown(scale, seen, files), seen)
+
+    def _apart(self, files: Sequence[RankedFile]) -> list[Apart]:
+        """The files taken apart, as many as there is time for. Raises TimedOut when that is none."""
+        found = list[Apart]()
+        try:
+            for file in files:
+                # The first one has all the time of the caller: a call that shows nothing leads nowhere.
+                one = take_apart(self._services, file, self._deadline if self._begun else self._patient)
+                self._begun = True
+                if one is not None:
+                    found.append(one)
+        except TimedOut:
+            if not found:
+                raise
+        return found
+
+    def _parts(self, scale: Scale, seen: Seen, apart: Sequence[Apart]) -> list[RankedPart]:
+        if seen.files == 1 and apart:
+            scale = Scale.within(self._query, apart[0].candidate)
+        return scoring.rank_parts(scale, [one.candidate for one in apart])
+
+    # --- pages ---------------------------------------------------------------------------------
+
+    def _passages(self, scale: Scale, seen: Seen, files: Sequence[RankedFile]) -> FindResult:
+        """Parts of the best files, then of those behind them, until the page is full."""
+        request, cursor = self._request, self._cursor
+        page = PageOfPassages(request.output, self._tokens, self._size)
+        while True:
+            begin = cursor.round * FIND_FILES_APART
+            try:
+                apart = self._apart(files[begin : begin + FIND_FILES_APART])
+            except TimedOut:
+                if not page.shown:
+                    raise
+                waiting = 0
+                break
+            page.begin(apart)
+            cursor, waiting = self._shown(page, cursor, self._parts(scale, seen, apart))
+            if waiting or begin + FIND_FILES_APART >= len(files):
+                break
+            cursor = replace(cursor, round=cursor.round + 1, after=None)
+            if not page.has_room:
+                break
+        begun = (cursor.round + 1) * FIND_FILES_APART if waiting else cursor.round * FIND_FILES_APART
+        left = max(0, len(files) - begun) if waiting or cursor.after is None else 0
+        found = page.files()
+        if request.explain:
+            ranked = {file.path: file for file in files}
+            found = [replace(one, why=self._why(scale, ranked[one.path], seen)) for one in found]
+        return FindResult(
+            request,
+            found,
+            shown=page.shown,
+            more_passages=waiting,
+            more_files=left,
+            omitted=page.omitted(),
+            warnings=page.warnings(),
+            next=self._following(cursor) if waiting or left else None,
+        )
+
+    def _shown(
+        self, page: PageOfPassages, cursor: FindCursor, parts: Sequence[RankedPart]
+    ) -> tuple[FindCursor, int]:
+        """Where the page goes on after as many of the parts as fit, and how many are left."""
+        placed = [(place_of(one.score, one.path, one.part.first), one) for one in parts]
+        waiting = [(place, one) for place, one in placed if cursor.after is None or place > cursor.after]
+        for at, (place, one) in enumerate(waiting):
+            if not page.add(one, explain=self._request.explain):
+                return cursor, len(waiting) - at
+            cursor = replace(cursor, after=place)
+        return cursor, 0
+
+    def _names(self, scale: Scale, seen: Seen, files: Sequence[RankedFile]) -> FindResult:
+        """The best files in the order that their parts make of it, then the others in their own."""
+        request, cursor = self._request, self._cursor
+        best, others = files[:FIND_FILES_APART], files[FIND_FILES_APART:]
+        ranked = (
+            [] if cursor.round else scoring.rank_with_parts(best, self._parts(scale, seen, self._apart(best)))
+        )
+        rows = [FindCursor(cursor.since, 0, place_of(one.score, one.path)) for one in ranked]
+        rows += [FindCursor(cursor.since, 1, place_of(one.score, one.path)) for one in others]
+        shown, used, size, following = list[FoundFile](), 0, 0, None
+        for place, file in zip(rows, [*ranked, *others], strict=True):
+            if cursor.after is not None and (place.round, place.after) <= (cursor.round, cursor.after):
+                continue
+            why = self._why(scale, file, seen) if request.explain else ()
+            row = quote(file.path) + "\n" + "".join(f"{one.what} {one.value:.2f}, " for one in why)
+            used += estimate(row)
+            size += len(row.encode("utf-8", "replace"))
+            if shown and (used > self._tokens or size > self._size):
+                break
+            shown.append(FoundFile(file.path, file.score, why=why))
+            following = place
+        left = 0 if following is None else len(rows) - rows.index(following) - 1
+        return FindResult(
+            request,
+            shown,
+            shown=len(shown),
+            more_files=left,
+            next=self._following(following) if left else None,
+        )
+
+    def _why(self, scale: Scale, file: RankedFile, seen: Seen) -> list[Reason]:
+        whys = scoring.explain_file(scale, file, seen.found)
+        return [Reason(why.what, why.points, why.factor) for why in whys]
+
+    def _following(self, cursor: FindCursor | None) -> FindRequest | None:
+        return None if cursor is None else replace(self._request, cursor=write_cursor(self._request, cursor))
+
+    def _complete(self, result: FindResult, seen: Seen) -> FindResult:
+        """The page with what is to be said of the whole search."""
+        result = replace(result, searched_files=seen.files, left_words=self._query.left_out)
+        omitted = list(result.omitted)
+        if seen.large:
+            lookup = _literal(self._request, self._query, seen.large[0])
+            omitted.append(Omission("files", 1, seen.large_files, "too_large", request=lookup))
+        if seen.stopped_at is None:
+            return replace(result, omitted=omitted)
+        rest = self._following(FindCursor(since=seen.stopped_at))
+        if result.next is not None:
+            omitted.append(Omission("passages", 1, result.more_passages or 1, "timeout", request=result.next))
+        return replace(result, omitted=omitted, complete=False, reason="timeout", next=rest)
+
+
+def _literal(request: FindRequest, query: Query, path: str) -> GrepRequest:
+    """A search of a file that is too large to be ranked, for the most telling word of the question."""
+    word = max((term.word for term in query.terms), key=lambda one: (len(one), one))
+    return GrepRequest(word, path, ignore_case=True)

@@ -1,0 +1,85 @@
+"""Where a ranked search goes on: behind a score, in a part of the tree, bound to its arguments."""
+
+from __future__ import annotations
+
+from hashlib import blake2s
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.errors import BadCursor, BadPath, OutsideRoot
+from readroom.paths import parse
+from readroom.quoting import as_value
+from readroom.values import FindRequest
+
+_DIGITS = 6
+"""Hex digits of the arguments' fingerprint: a mix-up passes once in 16 million times, for 4 tokens."""
+
+_SCALE = 1_000_000
+"""Scores are compared in millionths, so that a cursor can name one."""
+
+
+class Place(Struct, frozen=True, order=True):
+    """The place of a passage or file in the order of a round: smaller comes first."""
+
+    score: int
+    path: str
+    line: int = 0
+
+
+class FindCursor(Struct, frozen=True):
+    """Where to go on.
+
+    Attributes:
+        since: The first path, relative to the searched folder, that is looked at; "" for all.
+        round: How many times the best files were taken apart before.
+        after: What was shown last in this round; None at its beginning.
+    """
+
+    since: str = ""
+    round: int = 0
+    after: Place | None = None
+
+
+BEGINNING = FindCursor()
+
+
+def place_of(score: float, path: str, line: int = 0) -> Place:
+    """The place of what has a score: best first, then by path and line."""
+    return Place(-round(score * _SCALE), path, line)
+
+
+def read_cursor(request: FindRequest) -> FindCursor:
+    """Where `request` goes on. Raises BadCursor when it was not given for these arguments."""
+    if request.cursor is None:
+        return BEGINNING
+    again = replace(request, cursor=None)
+    made_for, _, rest = request.cursor.partition(".")
+    if made_for != _fingerprint(request):
+        raise BadCursor("was not given for these arguments", next_request=again)
+    numbers, _, paths = rest.partition(".")
+    try:
+        number, length, score, line = map(int, numbers.split("_"))
+        since, path = paths[:length], paths[length:]
+        if number < 0 or length < 0 or line < 0:
+            raise ValueError
+        after = Place(-score, parse(path), line) if path else None
+        return FindCursor(parse(since) if since else "", number, after)
+    except (ValueError, BadPath, OutsideRoot):
+        raise BadCursor("is not one that a search gave", next_request=again) from None
+
+
+def write_cursor(request: FindRequest, cursor: FindCursor) -> str:
+    """The cursor that continues `request` there."""
+    since = as_value(cursor.since) if cursor.since else ""
+    after = cursor.after or Place(0, "")
+    path = as_value(after.path) if after.path else ""
+    return f"{_fingerprint(request)}.{cursor.round}_{len(since)}_{-after.score}_{after.line}.{since}{path}"
+
+
+def _fingerprint(request: FindRequest) -> str:
+    asked = (
+        *(request.query, request.path, request.glob, request.type, request.output),
+        sorted(request.include),
+    )
+    return blake2s(repr(asked).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]

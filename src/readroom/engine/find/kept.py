@@ -1,0 +1,141 @@
+"""What a ranked search has read, so that the next one need not read it again.
+
+A text stands for one state of one file: the same name, device, inode, size, times, mode and number
+of names.  Whether the file may be seen is asked anew every time: a text is looked for only after
+the guard has let its folder and its name through.  What was counted in it is kept for the question
+that was asked last, whose next page is the most frequent call to follow.
+
+Nothing is kept on disk: reading and counting a tree of 500 MB takes seconds, less than loading and
+checking an index of it would save, and what does not exist is never stale and tells nobody anything.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import final
+
+from msgspec import Struct
+
+from readroom.limits.find import FIND_APART_CHARS, FIND_KEPT_BYTES, FIND_SETTLED_NS
+from readroom.ranking.score import Candidate, Counted
+from readroom.stores.base import Source
+from readroom.values import Stat
+
+_UNUSED = 4
+"""Searches in which a text was not used before it makes room for others.  To drop the one that was used least
+recently would, in a tree that is larger than the bound, drop each shortly before it is needed."""
+
+
+class Apart(Struct, frozen=True):
+    """A file taken apart: its lines, its hash, and how many names it has."""
+
+    candidate: Candidate
+    links: int
+    lines: Sequence[str]
+    digits: str
+
+
+class KnownText(Struct):
+    """One text: the state it was read in, its size in memory, the search that used it last.
+
+    `answer` is a question, and what of it was counted here; one value, for threads share it.
+    """
+
+    stat: Stat
+    text: str
+    size: int
+    search: int
+    answer: tuple[str, Counted | None] = ("", None)
+
+
+@final
+class KeptTexts:
+    """Texts by real path, and the files that were taken apart last. Safe to share between threads."""
+
+    def __init__(self, max_bytes: int = FIND_KEPT_BYTES, max_apart: int = FIND_APART_CHARS) -> None:
+        self._max_bytes = max_bytes
+        self._max_apart = max_apart
+        self._bytes = 0
+        self._search = 0
+        self._kept: OrderedDict[str, KnownText] = OrderedDict()
+        self._apart: OrderedDict[str, tuple[Stat, Apart]] = OrderedDict()
+        self._apart_chars = 0
+        self._lock = threading.Lock()
+
+    def begin(self) -> None:
+        """A search begins."""
+        with self._lock:
+            self._search += 1
+
+    def has(self, path: str) -> bool:
+        """Whether a text of that file is kept, in whatever state."""
+        return path in self._kept
+
+    def get(self, path: str, now: Stat) -> KnownText | None:
+        """The text of the file, if it is still in the state in which it was read."""
+        with self._lock:
+            kept = self._kept.get(path)
+            if kept is None:
+                return None
+            if kept.stat != now:
+                self._bytes -= self._kept.pop(path).size
+                return None
+            kept.search = self._search
+            self._kept.move_to_end(path)
+            return kept
+
+    def put(self, path: str, source: Source, text: str) -> KnownText:
+        """What was read of an opened file; kept if its state says what it holds and there is room."""
+        found = KnownText(source.stat, text, sys.getsizeof(text), self._search)
+        if not _is_settled(source):
+            return found
+        with self._lock:
+            old = self._kept.pop(path, None)
+            self._bytes -= old.size if old else 0
+            while self._bytes + found.size > self._max_bytes and self._kept:
+                first = next(iter(self._kept))
+                if self._kept[first].search > self._search - _UNUSED:
+                    return found
+                self._bytes -= self._kept.pop(first).size
+            if self._bytes + found.size <= self._max_bytes:
+                self._kept[path] = found
+                self._bytes += found.size
+        return found
+
+    def get_apart(self, path: str, now: Stat) -> Apart | None:
+        """The file as it was taken apart, if it is still in that state."""
+        with self._lock:
+            stat, apart = self._apart.get(path, (None, None))
+            if apart is not None and stat == now:
+                self._apart.move_to_end(path)
+                return apart
+        return None
+
+    def put_apart(self, path: str, source: Source, apart: Apart) -> None:
+        """Keep a file that was taken apart, in place of those that were needed least recently."""
+        size = apart.candidate.starts[-1]
+        if not _is_settled(source) or size > self._max_apart:
+            return
+        with self._lock:
+            old = self._apart.pop(path, None)
+            self._apart_chars += size - (old[1].candidate.starts[-1] if old else 0)
+            self._apart[path] = (source.stat, apart)
+            while self._apart_chars > self._max_apart:
+                self._apart_chars -= self._apart.popitem(last=False)[1][1].candidate.starts[-1]
+
+
+def _is_settled(source: Source) -> bool:
+    """Whether the state of an opened file tells it from every later one.
+
+    A file with several names can change under another one; one that was changed a moment ago can
+    change again within a tick of the file system's clock; and a store may know too little.
+    """
+    stat = source.stat
+    if stat.links != 1 or stat.changed_ns is None or not stat.inode:
+        return False
+    latest = max(stat.mtime_ns, stat.changed_ns)
+    return time.time_ns() - latest > FIND_SETTLED_NS and source.current() == source.version

@@ -1,0 +1,252 @@
+"""The second stage of a ranked search: the best files taken apart, and a page of their best passages."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from readroom.deadline import Deadline
+from readroom.engine.find.kept import Apart
+from readroom.engine.find.survey import DecodedFile, read_text
+from readroom.engine.services import Services
+from readroom.errors import Cancelled, ReadroomError, TimedOut
+from readroom.formats.kinds import kind_by_name
+from readroom.limits import HEAD_BYTES, MAX_WARNINGS
+from readroom.limits.find import FIND_LINE_CHARS, FIND_MIN_TOKENS, FIND_PARSE_S, FIND_PARSED_BYTES
+from readroom.outline.languages import language_of
+from readroom.paths import WorkPath
+from readroom.quoting import quote
+from readroom.ranking.counting import CountedText
+from readroom.ranking.parts import TextPart, cut
+from readroom.ranking.score import Candidate, RankedFile, RankedPart
+from readroom.session.caches import OutlineCache
+from readroom.text import hashes, hidden
+from readroom.text.tokens import estimate
+from readroom.values import Cut, Kind, Omission, ReadRequest, Warn
+from readroom.values.files import Item
+from readroom.values.find import FindOutput, FoundFile, Passage, Reason
+
+_WHOLE = frozenset({Kind.MINIFIED, Kind.LOG, Kind.CSV})
+"""Kinds that are cut by lines, whatever their language."""
+
+_ROW = "{}\t{}\n"
+
+
+def take_apart(services: Services, file: RankedFile, deadline: Deadline) -> Apart | None:
+    """A file as parts, read again; None when it is not there any more, or not to be seen.
+
+    Raises:
+        TimedOut, Cancelled: From the deadline.
+    """
+    deadline.check()
+    path = WorkPath(file.path)
+    try:
+        with services.guard.open(path) as source:
+            if source.real != path:
+                return None
+            texts = services.found()
+            known = texts.get_apart(path, source.stat)
+            if known is not None:
+                return replace(known, candidate=replace(known.candidate, file=file))
+            found = read_text(source)
+            if found is None:
+                return None
+            apart = _apart(file, found, source.stat.links, services.outlines, deadline)
+            texts.put_apart(path, source, apart)
+            return apart
+    except (TimedOut, Cancelled):
+        raise
+    except ReadroomError:
+        return None
+
+
+def _apart(
+    file: RankedFile, found: DecodedFile, links: int, outlines: OutlineCache, deadline: Deadline
+) -> Apart:
+    digits = hashlib.sha256(found.data).hexdigest()
+    lines = found.text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    if lines[-1] == "":
+        lines.pop()
+        starts.pop()
+    items = _items(file.path, found.text, found.encoding.name, digits, outlines, deadline)
+    lines = [line.removesuffix("\r") for line in lines]
+    return Apart(Candidate(file, CountedText(found.text), cut(lines, items), starts), links, lines, digits)
+
+
+def _items(
+    path: str, text: str, encoding: str, digits: str, outlines: OutlineCache, deadline: Deadline
+) -> Sequence[Item]:
+    """What the text defines; nothing where no grammar knows it or it takes too long."""
+    from readroom.outline import Unparsable, build, can_outline
+
+    language = language_of(path, text[:HEAD_BYTES])
+    if language is None or not can_outline(language) or kind_by_name(path) in _WHOLE:
+        return ()
+    if len(text) > FIND_PARSED_BYTES:
+        return ()
+    found = outlines.get(language, encoding, digits)
+    if found is None:
+        try:
+            found = build(text, language, deadline.within(FIND_PARSE_S))
+        except Unparsable:
+            return ()
+        except TimedOut:
+            deadline.check()
+            return ()
+        outlines.put(found, encoding, digits)
+    return found.items
+
+
+class PageOfPassages:
+    """Passages, best first, until the budget is used; then grouped by file."""
+
+    def __init__(self, output: FindOutput, tokens: int, size: int) -> None:
+        """Begin a page.
+
+        Args:
+            output: What is shown of each passage.
+            tokens: The budget.
+            size: What a contract lets through, in bytes.
+        """
+        self._output = output
+        self._tokens = tokens
+        self._size = size
+        self._apart: dict[str, Apart] = {}
+        self._taken: dict[str, list[tuple[RankedPart, Passage]]] = {}
+        self._above: dict[str, set[int]] = {}
+        self.shown = 0
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a short passage would still fit."""
+        return self._tokens >= FIND_MIN_TOKENS // 2
+
+    def begin(self, files: Sequence[Apart]) -> None:
+        """Parts of these files come now."""
+        self._apart |= {one.candidate.file.path: one for one in files}
+
+    def add(self, ranked: RankedPart, *, explain: bool) -> bool:
+        """Show a part, if there is room; the first one is cut so that there is."""
+        apart = self._apart[ranked.path]
+        passage = self._passage(apart, ranked, explain=explain)
+        tokens, size = self._cost(ranked.path, passage)
+        if tokens > self._tokens or size > self._size:
+            if self.shown:
+                return False
+            passage = self._cut(ranked.path, passage)
+            tokens, size = self._cost(ranked.path, passage)
+        self._tokens -= tokens
+        self._size -= size
+        self._taken.setdefault(ranked.path, []).append((ranked, passage))
+        self._above.setdefault(ranked.path, set()).update(number for number, _ in passage.around)
+        self.shown += 1
+        return True
+
+    def files(self) -> list[FoundFile]:
+        """The files, in the order of their best passages."""
+        return [self._file(path, taken) for path, taken in self._taken.items()]
+
+    def warnings(self) -> list[Warn]:
+        """What is hidden in the lines that are shown, and which of the files have several names."""
+        found = []
+        for path, taken in self._taken.items():
+            links = self._apart[path].links
+            if links > 1:
+                found.append(Warn("hard_link", f"{quote(path)} has {links} names"))
+            rows = [row for _, passage in taken for row in (*passage.around, *passage.rows)]
+            if hidden.scan([line for _, line in rows], 1, limit=1):
+                found += [
+                    Warn(warn.code, f"{quote(path)}: {warn.detail}", warn.line, warn.column)
+                    for number, line in rows
+                    for warn in hidden.scan([line], number, limit=MAX_WARNINGS)
+                ]
+        return found[:MAX_WARNINGS]
+
+    def _file(self, path: str, taken: Sequence[tuple[RankedPart, Passage]]) -> FoundFile:
+        apart = self._apart[path]
+        passages = sorted((passage for _, passage in taken), key=lambda one: one.first)
+        return FoundFile(
+            path=path,
+            score=apart.candidate.file.score,
+            passages=passages,
+            content_hash=hashes.full(apart.digits),
+            total_lines=len(apart.lines),
+        )
+
+    def _passage(self, apart: Apart, ranked: RankedPart, *, explain: bool) -> Passage:
+        part = ranked.part
+        signatures = list(part.signatures)
+        signature = signatures[-1][1] if signatures else None
+        above = self._above.get(ranked.path, set())
+        around = [
+            (number, apart.lines[number - 1][:FIND_LINE_CHARS])
+            for number, _ in signatures
+            if number < part.first and number not in above
+        ]
+        numbered = list(enumerate(apart.lines[part.first - 1 : part.last], part.first))
+        if self._output == "outline":
+            numbered, around = _signatures(part, numbered), []
+        long = ((number, len(line)) for number, line in numbered if len(line) > FIND_LINE_CHARS)
+        cuts = {number: Cut(1, FIND_LINE_CHARS, length) for number, length in long}
+        rows = [(number, line[:FIND_LINE_CHARS]) for number, line in numbered]
+        why = [Reason(one.what, one.points, one.factor) for one in ranked.why] if explain else ()
+        symbol = ".".join(part.names) or None
+        return Passage(part.first, part.last, rows, ranked.score, symbol, signature, around, cuts, why)
+
+    def omitted(self) -> list[Omission]:
+        """What is left out within what is shown: rests of lines, and of a passage that was cut."""
+        found = []
+        for path, taken in self._taken.items():
+            for ranked, passage in taken:
+                for number, one in passage.cuts.items():
+                    rest = ReadRequest(path, offset=number, column=one.last + 1)
+                    found.append(
+                        Omission("columns", one.last + 1, one.total, "long", line=number, request=rest)
+                    )
+                if self._output == "passages" and passage.last < ranked.part.last:
+                    first, last = passage.last + 1, ranked.part.last
+                    rest = ReadRequest(path, offset=first, limit=last - first + 1)
+                    found.append(Omission("lines", first, last, "budget", request=rest))
+        return found
+
+    def _cost(self, path: str, passage: Passage) -> tuple[int, int]:
+        """Tokens and bytes that a passage adds to the page."""
+        rows = [_ROW.format(number, text) for number, text in passage.around]
+        rows += [_ROW.format(number, line) for number, line in passage.rows]
+        rows += [f"{one.what} {one.value:.2f}, " for one in passage.why]
+        if path not in self._taken:
+            rows.append(
+                f"{quote(path)} | lines {passage.first}-{passage.last} of 10000 | sha256:{'0' * 12}\n"
+            )
+        text = "…\n" + "".join(rows)
+        return estimate(text), len(text.encode("utf-8", "replace"))
+
+    def _cut(self, path: str, passage: Passage) -> Passage:
+        """As many first lines of a passage as there is room for, at least one."""
+        low, high = 1, len(passage.rows)
+        while low < high:
+            middle = (low + high + 1) // 2
+            tokens, size = self._cost(path, _first_lines(passage, middle))
+            fits = tokens <= self._tokens and size <= self._size
+            low, high = (middle, high) if fits else (low, middle - 1)
+        return _first_lines(passage, low)
+
+
+def _first_lines(passage: Passage, count: int) -> Passage:
+    rows = passage.rows[:count]
+    cuts = {number: value for number, value in passage.cuts.items() if number <= rows[-1][0]}
+    return replace(passage, last=rows[-1][0], rows=rows, cuts=cuts)
+
+
+def _signatures(part: TextPart, numbered: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    """What stands for a part where only that is shown: what it defines or is in, else its first words."""
+    if part.inside:
+        return [(number, text) for number, text, _ in part.inside]
+    if part.signatures:
+        return [part.signatures[-1]]
+    return [next((row for row in numbered if any(map(str.isalnum, row[1]))), numbered[0])]

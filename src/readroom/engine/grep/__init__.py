@@ -1,0 +1,461 @@
+"""Search the contents of files: rg finds, the guard decides, and what is shown is read again.
+
+    find       files that may match, in path order: by rg below a local folder, by a walk elsewhere
+    open       each through the guard; what it refuses, what is gone, what became a link is nothing
+    search     the opened file itself: nothing that is shown, and no count, comes from anywhere else
+    show       until the page is full, or the deadline passes; then the cursor says where to go on
+
+A limit or a deadline never looks like "not found": the result says what stopped
+it, how far it came, and how to continue.  No file keeps the search from those behind
+it: each gets a share of the time, and what is left before its end is named (`coverage`).
+
+Knows: the way from a pattern to a page of matches.
+Does not know: the other verbs; how a reply is worded.
+May be touched: with a run of the benchmarks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from typing import TYPE_CHECKING, TypeVar, final
+
+from msgspec.structs import replace
+
+from readroom.deadline import Deadline
+from readroom.engine.cursors import path_key, read_grep_cursor, sort_of, write_grep_cursor
+from readroom.engine.grep import ripgrep
+from readroom.engine.grep.candidates import PLAIN, WIDE, Finding, Rounds
+from readroom.engine.grep.coverage import ITSELF, Coverage, Left, more_time, patient
+from readroom.engine.grep.file import FileSearch
+from readroom.engine.grep.lines import Opened, Searcher
+from readroom.engine.grep.order import UNRANKED, Ranked, Symbols, by_age, by_relevance, relevance
+from readroom.engine.grep.page import Last, Page, part_of, place_in, uncounted
+from readroom.engine.grep.scope import Scope, join_below
+from readroom.engine.grep.warnings import hidden_in, left_out, linked, pattern_of, require_usable, warnings_of
+from readroom.engine.services import Job, Services
+from readroom.errors import (
+    AbsentError,
+    BadDocument,
+    BadPath,
+    Binary,
+    BrokenData,
+    Changed,
+    HardLinked,
+    NoPermission,
+    NotAFile,
+    NotAFolder,
+    RefusedError,
+    StoreFailed,
+    TimedOut,
+    TooLarge,
+)
+from readroom.limits import GREP_MAX_TIMEOUT_S
+from readroom.paths import ROOT, WorkPath
+from readroom.search.pattern import Pattern, words
+from readroom.stores.base import Folder, Source
+from readroom.values import EntryKind, GrepRequest, GrepResult, Omission, Warn
+
+if TYPE_CHECKING:
+    from readroom.engine.grep.archives import ArchiveSearch
+
+_REPORT_EVERY = 64
+"""Files between two reports of progress."""
+
+_FIRST = "\x01"
+"""What no name comes before: where a round begins, in a cursor."""
+
+_GONE = (RefusedError, AbsentError, NotAFile, NotAFolder, BadPath)
+"""Why a candidate is none: refused, gone, or something else than a file by now."""
+
+_T = TypeVar("_T")
+
+
+def perform(services: Services, job: Job[GrepRequest], *, confined: bool = True) -> GrepResult:
+    """The page of matches that `request` asks for; with `confined` False rg is not confined by the kernel.
+
+    Raises:
+        BadPattern: The pattern, a glob or the type cannot be used.
+        BadCursor: It was given for other arguments.
+        NotFound, Denied, OutsideRoot, NoPermission, NotAFile, HardLinked: From opening what was asked for.
+        MissingProgram: There is no rg.
+        Cancelled: The caller went away.
+    """
+    guard, limits, request, deadline = services.guard, services.limits, job.request, job.deadline
+    seconds = min(request.timeout_s or limits.grep_timeout_s, GREP_MAX_TIMEOUT_S)
+    require_usable(request)
+    # Not within the time of the search: whether a pattern is valid does not depend on it.
+    pattern = pattern_of(request, deadline, local=guard.folder is not None and not request.documents)
+    within = deadline.within(seconds)
+    search = _Search(services, job, pattern, within, seconds, confined)
+    if request.documents:
+        from readroom.engine.grep.documents import DocumentSearch  # it starts processes
+
+        search.files.documents = DocumentSearch(services.documents(), request, pattern, limits, within)
+    if "archives" in request.include:
+        from readroom.engine.grep.archives import ArchiveSearch  # few searches look into them
+
+        search.archives = ArchiveSearch(services.archives(), guard, request, within)
+    _, found = guard.stat(request.path)
+    if found.kind is not EntryKind.FOLDER:
+        return search.file()
+    with guard.open_folder(request.path) as top:
+        return search.folder(top)
+
+
+@final
+class _Search:
+    """One call. Holds what its steps share."""
+
+    def __init__(
+        self,
+        services: Services,
+        job: Job[GrepRequest],
+        pattern: Pattern,
+        deadline: Deadline,
+        seconds: float,
+        confined: bool,
+    ) -> None:
+        guard, limits, request = services.guard, services.limits, job.request
+        self._guard = guard
+        self._limits = limits
+        self._request = request
+        self._deadline = deadline
+        self._seconds = seconds
+        self._local = guard.folder is not None
+        self._cursor = read_grep_cursor(request)
+        self._symbols = Symbols(deadline) if request.symbols else None
+        self._page = Page(request, limits, job.cap, self._symbols)
+        self._searcher = Searcher(request, pattern, local=self._local)
+        self._linked: dict[str, int] = {}
+        self._left = Left(request, seconds)
+        shared = (self._searcher, self._page, self._left, self._cursor, deadline, seconds)
+        self.files = FileSearch(request, services.indexes, limits, *shared)
+        self.archives: ArchiveSearch | None = None
+        self._finding = Finding(guard, request, pattern, deadline, self.files.share, confined=confined)
+        self._examined = 0
+        self._counting = False
+        self._saw_late = False
+        self._top = ROOT
+
+    # --- one file -----------------------------------------------------------------------------
+
+    def file(self) -> GrepResult:
+        """A search of one file that was asked for by name, hidden and ignored or not, or compressed."""
+        path = WorkPath(self._request.path)
+        with self._guard.open(path) as source:
+            documents = self.files.documents
+            if documents is not None and documents.takes(source):
+                return self._document(source, path, documents.within(self._deadline, alone=True))
+            file = Opened(source, self._deadline)
+            try:
+                with self.files.content(file, path) as content, self._noting(source, path):
+                    self.files.text(content, path, ITSELF)
+            except TimedOut:
+                self.files.leave(file, ITSELF)
+                return self._stopped(self._begun())
+        if not self._searcher.binary:
+            return self._result()
+        again = replace(self._request, include=self._request.include | {"binary"}, cursor=None)
+        return replace(
+            self._result(),
+            omitted=[Omission("files", 1, 1, "binary", request=again)],
+            warnings=[Warn("binary", "the file is binary and was not searched; include binary searches it")],
+        )
+
+    @contextmanager
+    def _noting(self, source: Source, path: WorkPath) -> Iterator[None]:
+        """Whether what is shown inside comes from a file with several names."""
+        try:
+            yield
+        finally:
+            links = source.stat.links
+            if links > 1 and self._page.files and self._page.files[-1].path == path:
+                self._linked[path] = links
+
+    def _document(self, source: Source, path: WorkPath, within: Deadline) -> GrepResult:
+        """A search of one document that was asked for by name."""
+        try:
+            with self._noting(source, path):
+                self.files.document(source, path, ITSELF, within)
+        except TimedOut:
+            return self._stopped(self._begun() or Last((), ITSELF, place_in(1, 0)))
+        return self._result()
+
+    def _begun(self) -> Last | None:
+        """Where this page began."""
+        begun = self._cursor
+        return None if begun is None else Last(begun.place.rank, begun.path, begun.line)
+
+    # --- a folder -----------------------------------------------------------------------------
+
+    def folder(self, top: Folder) -> GrepResult:
+        """A search of everything below a folder."""
+        self._top = top.real
+        globs = ripgrep.globs_of_type(self._request)
+        scope = Scope(self._guard, self._request, top.real, globs)
+        with ExitStack() as held:
+            rounds = self._finding.rounds(top, scope, held)
+            if self.files.documents is not None:
+                rounds = self.files.documents.beside(rounds, scope)
+            if self.archives is not None:
+                held.callback(self.archives.close)
+                rounds = self.archives.beside(rounds, top, scope)
+            if sort_of(self._request) != "path":
+                return self._in_rank_order(rounds)
+            if self._cursor is None:
+                rounds.begin()
+            if rounds.tree is None:
+                return self._in_path_order(rounds, None)
+            coverage = Coverage(rounds.tree.listing, self._deadline)
+            return self._in_path_order(rounds, held.enter_context(coverage))
+
+    def _in_path_order(self, rounds: Rounds, coverage: Coverage | None) -> GrepResult:
+        begun = PLAIN if self._cursor is None else self._cursor.place.rank
+        if begun == PLAIN:
+            stopped = self._round(rounds, PLAIN, coverage)
+            if stopped is not None:
+                return stopped
+        # Without rg all files were seen in the first round, and with them whether any is for the second.
+        if self._page.goes_on and (self._local or self._cursor is not None or self._saw_late):
+            stopped = self._round(rounds, WIDE, None)
+            if stopped is not None:
+                return stopped
+        return self._with_hint(self._result())
+
+    def _round(self, rounds: Rounds, rank: tuple[int, ...], coverage: Coverage | None) -> GrepResult | None:
+        """Show what one round finds; a result when its time passed."""
+        finder = rounds.plain if rank == PLAIN else rounds.wide
+        cursor = self._cursor if self._cursor is not None and self._cursor.place.rank == rank else None
+        self._page.rank, self._left.latest = rank, None
+        current: str | None = None
+        try:
+            # Closed at once, not when it is collected: behind it is a process.
+            with closing(finder.files(cursor)) as files:
+                for current in files:
+                    if not self._examine(current, wide=rank == WIDE):
+                        break
+                    current = None
+        except TimedOut:
+            self._take_over(rounds)
+            at = current or finder.stopped_at or (None if rank == PLAIN else _FIRST)
+            return self._stopped(None if at is None else Last(rank, at, 0), coverage)
+        self._take_over(rounds)
+        return None
+
+    def _in_rank_order(self, rounds: Rounds) -> GrepResult:
+        ranked: list[Ranked] = []
+        in_time = True
+        try:
+            for item in self._ranked(rounds):
+                ranked.append(item)  # what was found before a TimedOut is kept
+        except TimedOut:
+            in_time = False
+        self._take_over(rounds)
+        for place, path in sorted(ranked):
+            if self._cursor is not None and place < self._cursor.place:
+                continue
+            self._page.rank = place.rank
+            try:
+                if not self._examine(path, patient=not in_time):
+                    break
+            except TimedOut:
+                return self._stopped(Last(place.rank, path, 0)) if in_time else self._unsorted()
+        return self._with_hint(self._result()) if in_time else self._unsorted()
+
+    def _ranked(self, rounds: Rounds) -> Iterator[Ranked]:
+        with closing(rounds.all()) as files:
+            if sort_of(self._request) == "mtime":
+                yield from by_age(self._guard, self._top, files)
+            else:
+                yield from by_relevance(files, self._relevance)
+
+    def _relevance(self, relative: str) -> tuple[int, ...] | None:
+        self._deadline.check()
+        spelled = words(self._request.pattern, fixed=self._request.fixed)
+
+        def judged(source: Source) -> tuple[int, ...] | None:
+            file = Opened(source, self._deadline)
+            packed = file.compression is not None
+            if packed and "compressed" not in self._request.include:
+                # It is counted when it would be shown, and left out then.
+                return UNRANKED
+            with self._deadline.share(self.files.share) as file.deadline:
+                try:
+                    with self.files.content(file, join_below(self._top, relative)) as content:
+                        found = self._searcher.search(content)
+                        return None if found is None else relevance(found, spelled)
+                except TimedOut:
+                    if self._deadline.expired:
+                        raise
+                    return UNRANKED
+                except (Binary, BrokenData):
+                    return UNRANKED
+
+        return self._opened(relative, judged)
+
+    def _examine(self, relative: str, *, patient: bool = False, wide: bool | None = None) -> bool:
+        """Open and search a candidate, and show what is in it; False when the page is full.
+
+        With `wide` only files that are, or are not, of the second round.
+        """
+        self._examined += 1
+        if self._examined % _REPORT_EVERY == 0:
+            self._deadline.report(self._examined, None, "files")
+        if not patient:
+            self._deadline.check()
+        path = join_below(WorkPath(self._request.path), relative)
+
+        def shown(source: Source) -> bool:
+            with self._noting(source, path):
+                if self.files.documents is not None and self.files.documents.takes(source):
+                    return wide is True or self.files.document_of_many(source, path, relative)
+                file = Opened(source, self._deadline)
+                # Members come in one round only, whatever they are.
+                late = not self._is_member(path) and (file.wide_unmarked or file.compression is not None)
+                self._saw_late = self._saw_late or late
+                return wide not in (None, late) or self.files.one_of_many(file, path, relative)
+
+        goes_on = self._opened(relative, shown) is not False
+        seconds = self._request.options.count_s
+        if self._page.full is not None and seconds is not None and not self._counting:
+            self._counting, self._deadline = True, self._deadline.within(seconds)
+            self.files.deadline = self._deadline
+        return goes_on
+
+    def _opened(self, relative: str, use: Callable[[Source], _T]) -> _T | None:
+        """What `use` makes of a candidate, opened through the guard; None when it is not a file of ours."""
+        path = join_below(WorkPath(self._request.path), relative)
+        try:
+            with self._source(path) as source:
+                # rg follows no links, so whatever it looked at, it was not this.
+                if source.real != join_below(self._top, relative):
+                    return None
+                return use(source)
+        except HardLinked as error:
+            if not error.known:
+                self._left.unreadable.append(relative)
+            return None
+        except _GONE:
+            return None
+        except (NoPermission, StoreFailed, Changed, BadDocument, BrokenData, TooLarge):
+            self._left.unreadable.append(relative)
+            return None
+
+    def _is_member(self, path: WorkPath) -> bool:
+        return self.archives is not None and self.archives.holds(path)
+
+    def _source(self, path: WorkPath) -> Source:
+        if self.archives is not None and self.archives.holds(path):
+            return self.archives.open(path)
+        return self._guard.open(path)
+
+    def _take_over(self, rounds: Rounds) -> None:
+        """What the finders left: files that they could not read, or not to the end."""
+        for finder in {id(one): one for one in (rounds.plain, rounds.wide)}.values():
+            for path, searched, size in finder.left:
+                self._left.text(path, searched, size, 0)
+        new = set(rounds.plain.unreadable).difference(self._left.unreadable)
+        self._left.unreadable += sorted(new)
+
+    # --- the result ---------------------------------------------------------------------------
+
+    def _result(self) -> GrepResult:
+        page, counted = self._page, self._request.options.totals
+        unfinished = self._left.some_unfinished
+        following = None
+        if page.full is not None and counted:
+            following = replace(self._request, skip=self._request.skip + page.shown)
+        elif page.full is not None and (last := self._behind_left(page.last)) is not None:
+            following = replace(self._request, cursor=write_grep_cursor(self._request, *last))
+        return GrepResult(
+            request=self._request,
+            files=page.files,
+            shown=page.shown,
+            complete=page.full is None and not unfinished,
+            reason=page.full or ("unfinished" if unfinished else None),
+            total_matches=page.matches if counted and not unfinished else None,
+            omitted=[*self._left.omissions(), *page.omitted],
+            next=following,
+            warnings=[
+                *self._left.warnings(),
+                *linked(self._linked),
+                *warnings_of(self._request, self._left.unreadable, self._searcher, page.files, self._symbols),
+                *hidden_in(page.files),
+            ],
+        )
+
+    def _stopped(self, at: Last | None, coverage: Coverage | None = None) -> GrepResult:
+        """The deadline passed: what there is, how far the search came, and how to go on.
+
+        `at` is the first file that is not done; None when that is not known, or is the only one.
+        """
+        if self._request.options.totals:
+            return uncounted(self._result())
+        last = self._page.last
+        if last is not None and (at is None or _is_reached(at, last)):
+            at = last
+        at = self._behind_left(at)
+        rank = PLAIN if at is None else at.rank
+        if at is None or self._began_at(at):
+            following = self._more_time(at)
+        else:
+            following = replace(patient(self._request), cursor=write_grep_cursor(self._request, *at))
+        searched, total = (None, None) if coverage is None or at is None else coverage.at(at.path)
+        if not self._local and self._cursor is None and rank == PLAIN:
+            searched = self._examined
+        return replace(
+            self._result(),
+            complete=False,
+            reason="timeout",
+            searched_files=searched,
+            total_files=total,
+            next=following,
+        )
+
+    def _behind_left(self, at: Last | None) -> Last | None:
+        """A place, or the end of the file that was left last, where that is behind it: no page repeats it."""
+        latest = self._left.latest
+        if latest is None or latest == ITSELF or sort_of(self._request) != "path":
+            return at
+        if at is not None and (at.rank != self._page.rank or path_key(at.path) > path_key(latest)):
+            return at
+        return Last(self._page.rank, latest, None)
+
+    def _began_at(self, place: Last) -> bool:
+        """Whether the place is where this page began, or before: going on from there would go backwards."""
+        begun = self._cursor
+        if begun is None:
+            return place.line == place_in(1, 0)
+        if begun.place.rank != place.rank:
+            return False
+        key = path_key(place.path)
+        if key != begun.place.key:
+            return key < begun.place.key
+        return begun.line is None or (place.line is not None and place.line <= begun.line)
+
+    def _more_time(self, at: Last | None) -> GrepRequest | None:
+        """The same search for longer; when there is no longer one, behind the part that took all the time."""
+        if self._seconds < GREP_MAX_TIMEOUT_S:
+            return replace(self._request, timeout_s=more_time(self._seconds))
+        place = 0 if at is None else at.line or 0
+        if at is None or not part_of(place):
+            return None
+        behind = write_grep_cursor(self._request, at.rank, at.path, place_in(part_of(place) + 1, 0))
+        return replace(self._request, cursor=behind)
+
+    def _unsorted(self) -> GrepResult:
+        """The deadline passed before all candidates were known: the best of those that are."""
+        following = replace(patient(self._request), sort="path", cursor=None)
+        return replace(self._result(), complete=False, reason="timeout", next=following)
+
+    def _with_hint(self, result: GrepResult) -> GrepResult:
+        """Nothing at all was found: say where nobody looked, or else the caller takes it for proof."""
+        if result.shown or self._cursor is not None:
+            return result
+        return replace(result, warnings=[*result.warnings, *left_out(self._request)])
+
+
+def _is_reached(at: Last, last: Last) -> bool:
+    """Whether what was shown last is `at` or after it: rg may still hold a file open that it is done with."""
+    return at.rank == last.rank and path_key(at.path) <= path_key(last.path)

@@ -1,0 +1,236 @@
+"""How much of a tree a search has covered when its deadline passes.
+
+Counting files costs a walk, so it is done beside the search, and only when half
+of its time has gone.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
+from typing import Self, final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.deadline import Deadline
+from readroom.engine.cursors import path_key, write_grep_cursor
+from readroom.engine.grep.page import Reached, part_of, row_of
+from readroom.engine.grep.scope import join_below
+from readroom.errors import ReadroomError
+from readroom.limits import GREP_MAX_TIMEOUT_S, MAX_OMITTED, MAX_WARNINGS
+from readroom.paths import WorkPath
+from readroom.quoting import joined, quote
+from readroom.values import GrepRequest, Omission, Warn
+
+_KEPT_EVERY = 16
+"""Of so many names one is kept: a tree of a million files takes 8 MB, and the count is at most 15 too low."""
+
+
+@final
+class Coverage:
+    """Counts the files of a tree in path order, on a thread of its own."""
+
+    def __init__(self, listing: Callable[[Deadline], Iterator[str]], deadline: Deadline) -> None:
+        """Prepare the count.
+
+        Args:
+            listing: Gives the names in path order.
+            deadline: Of the search.
+        """
+        self._listing = listing
+        self._deadline = deadline
+        self._enough = threading.Event()
+        self._keys: list[bytes] = []
+        self._count = 0
+        self._whole = False
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        left = self._deadline.remaining
+        if left is not None:
+            self._thread = threading.Thread(
+                target=self._wait_and_count, args=(left / 2,), name="readroom-coverage", daemon=True
+            )
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._enough.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _wait_and_count(self, seconds: float) -> None:
+        if not self._enough.wait(seconds):
+            self.count()
+
+    def count(self) -> None:
+        """Count until the end, the deadline, or until nobody wants to know any more."""
+        try:
+            for name in self._listing(self._deadline):
+                if self._count % _KEPT_EVERY == 0:
+                    if self._enough.is_set():
+                        return
+                    self._keys.append(path_key(name))
+                self._count += 1
+            self._whole = True
+        except ReadroomError:
+            return
+
+    def at(self, path: str) -> tuple[int | None, int | None]:
+        """At least how many files come before `path`, and how many there are in all; None when not known."""
+        key = path_key(path)
+        before = bisect_left(self._keys, key)
+        known = self._whole or before < len(self._keys)
+        searched = (before - 1) * _KEPT_EVERY + 1 if known and before else 0 if known else None
+        return searched, self._count if self._whole else None
+
+
+# -----------------------------------------------------------------------------
+# What a search left out, or left before its end: named, with the calls that search it.
+#
+# A file gets a part of the time of a search, so that none keeps it from those behind.
+# The cursor passes a file that was left, and the search of it alone goes on where it
+# was left as far as that can be named: behind a line, or behind a part of a document.
+# -----------------------------------------------------------------------------
+
+NAMED = 3
+"""Files that a warning names; more are counted."""
+
+_PATIENCE = 3
+"""How much more time is suggested when what there was did not suffice."""
+
+_LEAST_S = 1.0
+"""The shortest time that is suggested: a search that is cut off sooner has hardly begun."""
+
+ITSELF = "."
+"""What a searched file is called in a cursor."""
+
+
+def more_time(seconds: float) -> float:
+    """What is suggested after so many seconds that did not suffice."""
+    return min(max(seconds * _PATIENCE, _LEAST_S), GREP_MAX_TIMEOUT_S)
+
+
+def patient(request: GrepRequest) -> GrepRequest:
+    """The same request, with time to do something."""
+    asked = request.timeout_s
+    return request if asked is None else replace(request, timeout_s=max(asked, _LEAST_S))
+
+
+def named(paths: Sequence[str]) -> str:
+    """The first of some files, and how many more there are."""
+    more = len(paths) - NAMED
+    return joined(paths[:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+class _Unfinished(Struct, frozen=True):
+    path: WorkPath
+    said: str
+    omission: Omission
+
+
+@final
+class Left:
+    """Of one call.
+
+    Attributes:
+        compressed: Compressed files that were not searched.
+        unreadable: Files and folders, relative, that could not be opened.
+        latest: The file that was left last.
+        beside: What is to be said of single files.
+    """
+
+    def __init__(self, request: GrepRequest, seconds: float) -> None:
+        self._request = request
+        self._seconds = seconds
+        self._unfinished: dict[str, _Unfinished] = {}
+        self._broken: list[str] = []
+        self.latest: str | None = None
+        self.compressed: list[WorkPath] = []
+        self.unreadable: list[str] = []
+        self.beside: list[Warn] = []
+
+    # --- taking note --------------------------------------------------------------------------
+
+    def text(self, relative: str, searched: int | None, size: int | None, line: int) -> None:
+        """A file was left after so many bytes, as far as that is known, and behind this line shown."""
+        if searched is not None and size is not None:
+            said = f"{searched:,} of {size:,} bytes searched"
+        else:
+            said = "not searched to its end"
+        self._leave(relative, said, "bytes", (searched or 0) + 1, size or 0, line)
+
+    def compressed_text(self, relative: str, size: int) -> None:
+        """A compressed file was not expanded in time."""
+        self._leave(relative, "not expanded in time", "bytes", 1, size, 0)
+
+    def document(self, relative: str, reached: Reached, place: int) -> None:
+        """A document was left behind a place in it."""
+        if not reached.total:
+            self._leave(relative, "not opened in time", "parts", 1, 0, 0)
+            return
+        part, row = part_of(place), row_of(place)
+        unit = reached.unit
+        if row:
+            said = f"{unit} {part} of {reached.total} searched to row {row:,}"
+        elif part > 1:
+            said = f"{unit}s 1-{part - 1:,} of {reached.total:,} searched"
+        else:
+            said = f"{unit} 1 of {reached.total:,} not searched in time"
+        self._leave(relative, said, "parts", max(part, 1), reached.total, place)
+
+    def broken(self, path: WorkPath, reached: Reached) -> None:
+        """Parts of a document, or all of it, cannot be read."""
+        for part, problem in reached.broken:
+            where = f"{reached.unit} {part} of {quote(path)}" if part else quote(path)
+            self._broken.append(f"{where} cannot be read: {problem}")
+
+    def _leave(self, relative: str, said: str, what: str, first: int, last: int, after: int) -> None:
+        path = join_below(WorkPath(self._request.path), "" if relative == ITSELF else relative)
+        alone = replace(self._request, path=path, glob=(), type=None, sort=None, limit=None, cursor=None)
+        alone = replace(alone, timeout_s=more_time(self._seconds))
+        if after and self._request.output == "content":
+            alone = replace(alone, cursor=write_grep_cursor(alone, (), ITSELF, after))
+        omission = Omission(what, first, max(first, last), "timeout", request=alone)
+        if relative not in self._unfinished:
+            self._unfinished[relative] = _Unfinished(path, said, omission)
+            self.latest = relative
+
+    # --- saying it ----------------------------------------------------------------------------
+
+    @property
+    def some_unfinished(self) -> bool:
+        """Whether a file was left before its end."""
+        return bool(self._unfinished)
+
+    def omissions(self) -> Iterator[Omission]:
+        """What was left, with the requests that search it."""
+        for relative, one in list(self._unfinished.items())[:MAX_OMITTED]:
+            if relative != ITSELF:  # what goes on there is the search itself
+                yield one.omission
+        count = len(self.compressed)
+        if count:
+            again = replace(self._request, include=self._request.include | {"compressed"}, cursor=None)
+            yield Omission("files", 1, count, "compressed", request=again)
+
+    def warnings(self) -> Iterator[Warn]:
+        """The same in words, and what cannot be read."""
+        items = list(self._unfinished.values())
+        if items:
+            said = "; ".join(f"{quote(one.path)}: {one.said}" for one in items[:NAMED])
+            more = f"; and {len(items) - NAMED} more" if len(items) > NAMED else ""
+            yield Warn("unfinished", f"out of time, no error: {said}{more}")
+        if self._broken:
+            others = len(self._broken) - NAMED
+            said = "; ".join(self._broken[:NAMED])
+            yield Warn("unreadable", said + (f"; and {others} more" if others > 0 else ""))
+        if self.compressed:
+            count = len(self.compressed)
+            what = "1 compressed file was" if count == 1 else f"{count:,} compressed files were"
+            yield Warn("compressed", f"{what} not searched: {named(sorted(self.compressed, key=path_key))}")
+        yield from self.beside[:MAX_WARNINGS]

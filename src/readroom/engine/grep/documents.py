@@ -1,0 +1,185 @@
+"""Search the text of documents: page by page, as reads show it, until the page of the reply is full.
+
+Documents are found by their names, beside the files that rg finds; what one is, its
+bytes say once it was opened through the guard.  Each part that is done moves the
+cursor, so that a document of ten thousand pages is searched in several calls.  A
+part that cannot be read is noted, and the search goes on with the next one.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from itertools import groupby
+from typing import final
+
+from msgspec.structs import replace
+
+from readroom.deadline import Deadline
+from readroom.engine.cursors import Cursor, path_key
+from readroom.engine.documents.cache import DocumentRoom, Reading
+from readroom.engine.grep.candidates import Rounds
+from readroom.engine.grep.lines import HeldText, Searched
+from readroom.engine.grep.page import Page, Reached, part_of, place_in, row_of
+from readroom.engine.grep.process import LeftFile
+from readroom.engine.grep.ripgrep import Tree
+from readroom.engine.grep.scope import Scope
+from readroom.formats.documents import Area, Unit, Unreadable
+from readroom.formats.kinds import SEARCHED, recognise, suffix
+from readroom.limits import HEAD_BYTES, Limits
+from readroom.limits.documents import DOCUMENT_PATIENCE, DOCUMENT_ROWS
+from readroom.paths import WorkPath
+from readroom.search.pattern import Hit, Pattern
+from readroom.stores.base import Source
+from readroom.values import GrepRequest
+
+
+@final
+class DocumentSearch:
+    """Searches documents for one call."""
+
+    def __init__(
+        self, room: DocumentRoom, request: GrepRequest, pattern: Pattern, limits: Limits, deadline: Deadline
+    ) -> None:
+        self._room = room
+        self._request = request
+        self._pattern = pattern
+        self._limits = limits
+        self._deadline = deadline
+
+    def takes(self, source: Source) -> bool:
+        """Whether a file is a document; HTML is searched as the text it is."""
+        return _form(source) is not None
+
+    def within(self, deadline: Deadline, *, alone: bool) -> Deadline:
+        """How much work one document may be: where it is searched alone, as much as the call has time."""
+        own = self._limits.document_timeout_s
+        work = max(own, self._request.timeout_s or 0) if alone else own
+        return deadline.of_work(work, DOCUMENT_PATIENCE)
+
+    def show(
+        self,
+        source: Source,
+        page: Page,
+        path: WorkPath,
+        relative: str,
+        after: int,
+        deadline: Deadline,
+        reached: Reached,
+    ) -> None:
+        """Put what a document holds on the page, from a place on; `reached` says how far that came.
+
+        Raises:
+            TimedOut, Cancelled: From the deadline, which is that of the document.
+        """
+        try:
+            with self._room.open(source, _form(source) or "", deadline, eager=False) as reading:
+                self._show(reading, page, path, relative, after, reached)
+        except Unreadable as error:
+            reached.broken.append((0, error.problem))
+
+    def _show(
+        self, reading: Reading, page: Page, path: WorkPath, relative: str, after: int, reached: Reached
+    ) -> None:
+        parts = self._parts(reading, after, reached)
+        if self._request.output == "content":
+            page.add_document(path, relative, parts, after)
+            return
+        if self._request.output == "files":
+            matches = int(any(next(found.hits, None) is not None for _, found, _ in parts))
+        else:
+            matches = sum(sum(1 for _ in found.hits) for _, found, _ in parts)
+        if matches:
+            page.add_file(path, relative, matches)
+
+    def _parts(self, reading: Reading, after: int, reached: Reached) -> Iterator[tuple[int, Searched, int]]:
+        """Each part from a place on, what is found in it, and the place at its end."""
+        opened, first = reading.opened, max(1, part_of(after))
+        reached.unit, reached.total = str(opened.unit), opened.total
+        for number in range(first, opened.total + 1):
+            reached.part = number
+            self._deadline.check()
+            self._deadline.report(number, opened.total, f"{opened.unit}s")
+            try:
+                if opened.unit is Unit.SHEET:
+                    row = row_of(after) if number == part_of(after) else 0
+                    for found, end in self._rows(reading, number, row):
+                        yield number, found, end
+                        reached.place = end
+                else:
+                    part = reading.part(number, text_only=True)
+                    yield number, self._searched(part.lines, 0), place_in(number + 1, 0)
+            except Unreadable as error:
+                reached.broken.append((number, error.problem))
+                yield number, self._searched((), 0), place_in(number + 1, 0)
+            reached.place = place_in(number + 1, 0)
+
+    def _rows(self, reading: Reading, number: int, row: int) -> Iterator[tuple[Searched, int]]:
+        """A sheet behind a row, some rows at a time, and the place at their end."""
+        start = max(1, row + 1 - self._request.before)
+        total = start
+        while start <= total:
+            self._deadline.check()
+            part = reading.part(number, Area(start, start + DOCUMENT_ROWS - 1))
+            total = part.total_rows or 0
+            last = start + (len(part.lines) or DOCUMENT_ROWS) - 1  # of wide rows there are fewer
+            end = place_in(number, last) if last < total else place_in(number + 1, 0)
+            yield self._searched(part.lines, part.first_row - 1), end
+            start = last + 1
+
+    def _searched(self, lines: Sequence[str], before: int) -> Searched:
+        text = "\n".join(lines).encode("utf-8", "replace")
+        hits = self._pattern.hits(text, self._deadline.check)
+        return Searched(
+            HeldText(text), (Hit(hit.number + before, hit.start, hit.column, hit.length) for hit in hits)
+        )
+
+    def beside(self, rounds: Rounds, scope: Scope) -> Rounds:
+        """The rounds of a search with the documents of the same scope in the first."""
+        if rounds.tree is None:
+            return rounds  # all files are looked into anyway
+        return replace(rounds, plain=Beside(rounds.tree, scope, self._deadline))
+
+
+def _form(source: Source) -> str | None:
+    found = recognise(source.real, source.read_at(0, HEAD_BYTES))
+    return None if found is None or found.only_asked else found.format
+
+
+@final
+class Beside:
+    """Candidates of a search: those of rg and all documents, in path order. Attributes as of `Tree`."""
+
+    def __init__(self, tree: Tree, scope: Scope, deadline: Deadline) -> None:
+        self._tree = tree
+        self._scope = scope
+        self._deadline = deadline
+
+    @property
+    def unreadable(self) -> list[str]:
+        """Files and folders that rg could not read."""
+        return self._tree.unreadable
+
+    @property
+    def stopped_at(self) -> str | None:
+        """Where the deadline found it."""
+        return self._tree.stopped_at
+
+    @property
+    def left(self) -> Sequence[LeftFile]:
+        """Files that were left before their end."""
+        return self._tree.left
+
+    def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
+        """Candidates in path order; from a cursor on, its own file included."""
+        with closing(self._tree.files(after, at_once=at_once)) as found:
+            merged = heapq.merge(found, self._documents(after), key=path_key)
+            for path, _ in groupby(merged):
+                yield path
+
+    def _documents(self, after: Cursor | None) -> Iterator[str]:
+        least = b"" if after is None else after.place.key
+        for path in self._tree.listing(self._deadline):
+            if suffix(path) in SEARCHED and path_key(path) >= least and self._scope.takes(path):
+                yield path

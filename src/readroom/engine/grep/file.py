@@ -1,0 +1,184 @@
+"""One file of a search: its lines, the parts of a document, the content of what is compressed.
+
+Among many, a file gets a share of the time, and what is left before its end is noted;
+alone, it gets all of it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, final
+
+from msgspec.structs import replace
+
+from readroom.deadline import Deadline
+from readroom.engine.cursors import Cursor
+from readroom.engine.grep.coverage import ITSELF, Left
+from readroom.engine.grep.lines import Opened, Searcher
+from readroom.engine.grep.page import Page, Reached
+from readroom.engine.read.compressed import searchable
+from readroom.errors import Binary, BrokenData, TimedOut
+from readroom.limits import GREP_FILE_LEAST_S, GREP_FILE_SHARE, SMALL_FILE_BYTES, Limits
+from readroom.paths import WorkPath
+from readroom.quoting import quote
+from readroom.session.expansions import ExpandedSource
+from readroom.session.index_cache import IndexCache
+from readroom.stores.base import Source
+from readroom.values import GrepRequest, Warn
+
+if TYPE_CHECKING:
+    from readroom.engine.grep.documents import DocumentSearch
+
+
+@final
+class FileSearch:
+    """Searches opened files for one call, and puts what they hold on its page.
+
+    Attributes:
+        deadline: That of the whole search.
+        share: Seconds that one file of many may take.
+        documents: Searches documents; None where they are not asked for.
+    """
+
+    def __init__(
+        self,
+        request: GrepRequest,
+        indexes: IndexCache,
+        limits: Limits,
+        searcher: Searcher,
+        page: Page,
+        left: Left,
+        cursor: Cursor | None,
+        deadline: Deadline,
+        seconds: float,
+    ) -> None:
+        """`seconds` are those of the whole search."""
+        self._request = request
+        self._indexes = indexes
+        self._limits = limits
+        self._searcher = searcher
+        self._page = page
+        self._left = left
+        self._cursor = cursor
+        self.deadline = deadline
+        self.share = max(seconds / GREP_FILE_SHARE, GREP_FILE_LEAST_S)
+        self.documents: DocumentSearch | None = None
+
+    def text(self, file: Opened, path: WorkPath, relative: str) -> bool:
+        """Put what an opened file holds on the page; False when the page is full."""
+        after = self._begun_in(relative)
+        if after is None:
+            return True
+        if self._request.output == "count":
+            matches = self._searcher.count(file)
+            return not matches or self._page.add_file(path, relative, matches)
+        found = self._searcher.search(file)
+        if found is None:
+            return True
+        if self._request.output == "files":
+            return next(found.hits, None) is None or self._page.add_file(path, relative, 1)
+        return self._page.add_lines(path, relative, found, after)
+
+    def document(self, source: Source, path: WorkPath, relative: str, deadline: Deadline) -> bool:
+        """Put what a document holds on the page; False when the page is full."""
+        assert self.documents is not None
+        after = self._begun_in(relative)
+        if after is None:
+            return True
+        reached = Reached(place=after)
+        try:
+            self.documents.show(source, self._page, path, relative, after, deadline, reached)
+        except TimedOut:
+            # In the middle of a part, it is the last line shown that all is done up to.
+            last = self._page.last
+            shown = last.line if last is not None and last.path == relative else None
+            if relative == ITSELF or not self.deadline.expired:
+                self._left.document(relative, reached, max(reached.place, shown or 0))
+            raise
+        finally:
+            self._left.broken(path, reached)
+        return self._page.full is None
+
+    def _begun_in(self, relative: str) -> int | None:
+        """The line, or place, behind which a file is searched; None when all of it is done."""
+        if self._cursor is None or self._cursor.path != relative:
+            return 0
+        return self._cursor.line
+
+    @contextmanager
+    def content(self, file: Opened, path: WorkPath) -> Iterator[Opened]:
+        """What is searched of an opened file: of a compressed one its content, all of it or nothing.
+
+        Raises:
+            TimedOut: It was not expanded in time; the next call goes on.
+            Binary: The content is not text.
+            BrokenData, Changed, StoreFailed: It cannot be expanded.
+        """
+        if file.compression is None:
+            yield file
+            return
+        request = replace(self._request, path=path)
+        with searchable(file.source, request, self._indexes, self._limits, file.deadline) as content:
+            yield Opened(content, file.deadline)
+            if isinstance(content, ExpandedSource) and content.stopped is not None:
+                about = content.stopped
+                alone = path == self._request.path
+                told = about if alone else replace(about, detail=f"{quote(path)}: {about.detail}")
+                self._left.beside.append(told)
+
+    def leave(self, file: Opened, relative: str) -> None:
+        """Note a file whose time is up."""
+        if file.compression is not None:
+            self._left.compressed_text(relative, file.source.size)
+            return
+        last = self._page.last
+        line = (last.line if last is not None and last.path == relative else 0) or 0
+        self._left.text(relative, _read_to(file.source), file.source.size, line)
+
+    def document_of_many(self, source: Source, path: WorkPath, relative: str) -> bool:
+        """Show a document, in its share of the time; False when the page is full."""
+        assert self.documents is not None
+        try:
+            return self.document(source, path, relative, self.documents.within(self.deadline, alone=False))
+        except TimedOut:
+            if self.deadline.expired:
+                raise
+            return True
+
+    def one_of_many(self, file: Opened, path: WorkPath, relative: str) -> bool:
+        """Show a file, in its share of the time; False when the page is full."""
+        if file.compression is not None and not self._takes_compressed(path):
+            return True
+        if file.source.size <= SMALL_FILE_BYTES and file.compression is None:
+            return self.text(file, path, relative)
+        with self.deadline.share(self.share) as file.deadline:
+            try:
+                if "compressed" not in self._request.include:
+                    return self.text(file, path, relative)
+                with self.content(file, path) as content:
+                    return self.text(content, path, relative)
+            except TimedOut:
+                if self.deadline.expired:
+                    raise
+                self.leave(file, relative)
+                return True
+            except Binary:
+                return True
+            except BrokenData as error:
+                self._left.beside.append(Warn("broken_data", str(error)))
+                return True
+
+    def _takes_compressed(self, path: WorkPath) -> bool:
+        """Whether a compressed file is searched, and if not, what is said of it."""
+        if "compressed" in self._request.include:
+            return True
+        self._left.compressed.append(path)
+        return "binary" in self._request.include
+
+
+def _read_to(source: Source) -> int | None:
+    """How far the process read that was given the descriptor of a file, which moves it; None when unknown."""
+    fd = source.fileno()
+    return None if fd is None else os.lseek(fd, 0, os.SEEK_CUR)

@@ -1,0 +1,408 @@
+"""The matching lines of one opened file: what a search shows comes from here, in every store.
+
+small      read whole and searched by RE2, where RE2 means what rg means; otherwise rg is given
+           the very text
+large      rg reads the descriptor that the guard opened; its lines are looked up again
+foreign    not UTF-8: its characters are searched, as above; when it is too large for that its
+           bytes are, and that is counted
+no rg      a store without files: RE2, whatever it means (search.dialect.DIFFERENCES)
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from typing import Protocol, final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.deadline import Deadline
+from readroom.engine.grep.process import count_of_source, lines_of_bytes, lines_of_source
+from readroom.formats.compressed import by_magic
+from readroom.formats.kinds import PDF_MARK
+from readroom.limits import (
+    BLOCK_BYTES,
+    GREP_LINE_BYTES,
+    GREP_SCAN_BYTES,
+    GREP_WIDE_BYTES,
+    HEAD_BYTES,
+    SMALL_FILE_BYTES,
+)
+from readroom.search.pattern import BINARY_HEAD, Hit, Pattern, held, is_binary
+from readroom.search.prefilter import superset
+from readroom.stores.base import Source
+from readroom.text.encodings import (
+    UTF8,
+    Encoding,
+    by_bom,
+    chars,
+    decode,
+    detect,
+    is_wide_unmarked,
+    prefix,
+    to_utf8,
+    visible,
+)
+from readroom.text.encodings.detect import is_journal
+from readroom.values import Bytes, GrepLine, GrepRequest
+
+# -----------------------------------------------------------------------------
+# Lines of a file by byte offset, and previews of them: for files held in memory, and for huge ones.
+#
+# Offsets are those of the searched text.  A line of any length is looked at only
+# around its match; how long it is, is said when that can be found out quickly.
+# -----------------------------------------------------------------------------
+
+_CHAR_BYTES = 4
+"""The longest character, in UTF-8 and in every legacy encoding."""
+
+
+class Text(Protocol):
+    """A searched text."""
+
+    @property
+    def size(self) -> int:
+        """Its length in bytes."""
+
+    @property
+    def encoding(self) -> Encoding:
+        """How its lines are decoded."""
+
+    def slice(self, start: int, end: int) -> bytes:
+        """Bytes of it."""
+
+    def feed_after(self, start: int, end: int) -> int:
+        """The first line feed at or after `start` and before `end`; -1 without one."""
+
+    def feed_before(self, end: int) -> int:
+        """The last line feed before `end`; -1 without one."""
+
+
+@final
+class HeldText:
+    """A text in memory."""
+
+    def __init__(self, data: bytes, encoding: Encoding = UTF8) -> None:
+        self._data = data
+        self.encoding = encoding
+
+    @property
+    def size(self) -> int:
+        """Its length in bytes."""
+        return len(self._data)
+
+    def slice(self, start: int, end: int) -> bytes:
+        """Bytes of it."""
+        return self._data[start:end]
+
+    def feed_after(self, start: int, end: int) -> int:
+        """The first line feed at or after `start` and before `end`; -1 without one."""
+        return self._data.find(b"\n", start, end)
+
+    def feed_before(self, end: int) -> int:
+        """The last line feed before `end`; -1 without one."""
+        return self._data.rfind(b"\n", 0, end)
+
+
+@final
+class FileText:
+    """A text that stays in its file."""
+
+    def __init__(self, data: Bytes, deadline: Deadline, encoding: Encoding = UTF8) -> None:
+        self._data = data
+        self._deadline = deadline
+        self.encoding = encoding
+
+    @property
+    def size(self) -> int:
+        """Its length in bytes."""
+        return self._data.size
+
+    def slice(self, start: int, end: int) -> bytes:
+        """Bytes of it."""
+        return self._data.read_at(start, max(0, end - start))
+
+    def feed_after(self, start: int, end: int) -> int:
+        """The first line feed at or after `start` and before `end`; -1 without one."""
+        for at in range(start, min(end, self.size), BLOCK_BYTES):
+            self._deadline.check()
+            found = self._data.read_at(at, min(BLOCK_BYTES, end - at)).find(b"\n")
+            if found >= 0:
+                return at + found
+        return -1
+
+    def feed_before(self, end: int) -> int:
+        """The last line feed before `end`; -1 without one."""
+        while end > 0:
+            self._deadline.check()
+            start = max(0, end - BLOCK_BYTES)
+            found = self._data.read_at(start, end - start).rfind(b"\n")
+            if found >= 0:
+                return start + found
+            end = start
+        return -1
+
+
+def starts_before(text: Text, start: int, count: int) -> list[int]:
+    """Where up to `count` lines before the line at `start` begin, in order."""
+    found: list[int] = []
+    while start > 0 and len(found) < count:
+        start = text.feed_before(start - 1) + 1
+        found.append(start)
+    return found[::-1]
+
+
+def starts_after(text: Text, start: int, count: int) -> Iterator[int]:
+    """Where up to `count` lines after the line at `start` begin."""
+    for _ in range(count):
+        feed = text.feed_after(start, text.size)
+        if feed < 0 or feed + 1 >= text.size:
+            return
+        start = feed + 1
+        yield start
+
+
+def context_line(text: Text, number: int, start: int, room: int) -> GrepLine:
+    """A line around a match: its beginning."""
+    return preview(text, Hit(number, start), room, is_match=False)
+
+
+def preview(text: Text, hit: Hit, room: int, *, is_match: bool = True) -> GrepLine:
+    """At most `room` characters of a line, with the match in their middle."""
+    feed = text.feed_after(hit.start, hit.start + GREP_LINE_BYTES)
+    if feed < 0 and text.size - hit.start > GREP_LINE_BYTES:
+        return _part_of_long(text, hit, room, is_match)
+    line = text.slice(hit.start, text.size if feed < 0 else feed)
+    line = line if feed < 0 else line.removesuffix(b"\r")
+    shown = _decoded(line, text)
+    if len(shown) <= room:
+        return GrepLine(hit.number, shown, is_match, chars=len(shown))
+    column = hit.column or 0
+    before = len(_decoded(line[:column], text))
+    first = _window(before, len(_decoded(line[column : column + hit.length], text)), len(shown), room)
+    return GrepLine(hit.number, shown[first : first + room], is_match, first + 1, len(shown))
+
+
+def _window(before: int, length: int, total: int, room: int) -> int:
+    """The first of `room` characters with the match of `length` behind `before` others in their middle."""
+    first = before - max(0, room - length) // 2
+    return max(0, min(first, total - room))
+
+
+def _part_of_long(text: Text, hit: Hit, room: int, is_match: bool) -> GrepLine:
+    """The part of a line around its match; only that part and its place are looked at."""
+    match = hit.start + (hit.column or 0)
+    length = min(hit.length, room)
+    end = _line_end(text, match)
+    margin = (room - length) // 2 * _CHAR_BYTES
+    begin = _border(text, max(hit.start, match - margin), hit.start)
+    stop = match + (room + length) * _CHAR_BYTES
+    piece = text.slice(begin, stop if end is None else min(stop, end))
+    if end is None or stop < end:
+        piece = piece[: prefix(piece, text.encoding)]
+    shown = _decoded(piece, text)
+    first = _window(_chars(text, begin, match), length, len(shown), room)
+    column = _chars(text, hit.start, begin) + first + 1
+    total = None if end is None else _chars(text, hit.start, end)
+    return GrepLine(hit.number, shown[first : first + room], is_match, column, total)
+
+
+def _line_end(text: Text, at: int) -> int | None:
+    """The end of the line that `at` lies in, without its line end; None when it is far away."""
+    feed = text.feed_after(at, at + GREP_SCAN_BYTES)
+    if feed < 0:
+        return text.size if text.size <= at + GREP_SCAN_BYTES else None
+    return feed - 1 if feed > at and text.slice(feed - 1, feed) == b"\r" else feed
+
+
+def _border(text: Text, at: int, start: int) -> int:
+    """The beginning of a UTF-8 character at or after `at`; other encodings have no sure one."""
+    if at == start or text.encoding.name != "utf-8":
+        return at
+    some = text.slice(at, at + _CHAR_BYTES)
+    return at + next((skip for skip, byte in enumerate(some) if byte & 0xC0 != 0x80), 0)
+
+
+def _chars(text: Text, start: int, end: int) -> int:
+    """Characters in a part of a line, block by block."""
+    total, at = 0, start
+    while at < end:
+        piece = text.slice(at, min(at + BLOCK_BYTES, end))
+        if not piece:
+            break  # the file became shorter
+        size = len(piece) if at + len(piece) >= end else prefix(piece, text.encoding) or len(piece)
+        total += chars(piece[:size], text.encoding)
+        at += size
+    return total
+
+
+def _decoded(data: bytes, text: Text) -> str:
+    """Characters; nearly all files are UTF-8."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return visible(decode(data, text.encoding))
+
+
+class Searched(Struct, frozen=True):
+    """A file's text and its matching lines, found as they are asked for; `binary` when no read shows it."""
+
+    text: Text
+    hits: Iterator[Hit]
+    binary: bool = False
+
+
+def _looks_binary(text: bytes) -> bool:
+    # A PDF of letters alone is not text that anybody reads either.
+    return (is_binary(text) and not is_journal(text)) or text.startswith(PDF_MARK)
+
+
+@final
+class Opened:
+    """A file that is about to be searched: its beginning, and how its characters stand in it.
+
+    Attributes:
+        deadline: Ends the search of this file.
+        encoding: UTF-8 where it is not text, too: then its bytes are searched.
+        foreign: Whether that is not UTF-8.
+        wide_unmarked: Whether rg takes it for something else: UTF-16 without a mark, an export of journald.
+        compression: What it is compressed with; None when it is not.
+    """
+
+    def __init__(self, source: Source, deadline: Deadline) -> None:
+        self.source = source
+        self.deadline = deadline
+        self.head = source.read_at(0, BINARY_HEAD)
+        sample = self.head[:HEAD_BYTES]
+        found = by_bom(sample) or detect(sample, complete=source.size <= len(sample))
+        self.encoding = found or UTF8
+        self.foreign = self.encoding.name != "utf-8"
+        self.wide_unmarked = is_wide_unmarked(sample, found)
+        self.compression = by_magic(self.head)
+
+    @property
+    def too_large(self) -> bool:
+        """Whether its characters would take too much memory, if it is foreign."""
+        return self.source.size > GREP_WIDE_BYTES
+
+    def text(self, *, keep_cr: bool) -> bytes:
+        """All of it as text to search."""
+        source = self.source
+        if self.foreign and not self.too_large:
+            return to_utf8(source, self.encoding, keep_cr=keep_cr)
+        whole = self.head if source.size <= len(self.head) else source.read_at(0, source.size)
+        return held(whole, keep_cr=keep_cr)
+
+
+@final
+class Searcher:
+    """Searches opened files for one call.
+
+    Attributes:
+        binary: Whether a file was passed over because it is binary.
+        too_wide: Files that were passed over because they are large and UTF-16 or UTF-32.
+        as_bytes: Files that were searched as if they were UTF-8, because they are large.
+    """
+
+    def __init__(self, request: GrepRequest, pattern: Pattern, *, local: bool) -> None:
+        self._request = request
+        self._pattern = pattern
+        self._local = local
+        self.binary = False
+        self.too_wide: list[str] = []
+        self.as_bytes: list[str] = []
+
+    def search(self, file: Opened) -> Searched | None:
+        """The matching lines of a file; None when it is not searched."""
+        if file.foreign and file.too_large:
+            if file.encoding.unit > 1:
+                self.too_wide.append(file.source.real)
+                return None
+            self.as_bytes.append(file.source.real)
+        if file.encoding.unit == 1 and self._is_binary(file.head):
+            return None
+        found = self._by_program(file) if self._stays_in_file(file) else self._small(file)
+        binary = file.encoding.unit == 1 and _looks_binary(file.head)
+        return replace(found, binary=True) if binary and found is not None else found
+
+    def count(self, file: Opened) -> int:
+        """How many lines of a file match."""
+        if self._stays_in_file(file) and not self._request.multiline and not file.foreign:
+            return (
+                0
+                if self._is_binary(file.head)
+                else count_of_source(file.source, self._request, file.deadline)
+            )
+        found = self.search(file)
+        return 0 if found is None else sum(1 for _ in found.hits)
+
+    def _stays_in_file(self, file: Opened) -> bool:
+        """Whether its text is searched where it is, by rg."""
+        if not self._local or file.source.size <= SMALL_FILE_BYTES:
+            return False
+        if file.too_large:
+            return True
+        ends_matter = self._request.multiline and not self._pattern.keeps_cr and b"\r\n" in file.head
+        return not file.foreign and not ends_matter
+
+    def _is_binary(self, text: bytes) -> bool:
+        found = "binary" not in self._request.include and _looks_binary(text)
+        self.binary = self.binary or found
+        return found
+
+    def _small(self, file: Opened) -> Searched | None:
+        text = file.text(keep_cr=self._pattern.keeps_cr)
+        if file.encoding.unit > 1 and self._is_binary(text):
+            return None
+        encoding = file.encoding if file.foreign and file.too_large else UTF8
+        if self._pattern.decides(text) or not self._local:
+            return Searched(HeldText(text, encoding), self._pattern.hits(text, file.deadline.check))
+        if not self._request.multiline:
+            text = file.text(keep_cr=True)
+        kept = HeldText(text, encoding)
+        found = lines_of_bytes(text, self._request, file.deadline)
+        return Searched(kept, (self._placed(kept, hit, file.deadline) for hit in found))
+
+    def _by_program(self, file: Opened) -> Searched:
+        source = file.source
+        text = FileText(source, file.deadline, file.encoding)
+        mark = len(codecs.BOM_UTF8) if file.head.startswith(codecs.BOM_UTF8) else 0
+        found = lines_of_source(source, self._request, file.deadline, self._across_line_ends())
+        moved = (replace(hit, start=hit.start + mark) for hit in found)
+        lines = (hit for hit in moved if _is_start(text, hit.start, mark))
+        return Searched(text, (self._placed(text, hit, file.deadline) for hit in lines))
+
+    def _across_line_ends(self) -> list[str]:
+        """The pattern so that its line feeds match CR LF as well; none if that is no other."""
+        request = self._request
+        if not request.multiline or self._pattern.keeps_cr or self._pattern.problem is not None:
+            return []
+        found = superset(
+            request.pattern,
+            fixed=request.fixed,
+            ignore_case=request.ignore_case,
+            multiline=True,
+            foreign=False,
+        )
+        return [] if found is None else [found]
+
+    def _placed(self, text: Text, hit: Hit, deadline: Deadline) -> Hit:
+        """The hit with the place of its match in the line, which rg was not asked for."""
+        at = hit.start
+        while True:
+            end = text.feed_after(at, at + GREP_LINE_BYTES)
+            stop = end if end >= 0 else min(at + BLOCK_BYTES, text.size)
+            span = self._pattern.first_in(text.slice(at, stop).partition(b"\n")[0].removesuffix(b"\r"))
+            if span is not None:
+                return replace(hit, column=at - hit.start + span[0], length=span[1] - span[0])
+            if end >= 0 or stop >= text.size:
+                return hit
+            deadline.check()
+            # A match may lie across the border of two blocks.
+            at = stop - GREP_LINE_BYTES // 2
+
+
+def _is_start(text: Text, start: int, mark: int) -> bool:
+    """Whether a line begins there: the file may have been rewritten since rg read it."""
+    return start == mark or text.slice(start - 1, start) == b"\n"

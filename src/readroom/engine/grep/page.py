@@ -1,0 +1,320 @@
+"""One reply of a search: takes files and matching lines until it is full.
+
+Full means the limit of the call, or the cap on the reply's text, counted as the
+contract counts it.  What it takes is final: lines around matches that lie close
+together are shown once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, NamedTuple, TypeAlias, final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from readroom.engine.grep.lines import Searched, Text, context_line, preview, starts_after, starts_before
+from readroom.engine.grep.order import Symbols
+from readroom.formats.kinds import reads_as_document
+from readroom.limits import MAX_OMITTED, PREVIEW_CHARS, Limits
+from readroom.paths import WorkPath
+from readroom.quoting import quote
+from readroom.search.pattern import Hit
+from readroom.values import Cap, GrepFile, GrepLine, GrepRequest, GrepResult, Omission, ReadRequest, Warn
+
+Full: TypeAlias = Literal["limit", "reply_cap"]
+
+_SHORTEST = 16
+"""Characters of a preview below which it is not shortened further."""
+
+_CURSOR_BYTES = 48
+"""A cursor without its path."""
+
+_COUNT_BYTES = 12
+"""A number of lines and the blank behind it."""
+
+
+class Last(NamedTuple):
+    """A place in a search: a file, and the line up to which it is done; None: all of it."""
+
+    rank: tuple[int, ...]
+    path: str
+    line: int | None
+
+
+_PART_PLACES = 1 << 32
+"""Lines of a part, in a place that names both."""
+
+
+def place_in(part: int, line: int) -> int:
+    """A place in a document as one number, which a cursor can name like a line."""
+    return part * _PART_PLACES + line
+
+
+def part_of(place: int) -> int:
+    """The part that a place of `place_in` lies in."""
+    return place // _PART_PLACES
+
+
+def row_of(place: int) -> int:
+    """The line in its part that a place of `place_in` names."""
+    return place % _PART_PLACES
+
+
+class Reached(Struct):
+    """How far one document was searched.
+
+    Attributes:
+        unit: What its parts are, `total` how many; none of them when it could not be opened.
+        part: The one that is being searched; all before it are done.
+        place: Where they are done, for a cursor.
+        broken: The parts that cannot be read, and why; part 0 is the document itself.
+    """
+
+    unit: str = ""
+    total: int = 0
+    part: int = 0
+    place: int = 0
+    broken: list[tuple[int, str]] = field(default_factory=list)
+
+
+def uncounted(result: GrepResult) -> GrepResult:
+    """What was found of all matches that were to be counted when the time for it passed."""
+    note = Warn("timeout", "the time limit ended the search before all matches were counted")
+    return replace(
+        result,
+        complete=False,
+        reason=result.reason or "timeout",
+        total_matches=None,
+        warnings=[*result.warnings, note],
+    )
+
+
+@final
+class Page:
+    """What is shown so far.
+
+    Attributes:
+        files: In the order they were added.
+        shown: Matching lines, or files where no lines are asked for.
+        full: Why no more fits; None while some may.
+        last: The file and line up to which everything is shown.
+        rank: Of the file that is being added, for `last`.
+        matches: Matching lines that were met, those that are passed over or not shown included.
+    """
+
+    def __init__(
+        self, request: GrepRequest, limits: Limits, cap: Cap, symbols: Symbols | None = None
+    ) -> None:
+        self._request = request
+        self._symbols = symbols
+        assert cap.measure.search is not None, "the contract has a search"
+        self._measure = cap.measure.search
+        self._limit = request.limit or limits.grep_limit
+        again = json.dumps([request.pattern, request.glob, request.type], ensure_ascii=False)
+        room = cap.size - cap.measure.frame(request.path) - len(again.encode("utf-8", "replace"))
+        most = self._measure.content_bytes
+        self._room = room if most is None else min(room, most)
+        self._preview = request.options.preview_chars or PREVIEW_CHARS
+        self.matches = 0
+        self.files: list[GrepFile] = []
+        self.shown = 0
+        self.full: Full | None = None
+        self.last: Last | None = None
+        self.rank: tuple[int, ...] = ()
+        self.omitted: list[Omission] = []
+
+    def add_file(self, path: WorkPath, relative: str, matches: int) -> bool:
+        """Take a whole file, of which no lines are shown; False when the page is full."""
+        file = GrepFile(path, matches)
+        if not self._takes(self._measure.found_in(file) + _COUNT_BYTES, relative):
+            return False
+        self.files.append(file)
+        self.shown += 1
+        self.last = Last(self.rank, relative, None)
+        return True
+
+    def add_lines(self, path: WorkPath, relative: str, found: Searched, after: int) -> bool:
+        """Take the matching lines of a file behind line `after`; False when no more are wanted."""
+        symbols = None if self._symbols is None else self._symbols.of(path, found.text)
+        heading = self._measure.found_in(GrepFile(path))
+        part = _FilePart(path, found.text, self._request, heading, symbols=symbols)
+        try:
+            self._add_hits(part, found, relative, after)
+        finally:
+            # What was taken stays when time passes before the end of the file.
+            if part.matches:
+                lines = part.in_order()
+                self.files.append(GrepFile(path, part.matches, lines))
+                self._note_cuts(path, lines, readable=not found.binary)
+        if part.matches and self.full is None:
+            self.last = Last(self.rank, relative, None)
+        return self.goes_on
+
+    def _add_hits(self, part: _FilePart, found: Searched, relative: str, after: int) -> None:
+        for hit in found.hits:
+            if hit.number <= after:
+                continue
+            self.matches += 1
+            if self.matches <= self._request.skip:
+                continue
+            if self.shown and self.shown >= self._limit:
+                self.full = self.full or "limit"
+            elif self.full is None:
+                self._take_hit(part, hit, relative)
+            if not self.goes_on:
+                break
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether more is wanted: to be shown, or only to be counted."""
+        return self.full is None or self._request.options.totals
+
+    def add_document(
+        self, path: WorkPath, relative: str, parts: Iterable[tuple[int, Searched, int]], after: int
+    ) -> bool:
+        """Take the matching lines of a document, part by part, behind a place of `place_in`.
+
+        With each part comes the place at its end. What was taken stays when `parts` raises.
+        """
+        heading = self._measure.found_in(GrepFile(path))
+        lines: list[GrepLine] = []
+        matches = 0
+        try:
+            for number, found, end in parts:
+                part = _FilePart(path, found.text, self._request, 0 if matches else heading, number)
+                self._add_part(part, found, relative, after)
+                matches += part.matches
+                lines += part.in_order()
+                if self.full is not None:
+                    break
+                self.last = Last(self.rank, relative, end)
+        finally:
+            if matches:
+                self.files.append(GrepFile(path, matches, lines))
+                self._note_cuts(path, lines)
+        if self.full is None:
+            self.last = Last(self.rank, relative, None)
+        return self.full is None
+
+    def _add_part(self, part: _FilePart, found: Searched, relative: str, after: int) -> None:
+        for hit in found.hits:
+            if place_in(part.number or 0, hit.number) <= after:
+                continue
+            if self.shown and self.shown >= self._limit:
+                self.full = "limit"
+                return
+            if not self._take_hit(part, hit, relative):
+                return
+
+    def _take_hit(self, part: _FilePart, hit: Hit, relative: str) -> bool:
+        room = self._preview
+        lines = part.around(hit, room)
+        while not self._takes(self._cost(part, lines), relative):
+            if self.shown:
+                return False
+            # One match always fits: without what is around it, then less and less of its line.
+            self.full = None
+            if len(lines) > 1:
+                lines = part.around(hit, room, alone=True)
+            elif room > _SHORTEST:
+                room //= 2
+                lines = part.around(hit, room, alone=True)
+            else:
+                break
+        part.add(lines)
+        self.shown += 1
+        place = hit.number if part.number is None else place_in(part.number, hit.number)
+        self.last = Last(self.rank, relative, place)
+        return True
+
+    def _cost(self, part: _FilePart, lines: Sequence[GrepLine]) -> int:
+        known = part.lines
+        new = sum(self._measure.found(line) for line in lines)
+        old = sum(self._measure.found(known[line.number]) for line in lines if line.number in known)
+        named = part.heading if self._measure.names_each or not part.matches else 0
+        return new - old + named + self._request.options.entry_bytes
+
+    def _takes(self, cost: int, relative: str) -> bool:
+        """Whether that many bytes and a cursor that names the file still fit, and then take them."""
+        if self.shown and self.shown >= self._limit:
+            self.full = "limit"
+            return False
+        counted = self._request.options.totals
+        cursor = 0 if counted else _CURSOR_BYTES + 2 * len(quote(relative).encode("utf-8", "replace"))
+        if cost + cursor > self._room:
+            self.full = "reply_cap"
+            return False
+        self._room -= cost
+        return True
+
+    def _note_cuts(self, path: WorkPath, lines: Sequence[GrepLine], *, readable: bool = True) -> None:
+        for line in lines:
+            last = line.column + len(line.text) - 1
+            parts = [(1, line.column - 1)] if line.column > 1 else []
+            if line.chars is None or last < line.chars:
+                parts.append((last + 1, line.chars or last + 1))
+            for first, end in parts:
+                if len(self.omitted) < MAX_OMITTED:
+                    pages = None if line.part is None else str(line.part)
+                    plain = "utf-8" if pages is None and reads_as_document(path) else None
+                    rest = ReadRequest(
+                        path, offset=line.number, limit=1, column=first, pages=pages, encoding=plain
+                    )
+                    shown_by = rest if readable else None
+                    self.omitted.append(Omission("columns", first, end, "preview", line.number, shown_by))
+
+
+@final
+class _FilePart:
+    """The lines of one file that are shown."""
+
+    def __init__(
+        self,
+        path: WorkPath,
+        text: Text,
+        request: GrepRequest,
+        heading: int,
+        number: int | None = None,
+        symbols: Callable[[int], str | None] | None = None,
+    ) -> None:
+        """`number` is that of the part of a document whose lines these are."""
+        self._text = text
+        self.number = number
+        self._before = request.before
+        self._after = request.after
+        self._symbols = symbols
+        self.heading = heading
+        self.lines: dict[int, GrepLine] = {}
+        self.matches = 0
+
+    def around(self, hit: Hit, room: int, *, alone: bool = False) -> list[GrepLine]:
+        """The match and those lines around it that are not shown yet."""
+        found = self._around(hit, room, alone)
+        return found if self.number is None else [replace(line, part=self.number) for line in found]
+
+    def _around(self, hit: Hit, room: int, alone: bool) -> list[GrepLine]:
+        text, number = self._text, hit.number
+        match = preview(text, hit, room)
+        if self._symbols is not None:
+            match = replace(match, symbol=self._symbols(number))
+        if alone:
+            return [match]
+        found = []
+        missing = [n for n in range(max(1, number - self._before), number) if n not in self.lines]
+        if missing:
+            starts = starts_before(text, hit.start, number - missing[0])
+            numbers = range(number - len(starts), number)
+            pairs = zip(numbers, starts, strict=True)
+            found = [context_line(text, n, start, room) for n, start in pairs if n not in self.lines]
+        following = enumerate(starts_after(text, hit.start, self._after), number + 1)
+        return [*found, match, *(context_line(text, n, s, room) for n, s in following if n not in self.lines)]
+
+    def add(self, lines: Sequence[GrepLine]) -> None:
+        for line in lines:
+            self.lines[line.number] = line
+        self.matches += 1
+
+    def in_order(self) -> list[GrepLine]:
+        return [self.lines[number] for number in sorted(self.lines)]

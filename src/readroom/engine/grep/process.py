@@ -1,0 +1,389 @@
+"""One run of rg as a child of this process: started confined, read as it goes, ended in time.
+
+It gets no environment, no terminal and no descriptor beside its own; it sees the
+searched root and itself and nothing else where the kernel can see to that.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias, final
+
+from readroom.closeable import Closeable
+from readroom.deadline import Deadline
+from readroom.errors import StoreFailed
+from readroom.limits import GREP_CHILD_BYTES, HEAD_BYTES
+from readroom.sandbox import landlock
+from readroom.search.pattern import Hit
+from readroom.search.ripgrep import pattern_flags, program, refusal
+from readroom.stores.base import Folder, Source
+from readroom.values import GrepRequest
+
+_PIPE_BYTES = 64 * 1024
+_PATIENCE_S = 0.25
+"""Longest wait for output before the clock is looked at again."""
+
+_MESSAGE_BYTES = 256 * 1024
+"""Messages that are kept; a tree of unreadable files has one for each."""
+
+
+@final
+class Child(Closeable):
+    """A running rg. Used as a context: when it is left the process is gone."""
+
+    def __init__(
+        self,
+        flags: Sequence[str],
+        deadline: Deadline,
+        *,
+        folder: str | None = None,
+        root: int | None = None,
+        stdin: int | None = None,
+        mapped: bool = False,
+    ) -> None:
+        """Start it.
+
+        Args:
+            flags: Everything behind the name of the program.
+            deadline: Ends it.
+            folder: Where it starts.
+            root: A descriptor of the folder that it is confined to; None for no confinement.
+            stdin: What it reads as its standard input; nothing if None.
+            mapped: Files are mapped into its memory instead of being read: for lines that would not fit.
+
+        Raises:
+            StoreFailed: It cannot be started.
+        """
+        self._deadline = deadline
+        self.messages = b""
+        mapping = "--mmap" if mapped else "--no-mmap"
+        self._process = _start([program(), mapping, *flags], folder, root, stdin)
+        if not mapped:
+            _limit_memory(self._process.pid)
+        self._forget = deadline.on_cancel(self._process.kill)
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
+
+    @property
+    def status(self) -> int:
+        """How it ended: 0 found, 1 not found, 2 trouble, negative for a signal."""
+        return self._process.wait()
+
+    @property
+    def starved(self) -> bool:
+        """Whether it ended because a line did not fit into its memory."""
+        return self.status == -signal.SIGABRT
+
+    def output(self, given_up: Callable[[], bool] | None = None) -> Iterator[bytes]:
+        """What it writes, as it comes, until it ends, or until `given_up`, asked in pauses, is true.
+
+        Raises:
+            TimedOut, Cancelled: From the deadline.
+        """
+        out, messages = self._process.stdout, self._process.stderr
+        assert out is not None
+        assert messages is not None
+        waiting = select.poll()
+        for pipe in (out, messages):
+            waiting.register(pipe, select.POLLIN)
+        open_pipes = 2
+        while open_pipes:
+            self._deadline.check()
+            left = self._deadline.remaining
+            patience = _PATIENCE_S if left is None else min(_PATIENCE_S, left)
+            ready = waiting.poll(patience * 1000)
+            if not ready:
+                self._deadline.tick()
+                if given_up is not None and given_up():
+                    return
+            for fd, _ in ready:
+                data = os.read(fd, _PIPE_BYTES)
+                if not data:
+                    waiting.unregister(fd)
+                    open_pipes -= 1
+                elif fd == out.fileno():
+                    yield data
+                elif len(self.messages) < _MESSAGE_BYTES:
+                    self.messages += data
+        self._deadline.check()
+
+    def rest(self) -> bytes:
+        """End it; what it had written by then and nobody has read."""
+        self._process.kill()
+        assert self._process.stdout is not None
+        return self._process.stdout.read()
+
+    def close(self) -> None:
+        """End it and release what it holds."""
+        self._forget()
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+
+def _start(
+    arguments: Sequence[str], folder: str | None, root: int | None, stdin: int | None
+) -> subprocess.Popen[bytes]:
+    nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    options: dict[str, Any] = {
+        "stdin": nothing if stdin is None else stdin,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "cwd": folder or "/",
+        "env": {},
+        "bufsize": 0,
+    }
+    try:
+        if root is not None and confines():
+            reach = landlock.LandlockRules(read=[root], execute=[arguments[0]])
+            return landlock.spawn(arguments, reach, **options)
+        return subprocess.Popen(arguments, **options)
+    except landlock.Unconfined:
+        return subprocess.Popen(arguments, **options)
+    except OSError as error:
+        raise StoreFailed(".", f"the search program cannot be started: {error.strerror}") from None
+    finally:
+        os.close(nothing)
+
+
+@functools.cache
+def confines() -> bool:
+    """Whether rg runs when it is confined: not where it needs libraries from anywhere."""
+    try:
+        reach = landlock.LandlockRules(read=[], execute=[program()])
+        nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            pipes = {"stdin": nothing, "stdout": nothing, "stderr": nothing}
+            return landlock.spawn([program(), "--version"], reach, **pipes).wait() == 0
+        finally:
+            os.close(nothing)
+    except OSError:
+        return False
+
+
+def _limit_memory(pid: int) -> None:
+    """A line is held in memory whole; one that does not fit ends the process, and it is run otherwise."""
+    if sys.platform == "linux":
+        import resource
+
+        try:
+            resource.prlimit(pid, resource.RLIMIT_DATA, (GREP_CHILD_BYTES, GREP_CHILD_BYTES))
+        except (OSError, ValueError):
+            return  # it has ended already, or its own limit is lower
+
+
+def failed(child: Child) -> StoreFailed:
+    """What its failure means for the caller."""
+    said = child.messages.partition(b"\n")[0].decode("utf-8", "replace").removeprefix("rg: ")
+    return StoreFailed(".", said or f"the search program ended with {child.status}")
+
+
+# -----------------------------------------------------------------------------
+# Which file a running rg is in, and for how long: the system says it.
+#
+# Without that, on systems other than Linux, a file that takes for ever keeps a search
+# from those behind it; the search then ends with its deadline and says so.
+# -----------------------------------------------------------------------------
+
+LeftFile: TypeAlias = tuple[str, int | None, int | None]
+"""A file that was left before its end, how many bytes of it were read, and its size, where they are known."""
+
+
+class OpenFile(NamedTuple):
+    """A file that a process has open: its name, how far it was read, and its size, where they are known."""
+
+    path: str
+    read: int | None
+    size: int | None
+
+
+@final
+class Watch:
+    """Looks which file rg is in, and for how long. `stuck` is the one that took more than its share."""
+
+    def __init__(self, child: Child, top: Folder, share: float, deadline: Deadline) -> None:
+        self._child = child
+        self._top = top
+        self._share = share
+        self._deadline = deadline
+        self._path: str | None = None
+        self._since: float | None = None
+        self.stuck: OpenFile | None = None
+
+    def begin(self) -> None:
+        """It has found something: whatever it looks into now, it has just begun with."""
+        self._path = None
+
+    def now(self) -> OpenFile | None:
+        """The file that it is in; None when there is none, or no way to see it."""
+        return _opened_file(self._child.pid, self._top)
+
+    def is_stuck(self) -> bool:
+        """Whether it has been in the same file for all of its share. To be asked again and again."""
+        left, found = self._deadline.remaining, self.now()
+        if left is None or found is None:
+            self._path = None
+            return False
+        if found.path != self._path or self._since is None:
+            self._path, self._since = found.path, left
+            return False
+        if self._since - left < self._share:
+            return False
+        self.stuck = found
+        return True
+
+
+def _opened_file(pid: int, top: Folder) -> OpenFile | None:
+    """The file below `top` that a process has open; None when there is none, or no way to see it.
+
+    In path order rg has one file open at a time: all before it are searched.
+    """
+    try:
+        names = os.listdir(f"/proc/{pid}/fd")
+        above = os.readlink(f"/proc/self/fd/{top.fileno()}")
+    except OSError:
+        return None
+    prefix = above if above.endswith("/") else above + "/"
+    for name in names:
+        try:
+            target = os.readlink(f"/proc/{pid}/fd/{name}")
+        except OSError:
+            continue
+        if target.startswith(prefix) and os.path.isfile(target):
+            return OpenFile(target[len(prefix) :], _position(pid, name), _size(target))
+    return None
+
+
+def _position(pid: int, descriptor: str) -> int | None:
+    """How far a process has read what it has open; None where nobody knows, or where it is mapped."""
+    try:
+        with open(f"/proc/{pid}/fdinfo/{descriptor}", encoding="ascii") as file:
+            found = re.match(r"pos:\s*(\d+)", file.read())
+    except OSError:
+        return None
+    return int(found[1]) or None if found else None
+
+
+def _size(path: str) -> int | None:
+    try:
+        return os.stat(path, follow_symlinks=False).st_size
+    except OSError:
+        return None
+
+
+# -----------------------------------------------------------------------------
+# Searching one opened file with rg, through the descriptor that the guard opened.
+#
+# Where the file lies does not matter any more: rg is given no name.
+# -----------------------------------------------------------------------------
+
+_HIT = re.compile(rb"(\d+):(\d+):")
+
+
+def lines_of_bytes(data: bytes, request: GrepRequest, deadline: Deadline) -> Iterator[Hit]:
+    """The matching lines of a text in memory."""
+    fd = _file_of(data)
+    try:
+        yield from _lines(fd, request, deadline)
+    finally:
+        os.close(fd)
+
+
+def _file_of(data: bytes) -> int:
+    """A descriptor of a file without a name, in memory where the system has such files."""
+    if sys.platform == "linux":
+        fd = os.memfd_create("readroom")
+        with os.fdopen(fd, "wb", closefd=False) as file:
+            file.write(data)
+        return fd
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        return os.dup(file.fileno())
+
+
+def lines_of_source(
+    source: Source, request: GrepRequest, deadline: Deadline, patterns: Sequence[str]
+) -> Iterator[Hit]:
+    """The matching lines of an opened file, read through its descriptor; offsets without a mark.
+
+    `patterns` are looked for instead of that of the request if there are any.
+    """
+    fd = source.fileno()
+    assert fd is not None
+    yield from _lines(fd, request, deadline, _ways(source), patterns)
+
+
+def _ways(source: Source) -> tuple[bool, ...]:
+    """Whether to map the file into rg's memory: where a line does not fit, which its beginning may show."""
+    return (False, True) if b"\n" in source.read_at(0, HEAD_BYTES) else (True,)
+
+
+def _lines(
+    fd: int,
+    request: GrepRequest,
+    deadline: Deadline,
+    ways: Sequence[bool] = (False,),
+    patterns: Sequence[str] = (),
+) -> Iterator[Hit]:
+    # One column: what is wanted is where the line is, and a line may have a gigabyte.
+    flags = ["--byte-offset", "--max-columns=1", "--no-filename", "--line-buffered"]
+    last = 0
+    for mapped in ways:
+        with _on_descriptor(fd, flags, request, deadline, mapped, patterns) as child:
+            left = b""
+            for data in child.output():
+                *whole, left = (left + data).split(b"\n")
+                for line in whole:
+                    found = _HIT.match(line)
+                    if found is not None and (number := int(found[1])) > last:
+                        last = number
+                        yield Hit(number, int(found[2]))
+            if child.status in (0, 1):
+                return
+            if not child.starved:
+                raise refusal(child.messages, request) or failed(child)
+    raise StoreFailed(".", "a line of it is too long to be searched")
+
+
+def count_of_source(source: Source, request: GrepRequest, deadline: Deadline) -> int:
+    """How many lines of an opened file match."""
+    fd = source.fileno()
+    assert fd is not None
+    for mapped in _ways(source):
+        with _on_descriptor(fd, ["--count", "--no-filename"], request, deadline, mapped) as child:
+            said = b"".join(child.output())
+            if child.status in (0, 1):
+                return int(said or 0)
+            if not child.starved:
+                raise refusal(child.messages, request) or failed(child)
+    raise StoreFailed(source.real, "a line of it is too long to be searched")
+
+
+def _on_descriptor(
+    fd: int,
+    flags: Sequence[str],
+    request: GrepRequest,
+    deadline: Deadline,
+    mapped: bool,
+    patterns: Sequence[str] = (),
+) -> Child:
+    # Its offset is shared with the child; whoever reads by position does not mind.
+    os.lseek(fd, 0, os.SEEK_SET)
+    text = [] if "binary" in request.include else ["--text"]
+    where = "/dev/fd/0" if mapped else "-"
+    flags = [*pattern_flags(request, patterns), *text, *flags, "--", where]
+    return Child(flags, deadline, stdin=fd, mapped=mapped)

@@ -1,0 +1,435 @@
+"""Finding the files below a local folder that may match, with rg.
+
+rg walks by name, and names can be made to mean something else at any moment.  So
+what it finds are candidates, nothing more: each is opened through the guard, and
+what is shown comes from a search of that descriptor.
+
+It looks into one file after the other.  Where one takes more than its share of the
+time, it is ended, and begins again without that file.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import signal
+import sys
+from collections.abc import Generator, Iterator, Sequence
+from typing import final
+
+from readroom.deadline import Deadline
+from readroom.engine.cursors import Cursor, end_of_folder, path_key
+from readroom.engine.grep.process import Child, LeftFile, OpenFile, Watch, failed
+from readroom.engine.grep.scope import Scope, join_below
+from readroom.errors import NoPermission, ReadroomError, StoreFailed, TimedOut
+from readroom.limits import GREP_SKIPPED_NAMES
+from readroom.paths import ROOT, ancestors, join
+from readroom.policy.guard import Guard
+from readroom.search.ripgrep import (
+    asks_for_nul,
+    literal_glob,
+    pattern_flags,
+    refusal,
+    tree_flags,
+    type_table,
+    unknown_type,
+    unreadable,
+)
+from readroom.stores.base import Folder
+from readroom.values import EntryKind, GrepRequest
+
+_RUNS = 4
+"""How often a search that the system ended is taken up again where it stopped."""
+
+_WORTH_TELLING = re.compile(r"\.git|/?(?:[\w.+-]+/)+", re.ASCII)
+"""Denied folders spelled out: they may be large, and rg looks them up at no cost. Patterns cost a tenth of a
+search, and rg and git could differ about them."""
+
+
+@functools.cache
+def _types() -> dict[str, list[str]]:
+    with Child(["--no-config", "--type-list"], Deadline()) as child:
+        return type_table(b"".join(child.output()).decode("utf-8", "replace"))
+
+
+def globs_of_type(request: GrepRequest) -> Sequence[str] | None:
+    """What the type of a request stands for; None without one.
+
+    Raises:
+        BadPattern: There is no such type; near names are given.
+    """
+    if request.type is None:
+        return None
+    table = _types()
+    if request.type not in table:
+        raise unknown_type(request, table)
+    return table[request.type]
+
+
+def require_valid(request: GrepRequest, deadline: Deadline) -> None:
+    """Raise BadPattern, saying where, if rg does not take the pattern."""
+    with Child([*pattern_flags(request), "-"], deadline) as child:
+        for _ in child.output():
+            pass
+        if child.status == 2:
+            raise refusal(child.messages, request) or failed(child)
+
+
+@final
+class Tree:
+    """The files below one folder in which rg finds something.
+
+    Attributes:
+        unreadable: Files and folders, relative, that rg could not read.
+        stopped_at: When the deadline passed: the first file in path order that may
+            not be fully searched; None when nobody can tell.
+        left: Files that were left before their end.
+    """
+
+    def __init__(
+        self,
+        guard: Guard,
+        top: Folder,
+        scope: Scope,
+        request: GrepRequest,
+        deadline: Deadline,
+        share: float,
+        root: int | None,
+        sought: Sequence[str],
+        spare: Sequence[str] | None = None,
+        heads: bool = False,
+    ) -> None:
+        """Prepare a search.
+
+        Args:
+            guard: Opens what is looked at beside rg.
+            top: The folder, opened through the guard.
+            scope: Which files are asked for.
+            request: What is searched for.
+            deadline: Ends it.
+            share: Seconds that one file may take.
+            root: A descriptor of the folder that rg is confined to; None for no confinement.
+            sought: What rg is told to look for, as flags.
+            spare: The same for when that is too large a pattern for rg.
+            heads: rg looks at how files begin, and maps them into its memory for that; where one keeps it
+                nevertheless, the file is given as if it were found.
+        """
+        self._guard = guard
+        self._top = top
+        self._scope = scope
+        self._request = request
+        self._deadline = deadline
+        self._share = share
+        self._root = root
+        self._sought = sought
+        self._spare = spare
+        self._heads = heads
+        self._mapped = heads
+        self._begun: Child | None = None
+        self.unreadable: list[str] = []
+        self.stopped_at: str | None = None
+        self.left: list[LeftFile] = []
+        self._passed: list[str] = []
+
+    def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
+        """Candidates in path order, relative to the folder; from a cursor on, with its file unless done.
+
+        Args:
+            after: The cursor.
+            at_once: Each is given as soon as it is found; otherwise in blocks, which is faster for all.
+
+        Raises:
+            TimedOut, Cancelled: From the deadline.
+            BadPattern: rg does not take the pattern.
+        """
+        least = b"" if after is None else after.place.key
+        if after is not None and after.line is None:
+            least += b"\0"  # it is done, and may be one that took too long
+            self._passed.append(after.path)
+        runs = 0
+        while runs < _RUNS:
+            passed = len(self._passed)
+            again = yield from self._run(after, least, at_once)
+            if again is None:
+                return
+            least = again
+            runs += len(self._passed) == passed
+        raise StoreFailed(self._top.real, "the search program was ended by the system, again and again")
+
+    def begin(self) -> None:
+        """Start the process of `files(None)` already now: it looks while others are waited for."""
+        self._begun = self._started(None)
+
+    def close(self) -> None:
+        """End what was begun and not used."""
+        if self._begun is not None:
+            self._begun.close()
+
+    def listing(self, deadline: Deadline) -> Iterator[str]:
+        """The files that are searched, in path order, without searching them."""
+        flags = ["--no-config", "--files", *self._kept(None), "--", *self._where(None)]
+        with Child(flags, deadline, folder=_entrance(self._top, self._guard), root=self._root) as child:
+            left = b""
+            for data in child.output():
+                *names, left = (left + data).split(b"\0")
+                yield from (os.fsdecode(name[2:]) for name in names)
+
+    def _run(self, after: Cursor | None, least: bytes, at_once: bool) -> Generator[str, None, bytes | None]:
+        """One process; where to take it up again when it was ended, None when it was not."""
+        begun, self._begun = self._begun, None
+        child = begun or self._started(after, at_once=at_once)
+        if child is None:
+            return None
+        with child:
+            records, watch = _Records(), Watch(child, self._top, self._share, self._deadline)
+            try:
+                for data in child.output(watch.is_stuck):
+                    watch.begin()
+                    for path in records.add(data):
+                        key = path_key(path)
+                        if key >= least and self._scope.takes(path):
+                            yield path
+                            least = key + b"\0"
+            except TimedOut:
+                now = watch.now()
+                stopped = next(records.add(child.rest()), now.path if now else None)
+                # What policy denies is walked by rg like anything else, and nobody's to know.
+                if stopped is not None and self._scope.takes(stopped) and self._may_be_named(stopped):
+                    self.stopped_at = stopped
+                raise
+            if watch.stuck is not None:
+                path = watch.stuck.path
+                if self._heads and path_key(path) >= least and self._scope.takes(path):
+                    yield path
+                return self._pass(watch.stuck, least)
+            if child.status < 0:
+                # A line too long to be held; or a mapped file that became shorter.
+                self._mapped = self._mapped or child.starved
+                if child.starved or child.status == -signal.SIGBUS:
+                    return least
+                raise failed(child)
+            return None if self._came_through(child) else least
+
+    def _pass(self, file: OpenFile, least: bytes) -> bytes:
+        """Go on without a file; where."""
+        self._passed.append(file.path)
+        key = path_key(file.path)
+        taken = key >= least and self._scope.takes(file.path) and self._may_be_named(file.path)
+        if taken and not self._heads:
+            self.left.append((file.path, file.read, file.size))
+        for one in self._taken_for(file.path):
+            self.unreadable.append(one)
+        return max(key + b"\0", least)
+
+    def _taken_for(self, path: str) -> list[str]:
+        """What the glob that leaves out a file leaves out as well: only where a name cannot be spelled."""
+        if _can_be_glob(path):
+            return []
+        folder, _, name = path.rpartition("/")
+        spelled = re.compile(_UNSPELLED.sub(".", re.escape(name)), re.DOTALL)
+        try:
+            with self._guard.open_folder(join_below(self._top.real, folder)) as opened:
+                found = [f"{folder}/{one.name}" if folder else one.name for one in opened.entries()]
+        except ReadroomError:
+            return []
+        like = [one for one in found if spelled.fullmatch(one.rpartition("/")[2]) and one != path]
+        return [one for one in like if self._scope.takes(one) and self._may_be_named(one)]
+
+    def _started(self, after: Cursor | None, *, at_once: bool = True) -> Child | None:
+        """A process; None when there is nowhere to look."""
+        where = self._where(after)
+        if not where:
+            return None
+        buffering = "--line-buffered" if at_once else "--block-buffered"
+        flags = [*self._flags(after), buffering, "--", *where]
+        entrance = _entrance(self._top, self._guard)
+        return Child(flags, self._deadline, folder=entrance, root=self._root, mapped=self._mapped)
+
+    def _came_through(self, child: Child) -> bool:
+        """Note what could not be read; false when that is the folder itself, and another way is left."""
+        if child.status != 2:
+            return True
+        if asks_for_nul(child.messages):
+            # Files with a NUL are found then, too, and passed over when they are opened.
+            self._sought = [*self._sought, "--text"]
+            return False
+        refused = refusal(child.messages, self._request)
+        if refused is not None:
+            if self._spare is None:
+                raise refused
+            self._sought, self._spare = self._spare, None
+            return False
+        for path in unreadable(child.messages):
+            relative = path.removeprefix("./")
+            if relative == "":
+                # The guard could open it. There are file systems on which the kernel cannot confine.
+                if self._root is None:
+                    raise NoPermission(self._top.real)
+                self._root = None
+                return False
+            if self._scope.takes(relative) and self._may_be_named(relative):
+                self.unreadable.append(relative)
+        return True
+
+    def _may_be_named(self, relative: str) -> bool:
+        path = join_below(self._top.real, relative)
+        return self._guard.allows(path, folder=False) and self._guard.allows(path, folder=True)
+
+    # --- arguments ----------------------------------------------------------------------------
+
+    def _flags(self, after: Cursor | None) -> list[str]:
+        return [
+            *self._sought,
+            *self._kept(after),
+            # The cheapest record that a line feed ends, which is what flushes it: "path NUL 1 LF".
+            *("--count", "--max-count=1", "--with-filename"),
+        ]
+
+    def _kept(self, after: Cursor | None) -> list[str]:
+        """Which files are looked at, and in which order they come."""
+        hints = self._scope.hints()
+        # Without confinement nothing would keep rg from reading ignore files above the root.
+        parents = self._root is not None
+        skipped = [] if after is None else self._skipped(after.path)
+        skipped += [_glob(path) for path in self._passed]
+        denied = filter(self._spared, self._guard.irrevocable())
+        flags = tree_flags(
+            self._request,
+            hints.names,
+            [*hints.without, *denied, *skipped],
+            parents=parents,
+            repository=self._in_repository(parents),
+        )
+        return [*flags, "--null", "--sort=path"]
+
+    def _spared(self, pattern: str) -> bool:
+        """Whether rg is told not to look at what a pattern denies; it means the same from where rg looks."""
+        plain = pattern.removesuffix("/")
+        seen = "hidden" in self._request.include or not plain.rpartition("/")[2].startswith(".")
+        means_the_same = "/" not in plain or self._top.real == ROOT
+        return seen and means_the_same and _WORTH_TELLING.fullmatch(pattern) is not None
+
+    def _in_repository(self, parents: bool) -> bool:
+        """rg sees repositories inside others only when told to look; then there must be one to begin with."""
+        above = (ROOT, *ancestors(self._top.real)) if parents else ()
+        for folder in (*above, self._top.real):
+            try:
+                self._guard.store.stat(join(folder, ".git"))
+            except ReadroomError:
+                continue
+            return True
+        return False
+
+    def _where(self, after: Cursor | None) -> list[str]:
+        """Where rg begins: folders in path order. A link given to it by name would be followed."""
+        found = []
+        for folder in self._scope.hints().folders:
+            if folder == "":
+                return ["./"]
+            if after is not None and end_of_folder(path_key(folder)) <= after.place.key:
+                continue
+            if self._scope.enters(folder) and self._is_folder(folder):
+                found.append(f"./{folder}")
+        return found
+
+    def _is_folder(self, folder: str) -> bool:
+        path = join_below(self._top.real, folder)
+        try:
+            with self._guard.open_folder(path) as opened:
+                return opened.real == path
+        except ReadroomError:
+            return False
+
+    def _skipped(self, path: str) -> list[str]:
+        """Globs for what comes before a path, as far as arguments go; the rest is found and not taken."""
+        found: list[str] = []
+        above = ""
+        for part in path.split("/"):
+            least = os.fsencode(part)
+            found += self._names_before(above, least)
+            above = f"{above}/{part}" if above else part
+        return found if len(found) <= GREP_SKIPPED_NAMES else [*_ranges_before(path)]
+
+    def _names_before(self, folder: str, least: bytes) -> list[str]:
+        prefix = f"{folder}/" if folder else ""
+        try:
+            with self._guard.open_folder(join_below(self._top.real, folder)) as opened:
+                return [
+                    literal_glob(prefix + entry.name)
+                    for entry in opened.entries()
+                    if os.fsencode(entry.name) < least
+                    and entry.kind in (EntryKind.FILE, EntryKind.FOLDER)
+                    and _can_be_glob(prefix + entry.name)
+                ]
+        except ReadroomError:
+            return []
+
+
+def _ranges_before(path: str) -> Iterator[str]:
+    """Globs for most of what comes before a path, few of them however many names there are.
+
+    A name comes before another that has the same beginning and then a larger character.
+    """
+    above = ""
+    for part in path.split("/"):
+        for at, char in enumerate(part):
+            if not part[: at + 1].isascii():
+                break
+            if char > "!":
+                yield f"{literal_glob(above + part[:at])}[\x01-{_before(char)}]*"
+        above += f"{part}/"
+
+
+def _before(char: str) -> str:
+    """The character before it, or a smaller one, that may end a set of a glob."""
+    found = chr(ord(char) - 1)
+    return {"-": ",", "[": "Z", "\\": "Z", "]": "Z"}.get(found, found)
+
+
+_UNSPELLED = re.compile(r"[\ud800-\udfff]")
+
+
+def _glob(path: str) -> str:
+    """A glob for a path; where it cannot be spelled, for those that differ from it only there."""
+    if path[-1].isspace():
+        return f"{literal_glob(path[:-1])}[{path[-1]}]"
+    # Each stands for one byte, and so does the mark for any.
+    return _UNSPELLED.sub("?", literal_glob(path))
+
+
+def _can_be_glob(path: str) -> bool:
+    """Whether rg takes it in a glob as it is: it drops blanks at the end, and knows only UTF-8."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return not path[-1].isspace()
+
+
+class _Records:
+    """Names from "path NUL number LF" records that arrive in pieces."""
+
+    def __init__(self) -> None:
+        self._left = b""
+
+    def add(self, data: bytes) -> Iterator[str]:
+        data = self._left + data
+        at = 0
+        while True:
+            name_end = data.find(b"\0", at)
+            end = data.find(b"\n", name_end)
+            if name_end < 0 or end < 0:
+                break
+            # A name may hold line feeds, and begins with "./" in any case.
+            yield os.fsdecode(data[at + 2 : name_end])
+            at = end + 1
+        self._left = data[at:]
+
+
+def _entrance(folder: Folder, guard: Guard) -> str:
+    """A path that leads to exactly this folder, for a child that is about to start."""
+    fd = folder.fileno()
+    if fd is not None and sys.platform == "linux" and os.path.isdir(f"/proc/self/fd/{fd}"):
+        return f"/proc/self/fd/{fd}"
+    return os.path.join(guard.folder or "/", folder.real)

@@ -1,0 +1,153 @@
+"""Which files below the searched folder a call asks for.
+
+Globs and types only narrow what is searched: hidden names, and names that ignore
+files hide, are left out unless `include` asks for them, whatever a glob matches.
+(rg would search ignored files as soon as a glob matches them, and with them all
+of node_modules.)  The decision is made here for every store; rg is only told
+enough not to look far beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import final
+
+from msgspec import Struct
+
+from readroom.engine.cursors import path_key
+from readroom.paths import ROOT, WorkPath, join
+from readroom.policy.guard import Guard
+from readroom.policy.ignore_files import IgnoreTree
+from readroom.search.globs import Globs
+from readroom.values import GrepRequest
+
+_MAGIC = frozenset("*?[\\")
+_BRACES = frozenset("{}")
+
+
+class Hints(Struct, frozen=True):
+    """A set of files that holds all that a scope takes.
+
+    Attributes:
+        folders: Where they are, relative to the searched folder, in path order.
+        names: Globs of their last parts; none mean any.
+        without: Globs of paths that are not among them.
+    """
+
+    folders: Sequence[str]
+    names: Sequence[str]
+    without: Sequence[str]
+
+
+@final
+class Scope:
+    """The decision for one call. Paths are relative to the searched folder."""
+
+    def __init__(
+        self, guard: Guard, request: GrepRequest, top: WorkPath, type_globs: Sequence[str] | None
+    ) -> None:
+        """Prepare a scope.
+
+        Args:
+            guard: Of the workspace; its ignore files are consulted.
+            request: What is asked for.
+            top: The real name of the searched folder.
+            type_globs: What the type stands for; None without a type.
+        """
+        self._top = top
+        self._globs = Globs(request.glob)
+        self._whole_folders = Globs([glob for glob in request.glob if glob.endswith("/")])
+        self._type = None if type_globs is None else Globs(type_globs)
+        self._type_names = type_globs
+        self._hidden = "hidden" in request.include
+        self._ignores = None if "ignored" in request.include else IgnoreTree(guard, top)
+        self._entered: dict[str, bool] = {"": True}
+        self._taken_whole: dict[str, bool] = {"": False}
+
+    def enters(self, folder: str) -> bool:
+        """Whether files below a folder can be asked for, those above it included."""
+        known = self._entered.get(folder)
+        if known is None:
+            above, _, name = folder.rpartition("/")
+            known = (
+                self.enters(above) and self._sees(folder, name, folder=True) and self._globs.enters(folder)
+            )
+            self._entered[folder] = known
+        return known
+
+    def takes(self, file: str) -> bool:
+        """Whether a file is asked for."""
+        above, _, name = file.rpartition("/")
+        if not self.enters(above) or not self._sees(file, name, folder=False):
+            return False
+        if self._type is not None and not self._type.takes(name, folder=False):
+            return False
+        decided = self._globs.decides(file, folder=False)
+        if decided is None:
+            return self._globs.takes(file, folder=False) or self._whole(above)
+        return decided
+
+    def _sees(self, path: str, name: str, *, folder: bool) -> bool:
+        if not self._hidden and name.startswith("."):
+            return False
+        return self._ignores is None or not self._ignores.ignored(join_below(self._top, path), folder=folder)
+
+    def _whole(self, folder: str) -> bool:
+        """Whether a glob like `src/` takes everything below the folder."""
+        known = self._taken_whole.get(folder)
+        if known is None:
+            above = folder.rpartition("/")[0]
+            known = self._whole(above) or (
+                not self._whole_folders.takes_all and self._whole_folders.takes(folder, folder=True)
+            )
+            self._taken_whole[folder] = known
+        return known
+
+    def hints(self) -> Hints:
+        """What to tell a program that walks by itself."""
+        wanted = [glob for glob in self._globs.texts if not glob.startswith("!")]
+        last = max((at for at, glob in enumerate(self._globs.texts) if not glob.startswith("!")), default=-1)
+        without = [
+            glob[1:]
+            for glob in self._globs.texts[last + 1 :]
+            # To rg, braces are alternatives; and it drops any blanks at the end.
+            if not _BRACES & set(glob) and not glob[-1].isspace()
+        ]
+        names = [_name(glob) for glob in wanted]
+        if not names or "*" in names:
+            names = list(self._type_names or ())
+        folders = {_literal_folder(glob) for glob in wanted} or {""}
+        return Hints(_outermost(folders), names, without)
+
+
+def join_below(top: WorkPath, path: str) -> WorkPath:
+    """The path of something below the searched folder."""
+    return top if not path else WorkPath(path) if top == ROOT else join(top, path)
+
+
+def _name(glob: str) -> str:
+    """A glob for the last parts of the files that `glob` takes."""
+    last = glob.rpartition("/")[2]
+    # To rg, braces are alternatives, and a colon means something in a type.
+    return "*" if last in ("", "**") or _BRACES & set(last) or ":" in last else last
+
+
+def _literal_folder(glob: str) -> str:
+    """The folder below which everything lies that `glob` takes, as far as it is spelled out."""
+    if "/" not in glob.removesuffix("/"):
+        return ""
+    parts = []
+    for part in glob.removeprefix("/").split("/")[:-1]:
+        if _MAGIC & set(part):
+            break
+        parts.append(part)
+    return "/".join(parts)
+
+
+def _outermost(folders: set[str]) -> list[str]:
+    """Without those that lie in others, in path order."""
+    found: list[str] = []
+    for folder in sorted(folders, key=path_key):
+        if not any(above == "" or folder == above or folder.startswith(above + "/") for above in found):
+            found.append(folder)
+    return found

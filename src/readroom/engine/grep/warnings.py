@@ -1,0 +1,134 @@
+"""What a search looks for: checked before anything is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import get_args
+
+from readroom.deadline import Deadline
+from readroom.engine.cursors import path_key
+from readroom.engine.grep import ripgrep
+from readroom.engine.grep.coverage import named
+from readroom.engine.grep.lines import Searcher
+from readroom.engine.grep.order import Symbols
+from readroom.engine.grep.scope import join_below
+from readroom.errors import BadPattern, MissingProgram
+from readroom.formats.kinds import reads_as_document
+from readroom.limits import GREP_PATTERN_BYTES, MAX_WARNINGS
+from readroom.paths import WorkPath
+from readroom.quoting import quote
+from readroom.search.pattern import Pattern
+from readroom.text import hidden
+from readroom.values import GrepFile, GrepRequest, Include, Warn
+
+
+def require_usable(request: GrepRequest) -> None:
+    """Raise BadPattern when the pattern or a glob is nothing that can be searched for."""
+    for argument, values in (("pattern", [request.pattern]), ("glob", request.glob)):
+        for value in values:
+            problem = _problem(value)
+            if problem:
+                raise BadPattern(argument, value[:GREP_PATTERN_BYTES], problem, "Send it as plain text.")
+
+
+def _problem(value: str) -> str | None:
+    if "\0" in value:
+        return "it holds a NUL character; \\x00 with include binary finds one"
+    try:
+        size = len(value.encode())
+    except UnicodeEncodeError:
+        return "it holds half of a surrogate pair"
+    return f"it is longer than {GREP_PATTERN_BYTES:,} bytes" if size > GREP_PATTERN_BYTES else None
+
+
+def pattern_of(request: GrepRequest, deadline: Deadline, *, local: bool) -> Pattern:
+    """The pattern, which one of the two engines takes.
+
+    Raises:
+        BadPattern: None does, or only the one that this store does not have.
+    """
+    found = Pattern(
+        request.pattern, fixed=request.fixed, ignore_case=request.ignore_case, multiline=request.multiline
+    )
+    if found.problem is not None:
+        try:
+            ripgrep.require_valid(request, deadline)
+        except MissingProgram:
+            if local:
+                raise
+        if not local:
+            advice = "Write it with plain sets and repetitions, or set fixed for literal text."
+            problem = f"RE2, which searches documents and what is not on disk, {found.problem}"
+            raise BadPattern("pattern", request.pattern, problem, advice, at=found.problem_at)
+    return found
+
+
+# -----------------------------------------------------------------------------
+# What a search could not look into, so that nobody takes its result for the whole.
+# -----------------------------------------------------------------------------
+
+
+def warnings_of(
+    request: GrepRequest,
+    unreadable: Sequence[str],
+    searcher: Searcher,
+    files: Sequence[GrepFile],
+    symbols: Symbols | None,
+) -> list[Warn]:
+    """The warnings of a search that shows `files`; `unreadable` are relative to its path."""
+    found = []
+    if unreadable:
+        top = WorkPath(request.path)
+        whole = [top if name == "." else join_below(top, name) for name in sorted(unreadable, key=path_key)]
+        found.append(Warn("unreadable", f"{named(whole)} cannot be read"))
+    cells = next((file.path for file in files if reads_as_document(file.path)), None)
+    if cells is not None and not request.documents and request.output == "content":
+        how = "read them with encoding utf-8, or search with documents"
+        stored = "JSON" if cells.lower().endswith(".ipynb") else "source"
+        found.append(Warn("notebook", f"lines of {quote(cells)} are those of its {stored}: {how}"))
+    if searcher.too_wide:
+        names = named(searcher.too_wide)
+        found.append(Warn("too_large", f"{names}: too large to be searched in UTF-16; read_file reads them"))
+    if searcher.as_bytes:
+        detail = (
+            f"{named(searcher.as_bytes)}: too large to be searched in an encoding other than UTF-8, "
+            "so only what is ASCII was found; read_file reads them"
+        )
+        found.append(Warn("searched_as_bytes", detail))
+    if symbols is not None and symbols.gave_up:
+        found.append(Warn("no_symbols", "time did not suffice for the symbols of all files"))
+    return found
+
+
+def linked(names: Mapping[str, int]) -> list[Warn]:
+    """That some of the shown files have several names, with how many each has."""
+    if not names:
+        return []
+    found = named(list(names))
+    several = f" has {next(iter(names.values()))} names" if len(names) == 1 else ": several names each"
+    return [Warn("hard_link", f"{found}{several}")]
+
+
+def hidden_in(files: Sequence[GrepFile]) -> list[Warn]:
+    """What is hidden in the lines that are shown, in the words of `text.hidden`, with the file it is in."""
+    shown = [(file, line) for file in files for line in file.lines]
+    if not hidden.scan([line.text for _, line in shown], 1, limit=1):
+        return []
+    found = [
+        Warn(warn.code, f"{quote(file.path)}: {warn.detail}", warn.line, warn.column)
+        for file, line in shown
+        for warn in hidden.scan([line.text], line.number, limit=MAX_WARNINGS, first_column=line.column)
+    ]
+    rest = len(found) - MAX_WARNINGS
+    more = f"{rest} more about hidden characters in the lines shown"
+    return [*found[:MAX_WARNINGS], Warn(hidden.MORE, more)] if rest > 0 else found
+
+
+def left_out(request: GrepRequest) -> list[Warn]:
+    """Kinds of files that a search that found nothing did not look into."""
+    # Compressed files are counted where there are any; archives are asked for by those who know of them.
+    unsaid = {*request.include, "compressed", "archives"}
+    kinds = [kind for kind in get_args(Include) if kind not in unsaid]
+    if not kinds:
+        return []
+    return [Warn("left_out", f"{', '.join(kinds)} files were not searched; include searches them")]

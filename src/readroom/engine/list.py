@@ -1,0 +1,278 @@
+"""List the names below one folder, a page at a time.
+
+    walk    every name below it, in path order; what policy denies or ignore files hide is counted
+    pick    by name: the first names after the cursor, and the rest is only counted;
+            by time or size: everything is looked at, and the first of that order are kept
+    look    by name: only at what is shown
+
+Names that begin with a dot are shown like any other: `.github` and `.env.example`
+are what an agent looks for.  Denied names are counted before a glob is applied,
+or else a glob would be a way to guess them.
+"""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+
+from msgspec.structs import replace
+
+from readroom.engine.cursors import ListPlace, path_key, read_cursor, write_cursor
+from readroom.engine.services import Job, Services
+from readroom.engine.walk import CHECK_EVERY, Run, Walk
+from readroom.errors import (
+    BadPath,
+    Denied,
+    NoPermission,
+    NotFound,
+    OutsideRoot,
+    ReadroomError,
+    StoreFailed,
+    TimedOut,
+)
+from readroom.paths import WorkPath, join
+from readroom.policy.ignore_files import IgnoreTree
+from readroom.quoting import joined, quote
+from readroom.search.globs import Globs
+from readroom.stores.base import Folder
+from readroom.values import Cap, EntryKind, ListEntry, ListRequest, ListResult, Omission
+from readroom.values.files import Warn
+
+_NAMED_CLOSED = 3
+"""Folders that could not be opened and are named in the warning; more are counted."""
+
+
+def perform(services: Services, job: Job[ListRequest]) -> ListResult:
+    """The page of names that `request` asks for.
+
+    Raises:
+        NotFound, NotAFolder, Denied, OutsideRoot, NoPermission: From opening the folder.
+        BadPattern: A glob that cannot be used.
+        BadCursor: It was given for other arguments.
+        TimedOut: There was nothing to show before the time limit.
+        Cancelled: The caller went away.
+    """
+    with services.guard.open_folder(job.request.path) as top:
+        return _Listing(services, job).result(top)
+
+
+class _Page:
+    """The entries shown so far, and why no more are."""
+
+    def __init__(self, cap: Cap, request: ListRequest, limit: int) -> None:
+        # A continuation repeats the globs.
+        globs = sum(len(glob.encode("utf-8", "replace")) for glob in request.glob)
+        self._room = cap.size - cap.measure.frame(request.path) - globs
+        assert cap.measure.list is not None, "the contract has a listing"
+        self._listed = cap.measure.list.listed
+        self._limit = limit
+        self.entries: list[ListEntry] = []
+        self.reason: str | None = None
+
+    def add(self, entry: ListEntry) -> bool:
+        """Take the entry, unless the page is full. The first is always taken: every page makes progress."""
+        if len(self.entries) == self._limit:
+            self.reason = "limit"
+            return False
+        cost = self._listed(entry)
+        # The cursor names the last entry once more, and JSON may double its length.
+        if self.entries and self._room < 3 * cost:
+            self.reason = "reply_cap"
+            return False
+        self._room -= cost
+        self.entries.append(entry)
+        return True
+
+
+class _Listing:
+    """One listing. Holds what its steps share.
+
+    `total` counts entries that match the call, `before` those of them that come
+    before this page.
+    """
+
+    def __init__(self, services: Services, job: Job[ListRequest]) -> None:
+        limits, request, cap = services.limits, job.request, job.cap
+        self._guard = services.guard
+        self._limits = limits
+        self._request = request
+        self._globs = Globs(request.glob)
+        self._after = read_cursor(request)
+        self._deadline = job.deadline
+        limit = request.limit or limits.list_limit
+        self._page = _Page(cap, request, limit)
+        # No entry takes less than a byte: more than this never fits.
+        self._most = min(limit, cap.size) + 1
+        self._total = 0
+        self._before = 0
+
+    def result(self, top: Folder) -> ListResult:
+        walk = Walk(
+            self._guard,
+            self._deadline,
+            depth=self._request.depth,
+            ignores=None if "ignored" in self._request.include else IgnoreTree(self._guard, top.real),
+            enters=self._globs.enters,
+        )
+        with closing(walk.below(top, WorkPath(self._request.path))) as runs:
+            if self._request.sort == "name":
+                self._by_name(runs)
+            else:
+                self._by_value(runs)
+        if not walk.finished and not self._page.entries:
+            raise TimedOut(self._limits.list_timeout_s, "List a subfolder, or use a smaller depth.")
+        return self._shown(walk)
+
+    def _by_name(self, runs: Iterator[Run]) -> None:
+        """The walk is in this order: skip to the cursor, take what fits, count the rest."""
+        taking = True
+        for run in runs:
+            names = self._asked_for(run)
+            first = self._skipped(run, names)
+            self._before += first
+            self._total += len(names)
+            for name in names[first:]:
+                if not taking:
+                    break
+                entry = self._look(run, name)
+                if entry is None:
+                    self._total -= 1
+                else:
+                    taking = self._page.add(entry)
+
+    def _asked_for(self, run: Run) -> Sequence[str]:
+        """The names that the globs take."""
+        if self._globs.takes_all:
+            return run.names
+        takes, kinds, folder = self._globs.takes, run.kinds, EntryKind.FOLDER
+        return [name for name in run.names if takes(run.prefix + name, folder=kinds.get(name) is folder)]
+
+    def _skipped(self, run: Run, names: Sequence[str]) -> int:
+        """How many of the names come before this page."""
+        if self._request.skip:
+            return min(len(names), max(0, self._request.skip - self._before))
+        if self._after is None:
+            return 0
+        return bisect_right(names, self._after.key, key=lambda name: path_key(run.prefix + name))
+
+    def _by_value(self, runs: Iterator[Run]) -> None:
+        """Look at everything and keep the first of that order; no more than a reply can hold."""
+        for _, entry in heapq.nsmallest(self._most, self._placed(runs), key=lambda pair: pair[0]):
+            if not self._page.add(entry):
+                break
+
+    def _placed(self, runs: Iterator[Run]) -> Iterator[tuple[ListPlace, ListEntry]]:
+        try:
+            for entry in self._looked(runs):
+                self._total += 1
+                place = self._place(entry)
+                if self._after is None or place > self._after:
+                    yield place, entry
+                else:
+                    self._before += 1
+        except TimedOut:
+            return
+
+    def _looked(self, runs: Iterator[Run]) -> Iterator[ListEntry]:
+        for run in runs:
+            for count, name in enumerate(self._asked_for(run)):
+                if count % CHECK_EVERY == 0:
+                    self._deadline.check()
+                entry = self._look(run, name)
+                if entry is not None:
+                    yield entry
+
+    def _place(self, entry: ListEntry) -> ListPlace:
+        """Newest and largest first; what has no size comes last."""
+        value = entry.made if self._request.sort == "made" else -self._value(entry)
+        return ListPlace(value, path_key(entry.path))
+
+    def _value(self, entry: ListEntry) -> int:
+        value = entry.mtime_ns if self._request.sort == "mtime" else entry.size
+        return -1 if value is None else value
+
+    # --- one entry ----------------------------------------------------------------------------
+
+    def _look(self, run: Run, name: str) -> ListEntry | None:
+        """What is at the name; None when it is gone by now, or is something else than its folder said."""
+        path, kind = run.prefix + name, run.kind(name)
+        try:
+            stat = run.folder.stat(name)
+        except NotFound:
+            return None
+        except (NoPermission, StoreFailed):
+            return ListEntry(path, kind, None, None)
+        if stat.kind is not kind:
+            # Policy was asked about the other, and may say something else of this.
+            return None
+        size = stat.size if kind is EntryKind.FILE else None
+        target = self._target(run.folder, name) if kind is EntryKind.LINK else None
+        return ListEntry(path, kind, size, stat.mtime_ns, target, stat.inode, stat.mode)
+
+    def _target(self, folder: Folder, name: str) -> str | None:
+        """Where a link points, as stored; None when that is denied or outside the root, names included."""
+        target = None
+        try:
+            target = folder.target(name)
+            if target is None or not self._may_name(folder.real, target):
+                return None
+            self._guard.stat(join(folder.real, name))
+        except Denied:
+            return None
+        except ReadroomError:
+            return target
+        return target
+
+    def _may_name(self, folder: WorkPath, target: str) -> bool:
+        """Whether the stored text itself may be seen: it is the name of a file."""
+        try:
+            path = self._guard.parse(quote(target if target.startswith("/") else f"{folder}/{target}"))
+        except (BadPath, OutsideRoot):
+            return False
+        return self._guard.allows(path, folder=False) and self._guard.allows(path, folder=True)
+
+    # --- the page -----------------------------------------------------------------------------
+
+    def _shown(self, walk: Walk) -> ListResult:
+        entries, page = self._page.entries, self._page
+        after = self._before + len(entries)
+        rest = after < self._total
+        # In any other order, entries not seen yet could stand before the last one shown.
+        continues = walk.finished or self._request.sort == "name"
+        reason = (page.reason or "timeout") if rest or not walk.finished else None
+        following = None
+        if reason is not None and continues:
+            following = self._after_entry(entries[-1], after)
+        return ListResult(
+            request=self._request,
+            entries=entries,
+            first=self._before + 1 if entries else 0,
+            total=self._total,
+            total_known=walk.finished,
+            ignored=walk.ignored,
+            denied=walk.denied,
+            reason=reason,
+            omitted=() if reason is None else (self._omission(after, reason, following),),
+            next=following,
+            warnings=_warnings(walk.closed),
+        )
+
+    def _after_entry(self, last: ListEntry, after: int) -> ListRequest:
+        if self._request.skip is not None:
+            return replace(self._request, skip=after)
+        value = 0 if self._request.sort == "name" else self._place(last).value
+        return replace(self._request, cursor=write_cursor(self._request, value, last.path))
+
+    def _omission(self, after: int, reason: str, following: ListRequest | None) -> Omission:
+        way = following or replace(self._request, sort="name", cursor=None)
+        return Omission("entries", after + 1, max(self._total, after + 1), reason, request=way)
+
+
+def _warnings(closed: Sequence[str]) -> tuple[Warn, ...]:
+    if not closed:
+        return ()
+    more = f" and {len(closed) - _NAMED_CLOSED} more" if len(closed) > _NAMED_CLOSED else ""
+    names = joined(closed[:_NAMED_CLOSED])
+    return (Warn("no_permission", f"cannot be opened: {names}{more}"),)

@@ -1,0 +1,335 @@
+"""Read a window of one file.
+
+    open      guard.open(path)       rules and confinement and opening in one act
+    classify  by name and first bytes: kind, encoding, default window
+    select    a small file decoded whole, a large one through its block index
+    check     the file is still what was opened, else once more
+
+Everything shown comes from the one descriptor that was checked.  `read` is the road of a text that is
+read whole; what other files need stands beside it and is imported for them.
+
+Knows: the way from a request to a window of one file.
+Does not know: the other verbs; how a reply is worded.
+May be touched: with a run of the benchmarks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import partial
+from typing import assert_never, final
+
+from msgspec.structs import replace
+
+from readroom.engine.read.classify import AsBytes, AsDocument, AsImage, AsText, Sort, classify, require_text
+from readroom.engine.read.compressed import described, is_as_it_was, packed_content, unpacked
+from readroom.engine.read.outline import Outliner, with_outline
+from readroom.engine.read.window import Content, Windows, line_chars
+from readroom.engine.services import Job, Services
+from readroom.errors import (
+    BadDocument,
+    BadEncoding,
+    BadPath,
+    BadRange,
+    Binary,
+    Changed,
+    NotAFile,
+    NotFound,
+    OutsideRoot,
+    SymbolicLink,
+)
+from readroom.formats.compressed import COMPRESSED
+from readroom.formats.documents.page_ranges import SCHEMA_WORD
+from readroom.formats.holding import DATA
+from readroom.formats.kinds import UNKNOWN, Recognised, sniff
+from readroom.limits import HEAD_BYTES, SMALL_FILE_BYTES
+from readroom.limits.files import INDEX_SPOTS, READ_GRACE_S
+from readroom.policy.guard import Guard
+from readroom.session.expansions import ExpandedSource
+from readroom.session.index_cache import Unfinished
+from readroom.stores.base import Source
+from readroom.text import encodings, hashes
+from readroom.text.encodings import Decode, Encoding, Undecodable, decoded
+from readroom.text.line_index import LineIndex, Shrunk, still_there
+from readroom.text.select import IndexedText, WholeText
+from readroom.values import Kind, ReadRequest, ReadResult, Warn
+
+_TRIES = 2
+"""A file that changes during a read is read once more; twice in a row is a writer at work."""
+
+
+def perform(services: Services, job: Job[ReadRequest]) -> ReadResult:
+    """The window of one file that the request asks for; of a kept output, with what was not kept of it.
+
+    Raises:
+        As `read` does.
+    """
+    commands = services.commands
+    if commands is None or services.guard is not commands.guard:
+        return read(services, job)
+    return commands.read(partial(read, services, job))
+
+
+def read(services: Services, job: Job[ReadRequest]) -> ReadResult:
+    """The window of one file that the request asks for.
+
+    Raises:
+        BadDocument: It is a document that cannot be read.
+        NotFound, NotAFile, Denied, OutsideRoot, HardLinked, NoPermission: From opening it.
+        SymbolicLink: The options of the request take none.
+        ReadroomError: What the steps of the contract refuse.
+        Binary, BadImage: It is not text, or not an image that can be shown.
+        BrokenData: It is compressed, and none of it can be expanded.
+        BadEncoding: The encoding is unknown or does not fit the bytes.
+        BadRange: The file has no such line or column; the error says what it has.
+        Changed: It was being written to on both tries.
+        NoOutline, Ambiguous, UnknownSymbol: From reading by definition.
+        TimedOut: What is asked for is not among what could be read in time; the same call goes on.
+    """
+    request = job.request
+    known = None if request.known_hash is None else hashes.parse_hash("known_hash", request.known_hash)
+    for _ in range(_TRIES):
+        guard = services.guard
+        source = guard.open(request.path) if request.options.links else _without_links(guard, request)
+        try:
+            reading = _Reading(services, job, source, known)
+            try:
+                result = reading.result()
+            except Shrunk:
+                continue
+            now = source.current()
+            if now == source.version:
+                return result
+            # Appended to: what was there when it was opened is shown as it was. Anything else that
+            # happened to it could have happened between two of our looks, so all of it is read again.
+            grown = now.size > source.version.size and now.inode == source.version.inode
+            again = reading.as_it_was(result) if grown else None
+            if again is not None:
+                note = Warn("grew", f"{now.size - source.version.size} bytes were appended during the read")
+                return replace(again, warnings=(*again.warnings, note))
+        finally:
+            source.close()
+    raise Changed(request.path, next_request=request)
+
+
+def _without_links(guard: Guard, request: ReadRequest) -> Source:
+    """The file of a request that takes no links. Raises as `Guard.open`, and SymbolicLink."""
+    try:
+        source = guard.open(request.path)
+    except (NotFound, NotAFile, OutsideRoot, BadPath):
+        if guard.through_link(request.path):
+            raise SymbolicLink(request.path, None) from None
+        raise
+    if source.real != request.path:
+        source.close()
+        raise SymbolicLink(request.path, source.real)
+    return source
+
+
+@final
+class _Reading:
+    """One try at one read. Holds what its steps share."""
+
+    def __init__(self, services: Services, job: Job[ReadRequest], source: Source, known: str | None) -> None:
+        self._services = services
+        self._job = job
+        self._request = job.request
+        self._steps = job.steps
+        self._file = source
+        self._source = source
+        """The file, or its content where it is compressed."""
+        self._known = known
+        # What a caller insists on is decoded strictly: a wrong encoding must not pass as odd content.
+        self._decoder: Decode = encodings.decode if job.request.encoding is None else encodings.decode_strict
+        self._index: LineIndex | None = None
+        self._content: Content | None = None
+        self._windows = Windows(source, services.limits, job.cap, job.request)
+
+    def result(self) -> ReadResult:
+        file = self._file
+        size = file.size if file.size <= SMALL_FILE_BYTES else HEAD_BYTES
+        head = file.read_at(0, size)
+        if len(head) < size:
+            raise Shrunk
+        if self._steps.expands and COMPRESSED.match(head):
+            result = self._expanded()
+        else:
+            sort = classify(file, head[:HEAD_BYTES], self._request, self._steps.accept)
+            if isinstance(sort, AsText):
+                result = self._text(sort.kind, sort.encoding, head)
+            else:
+                result = self._as(sort, head)
+        links = file.stat.links
+        if links <= 1:
+            return result
+        return replace(result, warnings=(Warn("hard_link", f"the file has {links} names"), *result.warnings))
+
+    def _as(self, sort: Sort, head: bytes) -> ReadResult:
+        match sort:
+            case AsText(kind, encoding):
+                return self._text(kind, encoding, head)
+            case AsDocument(document, flat=False):
+                return self._document(document)
+            case AsDocument(document):
+                return self._flat(document, head)
+            case AsImage():
+                return self._image(head)
+            case AsBytes():
+                return self._bytes(head)
+            case _:
+                assert_never(sort)
+
+    def as_it_was(self, result: ReadResult) -> ReadResult | None:
+        """The result, if what was in the file at its opening still is, or is likely to be; else None.
+
+        The index of a large file says so without another pass, but it cannot vouch for a hash.
+        """
+        indexes, source = self._services.indexes, self._source
+        if isinstance(source, ExpandedSource):
+            return result if is_as_it_was(source, self._job.deadline) else None
+        try:
+            if self._index is None or self._content is None or not indexes.extends(source.size):
+                again = self.result()
+                return result if replace(again, warnings=()) == replace(result, warnings=()) else None
+            if not still_there(self._index, source, INDEX_SPOTS):
+                return None
+            content = replace(self._content, digits="")
+            if self._windows.window(content).lines != result.lines:
+                return None
+            return replace(result, content_hash=None)
+        except (Shrunk, BadRange):
+            return None
+
+    # --- a text -------------------------------------------------------------------------------
+
+    def _text(self, kind: Kind, encoding: Encoding, head: bytes) -> ReadResult:
+        request = self._request
+        try:
+            if isinstance(self._source, ExpandedSource):
+                job, limits = self._job, self._services.limits
+                content = packed_content(self._source, encoding, kind, self._decoder, limits, job.deadline)
+            elif self._source.size <= SMALL_FILE_BYTES:
+                content = self._small(head, encoding, kind)
+            else:
+                content = self._large(encoding, kind)
+            self._content = content
+            if self._known is not None and content.digits.startswith(self._known):
+                return self._windows.base(content, not_modified=True)
+            if request.symbol is not None or request.view == "outline":
+                return self._outliner().result(content)
+            shown = self._windows.window(content)
+            if not request.options.nul:
+                require_text(self._source, request, shown.lines)
+            return with_outline(self._outliner(), content, shown) if shown.omitted else shown
+        except Undecodable as problem:
+            raise self._unfit(encoding, problem) from None
+
+    def _small(self, data: bytes, encoding: Encoding, kind: Kind) -> Content:
+        text = decoded(data[len(encoding.bom) :], encoding, self._decoder)
+        if not self._request.options.nul:
+            require_text(self._source, self._request, (text,))
+        whole = WholeText(text, keep_cr=self._request.options.keep_cr)
+        digits = hashlib.sha256(data).hexdigest()
+        self._services.texts.put(self._source.real, digits, data)  # for an edit of it that comes too late
+        return Content(whole, digits, encoding, kind, self._decoder)
+
+    def _large(self, encoding: Encoding, kind: Kind) -> Content:
+        unfinished, deadline = None, self._job.deadline
+        try:
+            index = self._services.indexes.of(
+                self._source, encoding, deadline, hashed=self._known is not None
+            )
+        except Unfinished as part:
+            unfinished, index = part, part.index
+        if deadline.expired:
+            deadline = deadline.grace(READ_GRACE_S)
+        self._index = index
+        options = self._request.options
+        head = line_chars(options, self._services.limits, self._job.cap)
+        text = IndexedText(self._source, index, self._decoder, head, deadline, keep_cr=options.keep_cr)
+        return Content(text, index.sha256, encoding, kind, self._decoder, unfinished)
+
+    def _unfit(self, encoding: Encoding, problem: Undecodable) -> BadEncoding:
+        return BadEncoding(
+            self._request.path,
+            encoding.name,
+            f"byte 0x{problem.byte:02x} in line {problem.line} is not valid in it",
+            "Leave out `encoding` to have it detected.",
+            line=problem.line,
+            next_request=replace(self._request, encoding=None),
+        )
+
+    def _outliner(self) -> Outliner:
+        outlines, limits, job = self._services.outlines, self._services.limits, self._job
+        return Outliner(self._source, outlines, limits, job.cap, self._request, job.deadline)
+
+    # --- anything else ------------------------------------------------------------------------
+
+    def _expanded(self) -> ReadResult:
+        """The content of a compressed file, with the facts of the file itself."""
+        services = self._services
+        content = unpacked(self._file, self._request, services.indexes, services.limits, self._job.deadline)
+        assert content is not None
+        self._source = content
+        self._windows = Windows(content, services.limits, self._job.cap, self._request)
+        sample = self._exactly(HEAD_BYTES)
+        return described(
+            self._as(classify(content, sample, self._request, self._steps.accept), sample), content
+        )
+
+    def _document(self, document: Recognised) -> ReadResult:
+        """Parts of a document; the outline of one that holds tables is its schema."""
+        request, known = self._request, self._known
+        if document.format in DATA and request.view == "outline" and request.symbol is None:
+            request = replace(request, view="text", pages=SCHEMA_WORD)
+        else:
+            self._require_lines("it is a document")
+        if isinstance(self._source, ExpandedSource):
+            if self._source.out_of_time is not None:
+                raise self._source.out_of_time
+            known = None  # it would be compared with the hash of the content
+        from readroom.engine.documents import read_document  # it starts processes
+
+        asked = (self._services.limits, self._job.cap, request, known, self._job.deadline)
+        return read_document(self._services.documents(), self._source, document, *asked)
+
+    def _flat(self, document: Recognised, head: bytes) -> ReadResult:
+        """The document as one text; one that cannot be read so, and is a text itself, can be mended."""
+        self._require_lines("it is a document")
+        from readroom.engine.documents.flat import read_flat  # it starts processes
+
+        asked = (self._services.limits, self._job.cap, self._request, self._job.deadline)
+        try:
+            return read_flat(self._services.documents(), self._source, document, *asked)
+        except BadDocument:
+            if not document.is_text:
+                raise
+        sample, accept = head[:HEAD_BYTES], self._steps.accept
+        return self._as(classify(self._source, sample, self._request, accept, documents=False), head)
+
+    def _image(self, head: bytes) -> ReadResult:
+        self._require_lines("it is an image")
+        from readroom.engine.read.as_bytes import read_image
+
+        data = head if len(head) == self._source.size else None
+        return read_image(self._source, self._request, self._known, head[:HEAD_BYTES], data)
+
+    def _bytes(self, head: bytes) -> ReadResult:
+        sample, source = head[:HEAD_BYTES], self._source
+        if isinstance(source, ExpandedSource):
+            media = sniff(sample) or UNKNOWN
+            name = f"{media.name}, {source.packed.compression}"
+            raise Binary(self._request.path, name, source.stat.size, media.advice)
+        from readroom.engine.read.as_bytes import read_raw
+
+        return read_raw(source, self._request, sample, self._job.deadline)
+
+    def _require_lines(self, problem: str) -> None:
+        """Refuse to outline what is not text. Raises NoOutline."""
+        self._outliner().require_text(problem)
+
+    def _exactly(self, size: int) -> bytes:
+        data = self._source.read_at(0, size)
+        if len(data) < min(size, self._source.size):
+            raise Shrunk
+        return data

@@ -1,0 +1,120 @@
+"""Files that are not text: their first bytes, the picture they are, or all their bytes as a stream."""
+
+from __future__ import annotations
+
+import hashlib
+
+from msgspec.structs import replace
+
+from readroom.deadline import Deadline
+from readroom.engine.services import Job, Services
+from readroom.errors import BadImage, Binary
+from readroom.formats.kinds import IMAGE_TYPES, UNKNOWN, sniff
+from readroom.limits import BLOCK_BYTES, IMAGE_MAX_BYTES, IMAGE_REPLY_BYTES
+from readroom.stores.base import Source
+from readroom.text import hashes
+from readroom.text.hashes import Hashing
+from readroom.text.line_index import Shrunk
+from readroom.values import Image, Kind, ReadRequest, ReadResult
+from readroom.values.files import BytesRequest, BytesResult, Stream
+
+# -----------------------------------------------------------------------------
+# Files that are not text, for contracts that hand out bytes.
+# -----------------------------------------------------------------------------
+
+_PICTURE = "It is a picture, and this tool shows text: look for a description of it, or ask the user."
+"""Of an image that would be shown, were it not for the contract."""
+
+
+def read_raw(source: Source, request: ReadRequest, sample: bytes, deadline: Deadline) -> ReadResult:
+    """The first bytes of a binary file, as many as the options of the request hand out.
+
+    Args:
+        source: The file.
+        request: What was asked for.
+        sample: Its first bytes.
+        deadline: Checked between blocks.
+
+    Raises:
+        Binary: None are handed out.
+        Shrunk: The file is shorter than it was when it was opened.
+    """
+    most = request.options.raw_bytes
+    if not most:
+        media = sniff(sample) or UNKNOWN
+        advice = _PICTURE if media.name in IMAGE_TYPES else media.advice
+        raise Binary(request.path, media.name, source.stat.size, advice)
+    hashing, raw = Hashing(), b""
+    while hashing.size < source.size:
+        deadline.check()
+        piece = source.read_at(hashing.size, min(BLOCK_BYTES, source.size - hashing.size))
+        if not piece:
+            raise Shrunk
+        hashing.add(piece)
+        raw += piece[: most - len(raw)]
+    return ReadResult(
+        request.path, Kind.BINARY, source.size, hashes.full(hashing.digits), total_lines=None, raw=raw
+    )
+
+
+# -----------------------------------------------------------------------------
+# Read an image: its bytes, its hash, and the picture for the model.
+# -----------------------------------------------------------------------------
+
+
+def read_image(
+    source: Source, request: ReadRequest, known: str | None, sample: bytes, data: bytes | None
+) -> ReadResult:
+    """The image that an opened file holds.
+
+    Args:
+        source: The file.
+        request: What was asked for.
+        known: The hash that the caller knows, or its beginning.
+        sample: The first bytes.
+        data: All bytes, if they were read already.
+
+    Raises:
+        BadImage: It cannot be decoded, or is too large to be.
+        Shrunk: The file is shorter than it was when it was opened.
+    """
+    from readroom.formats.images import to_image  # Pillow is imported only for images
+
+    shown = (sniff(sample) or UNKNOWN).name
+    if source.size > IMAGE_MAX_BYTES:
+        problem = f"it is larger than {IMAGE_MAX_BYTES} bytes"
+        raise BadImage(request.path, shown, source.size, problem)
+    if data is None:
+        data = source.read_at(0, source.size)
+        if len(data) < source.size:
+            raise Shrunk
+    digits = hashlib.sha256(data).hexdigest()
+    full = hashes.full(digits)
+    result = ReadResult(request.path, Kind.IMAGE, source.size, full)
+    if known is not None and digits.startswith(known):
+        return replace(result, not_modified=True)
+    try:
+        return replace(result, image=to_image(data, shown, path=request.path))
+    except BadImage:
+        if not request.options.raw_bytes or len(data) > IMAGE_REPLY_BYTES:
+            raise
+    return replace(result, image=Image(data, shown, 0, 0, 0, 0))
+
+
+# -----------------------------------------------------------------------------
+# Open a file for its bytes, through the guard: what is then handed out is what was checked.
+# -----------------------------------------------------------------------------
+
+
+def perform(services: Services, job: Job[BytesRequest]) -> BytesResult:
+    """The file, open, with the bytes that are asked for and there; behind its end there are none.
+
+    Raises:
+        NotFound, NotAFile, Denied, OutsideRoot, HardLinked, NoPermission: From opening it.
+    """
+    request = job.request
+    source = services.guard.open(request.path)
+    size = source.size
+    first = min(request.first, size)
+    count = size - first if request.count is None else min(request.count, size - first)
+    return BytesResult(request.path, size, first, count, Stream(source, first, count))

@@ -1,0 +1,196 @@
+"""What a file is read as, by its name, its first bytes, and what is asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.errors import BadEncoding, BadValue, Binary
+from readroom.formats.documents import FLAT
+from readroom.formats.holding import DATA, recognise_data
+from readroom.formats.kinds import WITH_FORMULAS, Recognised, recognise
+from readroom.formats.kinds import classify as kind_of
+from readroom.session.expansions import ExpandedSource
+from readroom.stores.base import Source
+from readroom.text import encodings
+from readroom.text.encodings import Encoding
+from readroom.values import Kind, ReadRequest, Request
+from readroom.values.steps import Accept, Candidate
+
+# -----------------------------------------------------------------------------
+# The encoding that a caller names, as the engines refuse it when there is none.
+# -----------------------------------------------------------------------------
+
+
+def asked_for(name: str, path: str, sample: bytes, retry: Request) -> Encoding:
+    """The encoding of that name with the mark that the file has.
+
+    Args:
+        name: Any of its usual names.
+        path: The file, for the refusal.
+        sample: Its first bytes.
+        retry: The same request without an encoding.
+
+    Raises:
+        BadEncoding: There is none of that name.
+    """
+    try:
+        return encodings.with_bom(encodings.named(name), sample)
+    except encodings.UnknownEncoding as unknown:
+        near = f" Did you mean {' or '.join(unknown.near)}?" if unknown.near else ""
+        raise BadEncoding(
+            path,
+            name[: encodings.MAX_NAME],
+            f"it {unknown.problem}",
+            f"Leave out `encoding` to have it detected, or name another.{near}",
+            next_request=retry,
+        ) from None
+
+
+# -----------------------------------------------------------------------------
+# Whether a file is read as the document that it is, or as its plain text.
+# -----------------------------------------------------------------------------
+
+
+def asked_document(
+    path: str, head: bytes, request: ReadRequest, *, packed: bool = False
+) -> Recognised | None:
+    """The kind of document to be read; None where the bytes are to be read as they are.
+
+    A notebook is a document unless an encoding is given, HTML one only where parts of
+    it are asked for: both are texts, too, which can be edited.  So are CSV and JSON lines, which are
+    tables where their parts or their outline are asked for.
+
+    Args:
+        path: The file's own name.
+        head: Its first bytes.
+        request: What is asked for.
+        packed: Whether it was compressed: then it is a document only if it holds tables.
+
+    Raises:
+        BadValue: `pages` of what has none, or `encoding` of what is not text.
+    """
+    found = None if packed else recognise(path, head)
+    if found is None and request.options.data:
+        found = recognise_data(path, head)
+    outlined = found is not None and found.format in DATA and request.view == "outline"
+    if found is not None and request.encoding is not None and not found.is_text:
+        raise BadValue(
+            "encoding",
+            request.encoding,
+            f"means nothing in a document ({found.format})",
+            "Leave it out.",
+            next_request=replace(request, encoding=None),
+        )
+    if found is None or (found.is_text and request.encoding is not None):
+        if request.view == "formulas":
+            raise _no_formulas(request)
+        if request.pages is None:
+            return None
+        raise BadValue(
+            "pages",
+            request.pages[:80],
+            "is for documents and tables, and this is plain text or another kind of file",
+            "Use `offset` and `limit` for lines.",
+            next_request=replace(request, pages=None),
+        )
+    if request.view == "formulas" and found.format not in WITH_FORMULAS:
+        raise _no_formulas(request)
+    return None if found.only_asked and request.pages is None and not outlined else found
+
+
+def _no_formulas(request: ReadRequest) -> BadValue:
+    return BadValue(
+        "view",
+        request.view,
+        "is for workbooks (.xlsx, .xlsm, .ods)",
+        "Leave it out.",
+        next_request=replace(request, view="text"),
+    )
+
+
+# -----------------------------------------------------------------------------
+# All there is.
+# -----------------------------------------------------------------------------
+
+
+class AsText(Struct, frozen=True):
+    """A text of a kind, in an encoding."""
+
+    kind: Kind
+    encoding: Encoding
+
+
+class AsDocument(Struct, frozen=True):
+    """A document, part by part; `flat` as one text with lines numbered through."""
+
+    document: Recognised
+    flat: bool = False
+
+
+class AsImage(Struct, frozen=True):
+    """A picture."""
+
+
+class AsBytes(Struct, frozen=True):
+    """Neither: its bytes, where a contract hands them out."""
+
+
+Sort: TypeAlias = AsText | AsDocument | AsImage | AsBytes
+
+
+def classify(
+    source: Source, sample: bytes, request: ReadRequest, accept: Accept | None, *, documents: bool = True
+) -> Sort:
+    """What a file is read as, by its name, its first bytes, and what is asked of it.
+
+    Args:
+        source: The file, or its content where it is compressed.
+        sample: The first bytes.
+        request: What is asked for.
+        accept: What the contract takes it for; None for what it is.
+        documents: Whether it may be a document.
+
+    Raises:
+        BadValue: `pages` or `view` of what has none, or `encoding` of a document.
+        BadEncoding: There is none of the name that is asked for.
+        ReadroomError: What `accept` raises.
+    """
+    packed, document = isinstance(source, ExpandedSource), None
+    if documents:
+        document = asked_document(source.real, sample, request, packed=packed)
+        if document is not None:
+            if request.options.flat != "no" and document.format in FLAT:
+                return AsDocument(document, flat=True)
+            if accept is None:
+                return AsDocument(document)
+    if request.encoding is None:
+        encoding = encodings.detect(sample, complete=len(sample) == source.size)
+    else:
+        encoding = asked_for(request.encoding, request.path, sample, replace(request, encoding=None))
+    kind = kind_of(source.real, sample, encoding)
+    if accept is not None:
+        if document is not None and not document.is_text:
+            kind = Kind.BINARY
+        whole = kind if document is None else Kind.DOCUMENT
+        kind = accept(Candidate(request.path, source.real, source.stat, whole, kind))
+        if kind is Kind.DOCUMENT and document is not None:
+            return AsDocument(document)
+    if kind is Kind.IMAGE and not packed:
+        return AsImage()
+    if encoding is None or kind in (Kind.BINARY, Kind.IMAGE):
+        return AsBytes()
+    return AsText(kind, encoding)
+
+
+NUL = "It has NUL bytes."
+"""Why a file is binary that else would be text."""
+
+
+def require_text(source: Source, request: ReadRequest, lines: Sequence[str]) -> None:
+    """Return when lines have no NUL. Raises Binary."""
+    if any("\0" in line for line in lines):
+        raise Binary(request.path, "application/octet-stream", source.stat.size, NUL)

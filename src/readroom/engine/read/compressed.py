@@ -1,0 +1,141 @@
+"""A compressed file as its content, for reading and searching alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+
+from msgspec.structs import replace
+
+from readroom.deadline import Deadline
+from readroom.engine.read.window import Content
+from readroom.errors import Binary, BrokenData, Changed, StoreFailed
+from readroom.formats.compressed import MAGIC_BYTES, by_magic
+from readroom.formats.holding import recognise_data
+from readroom.formats.kinds import UNKNOWN, sniff
+from readroom.limits import BLOCK_BYTES, Limits
+from readroom.limits.files import READ_GRACE_S
+from readroom.session.expansions import ExpandedSource, NotText
+from readroom.session.index_cache import IndexCache, Unfinished
+from readroom.stores.base import Source
+from readroom.text import encodings, hashes
+from readroom.text.encodings import Decode, Encoding
+from readroom.text.hashes import Hashing
+from readroom.text.line_index import Shrunk, whole_lines
+from readroom.text.select import IndexedText
+from readroom.values import GrepRequest, Kind, ReadRequest, ReadResult
+
+
+def unpacked(
+    source: Source,
+    request: ReadRequest | GrepRequest,
+    indexes: IndexCache,
+    limits: Limits,
+    deadline: Deadline,
+) -> ExpandedSource | None:
+    """The content of an opened file that is compressed; None when it is not.
+
+    Raises:
+        Binary: The content is not text.
+        BrokenData: None of the content can be expanded.
+        StoreFailed: There is no place for the content.
+        Shrunk: The file is shorter than it was when it was opened.
+        TimedOut: Other files were expanded all the time.
+        Cancelled: The caller went away.
+    """
+    compression = by_magic(source.read_at(0, MAGIC_BYTES))
+    if compression is None:
+        return None
+    path, most = request.path, limits.expanded_bytes
+    try:
+        found = indexes.expansions.opened(source, compression, most, _wanted(request), deadline)
+    except NotText as content:
+        media = sniff(content.head) or UNKNOWN
+        raise Binary(path, f"{media.name}, {compression}", source.size, media.advice) from None
+    except OSError as error:
+        if isinstance(error, StoreFailed):
+            raise
+        raise StoreFailed(path, error.strerror or type(error).__name__) from None
+    if found.stopped is not None and not found.size:
+        raise BrokenData(path, compression, source.size, found.stopped.detail)
+    return found
+
+
+def _wanted(request: ReadRequest | GrepRequest) -> Callable[[bytes, bool], bool]:
+    """What is expanded: text, so that a bomb of zeros ends at once; tables; or all, if bytes are wanted."""
+    if isinstance(request, ReadRequest):
+        insists, tables = request.encoding is not None, request.options.data
+    else:
+        insists, tables = "binary" in request.include, False
+
+    def wanted(head: bytes, whole: bool) -> bool:
+        if insists or encodings.detect(head, complete=whole) is not None:
+            return True
+        return tables and recognise_data("", head) is not None
+
+    return wanted
+
+
+def searchable(
+    source: Source, request: GrepRequest, indexes: IndexCache, limits: Limits, deadline: Deadline
+) -> AbstractContextManager[Source]:
+    """What is searched of an opened file: of a compressed one its content, all of it or nothing.
+
+    Raises:
+        TimedOut: It was not expanded in time; the next call goes on.
+        Changed: It is being changed.
+    """
+    try:
+        content = unpacked(source, request, indexes, limits, deadline)
+    except Shrunk:
+        raise Changed(request.path) from None
+    if content is None:
+        return nullcontext(source)
+    if content.out_of_time is not None:
+        raise content.out_of_time
+    return content
+
+
+def packed_content(
+    source: ExpandedSource,
+    encoding: Encoding,
+    kind: Kind,
+    decoder: Decode,
+    limits: Limits,
+    deadline: Deadline,
+) -> Content:
+    """The text that was expanded; when time was up before its end, the lines that have an end."""
+    if deadline.expired:
+        deadline = deadline.grace(READ_GRACE_S)
+    index, unfinished = source.index(encoding, deadline), None
+    if source.out_of_time is not None:
+        index = whole_lines(index, source)
+        unfinished = Unfinished(index, source.consumed, source.stat.size, source.out_of_time, packed=True)
+    text = IndexedText(source, index, decoder, limits.line_chars, deadline)
+    return Content(text, source.digits, encoding, kind, decoder, unfinished)
+
+
+def described(result: ReadResult, source: ExpandedSource) -> ReadResult:
+    """A window of the content with the facts of the file itself."""
+    told = () if source.stopped is None else (source.stopped,)
+    return replace(
+        result,
+        size_bytes=source.raw.stat.size,
+        content_hash=hashes.full(source.digits) if source.digits else None,
+        total_lines=None if source.stopped else result.total_lines,
+        ends=replace(result.ends, final=None) if source.stopped else result.ends,
+        packed=source.packed,
+        warnings=(*told, *result.warnings),
+    )
+
+
+def is_as_it_was(source: ExpandedSource, deadline: Deadline) -> bool:
+    """Whether the file itself still begins with the bytes that were expanded."""
+    hashing, raw = Hashing(), source.raw
+    while hashing.size < raw.size:
+        deadline.check()
+        piece = raw.read_at(hashing.size, min(BLOCK_BYTES, raw.size - hashing.size))
+        if not piece:
+            return False
+        hashing.add(piece)
+    return hashing.digits == source.digits

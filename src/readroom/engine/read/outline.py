@@ -1,0 +1,395 @@
+"""Read by definition: the outline of a file, and one definition of it by its name.
+
+Only a text that is held whole is parsed; what that is, `read` decides.  An outline
+is kept as long as the content it was made from is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.deadline import Deadline
+from readroom.engine.read.window import Content, Windows, room
+from readroom.errors import Ambiguous, BadRange, NoOutline, TimedOut, UnknownSymbol
+from readroom.limits import HEAD_BYTES, MAX_WARNINGS, Limits
+from readroom.limits.outline import (
+    NAMED_LINES,
+    OUTLINE_ASIDE_BYTES,
+    OUTLINE_ASIDE_S,
+    OUTLINE_BYTES,
+    OUTLINE_OWN_SHARE,
+    OUTLINE_SHARE,
+    OUTLINE_TIMEOUT_S,
+)
+from readroom.outline.languages import DATA, language_of
+from readroom.quoting import quote
+from readroom.session.caches import OutlineCache
+from readroom.stores.base import Source
+from readroom.text import hidden
+from readroom.text.select import WholeText, byte_size
+from readroom.values import Cap, Kind, Omission, ReadRequest, ReadResult, Warn
+from readroom.values.files import Item, Outline, OutlineView, Row, rows
+
+
+def plain(request: ReadRequest) -> ReadRequest:
+    """The read of the file as text, which works where nothing about its definitions is known."""
+    return ReadRequest(request.path, encoding=request.encoding)
+
+
+def language(source: Source, content: Content) -> str | None:
+    """The language of a text whose outline can be made; None where there is none."""
+    from readroom.outline import can_outline
+
+    if content.kind in (Kind.MINIFIED, Kind.LOG, Kind.CSV) or source.size > OUTLINE_BYTES:
+        return None
+    if not isinstance(content.text, WholeText):
+        return None
+    found = language_of(source.real, content.text.whole[:HEAD_BYTES])
+    return found if can_outline(found) else None
+
+
+def outline_of(
+    request: ReadRequest, content: Content, name: str, outlines: OutlineCache, deadline: Deadline
+) -> Outline:
+    """The outline of a text in a language that `language` found.
+
+    Raises:
+        TimedOut, Cancelled: From the deadline.
+        NoOutline: No parser is given this text.
+    """
+    from readroom.outline import Unparsable, build
+
+    found = outlines.get(name, content.encoding.name, content.digits)
+    if found is None:
+        assert isinstance(content.text, WholeText)
+        try:
+            found = build(content.text.whole, name, deadline)
+        except Unparsable as problem:
+            raise NoOutline(request.path, str(problem), plain(request)) from None
+        outlines.put(found, content.encoding.name, content.digits)
+    return found
+
+
+class Outliner(Struct, frozen=True):
+    """One opened file and one request for what it defines."""
+
+    source: Source
+    outlines: OutlineCache
+    limits: Limits
+    cap: Cap
+    request: ReadRequest
+    deadline: Deadline
+
+    def result(self, content: Content) -> ReadResult:
+        """The outline, or the window of the definition, that the request asks for.
+
+        Raises:
+            NoOutline: Nothing is known of what the file defines.
+            Ambiguous, UnknownSymbol: The name means several definitions, or none.
+            BadRange: The definition, or the file, has no such line.
+            TimedOut, Cancelled: From the deadline.
+        """
+        name = language(self.source, content)
+        if name is None:
+            raise NoOutline(self.request.path, self._why(content), plain(self.request))
+        within = self.deadline.within(OUTLINE_TIMEOUT_S)
+        outline = outline_of(self.request, content, name, self.outlines, within)
+        if self.request.symbol is None:
+            return self._page(content, outline, list(rows(outline.items)), None)
+        row = self._resolved(outline, content)
+        if self.request.view == "outline":
+            item = replace(row.item, owner=())
+            inside = list(rows([item], 0, row.path[:-1]))
+            return self._page(content, outline, inside, row)
+        shown = self._definition(content, row)
+        return replace(shown, warnings=(*shown.warnings, *_doubts(row.item, outline.errors)))
+
+    def require_text(self, problem: str) -> None:
+        """Refuse to outline what is not text. Raises NoOutline."""
+        if self.request.symbol is not None or self.request.view == "outline":
+            raise NoOutline(self.request.path, problem, plain(self.request))
+
+    def _why(self, content: Content) -> str:
+        if content.kind is Kind.MINIFIED:
+            return "it is minified"
+        if self.source.size > OUTLINE_BYTES:
+            return f"it is larger than {OUTLINE_BYTES:,} bytes"
+        return "no grammar knows its language"
+
+    # --- one definition -----------------------------------------------------------------------
+
+    def _resolved(self, outline: Outline, content: Content) -> Row:
+        from readroom.outline import look_up
+
+        request = self.request
+        found = look_up(outline, request.symbol or "", request.offset)
+        if len(found.rows) > 1:
+            first = found.rows[0]
+            raise Ambiguous(request, found.rows, self._of(first, exact=True))
+        if not found.rows:
+            lines = [] if outline.partial is None else _lines_with(content, request.symbol or "")
+            if lines:
+                there = replace(plain(request), offset=lines[0])
+                raise UnknownSymbol(request, found.near, there, partial=outline.partial, lines=lines)
+            following = replace(plain(request), view="outline")
+            if found.near:
+                several = len(look_up(outline, found.near[0].name).rows) > 1
+                following = self._of(found.near[0], exact=several)
+            raise UnknownSymbol(request, found.near, following)
+        return found.rows[0]
+
+    def _of(self, row: Row, *, exact: bool = False) -> ReadRequest:
+        """The read of a definition; `exact` where its name alone does not tell it."""
+        offset = row.item.start if exact else None
+        return replace(self.request, symbol=row.name, offset=offset, limit=None, column=1, known_hash=None)
+
+    def _definition(self, content: Content, row: Row) -> ReadResult:
+        self._require_inside(content, row)
+        item, text = row.item, content.text
+        request = replace(self.request, offset=self.request.offset or item.start)
+        windows = Windows(self.source, self.limits, self.cap, request)
+        assert isinstance(text, WholeText)
+        shown = windows.window(replace(content, text=text.up_to(item.end)))
+        return replace(shown, symbol=row, total_lines=text.total_lines, ends=text.ends)
+
+    def _require_inside(self, content: Content, row: Row) -> None:
+        item, offset = row.item, self.request.offset
+        if offset is not None and not item.start <= offset <= item.end:
+            raise BadRange(
+                f"line {offset} of {quote(self.request.path)} is not in {quote(row.name)}, "
+                f"which has the lines {item.start}-{item.end}",
+                "Leave out `offset`, or leave out `symbol` to read any line.",
+                total_lines=content.text.total_lines,
+                next_request=self._of(row, exact=True),
+            )
+
+    # --- the outline --------------------------------------------------------------------------
+
+    def _page(
+        self, content: Content, outline: Outline, listed: Sequence[Row], symbol: Row | None
+    ) -> ReadResult:
+        request, total = self.request, content.text.total_lines
+        windows = Windows(self.source, self.limits, self.cap, request)
+        offset = request.offset or 1
+        offset = max(1, total + offset + 1) if offset < 0 else offset
+        if offset > max(total, 1):
+            raise BadRange(
+                f"offset={request.offset} is past the end of {quote(request.path)}, which has {total} lines",
+                "Leave out `offset`.",
+                total_lines=total,
+                next_request=replace(request, offset=None, column=1),
+            )
+        places = list(_places(listed))
+        asked = (offset, request.column)
+        first = next((at for at, place in enumerate(places) if place >= asked), len(places))
+        room = self.cap.size - self.cap.measure.frame(request.path)
+        last = _fitting(listed, first, room, self.cap, request.limit)
+        following, omitted = None, []
+        if last < len(listed):
+            line, number = places[last]
+            following = replace(request, offset=line, column=number, known_hash=None)
+            reason = "limit" if request.limit == last - first else "reply_cap"
+            omitted.append(Omission("definitions", line, listed[-1].item.end, reason, request=following))
+        shown = listed[first:last]
+        base = windows.base(content)
+        return replace(
+            base,
+            outline=OutlineView(outline.language, shown, len(listed), len(listed) - last, outline.partial),
+            symbol=symbol,
+            omitted=omitted,
+            next=following,
+            warnings=(*base.warnings, *hidden_in(shown)),
+        )
+
+
+def _doubts(item: Item, errors: Sequence[tuple[int, int]]) -> list[Warn]:
+    """What is to be said of a definition in a text that does not parse everywhere."""
+    inside = [first for first, _ in errors if item.line <= first <= item.end]
+    if not item.certain:
+        where = min(inside, default=errors[0][0] if errors else item.line)
+        surely = f"; lines {item.start}-{where - 1} are certain" if inside and where > item.line else ""
+        detail = f"where it ends is not certain, since line {where} does not parse{surely}"
+        return [Warn("end_uncertain", f"lines {item.start}-{item.end}: {detail}")]
+    if inside:
+        detail = f"line {inside[0]} does not parse; its lines are indented as lines {item.start}-{item.end}"
+        return [Warn("syntax_errors", detail)]
+    return []
+
+
+def _lines_with(content: Content, symbol: str) -> list[int]:
+    """The first lines in which the last part of a name stands as a word."""
+    name = re.search(r"\w+\W*\Z", symbol)
+    if name is None or not isinstance(content.text, WholeText):
+        return []
+    word = re.compile(rf"(?<!\w){re.escape(name[0].rstrip())}(?!\w)")
+    lines = content.text.whole.split("\n")
+    return list(islice((number for number, line in enumerate(lines, 1) if word.search(line)), NAMED_LINES))
+
+
+def _places(listed: Sequence[Row]) -> Iterator[tuple[int, int]]:
+    """Where each row is continued from: its line, and its number among those of the line."""
+    line = number = 0
+    for row in listed:
+        number = number + 1 if row.item.start <= line else 1
+        line = max(line, row.item.start)
+        yield line, number
+
+
+def _fitting(listed: Sequence[Row], first: int, room: int, cap: Cap, limit: int | None) -> int:
+    """Behind the last row that fits; at least one does."""
+    used = 0
+    for at in range(first, len(listed)):
+        used += cap.measure.read.outlined(listed[at])
+        if at > first and (used > room or at - first == limit):
+            return at
+    return len(listed)
+
+
+def hidden_in(listed: Sequence[Row]) -> list[Warn]:
+    """What is hidden in signatures, by the lines they stand in."""
+    found: list[Warn] = []
+    for row in listed:
+        signature = row.item.signature
+        if len(found) < MAX_WARNINGS and not (signature.isascii() and signature.isprintable()):
+            # Columns would be those of the shortened signature.
+            found += [replace(one, column=None) for one in hidden.scan([signature], row.item.line, limit=1)]
+    return found[:MAX_WARNINGS]
+
+
+# -----------------------------------------------------------------------------
+# The outline of what a cut reply does not show, beside what it shows.
+#
+# It may take a small part of the reply only.  Where not all fits, the outermost
+# definitions that are not shown come first, and members of a definition that is
+# half shown count as such; what is left out is said with the call that shows it.
+# -----------------------------------------------------------------------------
+
+_SENTENCES = 200
+"""Bytes of what is said about the outline, beside a path."""
+
+_TRIES = 3
+"""How often lines make room for the signatures of those that have made room: hardly ever twice."""
+
+
+def with_outline(asked: Outliner, content: Content, result: ReadResult) -> ReadResult:
+    """A window of source code that does not reach the end, with the outline of the rest."""
+    if not _is_cut(asked, result):
+        return result
+    budget = _budget(asked, byte_size("".join(result.lines)), len(result.lines))
+    if not budget:
+        return result
+    name = language(asked.source, content)
+    if name is None or name in DATA:
+        return result
+    try:
+        within = asked.deadline.within(OUTLINE_ASIDE_S)
+        outline = outline_of(asked.request, content, name, asked.outlines, within)
+    except (TimedOut, NoOutline):
+        return result
+    listed, cap = list(rows(outline.items)), asked.cap
+    chosen, given = _chosen(listed, result, budget, cap), 0
+    said = _SENTENCES + len(quote(asked.request.path).encode("utf-8", "replace"))
+    for _ in range(_TRIES):
+        needed = _cost(listed, chosen, cap) + said
+        if needed <= max(given, _free(asked, result)):
+            break
+        # The lines make room, and signatures on those that go are shown in the outline instead.
+        given = needed
+        smaller = replace(cap, size=cap.size - given)
+        result = Windows(asked.source, asked.limits, smaller, asked.request, given).window(content)
+        chosen = _chosen(listed, result, budget, cap)
+    else:
+        chosen = _chosen(listed, result, given - said, cap)
+    missing = [at for at, row in enumerate(listed) if _is_missing(row, result)]
+    if not chosen:
+        return result
+    return _added(
+        asked, result, listed, chosen, missing, OutlineView(name, (), len(listed), 0, outline.partial)
+    )
+
+
+def _free(asked: Outliner, result: ReadResult) -> int:
+    """Bytes that the lines leave in the reply."""
+    numbers = len(result.lines) * asked.cap.measure.read.numbered(result.end)
+    return room(asked.request, asked.cap) - byte_size("".join(result.lines)) - numbers
+
+
+def _budget(asked: Outliner, shown: int, lines: int) -> int:
+    """Bytes of an outline beside so many lines of so many bytes; 0 for none."""
+    most = asked.request.options.outline_bytes
+    if most is not None:
+        return min(most, asked.cap.size // OUTLINE_OWN_SHARE)
+    share = shown // OUTLINE_SHARE
+    if asked.cap.lines is not None:
+        # Rows of an outline are charged their share of the reply, lines are not.
+        share = min(share, (asked.cap.lines - lines) * (asked.cap.size // asked.cap.lines))
+    return share if share >= OUTLINE_ASIDE_BYTES else 0
+
+
+def _is_cut(asked: Outliner, result: ReadResult) -> bool:
+    following = any(item.what == "lines" for item in result.omitted)
+    return bool(result.lines) and following and result.start > 0 and asked.request.column == 1
+
+
+def _is_missing(row: Row, result: ReadResult) -> bool:
+    return not result.start <= row.item.line <= result.end
+
+
+def _cost(listed: Sequence[Row], chosen: Sequence[int], cap: Cap) -> int:
+    return sum(cap.measure.read.outlined(listed[at]) for at in chosen)
+
+
+def _chosen(listed: Sequence[Row], result: ReadResult, budget: int, cap: Cap) -> list[int]:
+    """Which rows are shown: all levels that fit whole, or as much of the outermost as fits."""
+    levels: dict[int, int] = {}
+    above: list[Row] = []
+    for at, row in enumerate(listed):
+        while above and above[-1].depth >= row.depth:
+            above.pop()
+        if _is_missing(row, result):
+            levels[at] = sum(_is_missing(one, result) for one in above)
+        above.append(row)
+    for level in sorted(set(levels.values()), reverse=True):
+        found = [at for at in levels if levels[at] <= level]
+        if _cost(listed, found, cap) <= budget:
+            return found
+    found, used = [], 0
+    # What follows is wanted rather than what precedes.
+    for at in sorted(levels, key=lambda at: (listed[at].item.line < result.start, at)):
+        used += cap.measure.read.outlined(listed[at]) if not levels[at] else 0
+        if used > budget:
+            break
+        if not levels[at]:
+            found.append(at)
+    return sorted(found)
+
+
+def _added(
+    asked: Outliner,
+    result: ReadResult,
+    listed: Sequence[Row],
+    chosen: Sequence[int],
+    missing: Sequence[int],
+    shown: OutlineView,
+) -> ReadResult:
+    part = [listed[at] for at in chosen]
+    left = sorted(set(missing) - set(chosen))
+    omitted = list(result.omitted)
+    below = [at for at in left if listed[at].item.line > result.end]
+    above = [at for at in left if listed[at].item.line <= result.end]
+    for group in filter(None, (below, above)):  # reading goes on below
+        first, last = listed[group[0]].item, listed[group[-1]].item
+        whole = replace(plain(asked.request), view="outline", offset=first.start)
+        end = max(first.start, last.start)
+        omitted.append(Omission("definitions", first.start, end, "reply_cap", request=whole))
+    return replace(
+        result,
+        outline=replace(shown, rows=part, left_out=len(left)),
+        omitted=omitted,
+        warnings=(*result.warnings, *hidden_in(part)),
+    )

@@ -1,0 +1,108 @@
+"""What performing a request takes: what lasts as long as the workspace, and what is of one call.
+
+Both are frozen and passed on as they are, so that a step that needs one thing more changes no signature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+from readroom.deadline import Deadline
+from readroom.errors import ReadroomError
+from readroom.limits import Limits
+from readroom.paths import WorkPath
+from readroom.policy.changes import WriteTargets
+from readroom.policy.guard import Guard
+from readroom.session.caches import OutlineCache, TextCache
+from readroom.session.index_cache import IndexCache
+from readroom.values import Cap, ReadResult, Request, Result
+from readroom.values.commands import RunRequest, RunResult
+from readroom.values.steps import AS_IT_IS, Steps
+
+if TYPE_CHECKING:
+    from readroom.engine.documents.cache import DocumentRoom
+    from readroom.engine.find.kept import KeptTexts
+
+R_co = TypeVar("R_co", covariant=True)
+
+
+class OwnCommands(Protocol):
+    """The commands of one owner, and the outputs that are kept of them."""
+
+    @property
+    def guard(self) -> Guard:
+        """The guard of the outputs."""
+
+    def run(self, cap: Cap, request: RunRequest, deadline: Deadline) -> RunResult:
+        """Run a command."""
+
+    def read(self, look: Callable[[], ReadResult]) -> ReadResult:
+        """A read of an output, with what was not kept of it."""
+
+    def parse(self, path: str) -> WorkPath | None:
+        """The normal form of a path that means a kept output or all of them; None for any other."""
+
+    def named_inside(self, path: WorkPath, guard: Guard) -> WorkPath | None:
+        """The kept output, or all of them, that a path means where they are files of the root."""
+
+    def holds(self, path: WorkPath) -> bool:
+        """Whether there is such an output."""
+
+
+class ArchiveRoom(Protocol):
+    """What opens archives in place."""
+
+    def entered(self, guard: Guard, path: WorkPath, deadline: Deadline) -> Guard | None:
+        """The guard of the archive that a path leads into, for its owner to close; None when into none."""
+
+    def folder(self, guard: Guard, path: WorkPath, deadline: Deadline) -> tuple[Guard, WorkPath] | None:
+        """The guard of a file that is an archive, and its path as a folder; None when it is none."""
+
+    def close(self) -> None:
+        """Let go of everything."""
+
+
+class Services(Struct, frozen=True):
+    """What requests are performed with, under the rules of one contract and for one owner.
+
+    Attributes:
+        guard: The files that may be seen.
+        targets: The names that may be changed.
+        limits: Of the workspace.
+        indexes: Line indexes of large files.
+        texts: States of small files that were shown.
+        outlines: Of files that stay as they are.
+        found: What ranked searches have read; made when the first one is.
+        documents: What is kept of documents; made when the first is read.
+        archives: What opens archives; made for the first.
+        commands: Where commands run; None where they do not.
+        commands_off: Why they do not.
+    """
+
+    guard: Guard
+    targets: WriteTargets
+    limits: Limits
+    indexes: IndexCache
+    texts: TextCache
+    outlines: OutlineCache
+    found: Callable[[], KeptTexts]
+    documents: Callable[[], DocumentRoom]
+    archives: Callable[[], ArchiveRoom]
+    commands: OwnCommands | None
+    commands_off: Callable[[], ReadroomError]
+
+
+class Job(Struct, Generic[R_co], frozen=True):
+    """One request, how large its reply may be, what ends the work, and what the contract decides of it."""
+
+    request: R_co
+    cap: Cap
+    deadline: Deadline
+    steps: Steps = AS_IT_IS
+
+
+Act: TypeAlias = Callable[[Services, "Job[Request]"], Result]
+"""Performs a request."""

@@ -1,0 +1,187 @@
+"""Walk the names below one folder in path order, through the guard.
+
+Every folder is opened once and its names are looked at under that one
+descriptor.  Names that policy denies are counted and never leave this module;
+names that ignore files hide are counted.  Links are names like any other and
+are never followed.  A folder's names follow directly after it, compared part by
+part as bytes, so a walk that ends early has yielded a true beginning.
+
+Names come in runs, not one by one: of a folder with 100,000 names a page shows a
+few, and the rest need only be counted.  Memory holds the names of one folder for
+each level, nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from readroom.deadline import Deadline
+from readroom.errors import NoPermission, NotAFolder, NotFound, RefusedError, StoreFailed, TimedOut
+from readroom.paths import WorkPath, join
+from readroom.policy.guard import Guard
+from readroom.policy.ignore_files import IgnoreTree
+from readroom.stores.base import Folder
+from readroom.values import EntryKind, Names
+
+CHECK_EVERY = 4096
+"""Names between two looks at the clock: a few milliseconds of work, 40 when each is looked at."""
+
+
+class Run(Struct, frozen=True):
+    """Neighbours in one open folder; their paths, relative to where the walk began, start with `prefix`.
+
+    `kinds` says what those names of the folder are that are not regular files.
+    """
+
+    folder: Folder
+    prefix: str
+    names: Sequence[str]
+    kinds: Mapping[str, EntryKind]
+
+    def kind(self, name: str) -> EntryKind:
+        """What one of the names is."""
+        return self.kinds.get(name, EntryKind.FILE)
+
+
+class _Level(Struct):
+    """An open folder, how many of its names were yielded, and which of them are walked into."""
+
+    whole: Run
+    stops: Iterator[int]
+    at: int = 0
+
+    def run(self, end: int) -> Run:
+        whole, start, self.at = self.whole, self.at, end
+        return Run(whole.folder, whole.prefix, whole.names[start:end], whole.kinds)
+
+
+class Walk:
+    """One pass. The counters grow while it goes on and are final when it has ended.
+
+    Attributes:
+        denied: Names that policy denies.
+        ignored: Names that ignore files hide.
+        closed: Folders, relative, that cannot be opened.
+        finished: Whether everything was seen; false when the deadline passed.
+    """
+
+    def __init__(
+        self,
+        guard: Guard,
+        deadline: Deadline,
+        *,
+        depth: int,
+        ignores: IgnoreTree | None,
+        enters: Callable[[str], bool],
+    ) -> None:
+        """Prepare a walk.
+
+        Args:
+            guard: Opens every folder.
+            deadline: Ends the walk early.
+            depth: Levels of folders that are opened; 1 is the first one only.
+            ignores: Hides names; None shows them all.
+            enters: Whether a folder is opened, by its path relative to where the walk begins.
+        """
+        self._guard = guard
+        self._deadline = deadline
+        self._depth = depth
+        self._ignores = ignores
+        self._enters = enters
+        self._seen = 0
+        self.denied = 0
+        self.ignored = 0
+        self.closed: list[str] = []
+        self.finished = False
+
+    def below(self, top: Folder, asked: WorkPath) -> Generator[Run]:
+        """Everything below `top`, which was opened as `asked`, stays open and belongs to the caller.
+
+        Raises:
+            Cancelled: The caller went away.
+        """
+        stack: list[_Level] = []
+        try:
+            stack.append(self._level(top, asked, "", self._depth > 1))
+            while stack:
+                level = stack[-1]
+                stop = next(level.stops, None)
+                yield level.run(len(level.whole.names) if stop is None else stop + 1)
+                if stop is None:
+                    stack.pop()
+                    if stack:
+                        level.whole.folder.close()
+                    continue
+                deeper = self._deeper(
+                    level.whole, level.whole.names[stop], asked, len(stack) + 1 < self._depth
+                )
+                if deeper is not None:
+                    stack.append(deeper)
+            self.finished = True
+        except TimedOut:
+            return
+        finally:
+            for level in stack[1:]:
+                level.whole.folder.close()
+
+    def _deeper(self, above: Run, name: str, asked: WorkPath, further: bool) -> _Level | None:
+        path = above.prefix + name
+        below = join(asked, path)
+        try:
+            folder = self._guard.open_folder(below)
+        except (NoPermission, StoreFailed):
+            self.closed.append(path)
+            return None
+        except (NotFound, NotAFolder, RefusedError):
+            # Gone or replaced since its name was read; what replaced it was never asked for.
+            return None
+        try:
+            if folder.real == join(above.folder.real, name):
+                return self._level(folder, below, f"{path}/", further)
+        except BaseException:
+            folder.close()
+            raise
+        # It has become a link, and links are not followed.
+        folder.close()
+        return None
+
+    def _level(self, folder: Folder, asked: WorkPath, prefix: str, further: bool) -> _Level:
+        self._deadline.check()
+        names, kinds = self._shown(folder, asked)
+        self._seen += len(names)
+        self._deadline.report(self._seen, None, "entries")
+        names.sort(key=None if "".join(names).isascii() else os.fsencode)
+        stops = (
+            at
+            for at, name in enumerate(names)
+            if further and kinds.get(name) is EntryKind.FOLDER and self._enters(prefix + name)
+        )
+        return _Level(Run(folder, prefix, names, kinds), stops)
+
+    def _shown(self, folder: Folder, asked: WorkPath) -> tuple[list[str], dict[str, EntryKind]]:
+        """The names that may be shown, and the kinds of those that are not files."""
+        names: list[str] = []
+        kinds: dict[str, EntryKind] = {}
+        for some in folder.names(CHECK_EVERY):
+            self._deadline.check()
+            out = self._out(folder.real, asked, some)
+            names += [name for name in some.names if name not in out] if out else some.names
+            kinds |= some.kinds
+        return names, kinds
+
+    def _out(self, real: WorkPath, asked: WorkPath, some: Names) -> set[str]:
+        """Names that are not shown, counted for the reason."""
+        folders = {name for name, kind in some.kinds.items() if kind is EntryKind.FOLDER}
+        denied = self._guard.denied(real, some.names, folders)
+        if asked != real:
+            # A rule may speak of the name that was asked for or of the one that is behind it.
+            denied |= self._guard.denied(asked, some.names, folders)
+        self.denied += len(denied)
+        if self._ignores is None:
+            return denied
+        ignored = self._ignores.hidden(real, some.names, folders) - denied
+        self.ignored += len(ignored)
+        return denied | ignored

@@ -1,0 +1,288 @@
+"""audit: where the context of agents went, what they saw and lost, from the records their clients left."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TextIO
+
+import click
+import msgspec
+
+from readroom import config
+from readroom.errors import BadValue, UsageError
+from readroom.faces.cli import output
+from readroom.faces.cli.exits import ExitCode
+from readroom.lens import discover, engines, work
+from readroom.lens.audit import Options
+from readroom.lens.export import JsonLines, Parquet, Sink
+from readroom.lens.findings import secrets
+from readroom.lens.normal_form import FINDINGS, FORM, SkippedPart
+from readroom.lens.report import Totals, html
+from readroom.lens.report import terminal as words
+from readroom.lens.sessions import Audited
+from readroom.session.gatekeeper import COUNTERS
+
+_SHOWN = 5
+"""Findings of each kind on a terminal without --limit."""
+
+
+def _audit(
+    paths: tuple[str, ...],
+    here: bool,
+    as_json: bool,
+    page: str | None,
+    rows: str | None,
+    parquet: str | None,
+    fail_on: str | None,
+    limit: int,
+    tokens: str,
+    root: str | None,
+    no_secrets: bool,
+    workers: int,
+    resume: str | None,
+    force: bool,
+    replay: str | None,
+    commit: str | None,
+    engine: str | None,
+) -> ExitCode:
+    """Say where the context of agents' sessions went, and what it cost.
+
+    PATHS are records that clients left on disk, or folders of them; --here finds those of the current folder.
+    """
+    wanted = _kinds(fail_on)
+    if no_secrets and "secrets" in wanted:
+        raise UsageError("--no-secrets and --fail-on secrets contradict each other", "Leave one of them out")
+    with_secrets = not no_secrets and (secrets.installed() or "secrets" in wanted)
+    if commit is not None and replay is None:
+        raise UsageError("--commit says at which commit to replay", "Name the folder with --replay")
+    records = list(discover.records(_places(paths, here)))
+    totals = Totals()
+    with ExitStack() as stack:
+        again = _replayed_in(stack, replay, commit)
+        options = Options(tokens, root, with_secrets, os.path.realpath(".") if here else None, again)
+        sinks = _sinks(stack, rows, parquet, force)
+        out = _JsonObject() if as_json else None
+        for part in _parts(records, options, _engine(engine, workers, resume), resume):
+            totals.add(part)
+            for sink in sinks:
+                for row in part.rows() if isinstance(part, Audited) else (part,):
+                    sink.add(row)
+            if out is not None:
+                out.add(part)
+        if page is not None:
+            with _new(page, force) as stream:
+                stream.writelines(html.page(totals, with_secrets))
+    if out is not None:
+        out.close(totals)
+    else:
+        text = words.summary(totals, limit, with_secrets)
+        output.write((text + "\n").encode("utf-8", "backslashreplace"))
+    return _ended(totals, wanted)
+
+
+def _replayed_in(stack: ExitStack, replay: str | None, commit: str | None) -> str | None:
+    if replay is None:
+        return None
+    from readroom.lens.replay import folder_at
+
+    return str(stack.enter_context(folder_at(Path(replay), commit)))
+
+
+def _ended(totals: Totals, wanted: list[str]) -> ExitCode:
+    hit = [kind for kind in totals.ordered_kinds() if kind in wanted]
+    if hit:
+        output.complain(f"Found what --fail-on names: {', '.join(hit)}")
+        return ExitCode.FOUND
+    return ExitCode.OK if totals.sessions else ExitCode.NOTHING_FOUND
+
+
+def _kinds(fail_on: str | None) -> list[str]:
+    named = [name.strip() for name in (fail_on or "").split(",") if name.strip()]
+    unknown = [name for name in named if name not in FINDINGS and name != "any"]
+    if unknown:
+        raise BadValue(
+            "--fail-on",
+            ", ".join(unknown),
+            "not a kind of finding",
+            f"Name some of {', '.join(FINDINGS)}, or any.",
+        )
+    return list(FINDINGS) if "any" in named else named
+
+
+def _places(paths: tuple[str, ...], here: bool) -> list[Path]:
+    if not paths and not here:
+        raise UsageError("Nothing to audit was named", "Name records or folders of them, or say --here")
+    absent = [path for path in paths if not os.path.exists(path)]
+    if absent:
+        raise BadValue(
+            "PATHS", absent[0], "there is no such file or folder", "Check the path, or say --here."
+        )
+    found = [Path(path) for path in paths]
+    return (
+        [*found, *discover.of_folder(Path("."), Path.home(), config.folders_of_clients())] if here else found
+    )
+
+
+def _engine(engine: str | None, workers: int, resume: str | None) -> work.Engine | None:
+    if engine is not None:
+        if resume is None:
+            raise UsageError("A cluster needs a folder that all its workers see", "Name it with --resume DIR")
+        return engines.named(engine)
+    if workers == 1 and resume is None:
+        return None
+    return engines.local(workers or os.cpu_count() or 1)
+
+
+def _parts(
+    records: list[Path], options: Options, engine: work.Engine | None, resume: str | None
+) -> Iterator[Audited | SkippedPart]:
+    if engine is None:
+        yield from work.one_by_one(records, options)
+        return
+    # Workers elsewhere have another current folder.
+    absolute = [record.absolute() for record in records]
+    folder = Path(resume).absolute() if resume else None
+    yield from work.side_by_side(absolute, options, engine, folder, _Shown().tell)
+
+
+class _Shown:
+    """Progress on a terminal: records, rate and time left, a few times a second."""
+
+    def __init__(self) -> None:
+        self._last = 0.0
+        self._visible = sys.stderr is not None and sys.stderr.isatty()
+
+    def tell(self, progress: work.Progress) -> None:
+        """Show how far it is, when some time has passed since it was shown."""
+        now = time.monotonic()
+        ends = progress.done == progress.total
+        if not self._visible or (now - self._last < 0.2 and not ends):
+            return
+        self._last = now
+        left = progress.seconds_left(now)
+        rate = (progress.done - progress.reused) / max(0.001, now - progress.started)
+        rest = f", {left:,.0f} s left" if left is not None and not ends else ""
+        sys.stderr.write(
+            f"\r{progress.done:,} of {progress.total:,} records, {rate:,.1f} a second{rest}\x1b[K"
+        )
+        if ends:
+            sys.stderr.write("\n")
+        sys.stderr.flush()
+
+
+def _sinks(stack: ExitStack, rows: str | None, parquet: str | None, force: bool) -> list[Sink]:
+    sinks: list[Sink] = []
+    if rows is not None:
+        sinks.append(JsonLines(_new(rows, force)))
+    if parquet is not None:
+        folder = Path(parquet)
+        if folder.exists() and any(folder.iterdir()) and not force:
+            raise BadValue("--parquet", parquet, "it is not empty", "Name a new folder, or say --force.")
+        sinks.append(Parquet(folder))
+    for sink in sinks:
+        stack.callback(sink.close)
+    return sinks
+
+
+def _new(path: str, force: bool) -> TextIO:
+    try:
+        return open(path, "w" if force else "x", encoding="utf-8", newline="\n")
+    except FileExistsError:
+        raise BadValue("output", path, "it is there already", "Name a new file, or say --force.") from None
+    except OSError as error:
+        raise BadValue(
+            "output", path, f"it cannot be written: {error.strerror}", "Name a new file."
+        ) from None
+
+
+class _JsonObject:
+    """One JSON object on standard output, written session by session."""
+
+    def __init__(self) -> None:
+        self._first = True
+        output.write(b'{"form":%d,"sessions":[' % FORM)
+
+    def add(self, part: Audited | SkippedPart) -> None:
+        """Write one session with its findings; what was skipped comes at the end."""
+        if isinstance(part, Audited):
+            comma = b"" if self._first else b",\n"
+            self._first = False
+            value = {**msgspec.to_builtins(part.session), "findings": part.findings}
+            output.write(comma + msgspec.json.encode(value))
+
+    def close(self, totals: Totals) -> None:
+        """Write the sums."""
+        rest = {
+            "findings": totals.kinds,
+            "skipped": totals.skipped,
+            "skipped_parts": totals.skipped_parts,
+            "result_tokens": totals.result_tokens,
+            "carried_tokens": totals.carried_tokens,
+            "tokens_exact": totals.exact,
+        }
+        output.write(b"]," + msgspec.json.encode(rest)[1:] + b"\n")
+
+
+_KIND_LIST = ", ".join(FINDINGS)
+
+audit = click.Command(
+    "audit",
+    params=[
+        click.Argument(["paths"], nargs=-1),
+        click.Option(["--here"], is_flag=True, help="Find the sessions of the current folder."),
+        click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
+        click.Option(["--html", "page"], metavar="FILE", help="Write a page that needs nothing else."),
+        click.Option(
+            ["--jsonl", "rows"], metavar="FILE", help="Write every row of the normal form, one a line."
+        ),
+        click.Option(["--parquet"], metavar="DIR", help="Write the normal form as Parquet files."),
+        click.Option(
+            ["--fail-on"],
+            metavar="KINDS",
+            help=f"End with code {ExitCode.FOUND} when one is found: {_KIND_LIST}, or any.",
+        ),
+        click.Option(
+            ["--limit"],
+            type=click.IntRange(min=0),
+            default=_SHOWN,
+            show_default=True,
+            help="Findings of each kind to list.",
+        ),
+        click.Option(
+            ["--tokens"],
+            type=click.Choice(COUNTERS),
+            default="estimate",
+            show_default=True,
+            help="How tokens are counted.",
+        ),
+        click.Option(["--root"], metavar="DIR", help="A folder whose policy says what is denied today."),
+        click.Option(
+            ["--replay"],
+            metavar="ROOT",
+            help="Make the calls again in this folder, and compare what they show.",
+        ),
+        click.Option(["--commit"], help="Replay in what git has at this commit of the folder."),
+        click.Option(["--no-secrets"], is_flag=True, help="Do not look for secrets."),
+        click.Option(
+            ["--workers"],
+            type=click.IntRange(min=0),
+            default=1,
+            show_default=True,
+            help="Processes; 0 for one a processor.",
+        ),
+        click.Option(
+            ["--engine"],
+            metavar="ADDRESS",
+            help="dask://HOST:PORT runs it on a cluster that sees the same paths.",
+        ),
+        click.Option(["--resume"], metavar="DIR", help="Keep what is done there, and go on from it."),
+        click.Option(["--force"], is_flag=True, help="Replace files that are there."),
+    ],
+    callback=_audit,
+    help=_audit.__doc__,
+)

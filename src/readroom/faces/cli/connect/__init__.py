@@ -1,0 +1,430 @@
+"""connect: configure a client of MCP for a folder, and try what it would do.
+
+Shows what would stand in the client's settings, writes it with --write and takes it out
+with --undo.  Settings belong to somebody else: every other line stays, what was there
+before is kept beside it, and what cannot be read is not touched.
+
+Knows: where clients keep their settings, and in which form.
+Does not know: what a client does with a reply; its cap is measured, and stands with the servers.
+May be touched: a client is a row of `clients`; files and formats with their tests.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from inspect import cleandoc
+from typing import Any
+
+import click
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.errors import BadConfig, BadValue, NotAFolder, NotFound, UsageError
+from readroom.faces.cli import output
+from readroom.faces.cli.connect.clients import CLIENTS, GENERIC, SERVER, TOKEN, Folders, KnownClient
+from readroom.faces.cli.connect.files import SettingsFile
+from readroom.faces.cli.connect.formats import Unusable
+from readroom.faces.cli.connect.handshake import Greeting, NoAnswer, reach, start
+from readroom.faces.cli.exits import ExitCode
+from readroom.quoting import quote
+
+_CHECK_S = 60
+"""A client's own check starts the client, and perhaps all of its other servers."""
+
+
+class _Task(Struct, frozen=True):
+    """What is to be configured."""
+
+    name: str
+    client: KnownClient
+    folder: str
+    url: str | None
+    file: SettingsFile | None
+    server: str = SERVER
+
+    @property
+    def path(self) -> list[str]:
+        """Of the entry in the settings."""
+        return [*self.client.key, self.server]
+
+    @property
+    def command(self) -> list[str]:
+        """What the client starts."""
+        return [*program(), "mcp", self.folder]
+
+    @property
+    def entry(self) -> Any:
+        """What stands in the settings."""
+        if self.url is None:
+            return self.client.started(self.command)
+        if self.client.reached is None:
+            raise BadValue(
+                "url",
+                self.url,
+                f"is of no use to {self.client.title}, whose settings have only servers that it starts",
+                "Leave it out.",
+            )
+        return self.client.reached(self.url)
+
+    def again(self, *options: str) -> str:
+        """The command that does the same with other options."""
+        place = ["--user"] if self.file and self.client.project and self.file.base != self.folder else []
+        given = [] if self.url is None else ["--url", self.url]
+        given += [] if self.server == SERVER else ["--name", self.server]
+        return _line([*_typed(), "connect", self.name, self.folder, *place, *given, *options])
+
+
+def _connect(
+    client: str | None,
+    folder: str,
+    write: bool,
+    undo: bool,
+    user: bool,
+    url: str | None,
+    name: str,
+    check: bool,
+) -> ExitCode:
+    """Configure an MCP client for a folder: show what it needs, write it, or take it out again.
+
+    CLIENT is one of those that --help lists.  Without --write nothing is changed.
+    """
+    if client is None or client not in CLIENTS:
+        return _unknown(client, os.path.abspath(folder), url)
+    if write and undo:
+        raise UsageError("--write and --undo exclude each other", "Leave one of them out.")
+    if not _NAME.fullmatch(name):
+        raise BadValue("name", name, "is not a name that every client takes", _NAME_ADVICE)
+    task = replace(_task(client, _folder(folder), user, url), server=name)
+    if undo:
+        return _undone(task)
+    if write:
+        written = _written(task)
+        output.show(written)
+        _own_check(task, asked=check)
+    else:
+        output.show(_shown(task))
+    return _greeted(task, written=write)
+
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}")
+_NAME_ADVICE = "Use at most 32 letters, digits, - and _, and begin with a letter."
+
+
+def _line(words: list[str]) -> str:
+    """A command for a shell, as it can be pasted."""
+    from readroom.faces.mcp.client_configs import shell_word
+
+    return " ".join(map(shell_word, words))
+
+
+def _task(name: str, folder: str, user: bool, url: str | None) -> _Task:
+    client = CLIENTS[name]
+    if client.project is not None and not (user and client.user is not None):
+        return _Task(name, client, folder, url, SettingsFile(folder, client.project))
+    assert client.user is not None, "a client has one of the two"
+    return _Task(name, client, folder, url, SettingsFile(*client.user(_folders())))
+
+
+def _folders() -> Folders:
+    from readroom import config
+
+    home = os.path.expanduser("~")
+    given = config.variables("XDG_CONFIG_HOME", "CODEX_HOME")
+    settings = given.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    desktop = os.path.join(home, "Library", "Application Support") if sys.platform == "darwin" else settings
+    return Folders(home, settings, desktop, given.get("CODEX_HOME") or os.path.join(home, ".codex"))
+
+
+def _folder(given: str) -> str:
+    found = os.path.realpath(given)
+    if not os.path.exists(found):
+        raise NotFound(given)
+    if not os.path.isdir(found):
+        raise NotAFolder(given, "file")
+    return found
+
+
+def program() -> list[str]:
+    """How this very readroom is started again, from anywhere and later."""
+    if any(part in sys.prefix for part in _PASSING):
+        return ["uvx", "readroom"] if f"{os.sep}uv{os.sep}" in sys.prefix else ["pipx", "run", "readroom"]
+    script = os.path.join(os.path.dirname(sys.executable), "readroom")
+    return [script] if os.path.exists(script) else [sys.executable, "-m", "readroom"]
+
+
+def _typed() -> list[str]:
+    """How a person types it: by its name where that is on the PATH."""
+    return ["readroom"] if shutil.which("readroom") else program()
+
+
+_PASSING = (
+    f"{os.sep}uv{os.sep}archive-",
+    f"{os.sep}uv{os.sep}environments-",
+    f"{os.sep}pipx{os.sep}.cache{os.sep}",
+    f"{os.sep}.cache{os.sep}pipx{os.sep}",
+)
+"""Environments of `uvx` and `pipx run`, which are cleared some day."""
+
+
+# --- what is said -------------------------------------------------------------------------------
+
+
+def _unknown(name: str | None, folder: str, url: str | None) -> ExitCode:
+    """The clients there are, and what any other takes."""
+    width = max(map(len, CLIENTS))
+    known = "\n".join(f"  {word:{width}}  {one.title}" for word, one in CLIENTS.items())
+    form = _entry_text(_Task("CLIENT", GENERIC, folder, url, None))
+    text = f"The clients are:\n\n{known}\n\nAny other that reads `mcpServers` takes:\n\n{form}"
+    if name is None:
+        output.show(text)
+        return ExitCode.OK
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, CLIENTS, n=1, cutoff=0.5)
+    guess = f" Did you mean {near[0]}?" if near else ""
+    output.complain(f"readroom: {quote(name)} is not a client that connect knows.{guess}\n\n{text}")
+    return ExitCode.USAGE
+
+
+def _entry_text(task: _Task) -> str:
+    return task.client.form.with_entry("", task.path, task.entry).rstrip("\n")
+
+
+def _shown(task: _Task) -> str:
+    assert task.file is not None
+    entry = _entry_text(task)
+    text = _read(task)
+    if text is None:
+        state = "which is not there yet"
+    else:
+        there = _at(task.client.form.loads(text), task.path)
+        state = f"which has {'no' if there is None else 'another'} {task.server}"
+        state = "where this stands already" if there == dict(task.entry) else state
+        _changed(task, text)  # says now what would keep it from being written
+    lines = [f"{task.client.title} reads {task.file.path}, {state}. It needs:", "", entry]
+    if task.url is not None:
+        lines += ["", f"with the token of the folder in its environment: {_export(task)}"]
+    return "\n".join(lines)
+
+
+def _export(task: _Task) -> str:
+    return f'export {TOKEN}="$({_line([*program(), "token", "show", task.folder])})"'
+
+
+def _greeted(task: _Task, *, written: bool) -> ExitCode:
+    """Do what the client will do, and say how it went."""
+    try:
+        found = _greeting(task)
+    except NoAnswer as error:
+        hint = " `readroom doctor` says what works here."
+        output.complain(f"\nreadroom: as {task.client.wire}: {error}.{hint}")
+        return ExitCode.FAILED
+    answered = f"{found.server} answers in {found.seconds:.1f} s with {len(found.tools)} tools"
+    output.show(f"\nTried as {task.client.wire}: {answered} ({', '.join(found.tools)}); {_cap(task.client)}.")
+    if written:
+        output.show(
+            "\n".join(filter(None, (task.client.after, f"To take it out again: {task.again('--undo')}")))
+        )
+    else:
+        output.show(f"To write it: {task.again('--write')}")
+    return ExitCode.OK
+
+
+def _greeting(task: _Task) -> Greeting:
+    if task.url is None:
+        return start(task.command, task.client.wire, task.folder)
+    from readroom import config
+
+    token = config.variables(TOKEN).get(TOKEN)
+    if token is None and config.has_state():
+        own = config.folder_tokens().of(task.folder)
+        token = None if own is None else own.token
+    return reach(task.url, token or "", task.client.wire)
+
+
+def _cap(client: KnownClient) -> str:
+    from readroom.faces.mcp.server import known
+
+    found = known(client.wire)
+    return "its replies are not cut" if found is None else f"a reply has at most {found.chars:,} characters"
+
+
+def _own_check(task: _Task, *, asked: bool) -> None:
+    """What the client itself says about its servers, where it is installed and can.
+
+    In a project it may start whatever else the folder configures, servers and plugins, so there only
+    who trusts the folder asks for it.
+    """
+    check = [task.server if word == SERVER else word for word in task.client.check]
+    found = shutil.which(check[0]) if check else None
+    if found is None:
+        return
+    line = " ".join(check)
+    of_project = task.file is not None and task.file.base == task.folder
+    if of_project and not asked:
+        output.show(f"\n`{line}` in that folder, or --check, shows what {task.client.title} says of it.")
+        return
+    try:
+        done = subprocess.run(
+            [found, *check[1:]],
+            cwd=task.folder if of_project else os.path.expanduser("~"),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_CHECK_S,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        output.show(f"\n`{line}` did not answer; try it yourself.")
+        return
+    text = _COLOURS.sub("", (done.stdout + done.stderr).decode("utf-8", "replace")).strip()
+    output.show("\n".join([f"\n$ {line}", *(f"  {one}" for one in text.split("\n")[:_CHECK_LINES])]))
+
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_CHECK_LINES = 20
+"""Of what a client says; some list every server that it has."""
+
+
+# --- settings -----------------------------------------------------------------------------------
+
+
+def _read(task: _Task) -> str | None:
+    assert task.file is not None
+    text = task.file.read()
+    if text is not None:
+        _usable(task, lambda: task.client.form.loads(text))
+    return text
+
+
+def _usable(task: _Task, work: Callable[[], Any]) -> Any:
+    """What `work` gives of the settings. Raises BadConfig."""
+    assert task.file is not None
+    try:
+        return work()
+    except Unusable as error:
+        advice = (
+            "Nothing was changed. Put it right, or paste what is shown without --write into the right place."
+        )
+        raise BadConfig(task.file.path, "", str(error), advice) from None
+
+
+def _changed(task: _Task, text: str) -> str:
+    """The settings with the entry. Raises BadConfig where that would change anything else."""
+    form = task.client.form
+    after: str = _usable(task, lambda: form.with_entry(text, task.path, task.entry))
+    _require_same(task, text, after)
+    return after
+
+
+def _without(task: _Task, text: str) -> str:
+    form = task.client.form
+    after: str = _usable(task, lambda: form.without_entry(text, task.path))
+    _require_same(task, text, after)
+    return after
+
+
+def _require_same(task: _Task, before: str, after: str) -> None:
+    """All other settings are what they were: read again, as the client will."""
+    form = task.client.form
+    if _rest(form.loads(before), task.path) != _rest(form.loads(after), task.path):
+        _usable(task, _cannot)
+
+
+def _cannot() -> None:
+    raise Unusable("it is written in a way that cannot be changed without touching other settings")
+
+
+def _at(value: Any, path: list[str]) -> Any:
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _rest(value: Any, path: list[str]) -> Any:
+    """The settings without the entry, and without objects on the way to it that hold nothing else."""
+    if not isinstance(value, dict):
+        return value
+    key, *below = path
+    rest = {name: one for name, one in value.items() if name != key}
+    if below and key in value:
+        left = _rest(value[key], below)
+        if left not in ({}, None):
+            rest[key] = left
+    return rest
+
+
+def _written(task: _Task) -> str:
+    assert task.file is not None
+    before = _read(task)
+    after = _changed(task, before or "")
+    if before == after:
+        return f"{task.file.path} has it already; nothing was changed."
+    # A backup stays the state before the first time, as long as what was written then is still there.
+    ours = before is not None and _at(task.client.form.loads(before), task.path) is not None
+    keep = None if before is None or (ours and task.file.read_backup() is not None) else before
+    task.file.replace(after, keep=keep)
+    made = "made" if before is None else f"changed; what it was is kept in {task.file.backup}"
+    return f"{task.file.path} is {made}. It now has:\n\n{_entry_text(task)}"
+
+
+def _undone(task: _Task) -> ExitCode:
+    assert task.file is not None
+    file, form = task.file, task.client.form
+    text = _read(task)
+    left = None if text is None else _without(task, text)
+    if text is None or left is None or left == text:
+        output.show(f"{file.path} has no {task.server}; nothing was changed.")
+        return ExitCode.OK
+    backup = file.read_backup()
+    if backup is not None and _rest(form.loads(backup), task.path) == _rest(form.loads(text), task.path):
+        file.replace(backup, keep=None)
+        file.remove(backup_only=True)
+        output.show(f"{file.path} is what it was before.")
+    elif backup is None and not _rest(form.loads(left), task.path):
+        file.remove()
+        output.show(f"{file.path} held nothing else and is removed.")
+    else:
+        file.replace(left, keep=None)
+        output.show(f"{task.server} is taken out of {file.path}; what was changed there since has stayed.")
+    return ExitCode.OK
+
+
+def _listed() -> str:
+    return "\n".join(f"  {word:15} {one.title}" for word, one in CLIENTS.items())
+
+
+connect = click.Command(
+    "connect",
+    params=[
+        click.Argument(["client"], required=False),
+        click.Argument(["folder"], default=".", type=click.Path(readable=False), metavar="[DIR]"),
+        click.Option(["--write"], is_flag=True, help="Write it into the client's settings."),
+        click.Option(
+            ["--check"],
+            is_flag=True,
+            help="After --write, have the client check it, also in a folder whose other settings it obeys.",
+        ),
+        click.Option(["--undo"], is_flag=True, help="Take it out of them again."),
+        click.Option(
+            ["--user"], is_flag=True, help="Your own settings, where the client has a project's too."
+        ),
+        click.Option(
+            ["--name"],
+            default=SERVER,
+            show_default=True,
+            metavar="NAME",
+            help="What the client calls the server; another for each folder, where its settings are yours.",
+        ),
+        click.Option(
+            ["--url"],
+            metavar="URL",
+            help="A server that runs already, instead of one that the client starts.",
+        ),
+    ],
+    callback=_connect,
+    help=f"{cleandoc(_connect.__doc__ or '')}\n\n\b\nClients:\n" + _listed(),
+)

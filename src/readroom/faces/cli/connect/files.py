@@ -1,0 +1,189 @@
+"""A file of settings that belongs to somebody else: read, replaced in one step, and brought back.
+
+A project's folder may come from anywhere, so nothing below its root is followed through
+a link; neither is anything below a user's folder, whose owner is told instead.  What
+was there before stands beside the file until it is undone.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from msgspec import Struct
+
+from readroom.errors import BadConfig
+
+BACKUP = ".before-readroom"
+"""What the name of a backup ends in."""
+
+_MOST_BYTES = 4 * 1024 * 1024
+"""Settings are kilobytes; whatever is larger is something else."""
+
+
+class SettingsFile(Struct, frozen=True):
+    """The file `name` below the folder `base`, which is trusted to be the one that is meant."""
+
+    base: str
+    name: str
+
+    @property
+    def path(self) -> str:
+        """Where it is."""
+        return os.path.join(self.base, self.name)
+
+    @property
+    def backup(self) -> str:
+        """Where its former content is kept."""
+        return self.path + BACKUP
+
+    def read(self) -> str | None:
+        """Its text; None when it is not there. Raises BadConfig."""
+        with self._folder(make=False) as folder:
+            return None if folder is None else self._text(folder, self._last)
+
+    def read_backup(self) -> str | None:
+        """The text that it had before; None without a backup. Raises BadConfig."""
+        with self._folder(make=False) as folder:
+            return None if folder is None else self._text(folder, self._last + BACKUP)
+
+    def replace(self, text: str, *, keep: str | None) -> None:
+        """Give it that text in one step; `keep` is what the backup gets, None leaves it as it is.
+
+        Raises:
+            BadConfig: It is not a plain file of this user's, or the system refuses.
+        """
+        with self._folder(make=True) as folder:
+            assert folder is not None
+            mode = self._mode(folder)
+            if keep is not None:
+                self._put(folder, self._last + BACKUP, keep, mode)
+            self._put(folder, self._last, text, mode)
+
+    def remove(self, *, backup_only: bool = False) -> None:
+        """Remove its backup, and with it the file. Raises BadConfig."""
+        with self._folder(make=False) as folder:
+            if folder is None:
+                return
+            for name in (self._last + BACKUP, *(() if backup_only else (self._last,))):
+                try:
+                    os.unlink(name, dir_fd=folder)
+                except FileNotFoundError:
+                    pass
+                except OSError as error:
+                    raise self._refused(error) from None
+
+    @property
+    def _last(self) -> str:
+        return self.name.rpartition("/")[2]
+
+    @contextmanager
+    def _folder(self, *, make: bool) -> Iterator[int | None]:
+        """The folder that it is in, open; None when there is none."""
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+        opened: list[int] = []
+        try:
+            if make:
+                os.makedirs(self.base, exist_ok=True)
+            opened.append(os.open(self.base, flags))
+            for part in self.name.split("/")[:-1]:
+                if make:
+                    with suppress(FileExistsError):
+                        os.mkdir(part, dir_fd=opened[-1])
+                opened.append(os.open(part, flags | os.O_NOFOLLOW, dir_fd=opened[-1]))
+        except FileNotFoundError:
+            self._close(opened)
+            yield None
+            return
+        except OSError as error:
+            self._close(opened)
+            raise self._refused(error) from None
+        try:
+            yield opened[-1]
+        finally:
+            self._close(opened)
+
+    def _close(self, opened: list[int]) -> None:
+        for one in opened:
+            os.close(one)
+
+    def _text(self, folder: int, name: str) -> str | None:
+        # Without blocking: what has the name may be a pipe.
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        try:
+            held = os.open(name, flags, dir_fd=folder)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise self._refused(error) from None
+        if not stat.S_ISREG(os.fstat(held).st_mode):
+            os.close(held)
+            raise self._bad("it is not a file")
+        with open(held, "rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise self._bad(f"it has more than {_MOST_BYTES:,} bytes")
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise self._bad(f"line {line}: it is not UTF-8") from None
+
+    def _mode(self, folder: int) -> int:
+        """The mode of the file that is replaced; of a new one that of a file that may hold a token."""
+        try:
+            found = os.stat(self._last, dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return 0o600
+        if stat.S_ISLNK(found.st_mode):
+            raise self._bad(self._link(self._last))
+        if not stat.S_ISREG(found.st_mode):
+            raise self._bad("it is not a file")
+        if found.st_nlink > 1:
+            raise self._bad("it has a second name on this file system, which would keep the old content")
+        if not found.st_mode & stat.S_IWUSR or not os.access(self._last, os.W_OK, dir_fd=folder):
+            raise self._bad("it is write-protected")
+        return stat.S_IMODE(found.st_mode)
+
+    def _put(self, folder: int, name: str, text: str, mode: int) -> None:
+        made = f".{name}.{secrets.token_hex(8)}"
+        try:
+            held = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
+            try:
+                with open(held, "wb") as file:
+                    file.write(text.encode())
+                    os.fchmod(held, mode)
+                    file.flush()
+                    os.fsync(held)
+                os.replace(made, name, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:
+                os.unlink(made, dir_fd=folder)
+                raise
+        except OSError as error:
+            raise self._refused(error) from None
+
+    def _refused(self, error: OSError) -> BadConfig:
+        """What the system says; a link is what a folder or file turns out to be that is not followed."""
+        link = next((part for part in self._parts() if os.path.islink(part)), None)
+        problem = (
+            self._link(link) if link else os.strerror(error.errno) if error.errno else "it cannot be used"
+        )
+        return self._bad(problem)
+
+    def _parts(self) -> Iterator[str]:
+        found = self.base
+        for part in self.name.split("/"):
+            found = os.path.join(found, part)
+            yield found
+
+    def _link(self, path: str) -> str:
+        return f"{os.path.basename(path)} is a symbolic link, and what it leads to is not changed from here"
+
+    def _bad(self, problem: str) -> BadConfig:
+        advice = (
+            "Nothing was changed. Put it right, or paste what is shown without --write into the right place."
+        )
+        return BadConfig(self.path, "", problem, advice)

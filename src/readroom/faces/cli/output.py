@@ -1,0 +1,209 @@
+"""What reaches standard output: exact bytes for programs, something readable and harmless for a person.
+
+A file can hold control characters that would drive the reader's terminal; on a
+terminal they are shown as escapes.  Whatever is piped gets the reply as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, Self, TextIO
+
+import msgspec
+
+from readroom.contracts.base import tool_result
+from readroom.errors import StoreFailed
+from readroom.values import Fact, Reply
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+_DRIVES = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that move the cursor, end lines or reorder text on a terminal; tab and line feed may stay."""
+
+_QUIET_S = 0.5
+"""Work that takes no longer shows no progress: it would only flicker."""
+
+_EVERY_S = 0.1
+
+
+def show(text: str, arguments: Mapping[str, Fact] = MappingProxyType({})) -> None:
+    """Print the text of a reply; `arguments` of the call say what is worth a colour on a terminal."""
+    out = sys.stdout
+    if out is not None and out.isatty():
+        _paint(text, out, arguments)
+    else:
+        write((text + "\n").encode("utf-8", "backslashreplace"))
+
+
+def show_result(reply: Reply) -> None:
+    """Print the reply as one JSON object in the shape of an MCP tool result."""
+    result = tool_result(reply)
+    if sys.stdout is not None and sys.stdout.isatty():
+        write((json.dumps(result, indent=2) + "\n").encode())
+    else:
+        write(msgspec.json.encode(result) + b"\n")
+
+
+def visible(text: str) -> str:
+    """The text with everything that could drive a terminal as escapes."""
+    return _DRIVES.sub(lambda match: ascii(match[0])[1:-1], text)
+
+
+def write(data: bytes) -> None:
+    """Write to standard output; a reader that went away is not a failure, a full disk is.
+
+    Raises:
+        StoreFailed: The system refuses the bytes.
+    """
+    out = sys.stdout
+    if out is None:
+        return
+    try:
+        out.buffer.write(data)
+        out.flush()
+    except BrokenPipeError:
+        _silence(out)
+    except OSError as error:
+        _silence(out)
+        raise StoreFailed("standard output", error.strerror or type(error).__name__) from None
+
+
+def complain(text: str) -> None:
+    """Print a line on standard error, if there is one."""
+    if sys.stderr is None:
+        return
+    try:
+        print(visible(text), file=sys.stderr, flush=True)
+    except OSError:
+        _silence(sys.stderr)
+
+
+class ProgressLine:
+    """One line on a person's terminal that says how far long work is, and disappears with it."""
+
+    def __init__(self, out: TextIO | None, clock: Callable[[], float] = time.monotonic) -> None:
+        """`out` is where a person may look; anything but a terminal gets nothing."""
+        self._out = out if out is not None and out.isatty() else None
+        self._clock = clock
+        self._next = clock() + _QUIET_S
+        self._shown = False
+
+    def __call__(self, done: int, total: int | None, unit: str) -> None:
+        """As `deadline.Progress`."""
+        if self._out is None or self._clock() < self._next:
+            return
+        self._next = self._clock() + _EVERY_S
+        of = "" if total is None else f" of {total:,}"
+        self._out.write(f"\r{done:,}{of} {unit}\x1b[K")
+        self._out.flush()
+        self._shown = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._shown and self._out is not None:
+            self._out.write("\r\x1b[K")
+            self._out.flush()
+
+
+def _paint(text: str, out: TextIO, arguments: Mapping[str, Fact]) -> None:
+    """Colour only: nothing here decides about content; rich leaves it out where NO_COLOR says so."""
+    from rich.console import Console
+
+    out.reconfigure(errors="backslashreplace")  # type: ignore[attr-defined]  # every TextIOWrapper has it
+    console = Console(file=out, markup=False, highlight=False, emoji=False)
+    console.print(painted(visible(text), arguments), soft_wrap=True)
+
+
+def _silence(stream: TextIO) -> None:
+    """Send what is still buffered nowhere, or the interpreter would complain when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, stream.fileno())
+    finally:
+        os.close(nowhere)
+
+
+# -----------------------------------------------------------------------------
+# Colours of a reply on a person's terminal: code, matches, and what is ours dimmed.
+#
+# It knows the look of the native replies (numbered lines, a first and a last line
+# of ours) and nothing of terminals.  A colour in the wrong place is harmless: no
+# character is added, left out or moved.
+# -----------------------------------------------------------------------------
+
+_NUMBERED = re.compile(r"^((?:p\d+:)?-?\d+(-?)\t)(.*)$", re.MULTILINE)
+"""Its number and tab, the dash of a line of context, and the text."""
+
+_LAST = re.compile(r"\n\[[^\n]*\]\Z")
+
+
+def painted(text: str, arguments: Mapping[str, Fact]) -> Text:
+    """The same text with styles; `arguments` are those of the call that it answers."""
+    from rich.text import Text
+
+    found = Text(text)
+    lines = list(_NUMBERED.finditer(text))
+    if "pattern" in arguments:
+        _headings(found, text, lines)
+        for start, end in _matches(lines, arguments):
+            found.stylize("bold red", start, end)
+    else:
+        _code(found, lines, str(arguments.get("path", "")))
+    for line in lines:
+        found.stylize("dim", line.start(1), line.end(1))
+    found.stylize("bold", 0, max(text.find("\n"), 0))
+    if last := _LAST.search(text):
+        found.stylize("dim", last.start() + 1, last.end())
+    return found
+
+
+def _headings(found: Text, text: str, lines: list[re.Match[str]]) -> None:
+    """The names of files, which stand between numbered lines."""
+    at = text.find("\n") + 1  # behind the first line, which counts the matches
+    for line in lines:
+        if at < line.start():
+            found.stylize("magenta", at, line.start())
+        at = line.end() + 1
+
+
+def _matches(lines: list[re.Match[str]], arguments: Mapping[str, Fact]) -> Iterator[tuple[int, int]]:
+    """Where the pattern stands in the lines that match, not in those around them."""
+    from readroom.search.pattern import Pattern
+
+    fixed, any_case = bool(arguments.get("fixed")), bool(arguments.get("ignore_case"))
+    pattern = Pattern(str(arguments["pattern"]), fixed=fixed, ignore_case=any_case)
+    for line in lines:
+        data = line[3].encode("utf-8", "surrogatepass")
+        for first, last in pattern.spans_in(data) if not line[2] else ():
+            start = line.start(3) + len(data[:first].decode("utf-8", "ignore"))
+            yield start, start + len(data[first:last].decode("utf-8", "ignore"))
+
+
+def _code(found: Text, lines: list[re.Match[str]], path: str) -> None:
+    """The colours of the language that the name of the file tells."""
+    from pygments.lexers import get_lexer_for_filename
+    from pygments.util import ClassNotFound
+    from rich.syntax import Syntax
+
+    try:
+        lexer = get_lexer_for_filename(path.rpartition("/")[2], stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return
+    code = "\n".join(line[3] for line in lines)
+    coloured = Syntax("", lexer, theme="ansi_dark").highlight(code)
+    if not coloured.plain.startswith(code):
+        return  # the lexer changed the text, and its places would not be ours
+    for line, styles in zip(lines, coloured.split("\n", allow_blank=True), strict=False):
+        for span in styles.spans:
+            found.stylize(span.style, line.start(3) + span.start, line.start(3) + span.end)

@@ -1,0 +1,97 @@
+"""One request and its answer, for the log and the metrics: never a path of a file, never content."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+LOG = logging.getLogger("readroom.access")
+
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 120.0)
+
+
+class Exchange(Struct):
+    """What is known of a request so far; filled in on its way."""
+
+    method: str
+    address: str
+    route: str = "none"
+    asked: str = ""
+    workspace: str = ""
+    contract: str = ""
+    rpc: str = ""
+    """The method of an MCP message."""
+    tool: str = ""
+    token: str = ""
+    agent: str = ""
+    session: str = ""
+    status: int = 0
+    code: str = ""
+    sent_bytes: int = 0
+    seconds: float = 0.0
+    reached: bool = False
+    """A call came to a workspace, which records it itself."""
+
+    def log(self) -> None:
+        """One line of JSON, when somebody wants it."""
+        if LOG.isEnabledFor(logging.INFO):
+            told = msgspec.to_builtins(self)
+            del told["reached"]
+            LOG.info("%s", msgspec.json.encode(told).decode())
+
+
+Labelled = TypeVar("Labelled", Counter, Histogram)
+
+
+class Metrics:
+    """What Prometheus is told. Labels are names of routes, workspaces and tools: bounded in number."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._children: dict[Any, Any] = {}
+        self._requests = Counter(
+            "readroom_http_requests", "Requests answered", ["route", "status"], registry=self._registry
+        )
+        self._seconds = Histogram(
+            "readroom_http_request_seconds",
+            "Time to answer",
+            ["route"],
+            registry=self._registry,
+            buckets=_SECONDS,
+        )
+        self._calls = Counter(
+            "readroom_tool_calls",
+            "Tool calls over HTTP",
+            ["workspace", "contract", "tool", "outcome"],
+            registry=self._registry,
+        )
+        self._refused = Counter(
+            "readroom_refused_requests", "Requests refused", ["code"], registry=self._registry
+        )
+        self.open = Gauge("readroom_open_calls", "Calls that run or wait", registry=self._registry)
+
+    def count(self, exchange: Exchange) -> None:
+        """An exchange that is over."""
+        self._labelled(self._requests, exchange.route, str(exchange.status)).inc()
+        self._labelled(self._seconds, exchange.route).observe(exchange.seconds)
+        if exchange.tool:
+            outcome = exchange.code or "ok"
+            names = (exchange.workspace, exchange.contract, exchange.tool, outcome)
+            self._labelled(self._calls, *names).inc()
+        elif exchange.code:
+            self._labelled(self._refused, exchange.code).inc()
+
+    def _labelled(self, metric: Labelled, *values: str) -> Labelled:
+        """The child of a metric; to ask the metric for it costs more than to count."""
+        child: Labelled | None = self._children.get((metric, values))
+        if child is None:
+            child = self._children[metric, values] = metric.labels(*values)
+        return child
+
+    def text(self) -> bytes:
+        """All of them, in Prometheus's text format."""
+        return generate_latest(self._registry)

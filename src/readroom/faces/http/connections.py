@@ -1,0 +1,101 @@
+"""Room for connections: those that have shown nothing yet have a share, by address, and give way to new ones.
+
+Before its headers are read nobody can tell a client with a token from a flood.  So a
+connection begins as a stranger.  When one comes and the share of its address is full,
+the oldest stranger of that address that waits for nothing of ours is ended; when the
+places of all strangers are taken, the oldest of the address that has most of them.  A
+client sends its headers with its first packet and is a stranger for a millisecond;
+a flood of half-open connections ends its own.  A connection on which a request was
+let in is a guest, and counts among guests alone.
+
+Pure: who is ended is returned, not ended.  Used from the event loop only.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, final
+
+from readroom.faces.calls import ClientScope
+from readroom.limits import HTTP_CONNECTIONS, SERVE_ADDRESS_STRANGERS, SERVE_STRANGERS
+
+
+class Visitor(Protocol):
+    """A connection."""
+
+    @property
+    def address(self) -> str:
+        """Where it comes from."""
+
+    @property
+    def idle(self) -> bool:
+        """No request of it is being answered."""
+
+
+class Carrier(Visitor, Protocol):
+    """A connection as the gate sees it."""
+
+    def answering(self, client_scope: ClientScope) -> None:
+        """A request of it is being answered; when it is lost, whoever sent that has left."""
+
+    def answered(self, client_scope: ClientScope) -> None:
+        """That is over."""
+
+
+@final
+class Crowd:
+    """The connections of one server."""
+
+    def __init__(
+        self,
+        *,
+        share: int = SERVE_ADDRESS_STRANGERS,
+        strangers: int = SERVE_STRANGERS,
+        guests: int = HTTP_CONNECTIONS,
+    ) -> None:
+        """`share` of one address, two or more; `strangers` of all; and so many `guests`."""
+        self._share = share
+        self._most_strangers = strangers
+        self._most_guests = guests
+        self._count = 0
+        # Dictionaries keep the order of arrival.
+        self._strangers: dict[str, dict[Visitor, None]] = {}
+        self._guests: set[Visitor] = set()
+
+    def came(self, one: Visitor) -> Visitor | None:
+        """Count a stranger; returns the one to be ended for it."""
+        mine = self._strangers.setdefault(one.address, {})
+        given_up = None
+        if len(mine) >= self._share:
+            given_up = _oldest(mine)
+        elif self._count >= self._most_strangers:
+            given_up = _oldest(max(self._strangers.values(), key=len))
+        mine[one] = None
+        self._count += 1
+        if given_up is not None:
+            self.went(given_up)
+        return given_up
+
+    def let_in(self, one: Visitor) -> bool:
+        """A request of it may be answered; False when there is no room for another guest."""
+        if one in self._guests:
+            return True
+        if len(self._guests) >= self._most_guests:
+            return False
+        self.went(one)
+        self._guests.add(one)
+        return True
+
+    def went(self, one: Visitor) -> None:
+        """Forget it."""
+        self._guests.discard(one)
+        mine = self._strangers.get(one.address, {})
+        if one in mine:
+            del mine[one]
+            self._count -= 1
+            if not mine:
+                del self._strangers[one.address]
+
+
+def _oldest(some: dict[Visitor, None]) -> Visitor:
+    """The oldest that is idle, else the oldest: an answer to a stranger is a refusal."""
+    return next((one for one in some if one.idle), next(iter(some)))

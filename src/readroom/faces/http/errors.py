@@ -1,0 +1,117 @@
+"""What leaves the server: JSON, and one shape for every error, with the status that fits its class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from http import HTTPStatus
+
+import msgspec
+from starlette.responses import Response
+
+from readroom import errors
+from readroom.contracts.native.facts import of_error
+from readroom.errors import ReadroomError
+from readroom.protocol.eras import INTERNAL_ERROR, INVALID_REQUEST
+from readroom.values import Fact
+
+_STATUS: tuple[tuple[type[ReadroomError], HTTPStatus], ...] = (
+    (errors.UnknownTool, HTTPStatus.NOT_FOUND),
+    (errors.WrongMethod, HTTPStatus.METHOD_NOT_ALLOWED),
+    (errors.BodyTooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
+    (errors.WrongMediaType, HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
+    (errors.UsageError, HTTPStatus.BAD_REQUEST),
+    (errors.NotThisHost, HTTPStatus.MISDIRECTED_REQUEST),
+    (errors.Unauthorized, HTTPStatus.UNAUTHORIZED),
+    (errors.TooManyRequests, HTTPStatus.TOO_MANY_REQUESTS),
+    (errors.RefusedError, HTTPStatus.FORBIDDEN),
+    (errors.AbsentError, HTTPStatus.NOT_FOUND),
+    (errors.ConflictError, HTTPStatus.CONFLICT),
+    (errors.SlowRequest, HTTPStatus.REQUEST_TIMEOUT),
+    (errors.Busy, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.Closing, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.Cancelled, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.TimedOut, HTTPStatus.GATEWAY_TIMEOUT),
+    (errors.NoSpace, HTTPStatus.INSUFFICIENT_STORAGE),
+    (errors.Internal, HTTPStatus.INTERNAL_SERVER_ERROR),
+    (errors.StoreFailed, HTTPStatus.INTERNAL_SERVER_ERROR),
+    (errors.BadTokenStore, HTTPStatus.INTERNAL_SERVER_ERROR),
+    (ReadroomError, HTTPStatus.UNPROCESSABLE_ENTITY),
+)
+"""The first class that fits decides."""
+
+JSON = "application/json"
+
+
+def status_of(error: type[ReadroomError]) -> HTTPStatus:
+    """The status of a class of failures."""
+    return next(status for base, status in _STATUS if issubclass(error, base))
+
+
+@cache
+def status_of_code(code: str) -> HTTPStatus:
+    """The status of a failure by its code."""
+    return next((status_of(one) for one in _classes(ReadroomError) if one.code == code), _STATUS[-1][1])
+
+
+def as_body(value: Mapping[str, Fact]) -> bytes:
+    """A JSON object; half of a surrogate pair, which JSON cannot carry, becomes a question mark."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_sendable(value))
+
+
+def headers_of(status: int, body: bytes) -> list[tuple[bytes, bytes]]:
+    """The headers of a JSON object; when there was no place for the request, they say when to come back."""
+    headers = [(b"content-type", JSON.encode("ascii")), (b"content-length", b"%d" % len(body))]
+    return [*headers, (b"retry-after", b"1")] if status == HTTPStatus.SERVICE_UNAVAILABLE else headers
+
+
+def ok(value: Mapping[str, Fact], status: int = HTTPStatus.OK) -> Response:
+    """An answer that is a JSON object."""
+    return Response(as_body(value), status, media_type=JSON)
+
+
+def refused(error: ReadroomError, *, rpc: bool = False) -> Response:
+    """A refusal before any contract has a word, in the shape that errors of tools have beside their text.
+
+    With `rpc` that object is the data of a JSON-RPC error: MCP clients show people no other.
+    """
+    status = status_of(type(error))
+    response = ok(_rpc(error, status) if rpc else of_error(error), status)
+    if isinstance(error, errors.Unauthorized):
+        why = f', error="invalid_token", error_description="{error.problem}"' if error.presented else ""
+        response.headers["WWW-Authenticate"] = f'Bearer realm="readroom"{why}'
+    if isinstance(error, errors.TooManyRequests):
+        response.headers["Retry-After"] = str(error.retry_after_s)
+    if isinstance(error, errors.WrongMethod):
+        response.headers["Allow"] = ", ".join(error.allowed)
+    return again_later(response)
+
+
+def again_later(response: Response) -> Response:
+    """The response; when there was no place for the request, it says when to come back."""
+    if response.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
+        response.headers["Retry-After"] = "1"
+    return response
+
+
+def _rpc(error: ReadroomError, status: int) -> dict[str, Fact]:
+    code = INTERNAL_ERROR if status >= HTTPStatus.INTERNAL_SERVER_ERROR else INVALID_REQUEST
+    failure: dict[str, Fact] = {"code": code, "message": str(error), "data": of_error(error)["error"]}
+    return {"jsonrpc": "2.0", "id": None, "error": failure}
+
+
+def _classes(base: type[ReadroomError]) -> list[type[ReadroomError]]:
+    return [base, *(one for below in base.__subclasses__() for one in _classes(below))]
+
+
+def _sendable(value: Fact) -> Fact:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, Mapping):
+        return {str(_sendable(key)): _sendable(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_sendable(inner) for inner in value]
+    return value

@@ -1,0 +1,83 @@
+"""The workspaces of one server: opened once, and once more for each policy that tokens bring along."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import final
+
+from readroom import config
+from readroom.errors import BadConfig, NoSuchWorkspace
+from readroom.limits import SERVE_POLICIES
+from readroom.lru import LruCache
+from readroom.session.tokens import Grant
+from readroom.workspace import Workspace
+
+_Key = tuple[str, str, int, int]
+
+
+@final
+class Workspaces:
+    """Workspaces by name. Safe to share between threads."""
+
+    def __init__(self, workspaces: Mapping[str, Workspace], default: str) -> None:
+        """`default` is for addresses without a name; closing the workspaces stays with the caller."""
+        self._workspaces = dict(workspaces)
+        self.default = default
+        self._restricted: LruCache[_Key, Workspace] = LruCache(SERVE_POLICIES)
+        self._lock = threading.Lock()
+
+    def names(self, grant: Grant | None) -> list[str]:
+        """Those that a token opens; None is somebody who needs none."""
+        return [name for name in self._workspaces if grant is None or grant.opens(name)]
+
+    @property
+    def run_commands(self) -> bool:
+        """Whether any of them does."""
+        return any(workspace.runs_commands for workspace in self._workspaces.values())
+
+    def get(self, name: str | None, grant: Grant | None) -> Workspace:
+        """The workspace as the token shows it.
+
+        Raises:
+            NoSuchWorkspace: There is none, or none that the token opens: the two look the same.
+            BadConfig: The token's policy file cannot be used; nothing is served without it.
+        """
+        wanted = self.default if name is None else name
+        found = self._workspaces.get(wanted)
+        if found is None or (grant is not None and not grant.opens(wanted)):
+            raise NoSuchWorkspace(wanted, self.names(grant))
+        if grant is None or grant.policy is None:
+            return found
+        return self._under(wanted, found, grant.policy)
+
+    def close(self) -> None:
+        """Close the restricted ones."""
+        for workspace in self._restricted.clear():
+            workspace.close()
+
+    def _under(self, name: str, whole: Workspace, policy: str) -> Workspace:
+        key = (name, policy, *_state(policy))
+        with self._lock:
+            found = self._restricted.get(key)
+            if found is None:
+                root = whole.guard.folder
+                if root is None:
+                    raise BadConfig(
+                        policy, "", "it cannot restrict what is not a folder", "Use another token."
+                    )
+                found = Workspace(root, settings=config.restricted(whole.settings, policy))
+                for oldest in self._restricted.put(key, found):
+                    # A call that still runs in it is answered: what it has opened stays open.
+                    oldest.close()
+            return found
+
+
+def _state(path: str) -> tuple[int, int]:
+    """What changes when the file does."""
+    with suppress(OSError):
+        found = os.stat(path)
+        return found.st_mtime_ns, found.st_size
+    return 0, 0

@@ -1,0 +1,168 @@
+"""What a person reads when the HTTP server starts: where it is, and what to paste into which client.
+
+Everything shown works as it stands: absolute paths, quoted for the shell, JSON
+and TOML; a name that holds control characters cannot reach the terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Sequence
+from urllib.parse import unquote
+
+from msgspec import Struct
+
+from readroom.quoting import quote
+
+SERVER_NAME = "readroom"
+"""What clients call the server."""
+
+TOKEN_VARIABLE = "READROOM_TOKEN"
+AUTHORIZATION = "Authorization"
+VARIABLE_HEADER = f"{AUTHORIZATION}: Bearer ${{{TOKEN_VARIABLE}}}"
+"""The header, with the token in a variable."""
+
+
+class Entry(Struct, frozen=True):
+    """How clients get in.
+
+    Attributes:
+        token: That of the served folder, to be pasted; empty where it is another one, or none.
+        asked: A token is needed.
+        command: `readroom token`, as it can be typed here.
+        who: Who can come in without a token.
+    """
+
+    token: str = ""
+    asked: bool = True
+    command: str = "readroom token"
+    who: str = ""
+
+    @property
+    def header(self) -> str:
+        """What clients send; empty where they need nothing."""
+        if self.token:
+            return f"{AUTHORIZATION}: Bearer {self.token}"
+        return VARIABLE_HEADER if self.asked else ""
+
+    def told(self, root: str) -> str:
+        """What a person has to know of it."""
+        folder = shell_word(root)
+        if self.token:
+            return (
+                "Clients send the token of this folder, which stands in what follows: keep it to yourself.\n"
+                "It stays the same until you replace it, here and on every port.\n\n"
+                f"  show it     {self.command} show {folder}\n"
+                f"  replace it  {self.command} renew {folder}"
+            )
+        if self.asked:
+            return (
+                f"Clients need a token: the header {VARIABLE_HEADER}, made by `{self.command} create NAME`."
+            )
+        return self.who
+
+
+def startup_text(
+    *, url: str, root: str, command: Sequence[str], entry: Entry, names: Sequence[str] = ()
+) -> str:
+    """The text that is printed when the server is ready.
+
+    Args:
+        url: Of the protocol, as clients need it.
+        root: The served folder.
+        command: Program and arguments, absolute, that serve the same over standard input and output.
+        entry: How clients get in.
+        names: The workspaces that are served, the default one first.
+    """
+    who = entry.told(root)
+    base = url.rpartition("/")[0]
+    if len(names) > 1:
+        each = [f"  {name:10} {base}/w/{name}/mcp" for name in names]
+        if entry.token:
+            each += ["", "Each folder has a token of its own; what follows has that of the first."]
+        who = "\n".join([*each, "", who])
+    header = f' --header "{entry.header}"' if entry.header else ""
+    stdio = " ".join(map(shell_word, command))
+    return f"""\
+readroom serves {quote(root)} to MCP clients until you press Ctrl-C.
+
+  URL    {url}
+  stdio  {stdio}
+
+{who}
+
+Claude Code, in the project's folder:
+
+{_indented(f"claude mcp add --transport http {SERVER_NAME} {url}{header}")}
+
+Clients with a JSON file (.mcp.json of Claude Code, .cursor/mcp.json of Cursor, ...):
+
+{_indented(json_config(url, entry))}
+
+Codex, in ~/.codex/config.toml:
+
+{_indented(toml_config(url, entry))}
+
+Programs, and you, without a client:
+
+{_indented(curl_line(base, entry))}
+
+A client that starts readroom itself needs no running server and no token:
+
+{_indented(f"claude mcp add {SERVER_NAME} -- {stdio}")}
+{_indented(f"codex mcp add {SERVER_NAME} -- {stdio}")}
+
+Codex then needs the line `required = true` in the table that it has made in ~/.codex/config.toml:
+otherwise it may begin without the tools.
+"""
+
+
+def json_config(url: str, entry: Entry) -> str:
+    """The `mcpServers` object that most clients read."""
+    server: dict[str, object] = {"type": "http", "url": url}
+    if entry.header:
+        name, _, value = entry.header.partition(": ")
+        server["headers"] = {name: value}
+    return json.dumps({"mcpServers": {SERVER_NAME: server}}, indent=2)
+
+
+def toml_config(url: str, entry: Entry) -> str:
+    """The table that Codex reads."""
+    lines = [f"[mcp_servers.{SERVER_NAME}]", f"url = {json.dumps(url)}"]
+    if entry.token:
+        name, _, value = entry.header.partition(": ")
+        lines.append(f"http_headers = {{ {name} = {json.dumps(value)} }}")
+    elif entry.asked:
+        lines.append(f'bearer_token_env_var = "{TOKEN_VARIABLE}"')
+    return "\n".join(lines)
+
+
+def curl_line(base: str, entry: Entry) -> str:
+    """A call for a shell. The header goes through a pipe: all accounts see the arguments of programs."""
+    scheme, _, place = base.partition("://")
+    where = base
+    if scheme.endswith("+unix"):
+        where = f"--unix-socket {shell_word(unquote(place))} http://localhost"
+    call = f"{where}/v1/native/list_directory -H 'Content-Type: application/json' -d '{{}}'"
+    return f'printf %s "{entry.header}" | curl -s -H @- {call}' if entry.header else f"curl -s {call}"
+
+
+def shell_word(word: str) -> str:
+    """One word for a shell; as $'...' when it holds what must not reach a terminal or is not text."""
+    if word.isprintable():
+        return shlex.quote(word)
+    return f"$'{_ODD.sub(_octal, word)}'"
+
+
+_ODD = re.compile(r"[^ -~]|['\\]")
+"""All but printable ASCII, and what ends or escapes inside $'...'."""
+
+
+def _octal(found: re.Match[str]) -> str:
+    return "".join(f"\\{byte:03o}" for byte in found[0].encode("utf-8", "surrogateescape"))
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.split("\n"))

@@ -1,0 +1,57 @@
+"""Archives read in place: which members they have, and the bytes of each, piece by piece.
+
+What stands in a directory is a claim.  Names that lead out of the archive are left out and
+counted, of two members with one name it is said which is meant or that none is, and what cannot
+be read says why, beside all that can.  A format of its own is one module here and one row in
+`open_container`.
+
+Knows: ZIP (with .jar and .whl) and tar.
+Does not know: paths of a workspace, policy, or where bytes are kept: an archive comes as bytes by
+    range, a member goes out in pieces of bounded size.
+May be touched: with the hostile archives of the tests; what is new gets a builder there.
+"""
+
+from __future__ import annotations
+
+from readroom.formats.containers.members import Container
+from readroom.values import Bytes
+
+HEAD_BYTES = 512
+"""Enough of a file to tell whether it is an archive."""
+
+
+def recognise(head: bytes) -> str | None:
+    """The form of the archive that begins with these bytes; None when they begin none."""
+    if head.startswith((b"PK\3\4", b"PK\5\6")):
+        return "zip"
+    if head[257:262] == b"ustar" or _is_old_tar(head):
+        return "tar"
+    return None
+
+
+def open_container(file: Bytes) -> Container | None:
+    """The archive in `file`, nothing of it expanded; None when it is none.
+
+    Raises:
+        BadContainer: It is damaged, or its directory is too much.
+    """
+    form = recognise(file.read_at(0, HEAD_BYTES))
+    if form == "zip":
+        from readroom.formats.containers import zips
+
+        return zips.open_zip(file)
+    if form == "tar":
+        from readroom.formats.containers import tars
+
+        return tars.open_tar(file)
+    return None
+
+
+def _is_old_tar(head: bytes) -> bool:
+    """Whether a header of a tar without a magic number stands here: by its sum."""
+    if len(head) < HEAD_BYTES or not head[0]:
+        return False
+    stored = head[148:156].strip(b" \0")
+    if not stored or stored.strip(b"01234567"):
+        return False
+    return int(stored, 8) == sum(head) - sum(head[148:156]) + 8 * 32

@@ -1,0 +1,192 @@
+"""The members of an archive: what is said of each, how they are read, and the tree of their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, Protocol, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.formats.containers.names import normal
+from readroom.values import Bytes
+
+MemberKind: TypeAlias = Literal["file", "folder", "link", "other"]
+
+
+PIECE_BYTES = 64 * 1024
+"""A content is given in pieces of at most so much."""
+
+
+class BadContainer(Exception):
+    """An archive, or a member of it, that cannot be read; `problem` is a clause about it."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+
+class Member(Struct, frozen=True):
+    """One entry of an archive.
+
+    Attributes:
+        name: In the form of a path inside the archive: no "..", no ".", no empty parts.
+        kind: What it is.
+        size: Bytes of its content.
+        packed: Bytes that the archive has for it.
+        mtime_ns: Since the epoch; formats that know no time zone are taken for UTC.
+        mode: Its permissions, None where they are not written.
+        target: Of a link in a tar file, where it leads, as stored.
+        is_hard: Of a link, whether that is another member's name, counted from the top.
+        problem: A clause that says why its content cannot be read; empty when it can.
+        at: Where it begins in the archive.
+        method: How it is compressed, in the numbers of ZIP.
+        check: CRC-32 of its content, in ZIP.
+        is_encrypted: Whether that is its problem.
+    """
+
+    name: str
+    kind: MemberKind
+    size: int
+    packed: int
+    mtime_ns: int
+    mode: int | None = None
+    target: str = ""
+    is_hard: bool = False
+    problem: str = ""
+    at: int = 0
+    method: int = 0
+    check: int = 0
+    is_encrypted: bool = False
+
+
+def pieces(file: Bytes, at: int, left: int) -> Iterator[bytes]:
+    """So many bytes of an archive from there on. Raises BadContainer when it has fewer."""
+    while left:
+        piece = file.read_at(at, min(left, PIECE_BYTES))
+        if not piece:
+            raise BadContainer("it is cut short")
+        yield piece
+        at += len(piece)
+        left -= len(piece)
+
+
+class Reader(Protocol):
+    """How the members of one format are read."""
+
+    def place(self, member: Member) -> tuple[int, int] | None:
+        """Offset and length of a content that stands in the archive as it is; None when it is compressed.
+
+        Raises:
+            BadContainer: It is damaged.
+        """
+
+    def pieces(self, member: Member) -> Iterator[bytes]:
+        """The content in pieces of bounded size; it is checked as far as the format allows.
+
+        Raises:
+            BadContainer: It is damaged, also after some pieces.
+        """
+
+    def target(self, member: Member) -> str:
+        """Where a link leads. Raises BadContainer."""
+
+    def over(self, file: Bytes) -> Reader:
+        """The same for the same bytes, opened again."""
+
+
+class Container(Struct, frozen=True):
+    """An opened archive.
+
+    Attributes:
+        form: zip or tar.
+        reader: Reads members.
+        members: By name, folders that have an entry of their own included.
+        folders: What is directly in each folder, by its path; "" is the top.
+        left_out: Names, as stored, that cannot be names inside the archive, the first of them.
+        left_out_count: How many there are.
+        notes: What else is to be said of the archive, each a clause.
+    """
+
+    form: str
+    reader: Reader
+    members: Mapping[str, Member]
+    folders: Mapping[str, Mapping[str, MemberKind]]
+    left_out: tuple[str, ...] = ()
+    left_out_count: int = 0
+    notes: tuple[str, ...] = ()
+
+
+NAMED_LEFT_OUT = 5
+"""Names that are left out and said; more are counted."""
+
+
+def arranged(
+    form: str, reader: Reader, found: Iterable[Member], notes: Iterable[str] = (), *, last_counts: bool
+) -> Container:
+    """An archive of members whose names are as stored.
+
+    Args:
+        form: Of the archive.
+        reader: Reads members.
+        found: In the order of the archive.
+        notes: What is to be said of it beside what is found here.
+        last_counts: Of members with one name, whether the last is meant; otherwise none can be read.
+    """
+    said, members = list(notes), dict[str, Member]()
+    folders: dict[str, dict[str, MemberKind]] = {"": {}}
+    left_out: list[str] = []
+    left_out_count = again = both = 0
+    for member in found:
+        name = normal(member.name)
+        if not name:
+            if name is None:
+                left_out_count += 1
+                left_out += [member.name] if len(left_out) < NAMED_LEFT_OUT else []
+            continue
+        known = members.get(name)
+        if known is not None and "folder" not in (known.kind, member.kind):
+            again += 1
+            if not last_counts:
+                member = replace(member, problem="the archive has several members of this name")
+        if _stands_in_the_way(members, folders, name, member):
+            both += 1
+            continue
+        members[name] = member
+        _enter(folders, name, member.kind)
+    if again:
+        which = "the last counts" if last_counts else "they cannot be read"
+        said.append(f"{again:,} more {_members(again)} of a name that is taken: {which}")
+    if both:
+        said.append(f"{both:,} {_members(both)} that would be file and folder at once: not shown")
+    return Container(form, reader, members, folders, tuple(left_out), left_out_count, tuple(said))
+
+
+def _members(count: int) -> str:
+    return "member" if count == 1 else "members"
+
+
+def _stands_in_the_way(
+    members: Mapping[str, Member], folders: Mapping[str, Mapping[str, MemberKind]], name: str, member: Member
+) -> bool:
+    """Whether a name cannot be had: it is a folder's by now, or one of its folders is a file or a link."""
+    if member.kind != "folder" and name in folders:
+        return True
+    cuts = [at for at, char in enumerate(name) if char == "/"]
+    above = (members.get(name[:at]) for at in reversed(cuts))
+    if any(one is not None and one.kind != "folder" for one in above):
+        return True
+    return member.kind == "folder" and name in members and members[name].kind != "folder"
+
+
+def _enter(folders: dict[str, dict[str, MemberKind]], name: str, kind: MemberKind) -> None:
+    """Put a name, and the folders above it, into the tree."""
+    if kind == "folder":
+        folders.setdefault(name, {})
+    while name:
+        above, _, last = name.rpartition("/")
+        known = above in folders
+        folders.setdefault(above, {})[last] = kind
+        if known and above:
+            return  # it was entered with all that is above it
+        name, kind = above, "folder"

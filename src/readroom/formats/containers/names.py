@@ -1,0 +1,45 @@
+"""Names of members as paths inside their archive."""
+
+from __future__ import annotations
+
+import os
+
+from readroom.limits.containers import CONTAINER_NAME_BYTES, CONTAINER_NAME_DEPTH
+
+
+def normal(name: str) -> str | None:
+    """The name as a path inside the archive, "" for its top; None for one that leads out or cannot be used.
+
+    Absolute names and ".." are not names inside, whatever they would lead to: programs that unpack
+    differ in what they make of them.
+    """
+    if name.startswith("/") or "\0" in name:
+        return None
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if ".." in parts or len(parts) > CONTAINER_NAME_DEPTH:
+        return None
+    found = "/".join(parts)
+    try:
+        data = os.fsencode(found)
+    except UnicodeEncodeError:
+        return None
+    # One name, one spelling, as `paths` has it: escaped bytes that form a character become that character.
+    return os.fsdecode(data) if len(data) <= CONTAINER_NAME_BYTES else None
+
+
+def led_to(name: str, target: str) -> str | None:
+    """Where a target leads inside the archive, for the link `name`, "" for one that counts from the top.
+
+    None when that is outside.
+    """
+    if target.startswith("/"):
+        return None
+    above = name.split("/")[:-1]
+    for part in target.split("/"):
+        if part == "..":
+            if not above:
+                return None
+            above.pop()
+        elif part not in ("", "."):
+            above.append(part)
+    return "/".join(above)

@@ -1,0 +1,252 @@
+"""Tar files: a header of 512 bytes before each member, one after the other.
+
+The headers are walked without looking at contents, which stand as they are between them.  A
+header may say more in one before it: long names (GNU), or any field (pax).  Of members with one
+name the last counts, as when they are unpacked: that is how tar files are appended to.
+"""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Iterator
+
+from msgspec import Struct, field
+
+from readroom.formats.containers.members import (
+    BadContainer,
+    Container,
+    Member,
+    MemberKind,
+    arranged,
+    pieces,
+)
+from readroom.limits.containers import CONTAINER_HEADER_BYTES, CONTAINER_MEMBERS
+from readroom.values import Bytes
+
+_BLOCK = 512
+_READ_BYTES = 64 * 1024
+"""Headers of small members lie near each other: so much is read at once."""
+
+_EMPTY = b"\0" * _BLOCK
+_SPARSE_MORE = 482
+"""Where the header of an old sparse file says that more blocks of its map follow; in those it is at 504."""
+
+_KINDS: dict[bytes, MemberKind] = {
+    tarfile.REGTYPE: "file",
+    tarfile.AREGTYPE: "file",
+    tarfile.CONTTYPE: "file",
+    tarfile.GNUTYPE_SPARSE: "file",
+    tarfile.DIRTYPE: "folder",
+    tarfile.SYMTYPE: "link",
+    tarfile.LNKTYPE: "link",
+    tarfile.CHRTYPE: "other",
+    tarfile.BLKTYPE: "other",
+    tarfile.FIFOTYPE: "other",
+    b"V": "other",  # the name of a tape
+    b"M": "other",  # the rest of a member of another tape
+}
+_WITHOUT_DATA = (
+    tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE,
+)  # fmt: skip
+_SPARSE = "it is a sparse file, whose map is not read here"
+
+
+def open_tar(file: Bytes) -> Container:
+    """The archive in `file`. Raises BadContainer when it does not begin with a member."""
+    walk = _Walk(file)
+    members = list(walk.members())
+    if not members and walk.notes:
+        raise BadContainer(walk.notes[0])
+    return arranged("tar", _Tar(file), members, walk.notes, last_counts=True)
+
+
+class _Said(Struct):
+    """What headers before a header say of it."""
+
+    name: str | None = None
+    target: str | None = None
+    size: int | None = None
+    mtime: float | None = None
+    sparse: bool = False
+
+
+class _Walk(Struct):
+    """One pass over the headers; `notes` says why it ended early."""
+
+    file: Bytes
+    notes: list[str] = field(default_factory=list)
+    _at: int = 0
+    _read: bytes = b""
+    _read_at: int = 0
+    _always: dict[str, str] = field(default_factory=dict)
+
+    def members(self) -> Iterator[Member]:
+        """The members in their order."""
+        said, count = _Said(), 0
+        while True:
+            block = self._block(self._at)
+            if block is None or block == _EMPTY:
+                if block is None and self._at != self.file.size:
+                    self.notes.append("it is cut short: what follows the last member is missing")
+                return
+            try:
+                info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+            except (tarfile.HeaderError, ValueError, OverflowError):
+                self.notes.append(f"it is damaged at byte {self._at:,}: what follows is not looked at")
+                return
+            if count == CONTAINER_MEMBERS:
+                self.notes.append(f"only its first {count:,} members are looked at")
+                return
+            if info.size < 0:
+                self.notes.append(f"it is damaged at byte {self._at:,}: what follows is not looked at")
+                return
+            self._at += _BLOCK
+            if info.type in (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.XGLTYPE) or info.type in (
+                tarfile.GNUTYPE_LONGNAME,
+                tarfile.GNUTYPE_LONGLINK,
+            ):
+                if not self._extended(info, said):
+                    return
+                continue
+            member = self._member(info, block, said)
+            said = _Said()
+            if member is None:
+                return
+            count += 1
+            yield member
+
+    def _extended(self, info: tarfile.TarInfo, said: _Said) -> bool:
+        """Take what a header says of the next one; whether the walk goes on."""
+        data = b"" if info.size > CONTAINER_HEADER_BYTES else self.file.read_at(self._at, info.size)
+        if len(data) < info.size:
+            self.notes.append(f"it is damaged at byte {self._at:,}: what follows is not looked at")
+            return False
+        self._at += _padded(info.size)
+        text = data.split(b"\0")[0].decode("utf-8", "surrogateescape")
+        if info.type == tarfile.GNUTYPE_LONGNAME:
+            said.name = text
+        elif info.type == tarfile.GNUTYPE_LONGLINK:
+            said.target = text
+        elif info.type == tarfile.XGLTYPE:
+            self._always |= dict(_records(data))
+        else:
+            _take(said, dict(_records(data)))
+        return True
+
+    def _member(self, info: tarfile.TarInfo, block: bytes, said: _Said) -> Member | None:
+        """The member of a header; None when nothing can be found behind it."""
+        always = _Said()
+        _take(always, self._always)
+        name = said.name or always.name or info.name
+        kind = _KINDS.get(info.type, "file")
+        if info.type == tarfile.AREGTYPE and name.endswith("/"):
+            kind = "folder"
+        size = next((one for one in (said.size, always.size) if one is not None), info.size)
+        size = 0 if info.type in _WITHOUT_DATA else size
+        problem = _SPARSE if said.sparse or info.type == tarfile.GNUTYPE_SPARSE else ""
+        if info.type == tarfile.GNUTYPE_SPARSE and not self._pass_map(block):
+            return None
+        target = said.target or always.target or info.linkname
+        mtime = next((one for one in (said.mtime, always.mtime) if one is not None), info.mtime)
+        at = self._at
+        if at + size > self.file.size:
+            problem = problem or "it is cut short"
+        self._at += _padded(size)
+        return Member(
+            name,
+            kind,
+            size,
+            size,
+            _nanoseconds(mtime),
+            info.mode & 0o7777,
+            target if kind == "link" else "",
+            info.type == tarfile.LNKTYPE,
+            problem,
+            at,
+        )
+
+    def _pass_map(self, block: bytes) -> bool:
+        """Go past the blocks of a sparse file's map; false when they have no end."""
+        more = block[_SPARSE_MORE]
+        while more:
+            following = self._block(self._at)
+            if following is None:
+                self.notes.append("it is cut short: what follows the last member is missing")
+                return False
+            more = following[504]
+            self._at += _BLOCK
+        return True
+
+    def _block(self, at: int) -> bytes | None:
+        """The block there; None when there is none."""
+        start = at - self._read_at
+        if start < 0 or start + _BLOCK > len(self._read):
+            self._read, self._read_at, start = self.file.read_at(at, _READ_BYTES), at, 0
+        found = self._read[start : start + _BLOCK]
+        return found if len(found) == _BLOCK else None
+
+
+def _padded(size: int) -> int:
+    return -(-size // _BLOCK) * _BLOCK
+
+
+def _nanoseconds(seconds: float) -> int:
+    # A time behind the year 9999 is nobody's; headers can hold it, and replies cannot.
+    return int(seconds * 1_000_000_000) if abs(seconds) < 253_402_300_800 else 0
+
+
+def _records(data: bytes) -> Iterator[tuple[str, str]]:
+    """Fields of an extended header: length, space, keyword=value, line feed. What is damaged ends them."""
+    at = 0
+    while at < len(data):
+        length, _, rest = data[at : at + 20].partition(b" ")
+        if not length.isdigit() or not rest or len(length) > 8:
+            return
+        end = at + int(length)
+        keyword, mark, value = data[at + len(length) + 1 : end - 1].partition(b"=")
+        if end > len(data) or end <= at or not mark:
+            return
+        yield keyword.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape")
+        at = end
+
+
+def _take(said: _Said, fields: dict[str, str]) -> None:
+    """The fields that matter here; numbers that are none are passed over."""
+    said.name = fields.get("GNU.sparse.name") or fields.get("path") or said.name
+    said.target = fields.get("linkpath") or said.target
+    said.sparse |= any(keyword.startswith("GNU.sparse.") for keyword in fields)
+    size = fields.get("size", "")
+    if size.isascii() and size.isdigit() and len(size) <= 18:
+        said.size = int(size)
+    try:
+        said.mtime = float(fields["mtime"]) if "mtime" in fields else said.mtime
+    except ValueError:
+        return
+    if said.mtime is not None and not abs(said.mtime) < 1e15:
+        said.mtime = None
+
+
+class _Tar(Struct, frozen=True):
+    """Reads members, which stand as they are."""
+
+    file: Bytes
+
+    def place(self, member: Member) -> tuple[int, int] | None:
+        """Where the content stands. Raises BadContainer."""
+        if member.problem:
+            raise BadContainer(member.problem)
+        return member.at, member.size
+
+    def pieces(self, member: Member) -> Iterator[bytes]:
+        """The content. Raises BadContainer."""
+        place = self.place(member)
+        assert place is not None
+        yield from pieces(self.file, *place)
+
+    def target(self, member: Member) -> str:
+        """Where a link leads."""
+        return member.target
+
+    def over(self, file: Bytes) -> _Tar:
+        """The same for the same bytes, opened again."""
+        return _Tar(file)

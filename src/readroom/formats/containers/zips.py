@@ -1,0 +1,375 @@
+"""ZIP files: the directory at the end, members by it.
+
+    end         the record at the very end says where the directory is; ZIP64 has a second one
+    directory   one entry for each member; nothing else of the file says which members there are
+    member      a header that repeats the entry, then the content
+
+The standard library makes an object of 700 bytes for each member and expands bzip2 and LZMA
+without a bound; so the directory is read here.  Sizes are claims: a member is expanded in
+pieces, never past what it says, and has to be what it says.
+"""
+
+from __future__ import annotations
+
+import calendar
+import lzma
+import stat
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.formats.compressed import Broken, Compression, Expander, inflated
+from readroom.formats.containers.members import (
+    PIECE_BYTES,
+    BadContainer,
+    Container,
+    Member,
+    MemberKind,
+    arranged,
+    pieces,
+)
+from readroom.limits.containers import (
+    CONTAINER_DIRECTORY_BYTES,
+    CONTAINER_MEMBERS,
+    CONTAINER_RATIO,
+    CONTAINER_RATIO_BYTES,
+    CONTAINER_TARGET_BYTES,
+)
+from readroom.limits.files import EXPANSION_MEMORY_BYTES
+from readroom.values import Bytes
+
+_END = struct.Struct("<4s4H2LH")
+_END_64 = struct.Struct("<4sQ2H2L4Q")
+_LOCATOR = struct.Struct("<4sLQL")
+_ENTRY = struct.Struct("<4s6H3L5H2L")
+_LOCAL = struct.Struct("<4s5H3L2H")
+
+_COMMENT_BYTES = 65_535
+"""Longest comment behind the end record."""
+
+_FULL_16, _FULL_32 = 0xFFFF, 0xFFFFFFFF
+"""A field whose value stands in the ZIP64 record."""
+
+_ENCRYPTED, _PATCH, _HIDDEN, _UTF8 = 0x1, 0x20, 0x2000, 0x800
+_STORED, _DEFLATED, _BZIP2, _LZMA, _ZSTD, _XZ, _AES = 0, 8, 12, 14, 93, 95, 99
+_STREAMS: Mapping[int, Compression] = {_BZIP2: "bzip2", _ZSTD: "zstd", _XZ: "xz"}
+_LZMA_HEAD = 9
+_UNIX_SYSTEMS = (3, 19)
+_EXTRA_64, _EXTRA_TIMES = 0x1, 0x5455
+
+_OTHER_METHODS = {
+    1: "shrink", 2: "reduce", 3: "reduce", 4: "reduce", 5: "reduce", 6: "implode", 9: "Deflate64",
+    10: "PKWARE", 16: "IBM CMPSC", 18: "IBM TERSE", 19: "IBM LZ77", 94: "MP3", 96: "JPEG", 97: "WavPack",
+    98: "PPMd",
+}  # fmt: skip
+"""What is named when it cannot be read."""
+
+_CUT_SHORT = "it is damaged or cut short"
+
+
+def open_zip(file: Bytes) -> Container:
+    """The archive in `file`.
+
+    Raises:
+        BadContainer: Its directory is damaged or too much.
+    """
+    at, size, count, shift = _directory(file)
+    if size > CONTAINER_DIRECTORY_BYTES:
+        raise BadContainer(
+            f"its directory has {size:,} bytes, and at most {CONTAINER_DIRECTORY_BYTES:,} are read"
+        )
+    data = file.read_at(at, size)
+    if len(data) < size:
+        raise BadContainer(_CUT_SHORT)
+    members = list(_members(data, shift))
+    notes = []
+    if len(members) > CONTAINER_MEMBERS:
+        notes.append(
+            f"only the first {CONTAINER_MEMBERS:,} of {max(count, len(members)):,} members are looked at"
+        )
+        members = members[:CONTAINER_MEMBERS]
+    elif len(members) != count:
+        notes.append(f"its end says that it has {count:,} members, its directory has {len(members):,}")
+    return arranged("zip", _Zip(file), _apart(members, at), notes, last_counts=False)
+
+
+def _directory(file: Bytes) -> tuple[int, int, int, int]:
+    """Offset, length and entries of the directory, and how far the archive stands behind what offsets say."""
+    start = max(0, file.size - _END.size - _COMMENT_BYTES)
+    tail = file.read_at(start, file.size - start)
+    found = _last_end(tail)
+    if found is None:
+        raise BadContainer("it has no end: it is cut short, or something else was appended to it")
+    _, disk, first_disk, _, count, size, offset, _ = _END.unpack_from(tail, found)
+    end = start + found
+    if (disk, first_disk) not in ((0, 0), (_FULL_16, _FULL_16)) and disk != first_disk:
+        raise BadContainer("it is one of several parts of an archive")
+    if _FULL_16 in (count, disk) or _FULL_32 in (size, offset):
+        longer = _end_64(file, end)
+        if longer is not None:
+            end, count, size, offset = longer
+    at = end - size
+    shift = at - offset
+    if at < 0 or shift < 0:
+        raise BadContainer(_CUT_SHORT)
+    return at, size, count, shift
+
+
+def _last_end(tail: bytes) -> int | None:
+    """Where the end record begins: the last one whose comment ends with the file, else the last one."""
+    at = last = tail.rfind(b"PK\5\6")
+    while at >= 0:
+        if len(tail) - at >= _END.size and at + _END.size + _END.unpack_from(tail, at)[7] == len(tail):
+            return at
+        at = tail.rfind(b"PK\5\6", 0, at)
+    return last if last >= 0 and len(tail) - last >= _END.size else None
+
+
+def _end_64(file: Bytes, end: int) -> tuple[int, int, int, int] | None:
+    """Where the ZIP64 end record is, entries, length and offset of the directory; None without one."""
+    place = file.read_at(max(0, end - _LOCATOR.size), _LOCATOR.size)
+    if len(place) < _LOCATOR.size or not place.startswith(b"PK\6\7"):
+        return None
+    # Where data stand before the archive, the offset that is written is too small: it is just before.
+    for at in (end - _LOCATOR.size - _END_64.size, _LOCATOR.unpack(place)[2]):
+        data = file.read_at(at, _END_64.size) if at >= 0 else b""
+        if len(data) == _END_64.size and data.startswith(b"PK\6\6"):
+            fields = _END_64.unpack(data)
+            return at, fields[7], fields[8], fields[9]
+    raise BadContainer(_CUT_SHORT)
+
+
+def _members(data: bytes, shift: int) -> Iterator[Member]:
+    """The members as the directory has them, one more than are looked at."""
+    at = 0
+    for _ in range(CONTAINER_MEMBERS + 1):
+        if at + _ENTRY.size > len(data) or not data.startswith(b"PK\1\2", at):
+            return
+        fields = _ENTRY.unpack_from(data, at)
+        names, extras, comment = fields[10], fields[11], fields[12]
+        at += _ENTRY.size
+        if at + names + extras > len(data):
+            return
+        yield _member(fields, data[at : at + names], data[at + names : at + names + extras], shift)
+        at += names + extras + comment
+
+
+def _member(fields: tuple[int, ...], raw: bytes, extra: bytes, shift: int) -> Member:
+    _, made, _, flags, method, clock, day, check, packed, size = fields[:10]
+    external, offset = fields[15], fields[16]
+    found = dict(_extras(extra))
+    size, packed, offset = _longer(found.get(_EXTRA_64, b""), size, packed, offset)
+    name = raw.decode("utf-8" if flags & _UTF8 else "cp437", "surrogateescape")
+    name = name.replace("\\", "/")  # some programs for Windows write them, which the format forbids
+    mode = external >> 16 if made >> 8 in _UNIX_SYSTEMS and external >> 16 else None
+    return Member(
+        name,
+        _kind(name, mode),
+        size,
+        packed,
+        _time(clock, day, found.get(_EXTRA_TIMES, b"")),
+        None if mode is None else stat.S_IMODE(mode),
+        problem=_why_not(flags, method, size, packed),
+        at=offset + shift,
+        method=method,
+        check=check,
+        is_encrypted=_is_encrypted(flags, method),
+    )
+
+
+def _kind(name: str, mode: int | None) -> MemberKind:
+    if name.endswith("/"):
+        return "folder"
+    form = stat.S_IFMT(mode or 0)
+    if form == stat.S_IFLNK:
+        return "link"
+    if form == stat.S_IFDIR:
+        return "folder"
+    return "file" if form in (0, stat.S_IFREG) else "other"
+
+
+def _is_encrypted(flags: int, method: int) -> bool:
+    return bool(flags & (_ENCRYPTED | _HIDDEN)) or method == _AES
+
+
+def _why_not(flags: int, method: int, size: int, packed: int) -> str:
+    if _is_encrypted(flags, method):
+        return "it is encrypted"
+    if flags & _PATCH or method not in (_STORED, _DEFLATED, _BZIP2, _LZMA, _ZSTD, _XZ):
+        return f"it is compressed in a way that is not read here ({_OTHER_METHODS.get(method, method)})"
+    if size > CONTAINER_RATIO_BYTES and size > CONTAINER_RATIO * packed:
+        ratio = size // max(packed, 1)
+        return f"it says to be {ratio:,} times as large unpacked, as what is made to fill a disk"
+    if method == _STORED and size != packed:
+        return "it is damaged"
+    return ""
+
+
+def _extras(extra: bytes) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    while at + 4 <= len(extra):
+        kind, size = struct.unpack_from("<HH", extra, at)
+        yield kind, extra[at + 4 : at + 4 + size]
+        at += 4 + size
+
+
+def _longer(extra: bytes, size: int, packed: int, offset: int) -> tuple[int, int, int]:
+    """Sizes and offset with those that stand in the ZIP64 field, which has only what did not fit."""
+    at, found = 0, []
+    for value in (size, packed, offset):
+        if value == _FULL_32 and at + 8 <= len(extra):
+            value = int.from_bytes(extra[at : at + 8], "little")
+            at += 8
+        found.append(value)
+    return found[0], found[1], found[2]
+
+
+def _time(clock: int, day: int, extra: bytes) -> int:
+    """Nanoseconds since the epoch: the field of UTC where there is one, else a wall clock somewhere."""
+    if len(extra) >= 5 and extra[0] & 1:
+        return int.from_bytes(extra[1:5], "little", signed=True) * 1_000_000_000
+    fields = (1980 + (day >> 9), day >> 5 & 15, day & 31, clock >> 11, clock >> 5 & 63, (clock & 31) * 2)
+    if not (1 <= fields[1] <= 12 and 1 <= fields[2] <= 31):
+        return 0
+    return calendar.timegm((*fields, 0, 0, 0)) * 1_000_000_000
+
+
+def _apart(members: list[Member], directory: int) -> list[Member]:
+    """The members; of those that share bytes it is said that they cannot be read.
+
+    Bombs are made of them, and different programs read them differently.
+    """
+    places = sorted((member.at, number) for number, member in enumerate(members))
+    shared, end, holder = set[int](), 0, -1
+    for at, number in [*places, (directory, -1)]:
+        if at < end:
+            shared |= {number, holder}
+        own_end = at + _LOCAL.size + members[number].packed if number >= 0 else at
+        end, holder = max((end, holder), (own_end, number))
+    for number in shared - {-1}:
+        member = members[number]
+        if member.kind != "folder" and not member.problem:
+            members[number] = replace(member, problem="its bytes are those of another member, too")
+    return members
+
+
+class _Zip(Struct, frozen=True):
+    """Reads members."""
+
+    file: Bytes
+
+    def place(self, member: Member) -> tuple[int, int] | None:
+        """Offset and length of a content that is stored. Raises BadContainer."""
+        if member.problem:
+            raise BadContainer(member.problem)
+        return (self._start(member), member.size) if member.method == _STORED else None
+
+    def pieces(self, member: Member) -> Iterator[bytes]:
+        """The content, checked by its size and sum. Raises BadContainer."""
+        size = check = 0
+        for piece in self._expanded(member):
+            size += len(piece)
+            if size > member.size:
+                raise BadContainer("it is damaged: it is more than it says")
+            check = zlib.crc32(piece, check)
+            yield piece
+        if size != member.size or check != member.check:
+            raise BadContainer("it is damaged: it is not what its sum says")
+
+    def target(self, member: Member) -> str:
+        """Where a link leads: its content. Raises BadContainer."""
+        if member.size > CONTAINER_TARGET_BYTES:
+            raise BadContainer("it is damaged: no link is that long")
+        return b"".join(self.pieces(member)).decode("utf-8", "surrogateescape")
+
+    def over(self, file: Bytes) -> _Zip:
+        """The same for the same bytes, opened again."""
+        return _Zip(file)
+
+    def _start(self, member: Member) -> int:
+        """Where the content begins, behind a header whose length only it knows."""
+        header = self.file.read_at(member.at, _LOCAL.size)
+        if len(header) < _LOCAL.size or not header.startswith(b"PK\3\4"):
+            raise BadContainer("it is damaged")
+        fields = _LOCAL.unpack(header)
+        return member.at + _LOCAL.size + int(fields[9]) + int(fields[10])
+
+    def _packed(self, member: Member) -> Iterator[bytes]:
+        return pieces(self.file, self._start(member), member.packed)
+
+    def _expanded(self, member: Member) -> Iterator[bytes]:
+        if member.problem:
+            raise BadContainer(member.problem)
+        if member.method == _STORED:
+            yield from self._packed(member)
+        elif member.method == _DEFLATED:
+            yield from _inflated(self._packed(member))
+        elif member.method == _LZMA:
+            yield from _unpacked_lzma(self._packed(member))
+        else:
+            yield from _decoded(member.method, self._packed(member))
+
+
+def _inflated(packed: Iterator[bytes]) -> Iterator[bytes]:
+    try:
+        yield from inflated(packed)
+    except zlib.error as error:
+        raise BadContainer(f"it is damaged ({error})") from None
+    except EOFError:
+        raise BadContainer("it is damaged: its data end before their end") from None
+
+
+def _decoded(method: int, packed: Iterator[bytes]) -> Iterator[bytes]:
+    expander = Expander(_STREAMS[method])
+    try:
+        for piece in packed:
+            yield from expander.expand(piece)
+        yield from expander.finish()
+    except Broken as error:
+        raise BadContainer(f"it is damaged: its data {error.problem}") from None
+
+
+def _unpacked_lzma(packed: Iterator[bytes]) -> Iterator[bytes]:
+    """A content of LZMA, which ZIP writes with a header of its own."""
+    head = b""
+    for piece in packed:
+        head += piece
+        if len(head) >= _LZMA_HEAD:
+            break
+    try:
+        decoder = _lzma(head[:_LZMA_HEAD])
+        piece = head[_LZMA_HEAD:]
+        while True:
+            found = decoder.decompress(piece, PIECE_BYTES)
+            piece = b""
+            if found:
+                yield found
+            if decoder.eof:
+                return
+            if decoder.needs_input:
+                piece = next(packed, b"")
+                if not piece:
+                    return  # without a mark of its end; size and sum say whether it is all
+    except (lzma.LZMAError, ValueError) as error:
+        raise BadContainer(f"it is damaged ({error})") from None
+
+
+def _lzma(head: bytes) -> lzma.LZMADecompressor:
+    """A decoder by the bytes before the data: version, length of the properties, properties."""
+    size, properties = int.from_bytes(head[2:4], "little"), head[4:_LZMA_HEAD]
+    if size != 5 or len(properties) != 5 or properties[0] >= 9 * 5 * 5:
+        raise ValueError("its properties are wrong")
+    first, remembered = properties[0], int.from_bytes(properties[1:5], "little")
+    if remembered > EXPANSION_MEMORY_BYTES:
+        raise ValueError(f"a decoder would have to remember {remembered:,} bytes")
+    chosen = {
+        "id": lzma.FILTER_LZMA1,
+        "lc": first % 9,
+        "lp": first // 9 % 5,
+        "pb": first // 45,
+        "dict_size": max(remembered, 4096),
+    }
+    return lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=[chosen])

@@ -1,0 +1,285 @@
+"""Data as tables: columns with types, how many rows, and a window of them as aligned text.
+
+Each format is one module that opens a stream and gives `DataTable`s.  All of them run in the
+confined child.  A table gives its rows by number from 1.  What it cannot give is a note beside what
+it can.
+
+Knows: what all formats share: the parts of a document of tables, which columns a caller picks, and
+    how values are written (`values`).
+Does not know: pages, replies and budgets.
+May be touched: freely, with the hostile tables of the tests; `sqlite` with a security review.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Protocol
+
+from msgspec import Struct
+
+from readroom.formats.data.values import aligned, cell
+from readroom.formats.documents import Area, Heading, NoSuchColumn, Part, Unit, Unreadable
+from readroom.formats.documents.page_ranges import SCHEMA
+from readroom.limits.data import (
+    BRIEF_ROWS,
+    CELL_CHARS,
+    HEADING_COLUMNS,
+    PICKED_COLUMNS,
+    SCHEMA_COLUMNS,
+    TABLE_COLUMNS,
+    WIDE_CELL_CHARS,
+)
+from readroom.quoting import quote
+
+
+class Column(Struct, frozen=True):
+    """A column: its name, its type as the format says it, and what else holds of it ("primary key")."""
+
+    name: str
+    type: str
+    detail: str = ""
+
+
+class Rows(Struct, frozen=True):
+    """Rows of a window.
+
+    Attributes:
+        values: One list for each row, as long as the columns that were asked for; what the format has
+            for them, or `Clipped`.
+        notes: What is to be said of them.
+        more: Whether rows follow, where the number of all rows is not known.
+    """
+
+    values: Sequence[Sequence[object]]
+    notes: Sequence[str] = ()
+    more: bool = False
+
+
+class DataTable(Protocol):
+    """One table of a file."""
+
+    @property
+    def title(self) -> str:
+        """Its name; empty where a file is one table."""
+
+    @property
+    def kind(self) -> str:
+        """In one word: table, view."""
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """All of them. Raises Unreadable."""
+
+    @property
+    def total(self) -> int | None:
+        """Rows; None when that takes a scan."""
+
+    @property
+    def details(self) -> Sequence[str]:
+        """Lines about indexes, keys and the like."""
+
+    def rows(self, first: int, count: int, columns: Sequence[int], chars: int) -> Rows:
+        """Up to `count` rows from `first`.
+
+        Args:
+            first: From 1.
+            count: At most so many.
+            columns: Which, by position from 0.
+            chars: Characters of a value that are wanted; one more says that there are others.
+
+        Raises:
+            Unreadable: None can be read.
+        """
+
+
+class Database(Struct, frozen=True, dict=True):
+    """Tables as a document: each is a part, the part SCHEMA lists what all of them are made of."""
+
+    tables: Sequence[DataTable]
+    notes: Sequence[str] = ()
+    about: Sequence[str] = ()
+    unit: Unit = Unit.TABLE
+
+    @property
+    def titles(self) -> Sequence[str]:
+        """Names of the tables."""
+        return [table.title for table in self.tables]
+
+    @cached_property
+    def contents(self) -> Sequence[Heading]:
+        """The tables with their sizes and first columns; none where there is one table."""
+        if len(self.tables) == 1:
+            return ()
+        return [Heading(1, _summary(table), at) for at, table in enumerate(self.tables, 1)]
+
+    def part(self, number: int, area: Area | None = None) -> Part:
+        """The table with this number, or a window of it. Raises Unreadable."""
+        if number == SCHEMA:
+            return Part(SCHEMA, "", list(self._schema()), notes=self.notes)
+        if not 1 <= number <= len(self.tables):
+            raise Unreadable(f"it has no table {number}", f"Use a number from 1 to {len(self.tables)}.")
+        return _window(self.tables[number - 1], number, area or Area(), self.notes, len(self.tables) > 1)
+
+    def _schema(self) -> Sequence[str]:
+        lines = list(self.about)
+        for table in self.tables:
+            lines.append(_headline(table))
+            try:
+                columns = table.columns
+            except Unreadable as error:
+                lines.append(f"  [its columns cannot be read: {error.problem}]")
+                continue
+            lines += [f"  {_described(column)}" for column in columns[:SCHEMA_COLUMNS]]
+            if len(columns) > SCHEMA_COLUMNS:
+                lines.append(f"  [{len(columns) - SCHEMA_COLUMNS:,} more columns]")
+            lines += [f"  {detail}" for detail in table.details]
+        return lines
+
+
+def _headline(table: DataTable) -> str:
+    total = "rows not counted" if table.total is None else _count(table.total, "row")
+    title = f" {quote(table.title)}" if table.title else ""
+    return f"{table.kind}{title} ({total})"
+
+
+def _summary(table: DataTable) -> str:
+    try:
+        columns = table.columns
+    except Unreadable:
+        return f"{table.title} (cannot be read)"
+    named = ", ".join(f"{column.name} {column.type}".strip() for column in columns[:HEADING_COLUMNS])
+    more = f", +{len(columns) - HEADING_COLUMNS}" if len(columns) > HEADING_COLUMNS else ""
+    total = "" if table.total is None else f"{_count(table.total, 'row')}: "
+    kind = "" if table.kind == "table" else f"{table.kind}, "
+    return f"{table.title} ({kind}{total}{named}{more})"
+
+
+def _described(column: Column) -> str:
+    return " ".join(part for part in (quote(column.name), column.type, column.detail) if part)
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _window(table: DataTable, number: int, area: Area, said: Sequence[str], several: bool) -> Part:
+    columns = table.columns
+    picked = picked_columns(area.columns, columns)
+    chars = WIDE_CELL_CHARS if len(picked) == 1 else CELL_CHARS
+    last = area.last_row
+    count = BRIEF_ROWS if last is None else max(0, last - area.first_row + 1)
+    found = table.rows(area.first_row, count, picked, chars)
+    written = [[cell(value, chars) for value in row] for row in found.values]
+    cells = [[text for text, _ in row] for row in written]
+    names = [" ".join(quote(columns[at].name).split()) for at in picked]
+    header, lines = aligned(names, cells, [_is_number(found.values, at) for at in range(len(picked))])
+    end = area.first_row + len(lines) - 1
+    total, known = table.total, True
+    if total is None:
+        known = not found.more
+        total = end + 1 if found.more else end
+    notes = [*said, *found.notes, *_column_notes(number, area, picked, columns)]
+    notes += _cut_notes(number, [columns[at].name for at in picked], written, chars)
+    return Part(
+        number,
+        table.title,
+        lines,
+        header=header,
+        first_row=area.first_row,
+        total_rows=total,
+        notes=notes,
+        brief=area.first_row + BRIEF_ROWS - 1 if several else None,
+        total_known=known,
+    )
+
+
+def _column_notes(number: int, area: Area, picked: Sequence[int], columns: Sequence[Column]) -> list[str]:
+    """Types of what is shown, and that there are other columns; above the first rows."""
+    if area.columns or area.first_row > 1:
+        return []
+    types = ", ".join(f"{quote(columns[at].name)} {columns[at].type}".strip() for at in picked)
+    notes = [f"columns: {types}"] if types else []
+    if len(columns) > len(picked):
+        first, last = len(picked) + 1, min(len(columns), 2 * len(picked))
+        notes.append(f'{len(columns) - len(picked):,} more columns: pages="{number}!{first}-{last}" goes on.')
+    return notes
+
+
+def _cut_notes(
+    number: int, names: Sequence[str], rows: Sequence[Sequence[tuple[str, bool]]], chars: int
+) -> list[str]:
+    """How many cells are cut, and how one column is read whole."""
+    cut = [at for row in rows for at, (_, is_cut) in enumerate(row) if is_cut]
+    if not cut:
+        return []
+    how = f' pages="{number}!{spelled(names[cut[0]])}" shows one column whole.' if len(names) > 1 else ""
+    return [
+        f"{_count(len(cut), 'cell')} {'is' if len(cut) == 1 else 'are'} cut at {chars:,} characters.{how}"
+    ]
+
+
+def _is_number(rows: Sequence[Sequence[object]], at: int) -> bool:
+    values = [row[at] for row in rows if row[at] is not None]
+    return bool(values) and all(
+        isinstance(value, int | float) and not isinstance(value, bool) for value in values
+    )
+
+
+# --- which columns -----------------------------------------------------------------------------
+
+
+def picked_columns(asked: str, columns: Sequence[Column]) -> Sequence[int]:
+    """Positions of the columns that are picked, in that order: names, numbers from 1, ranges of numbers.
+
+    Raises:
+        NoSuchColumn: There is none of that name or number.
+    """
+    if not asked.strip():
+        return range(min(len(columns), TABLE_COLUMNS))
+    names = {column.name.casefold(): at for at, column in reversed(list(enumerate(columns)))}
+    names |= {column.name: at for at, column in reversed(list(enumerate(columns)))}
+    found: list[int] = []
+    for item in _items(asked):
+        found += _picked(item, names, len(columns))
+        if len(found) > PICKED_COLUMNS:
+            raise NoSuchColumn(
+                f"more than {PICKED_COLUMNS} columns are picked at once", "Pick fewer of them."
+            )
+    return list(dict.fromkeys(found))
+
+
+def _picked(item: str, names: dict[str, int], total: int) -> Sequence[int]:
+    plain = item[1:-1].replace("''", "'") if len(item) > 1 and item[0] == item[-1] == "'" else item
+    at = names.get(plain, names.get(plain.casefold()))
+    if at is not None:
+        return [at]
+    first, dash, last = item.partition("-")
+    if first.strip().isdecimal() and (not dash or not last.strip() or last.strip().isdecimal()):
+        start = int(first)
+        end = int(last) if last.strip() else total if dash else start
+        if 1 <= start <= end <= total:
+            return range(start - 1, min(end, start + PICKED_COLUMNS))
+    shown = list(dict.fromkeys(names))[:12]
+    raise NoSuchColumn(
+        f"it has no column {item[:80]!r}",
+        f"Use names of columns, or numbers from 1 to {total}. The first are: {', '.join(shown)}.",
+    )
+
+
+def _items(asked: str) -> list[str]:
+    """Split at commas outside of quotes."""
+    items, quoted = [""], False
+    for char in asked:
+        if char == "," and not quoted:
+            items.append("")
+            continue
+        quoted ^= char == "'"
+        items[-1] += char
+    return [item.strip() for item in items if item.strip()]
+
+
+def spelled(name: str) -> str:
+    """The name of a column as it is picked."""
+    plain = name.replace("_", "").isalnum() and not name.isdecimal()
+    return name if plain else "'" + name.replace("'", "''") + "'"

@@ -1,0 +1,233 @@
+"""Parquet and Arrow files (also Feather), by pyarrow.
+
+Schema and number of rows stand in the file's own end; a window is read from the row groups or
+batches that hold it, only the columns that are asked for, one piece at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, BinaryIO
+
+from msgspec import Struct
+
+try:
+    # At once: the process that reads a file can load no library of the system any more.
+    import pyarrow
+    import pyarrow.ipc
+    import pyarrow.parquet
+except ImportError:
+    pyarrow = None
+
+from readroom.formats.data import Column, Database, Rows
+from readroom.formats.documents import Encrypted, Unreadable
+
+INSTALL = "install readroom[data]"
+MISSING = "it needs the package pyarrow, which is not installed"
+_ADVICE = f"Ask the user to {INSTALL}, or for an export as CSV."
+_ANOTHER = "Ask for another copy, or for an export as CSV."
+_BATCH_ROWS = 1_024
+_BUFFER_BYTES = 64 * 1024
+_DETAILS = 50
+
+
+def open_document(file: BinaryIO) -> Database:
+    """The file as one table. Raises Unreadable."""
+    file.seek(0)
+    head = file.read(8)
+    if head.startswith(b"FEA1"):
+        raise Unreadable("it is a Feather file of version 1, which is not read here", _ANOTHER)
+    if head.startswith(b"PARE"):
+        raise Encrypted("it is encrypted", "Ask for a copy without a key.")
+    if pyarrow is None:
+        raise Unreadable(MISSING, _ADVICE)
+    # Its own pools reserve memory by the gigabyte, which the process does not have.
+    pyarrow.set_memory_pool(pyarrow.system_memory_pool())
+    pyarrow.set_cpu_count(1)
+    file.seek(0)
+    with _translated():
+        table = _Parquet(file) if head.startswith(b"PAR1") else _Arrow(file)
+        return Database([table])
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except MemoryError:
+        raise Unreadable("reading it takes more memory than documents get", "Pick fewer columns.") from None
+    except (pyarrow.ArrowException, OSError, *_ODD) as error:
+        words = " ".join(str(error).split())
+        if "ncrypt" in words or "decrypt" in words.lower():
+            raise Encrypted("it is encrypted", "Ask for a copy without a key.") from None
+        raise Unreadable(f"it is damaged or cut short ({words[:150]})", _ANOTHER) from None
+
+
+def _columns(schema: Any) -> list[Column]:
+    return [
+        Column(str(one.name), " ".join(str(one.type).split())[:200], "" if one.nullable else "not null")
+        for one in schema
+    ]
+
+
+class _Parquet(Struct, frozen=True, dict=True):
+    """A Parquet file."""
+
+    file: BinaryIO
+    title: str = ""
+    kind: str = "table"
+
+    @cached_property
+    def _opened(self) -> Any:
+        # With a buffer, columns go by in pieces instead of being held whole.
+        return pyarrow.parquet.ParquetFile(
+            pyarrow.PythonFile(self.file, mode="r"), buffer_size=_BUFFER_BYTES, pre_buffer=False
+        )
+
+    @cached_property
+    def columns(self) -> Sequence[Column]:
+        with _translated():
+            return _columns(self._opened.schema_arrow)
+
+    @property
+    def total(self) -> int | None:
+        with _translated():
+            return int(self._opened.metadata.num_rows)
+
+    @property
+    def details(self) -> Sequence[str]:
+        with _translated():
+            about = self._opened.metadata
+            groups = about.num_row_groups
+            lines = [f"{groups:,} row group{'' if groups == 1 else 's'}, format {about.format_version}"]
+            if about.created_by:
+                lines.append(f"written by {' '.join(str(about.created_by).split())[:120]}")
+            if groups and about.num_columns:
+                kinds = {
+                    about.row_group(0).column(at).compression for at in range(min(about.num_columns, 100))
+                }
+                lines.append(f"compressed with {', '.join(sorted(kinds))}")
+            return lines
+
+    def rows(self, first: int, count: int, columns: Sequence[int], chars: int) -> Rows:
+        with _translated():
+            opened, skip, groups = self._opened, first - 1, list[int]()
+            for number in range(opened.metadata.num_row_groups):
+                size = opened.metadata.row_group(number).num_rows
+                if not groups and skip >= size:
+                    skip -= size
+                    continue
+                groups.append(number)
+            if not groups or count <= 0:
+                return Rows(())
+            schema = opened.schema_arrow
+            names = [schema.field(at).name for at in columns]
+            batches = opened.iter_batches(
+                batch_size=_BATCH_ROWS, row_groups=groups, columns=names, use_threads=False
+            )
+            order = [names.index(name) for name in names]
+            return Rows(list(_window(batches, skip, count, order)))
+
+
+class _Arrow(Struct, frozen=True, dict=True):
+    """An Arrow file (Feather since version 2) or stream."""
+
+    file: BinaryIO
+    title: str = ""
+    kind: str = "table"
+
+    @cached_property
+    def _random(self) -> bool:
+        self.file.seek(0)
+        return self.file.read(6) == b"ARROW1"
+
+    def _reader(self, columns: Sequence[int] | None = None) -> Any:
+        is_random = self._random
+        self.file.seek(0)
+        options = pyarrow.ipc.IpcReadOptions(
+            use_threads=False, included_fields=None if columns is None else list(columns)
+        )
+        source = pyarrow.PythonFile(self.file, mode="r")
+        if is_random:
+            return pyarrow.ipc.open_file(source, options=options)
+        return pyarrow.ipc.open_stream(source, options=options)
+
+    @cached_property
+    def columns(self) -> Sequence[Column]:
+        with _translated():
+            return _columns(self._reader().schema)
+
+    @cached_property
+    def _sizes(self) -> Sequence[int]:
+        """Rows of each batch of a file: without a column nothing but their lengths is read."""
+        reader = self._reader([0] if self.columns else None)
+        return [int(reader.get_batch(at).num_rows) for at in range(reader.num_record_batches)]
+
+    @cached_property
+    def total(self) -> int | None:
+        if not self._random:
+            return None
+        with _translated():
+            return sum(self._sizes)
+
+    @property
+    def details(self) -> Sequence[str]:
+        with _translated():
+            return [f"{len(self._sizes):,} record batches"] if self._random else ["a stream"]
+
+    def rows(self, first: int, count: int, columns: Sequence[int], chars: int) -> Rows:
+        with _translated():
+            ordered = sorted(columns)
+            order = [ordered.index(at) for at in columns]
+            reader, skip = self._reader(ordered), first - 1
+            if not self._random:
+                found = list(_window(iter(reader), skip, count + 1, order))
+                return Rows(found[:count], (), len(found) > count)
+            start = 0
+            while start < len(self._sizes) and skip >= self._sizes[start]:
+                skip -= self._sizes[start]
+                start += 1
+            batches = (reader.get_batch(at) for at in range(start, len(self._sizes)))
+            return Rows(list(_window(batches, skip, count, order)))
+
+
+def _window(batches: Iterator[Any], skip: int, count: int, order: Sequence[int]) -> Iterator[list[object]]:
+    """The rows after the first `skip`, as values of Python, which exist for a window only."""
+    for batch in batches:
+        if skip >= batch.num_rows:
+            skip -= batch.num_rows
+            continue
+        part = batch.slice(skip, count)
+        values = [_values(part.column(at)) for at in order]
+        yield from (list(row) for row in zip(*values, strict=True))
+        count -= part.num_rows
+        skip = 0
+        if count <= 0:
+            return
+
+
+_ODD = (ArithmeticError, ValueError, TypeError, LookupError, NotImplementedError)
+"""What comes of values that Python has nothing for: nanoseconds, far away dates, text that is no UTF-8."""
+
+
+def _values(column: Any) -> Sequence[object]:
+    try:
+        found: list[object] = column.to_pylist()
+    except _ODD:
+        return [_one(value) for value in column]  # one by one, so that the others stay
+    return found
+
+
+def _one(value: Any) -> object:
+    try:
+        return value.as_py()
+    except UnicodeDecodeError:
+        return value.as_buffer().to_pybytes().decode("utf-8", "replace")
+    except _ODD:
+        pass
+    try:
+        return value.cast("string").as_py()
+    except _ODD:
+        return f"<{value.type}>"

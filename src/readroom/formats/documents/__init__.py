@@ -1,0 +1,179 @@
+"""What a document is once it is opened: numbered parts of text, and the module that opens each kind.
+
+Extractors run in a child process with limits of its own and read one file from
+the start of a stream; they never see a path.  Their text comes as lines without
+line ends.
+
+Knows: what parts a document has, and which module opens which format.
+Does not know: files, policies and processes.
+May be touched: a format's own module freely: it runs in a child, within bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import BinaryIO, Protocol, runtime_checkable
+
+from msgspec import Struct
+
+
+class Unit(StrEnum):
+    """What the parts of a document are called."""
+
+    PAGE = "page"
+    SLIDE = "slide"
+    SHEET = "sheet"
+    CELL = "cell"
+    SECTION = "section"
+    PART = "part"
+    TABLE = "table"
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether its lines are rows, of which an area can be asked for."""
+        return self in (Unit.SHEET, Unit.TABLE)
+
+
+class Area(Struct, frozen=True):
+    """A rectangle of a sheet; rows and columns are 1-based and inclusive, None is open.
+
+    With `formulas`, cells that have one show it instead of its value.  `columns` are those of a
+    table of data, as a caller wrote them; empty for the first of them.
+    """
+
+    first_row: int = 1
+    last_row: int | None = None
+    first_column: int = 1
+    last_column: int | None = None
+    formulas: bool = False
+    columns: str = ""
+
+
+class Heading(Struct, frozen=True):
+    """An entry of a table of contents: its depth from 1, its words, and the part it leads to."""
+
+    level: int
+    title: str
+    part: int
+
+
+class Picture(Struct, frozen=True):
+    """An image of a part as the document holds it or as it was rendered, and its MIME type."""
+
+    data: bytes
+    mime: str
+
+
+class Part(Struct, frozen=True):
+    """One page, slide, sheet, cell or section; or a message or attachment.
+
+    Attributes:
+        number: From 1.
+        title: Of a sheet or slide, or what kind of cell it is; empty when it has none.
+        lines: Its text.  Of a sheet: one row each, values parted by tabs.
+        pictures: Of a page without text, the page; of a notebook cell, its image outputs.
+        header: Of an area of a sheet that starts below row 1: the first row.
+        first_row: Of a sheet: the row that the first line is.
+        total_rows: Of a sheet: rows that the whole sheet has.
+        notes: What cannot be shown, each a sentence: formulas without values, missing images.
+        brief: How many of its lines are shown when it is read together with others; None for all.
+        total_known: Whether `total_rows` are all; otherwise there are as many at least.
+    """
+
+    number: int
+    title: str
+    lines: Sequence[str]
+    pictures: Sequence[Picture] = ()
+    header: str | None = None
+    first_row: int = 1
+    total_rows: int | None = None
+    notes: Sequence[str] = ()
+    brief: int | None = None
+    total_known: bool = True
+
+
+class Document(Protocol):
+    """An opened document. Only the parts that are asked for are extracted."""
+
+    @property
+    def unit(self) -> Unit:
+        """What its parts are."""
+
+    @property
+    def titles(self) -> Sequence[str]:
+        """One for each part, empty where there is none; its length is the number of parts."""
+
+    @property
+    def contents(self) -> Sequence[Heading]:
+        """Its table of contents, bounded; empty when it has none."""
+
+    def part(self, number: int, area: Area | None = None) -> Part:
+        """The part with this number. Only sheets take an area."""
+
+
+@runtime_checkable
+class Skimmed(Protocol):
+    """A document whose pictures take time: a search, which needs none, asks it for the text alone."""
+
+    def text_part(self, number: int) -> Part:
+        """The part with this number, without its pictures."""
+
+
+class Unreadable(Exception):
+    """A document that cannot be opened, or a part that cannot.
+
+    `problem` is a clause that says why ("it is encrypted", "its archive is damaged");
+    `advice` says what still works.
+    """
+
+    def __init__(self, problem: str, advice: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.advice = advice
+
+
+class Encrypted(Unreadable):
+    """A document that only a password opens."""
+
+
+class NoSuchColumn(Unreadable):
+    """What was picked is not a column of the table."""
+
+
+class Opener(Protocol):
+    """What a module of the registry has as `open_document`."""
+
+    def __call__(self, file: BinaryIO) -> Document:
+        """Open a document from a seekable stream. Raises Unreadable, and nothing else on purpose."""
+
+
+OPENERS: Mapping[str, str] = {
+    "pdf": "readroom.formats.documents.pdf",
+    "ipynb": "readroom.formats.documents.notebook.cells",
+    "ipynb-source": "readroom.formats.documents.notebook",
+    "docx": "readroom.formats.documents.docx",
+    "pptx": "readroom.formats.documents.pptx",
+    "xlsx": "readroom.formats.documents.sheets",
+    "ods": "readroom.formats.documents.sheets",
+    "xls": "readroom.formats.documents.sheets",
+    "xlsb": "readroom.formats.documents.sheets",
+    "odt": "readroom.formats.documents.odf.odt",
+    "odp": "readroom.formats.documents.odf.odp",
+    "rtf": "readroom.formats.documents.rtf",
+    "doc": "readroom.formats.documents.doc",
+    "ppt": "readroom.formats.documents.ppt",
+    "eml": "readroom.formats.documents.mail.eml",
+    "msg": "readroom.formats.documents.mail.msg",
+    "html": "readroom.formats.documents.html",
+    "epub": "readroom.formats.documents.epub",
+    "sqlite": "readroom.formats.data.sqlite",
+    "parquet": "readroom.formats.data.columnar",
+    "arrow": "readroom.formats.data.columnar",
+    "csv": "readroom.formats.data.delimited",
+    "jsonl": "readroom.formats.data.json_lines",
+}
+"""Module by kind of document; it is imported in the child."""
+
+FLAT: Mapping[str, str] = {"pdf": "pdf", "docx": "docx", "ipynb": "ipynb-source"}
+"""Kinds of documents that can be read as one text, and the opener that is used for that."""

@@ -1,0 +1,203 @@
+"""The text of a Word document from before 2007: pieces of the file put together, and its stories."""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from readroom.formats.documents import Encrypted, Unreadable
+from readroom.formats.documents.archives import ANOTHER_COPY
+from readroom.limits import HEAD_BYTES
+from readroom.limits.documents import OLD_TEXT_CHARS
+from readroom.text import encodings
+
+WORD_97 = 0xC1
+"""The first version of the format whose text can stand in pieces of two sorts of characters."""
+
+_PLACES = {
+    "styles": 1, "footnote marks": 2, "footnotes": 3, "comment marks": 4, "comments": 5, "margins": 11,
+    "characters": 12, "paragraphs": 13, "bookmarks": 21, "pieces": 33, "authors": 36, "shapes": 40,
+    "endnote marks": 46, "endnotes": 47, "boxes": 56, "lists": 73, "used lists": 74,
+}  # fmt: skip
+"""Which place of the table stream holds what."""
+
+_STORIES = {
+    "body": 3,
+    "footnotes": 4,
+    "margins": 5,
+    "comments": 7,
+    "endnotes": 8,
+    "boxes": 9,
+    "margin boxes": 10,
+}
+"""Which number of the head says how many characters a story has; in the order of the text."""
+
+_LANGUAGES = {
+    0x01: "cp1256", 0x02: "cp1251", 0x04: "gbk", 0x05: "cp1250", 0x08: "cp1253", 0x0D: "cp1255",
+    0x0E: "cp1250", 0x11: "cp932", 0x12: "cp949", 0x15: "cp1250", 0x18: "cp1250", 0x19: "cp1251",
+    0x1A: "cp1250",
+    0x1B: "cp1250", 0x1E: "cp874", 0x1F: "cp1254", 0x22: "cp1251", 0x23: "cp1251", 0x24: "cp1250",
+    0x25: "cp1257", 0x26: "cp1257", 0x27: "cp1257", 0x2A: "cp1258", 0x2F: "cp1251",
+}  # fmt: skip
+"""Encodings of Word 6 and 95 by the language of the document."""
+
+_NO_CONTROLS = bytes(byte if byte >= 0x20 or byte == 0x0A else 0x20 for byte in range(256))
+
+_OLD = "it is in the format of Word {} and saved in a quick way that only Word can put together"
+_ADVICE = "Ask for it as DOCX or PDF, or look for a copy as text."
+
+
+class TextPiece(Struct, frozen=True):
+    """A stretch of text: its characters, where it stands in the file, and bytes for each character."""
+
+    start: int
+    end: int
+    place: int
+    width: int
+
+
+class OldText(Struct, frozen=True):
+    """The text of a document and what its head says of it.
+
+    Attributes:
+        text: All stories.
+        pieces: Where the characters stand in the file; without them nothing else is known.
+        stories: The first and last character of each story.
+        places: Starts and sizes in the table stream, by their names.
+        table: The name of the table stream; empty before Word 97.
+    """
+
+    text: str
+    pieces: Sequence[TextPiece]
+    stories: Mapping[str, range]
+    places: Mapping[str, tuple[int, int]]
+    table: str
+
+    def place(self, at: int) -> int:
+        """Where a character stands in the file; -1 for nowhere."""
+        found = bisect_right(self.pieces, at, key=lambda piece: piece.start) - 1
+        if found < 0 or at >= self.pieces[found].end:
+            return -1
+        piece = self.pieces[found]
+        return piece.place + (at - piece.start) * piece.width
+
+    def stretches(self, story: range) -> Iterator[tuple[TextPiece, int, int]]:
+        """The pieces of a story, and which characters of them belong to it."""
+        first = max(0, bisect_right(self.pieces, story.start, key=lambda piece: piece.start) - 1)
+        for piece in self.pieces[first:]:
+            if piece.start >= story.stop:
+                return
+            yield piece, max(piece.start, story.start), min(piece.end, story.stop)
+
+
+def head(document: bytes) -> tuple[int, int]:
+    """The version and the flags of a document. Raises Unreadable, Encrypted."""
+    if len(document) < 0x60 or document[1:2] != b"\xa5":
+        raise Unreadable("it is damaged or cut short", ANOTHER_COPY)
+    version, flags = struct.unpack_from("<H6xH", document, 2)
+    if flags & 0x0100:
+        raise Encrypted("it is encrypted", "Ask for a copy without a password.")
+    return version, flags
+
+
+def old_text(document: bytes) -> OldText:
+    """The text of a document of Word 6 or 95, which stands in one piece. Raises Unreadable."""
+    version, flags = head(document)
+    if flags & 0x0004:
+        raise Unreadable(_OLD.format("95" if version > 101 else "6"), _ADVICE)
+    language, first, last = struct.unpack_from("<6xH16xII", document)
+    if not 0 < first <= last <= len(document):
+        raise Unreadable("it is damaged or cut short", ANOTHER_COPY)
+    codec = _LANGUAGES.get(language & 0x3FF, "cp1252")
+    counts = struct.unpack_from("<8I", document, 0x34)
+    data = document[first:last]
+    if codec == "cp1252" and not data.isascii():  # many say to be English and are not
+        found = encodings.detect(data.translate(_NO_CONTROLS)[:HEAD_BYTES], complete=False)
+        codec = codec if found is None or found.unit > 1 or found.name == "utf-8" else found.name
+    stories, at = {}, 0
+    names = ("body", "footnotes", "margins", "macros", "comments", "endnotes", "boxes", "margin boxes")
+    parts: list[str] = []
+    for name, count in zip(names, counts, strict=True):
+        piece = data[at : at + count]
+        text = piece.decode(codec, "replace")
+        start = sum(map(len, parts))
+        parts.append(text)
+        stories[name] = range(start, start + len(text))
+        at += len(piece)
+    return OldText("".join(parts), (), stories, {}, "")
+
+
+def text(document: bytes, tables: Mapping[str, bytes]) -> OldText:
+    """The text of a document of Word 97 or later. Raises Unreadable."""
+    _, flags = head(document)
+    name = "1Table" if flags & 0x0200 else "0Table"
+    table = tables.get(name, b"")
+    try:
+        words = struct.unpack_from("<H", document, 32)[0]
+        at = 34 + 2 * words
+        longs = struct.unpack_from("<H", document, at)[0]
+        numbers = struct.unpack_from(f"<{longs}i", document, at + 2)
+        at += 2 + 4 * longs
+        pairs = struct.unpack_from("<H", document, at)[0]
+        found = struct.unpack_from(f"<{2 * pairs}I", document, at + 2)
+        places = {
+            key: (found[2 * number], found[2 * number + 1]) if number < pairs else (0, 0)
+            for key, number in _PLACES.items()
+        }
+        start, size = places["pieces"]
+        pieces = tuple(_pieces(table[start : start + size], len(document)))
+        stories = _stories(numbers)
+    except (struct.error, IndexError):
+        raise Unreadable("it is damaged or cut short", ANOTHER_COPY) from None
+    if not pieces:
+        raise Unreadable("the table of its text is damaged or missing", ANOTHER_COPY)
+    return OldText("".join(_joined(document, pieces)), pieces, stories, places, name)
+
+
+def _stories(numbers: Sequence[int]) -> Mapping[str, range]:
+    found, at = {}, 0
+    for name, number in _STORIES.items():
+        count = max(0, numbers[number])
+        found[name] = range(at, at + count)
+        at += count
+        if name == "margins":
+            at += max(0, numbers[6])
+    return found
+
+
+def _pieces(table: bytes, size: int) -> Iterator[TextPiece]:
+    """The pieces of a text, in its order."""
+    at = 0
+    while at + 3 <= len(table) and table[at] == 1:
+        at += 3 + int.from_bytes(table[at + 1 : at + 3], "little")
+    if at + 5 > len(table) or table[at] != 2:
+        return
+    count = (int.from_bytes(table[at + 1 : at + 5], "little") - 4) // 12
+    at += 5
+    total = 0
+    for number in range(count):
+        start, end = struct.unpack_from("<2I", table, at + 4 * number)
+        place = struct.unpack_from("<I", table, at + 4 * (count + 1) + 8 * number + 2)[0]
+        width = 1 if place & 0x4000_0000 else 2
+        place = (place & 0x3FFF_FFFF) // 2 if width == 1 else place & 0x3FFF_FFFF
+        total += end - start
+        if end < start or total > OLD_TEXT_CHARS or place + (end - start) * width > size:
+            raise Unreadable("the table of its text is damaged or missing", ANOTHER_COPY)
+        yield TextPiece(start, end, place, width)
+
+
+def _joined(document: bytes, pieces: Sequence[TextPiece]) -> Iterator[str]:
+    at = 0
+    for piece in pieces:
+        if piece.start != at:
+            raise Unreadable("the table of its text is damaged or missing", ANOTHER_COPY)
+        data = document[piece.place : piece.place + (piece.end - piece.start) * piece.width]
+        if piece.width == 1:
+            yield data.decode("cp1252", "replace")
+        else:
+            # One character for each pair of bytes, so that places are right; surrogates are joined later.
+            yield "".join(map(chr, struct.unpack(f"<{len(data) // 2}H", data)))
+        at = piece.end

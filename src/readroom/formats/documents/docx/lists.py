@@ -1,0 +1,193 @@
+"""Styles and lists of a Word document: which paragraphs are headings, and the labels of list items.
+
+Both are inherited: a paragraph from its style, a style from the one it is based
+on.  Numbers are counted as the document goes by, so labels are asked for in its
+order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from msgspec import Struct, field
+
+from readroom.formats.documents import numbering
+from readroom.formats.documents.xml import Element
+
+W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+VAL = f"{W}val"
+
+MAX_BASED_ON = 20
+"""Styles based on styles; Word takes ten. A circle ends here."""
+
+MAX_LABEL = 40
+"""Characters of the pattern of a label, which every item of a list repeats."""
+
+BODY_TEXT = 9
+"""The outline level of what is not a heading; 0 to 8 are headings of level 1 to 9."""
+
+BULLET = "-"
+_FORMS = {"lowerLetter": "a", "upperLetter": "A", "lowerRoman": "i", "upperRoman": "I", "decimalZero": "01"}
+
+_HEADING_NAME = re.compile(r"heading ([1-9])", re.IGNORECASE)
+_PLACE = re.compile(r"%([1-9])")
+
+
+class _Style(Struct, frozen=True):
+    based_on: str
+    outline: int | None
+    list_id: str
+    list_level: int
+
+
+class ListLevel(Struct, frozen=True):
+    """One level of a list: its kind of number, the text around it, and where it starts."""
+
+    form: str
+    text: str
+    start: int
+
+
+class Styles(Struct, frozen=True):
+    """What paragraphs inherit."""
+
+    styles: Mapping[str, _Style]
+    default: str
+
+    def heading(self, properties: Element | None) -> int:
+        """The level of the heading that a paragraph with these properties is; 0 when it is none."""
+        own = child_number(properties, "outlineLvl")
+        levels = [own] if own is not None else [style.outline for style in self._inherited(properties)]
+        outline = next((level for level in levels if level is not None), BODY_TEXT)
+        return outline + 1 if 0 <= outline < BODY_TEXT else 0
+
+    def listed(self, properties: Element | None) -> tuple[str, int]:
+        """The list and the level in it; an empty list for what is in none."""
+        numbering = None if properties is None else properties.find(f"{W}numPr")
+        if numbering is not None:
+            return child_value(numbering, "numId"), child_number(numbering, "ilvl") or 0
+        for style in self._inherited(properties):
+            if style.list_id:
+                return style.list_id, style.list_level
+        return "", 0
+
+    def _inherited(self, properties: Element | None) -> list[_Style]:
+        found: list[_Style] = []
+        name = child_value(properties, "pStyle") or self.default
+        while (style := self.styles.get(name)) is not None and len(found) < MAX_BASED_ON:
+            found.append(style)
+            name = style.based_on
+        return found
+
+
+def styles(root: Element | None) -> Styles:
+    """The paragraph styles of the part `styles`; none without one."""
+    found: dict[str, _Style] = {}
+    default = ""
+    for element in () if root is None else root.iter(f"{W}style"):
+        if element.get(f"{W}type") != "paragraph":
+            continue
+        identity = element.get(f"{W}styleId", "")
+        found[identity] = _style(element)
+        if element.get(f"{W}default") in ("1", "true"):
+            default = identity
+    return Styles(found, default)
+
+
+class Lists(Struct):
+    """The lists of a document, and how far each has been counted."""
+
+    levels: Mapping[str, Mapping[int, ListLevel]]
+    abstract: Mapping[str, str]
+    _counts: dict[str, dict[int, int]] = field(default_factory=dict)
+
+    def label(self, list_id: str, level: int) -> str:
+        """The label of the next item: `-`, `3.`, `2.1`; empty where the list has none."""
+        known = self.levels.get(list_id, {})
+        here = known.get(level)
+        if here is None:
+            return BULLET if list_id in self.levels else ""
+        # Lists of one definition go on counting where another has stopped, as Word does.
+        counts = self._counts.setdefault(self.abstract[list_id], {})
+        counts[level] = counts[level] + 1 if level in counts else here.start
+        for deeper in [at for at in counts if at > level]:
+            del counts[deeper]
+        if here.form == "none":
+            return ""
+        if here.form == "bullet":
+            return BULLET
+        return _PLACE.sub(lambda place: _number(known, counts, int(place[1]) - 1), here.text[:MAX_LABEL])
+
+
+def lists(root: Element | None) -> Lists:
+    """The lists of the part `numbering`; none without one."""
+    abstracts: dict[str, dict[int, ListLevel]] = {}
+    levels: dict[str, Mapping[int, ListLevel]] = {}
+    origin: dict[str, str] = {}
+    for element in () if root is None else root.iter(f"{W}abstractNum"):
+        abstracts[element.get(f"{W}abstractNumId", "")] = _levels(element)
+    for element in () if root is None else root.iter(f"{W}num"):
+        identity = element.get(f"{W}numId", "")
+        abstract = child_value(element, "abstractNumId")
+        overridden = _overridden(element)
+        levels[identity] = {**abstracts.get(abstract, {}), **overridden}
+        origin[identity] = f"{abstract} {identity}" if overridden or _restarts(element) else abstract
+    return Lists(levels, origin)
+
+
+def child_value(parent: Element | None, name: str) -> str:
+    """The `val` of a child; empty without one."""
+    found = None if parent is None else parent.find(f"{W}{name}")
+    return "" if found is None else found.get(VAL, "")
+
+
+def child_number(parent: Element | None, name: str) -> int | None:
+    """The `val` of a child as a number; None without one."""
+    return number(child_value(parent, name))
+
+
+def number(text: str) -> int | None:
+    """A decimal number of up to six digits; None for all else."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 6 else None
+
+
+def _style(element: Element) -> _Style:
+    properties = element.find(f"{W}pPr")
+    numbering = None if properties is None else properties.find(f"{W}numPr")
+    outline = child_number(properties, "outlineLvl")
+    name = child_value(element, "name")
+    if outline is None and (heading := _HEADING_NAME.fullmatch(name)):
+        outline = int(heading[1]) - 1
+    if outline is None and name.lower() == "title":
+        outline = 0
+    listed = child_value(numbering, "numId")
+    return _Style(child_value(element, "basedOn"), outline, listed, child_number(numbering, "ilvl") or 0)
+
+
+def _levels(element: Element) -> dict[int, ListLevel]:
+    return {
+        number(level.get(f"{W}ilvl", "")) or 0: ListLevel(
+            child_value(level, "numFmt") or "decimal",
+            child_value(level, "lvlText"),
+            child_number(level, "start") or 0,
+        )
+        for level in element.findall(f"{W}lvl")
+    }
+
+
+def _overridden(element: Element) -> dict[int, ListLevel]:
+    found: dict[int, ListLevel] = {}
+    for override in element.findall(f"{W}lvlOverride"):
+        found |= _levels(override)
+    return found
+
+
+def _restarts(element: Element) -> bool:
+    return element.find(f"{W}lvlOverride/{W}startOverride") is not None
+
+
+def _number(known: Mapping[int, ListLevel], counts: Mapping[int, int], level: int) -> str:
+    here = known.get(level)
+    count = counts.get(level, here.start if here else 1)
+    return numbering.written(count, _FORMS.get(here.form if here else "", "1"))

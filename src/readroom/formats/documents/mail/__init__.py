@@ -1,0 +1,250 @@
+"""Messages as documents: a part is a message, or one of the files that are attached to it.
+
+Readers of the formats give `Letter`s; here they are laid out: every message comes before
+what is attached to it, a message that is attached to another one counts as a message.
+An attachment is shown as what it is: text, a picture, or the text of a document.
+
+Knows: how messages and attachments are laid out as parts.
+Does not know: files and processes; what stands in an attachment, which its own reader knows.
+May be touched: freely.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import Struct, field
+
+from readroom.formats.documents import (
+    OPENERS,
+    Area,
+    Document,
+    Heading,
+    Part,
+    Picture,
+    Skimmed,
+    Unit,
+    Unreadable,
+    html,
+    sections,
+)
+from readroom.formats.documents.sheets.cells import beside_note
+from readroom.formats.kinds import IMAGE_TYPES, recognise, sniff
+from readroom.limits import HEAD_BYTES
+from readroom.limits.documents import ATTACHED_PARTS, DOCUMENT_PART_CHARS, MAIL_DEPTH, MAIL_PARTS
+from readroom.text import encodings
+
+HEADERS = ("From", "Sender", "Reply-To", "To", "Cc", "Bcc", "Date", "Subject")
+"""Those that are shown, in this order; the others are counted."""
+
+_KNOWN = frozenset(name.lower() for name in HEADERS)
+_NOT_OPENED = frozenset(("eml", "mbox", "msg"))
+
+
+class Attachment(Struct, frozen=True):
+    """A file that a message carries: `data` reads it, `letter` is the message that it is, if it is one."""
+
+    name: str
+    mime: str
+    size: int
+    data: Callable[[], bytes]
+    charset: str = ""
+    letter: Callable[[], Letter] | None = None
+
+
+class Letter(Struct, frozen=True):
+    """A message: its headers, decoded, in their order; its text, or the HTML that it is."""
+
+    headers: Sequence[tuple[str, str]]
+    lines: Sequence[str]
+    attachments: Sequence[Attachment] = ()
+    dropped: Counter[str] = field(default_factory=Counter)
+    notes: Sequence[str] = ()
+
+    @property
+    def subject(self) -> str:
+        """Its subject in one line."""
+        return next(
+            (" ".join(words.split()) for name, words in self.headers if name.lower() == "subject"), ""
+        )
+
+
+class _Entry(Struct, frozen=True):
+    """A part: a message or an attachment, how deep it stands, and its title."""
+
+    title: str
+    level: int
+    letter: Letter | None = None
+    attachment: Attachment | None = None
+
+
+class Mail:
+    """Messages with what is attached to them."""
+
+    unit = Unit.PART
+
+    def __init__(self, letters: Sequence[Letter]) -> None:
+        """Lay out the parts; what is too much is counted."""
+        self._left = 0
+        self._entries: list[_Entry] = []
+        for letter in letters:
+            self._lay_out(letter, letter.subject, 1)
+
+    @property
+    def titles(self) -> Sequence[str]:
+        """The subject of each message, the name of each attachment."""
+        return [entry.title for entry in self._entries]
+
+    @property
+    def contents(self) -> Sequence[Heading]:
+        """The messages, and what is attached to them below."""
+        listed = enumerate(self._entries, 1)
+        return sections.bounded(
+            [sections.entry(entry.level, entry.title or "(no subject)", number) for number, entry in listed]
+        )
+
+    def part(self, number: int, area: Area | None = None) -> Part:
+        """The part with this number. Raises Unreadable."""
+        entry = self._entries[sections.checked(number, len(self._entries), self.unit, area) - 1]
+        if entry.attachment is not None:
+            return _attached(number, entry.title, entry.attachment)
+        assert entry.letter is not None
+        part = written(number, entry.letter, self._numbers(number, entry.letter))
+        left = {"message or attachment": self._left if number == 1 else 0}
+        return Part(number, part.title, part.lines, notes=[*part.notes, *beside_note(left)])
+
+    def _lay_out(self, letter: Letter, title: str, level: int) -> None:
+        if len(self._entries) >= MAIL_PARTS:
+            self._left += 1
+            return
+        self._entries.append(_Entry(title, level, letter=letter))
+        for attachment in letter.attachments:
+            if attachment.letter is not None and level < MAIL_DEPTH:
+                try:
+                    inner = attachment.letter()
+                except Unreadable:
+                    inner = None
+                if inner is not None:
+                    self._lay_out(inner, inner.subject or attachment.name, level + 1)
+                    continue
+            if len(self._entries) < MAIL_PARTS:
+                self._entries.append(_Entry(attachment.name, level + 1, attachment=attachment))
+            else:
+                self._left += 1
+
+    def _numbers(self, number: int, letter: Letter) -> Sequence[int]:
+        """The parts that the attachments of a message are, whose own part has this number."""
+        level = self._entries[number - 1].level
+        found = []
+        for at in range(number, len(self._entries)):
+            if self._entries[at].level <= level:
+                break
+            if self._entries[at].level == level + 1:
+                found.append(at + 1)
+        return found
+
+
+def written(number: int, letter: Letter, numbers: Sequence[int]) -> Part:
+    """A message as a part; `numbers` are the parts of its attachments, as far as they are parts."""
+    lines = [f"{name}: {' '.join(words.split())}" for name, words in _shown_headers(letter) if words.strip()]
+    lines += ["", *letter.lines] if letter.lines else []
+    listed = []
+    for at, attachment in enumerate(letter.attachments):
+        where = f": part {numbers[at]}" if at < len(numbers) else ""
+        size = f", {attachment.size:,} bytes" if attachment.size else ""
+        listed.append(f"[attachment: {attachment.name}, {attachment.mime}{size}{where}]")
+    lines += ["", *listed] if listed else []
+    dropped = letter.dropped + Counter(
+        {
+            "other header": sum(_is_other(name.lower()) for name, _ in letter.headers),
+            "attachment": max(0, len(letter.attachments) - len(numbers)),
+        }
+    )
+    return Part(
+        number, letter.subject, lines, notes=[*letter.notes, *beside_note(dict(sorted(dropped.items())))]
+    )
+
+
+def _is_other(name: str) -> bool:
+    """Whether a header is not shown, and says more than how the message is written."""
+    return name not in _KNOWN and not name.startswith("content-") and name != "mime-version"
+
+
+def _shown_headers(letter: Letter) -> Iterator[tuple[str, str]]:
+    for name in HEADERS:
+        yield from ((name, words) for said, words in letter.headers if said.lower() == name.lower())
+
+
+def body_of_html(data: bytes, charset: str) -> tuple[list[str], Counter[str]]:
+    """The lines of a message that is HTML, and what is not shown of it."""
+    try:
+        text = data.decode(charset) if charset else html.decoded(data)
+    except (LookupError, UnicodeDecodeError):
+        text = html.decoded(data)
+    page, blocks = html.read(text)
+    return list(html.lines_of(blocks)), page.dropped
+
+
+def body_of_text(data: bytes, charset: str) -> list[str]:
+    """The lines of a text, by its charset where that is true, or by what its bytes are."""
+    try:
+        text = data.decode(charset or "utf-8")
+    except (LookupError, UnicodeDecodeError):
+        found = encodings.detect(data[:HEAD_BYTES], complete=len(data) <= HEAD_BYTES)
+        text = data.decode("utf-8", "replace") if found is None else encodings.decode(data, found)
+    lines = (
+        text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\0", "").split("\n")
+    )
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return [line.rstrip() for line in lines]
+
+
+def _attached(number: int, title: str, attachment: Attachment) -> Part:
+    """An attachment as what it is."""
+    data = attachment.data()
+    head = data[:HEAD_BYTES]
+    media = sniff(head)
+    if media is not None and media.name in IMAGE_TYPES:
+        return Part(number, title, (), pictures=[Picture(data, media.name)])
+    found = recognise(attachment.name.lower(), head)
+    if found is not None and found.format in OPENERS and found.format not in _NOT_OPENED:
+        return _document(number, title, data, found.format)
+    if attachment.mime == "text/html":
+        lines, dropped = body_of_html(data, attachment.charset)
+        return Part(number, title, lines, notes=html.notes(dropped))
+    is_text = attachment.mime.startswith(("text/", "message/"))
+    if is_text or (media is None and encodings.detect(head, complete=len(data) <= HEAD_BYTES) is not None):
+        return Part(number, title, body_of_text(data, attachment.charset))
+    note = f"It is a binary file ({attachment.mime}, {len(data):,} bytes), and is not shown."
+    return Part(number, title, (), notes=[note])
+
+
+def _document(number: int, title: str, data: bytes, kind: str) -> Part:
+    """The text of an attached document, its parts one after the other."""
+    try:
+        document: Document = importlib.import_module(OPENERS[kind]).open_document(io.BytesIO(data))
+        total = len(document.titles)
+    except Unreadable as error:
+        return Part(number, title, (), notes=[f"It cannot be shown: {error.problem}."])
+    lines: list[str] = []
+    notes: list[str] = []
+    room, pictures = DOCUMENT_PART_CHARS // 2, 0
+    for at in range(1, total + 1):
+        if room < 0 or at > ATTACHED_PARTS:
+            notes.append(f"Shown up to {document.unit} {at - 1} of {total}.")
+            break
+        try:
+            part = document.text_part(at) if isinstance(document, Skimmed) else document.part(at)
+        except Unreadable as error:
+            lines.append(f"[{document.unit} {at} cannot be read: {error.problem}]")
+            continue
+        head = f"[{document.unit} {at}{': ' + part.title if part.title else ''}]"
+        lines += [head] if total > 1 else []
+        lines += [*(f"[{note}]" for note in part.notes), *part.lines]
+        pictures += len(part.pictures)
+        room -= sum(map(len, part.lines))
+    return Part(number, title, lines, notes=[*notes, *beside_note({"picture": pictures})])

@@ -1,0 +1,129 @@
+"""The tokens of RTF: groups, control words, and bytes of text; and the encodings that it names by number."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+_TOKEN = re.compile(
+    rb"([{}])"
+    rb"|\\([a-zA-Z]{1,40})(-?\d{1,10})? ?"
+    rb"|\\'([0-9a-fA-F]{2})"
+    rb"|\\([^a-zA-Z])"
+    rb"|([^\\{}\r\n]+)"
+    rb"|[\r\n]+"
+    rb"|\\",
+    re.DOTALL,
+)
+_END = re.compile(rb"\\bin(\d{1,9}) ?|\\.|[{}]", re.DOTALL)
+
+_FONT = re.compile(rb"\\(f|fcharset|cpg)(\d{1,6})(?![a-zA-Z])")
+_STYLE = re.compile(rb"\{\s*\\s(\d{1,5})(?!\d)((?:[^{}]|\{[^{}]*\})*)\}")
+_OUTLINE = re.compile(rb"\\outlinelevel([0-8])(?!\d)")
+_NAME = re.compile(rb"[ \n](?:heading ([1-9])|Title)\s*(?:,[^;{}]*)?;\s*\Z", re.IGNORECASE)
+
+CHARSETS: Mapping[int, str] = {
+    0: "cp1252", 2: "cp1252", 77: "mac_roman", 78: "cp932", 79: "cp949", 80: "gbk", 81: "cp950", 128: "cp932",
+    129: "cp949", 130: "johab", 134: "gbk", 136: "cp950", 161: "cp1253", 162: "cp1254", 163: "cp1258",
+    177: "cp1255", 178: "cp1256", 186: "cp1257", 204: "cp1251", 222: "cp874", 238: "cp1250", 254: "cp437",
+    255: "cp850",
+}  # fmt: skip
+"""Encodings by the charset of a font; 1 means that of the document."""
+
+_PAGES = {932: "cp932", 936: "gbk", 949: "cp949", 950: "cp950", 10000: "mac_roman", 10001: "cp932",
+          10007: "mac_cyrillic", 10029: "mac_latin2", 65001: "utf-8", 708: "cp720", 709: "cp720"}  # fmt: skip
+
+
+class Token(NamedTuple):
+    """One of: the start or end of a group, a control word or symbol with its number, bytes of text."""
+
+    brace: bytes = b""
+    word: str = ""
+    number: int | None = None
+    data: bytes = b""
+
+
+class Tokens:
+    """The tokens of a file, one after the other; what nobody reads is jumped over."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def __iter__(self) -> Iterator[Token]:
+        while (found := _TOKEN.match(self._data, self._at)) is not None:
+            self._at = found.end()
+            brace, word, number, pair, symbol, text = found.groups()
+            if text is not None:
+                yield Token(data=text)
+            elif word is not None:
+                if word == b"bin":
+                    self._at += max(0, int(number or 0))
+                    continue
+                yield Token(word=word.decode("ascii"), number=None if number is None else int(number))
+            elif pair is not None:
+                yield Token(data=bytes((int(pair, 16),)))
+            elif brace is not None:
+                yield Token(brace=brace)
+            elif symbol is not None:
+                yield Token(word=symbol.decode("latin-1"))
+
+    def skip_group(self) -> bytes:
+        """Jump to the end of the group that is open; what was jumped over."""
+        depth, start = 0, self._at
+        while (found := _END.search(self._data, self._at)) is not None:
+            self._at = found.end()
+            if found[1] is not None:
+                self._at += int(found[1])
+            elif found[0] == b"{":
+                depth += 1
+            elif found[0] == b"}":
+                if not depth:
+                    self._at = found.start()
+                    return self._data[start : self._at]
+                depth -= 1
+        self._at = len(self._data)
+        return self._data[start:]
+
+
+def fonts(table: bytes, usual: str) -> dict[int, str]:
+    """The encodings of the fonts of a font table; `usual` is that of the document."""
+    found: dict[int, str] = {}
+    font = 0
+    for word, number in _FONT.findall(table):
+        if word == b"f":
+            font = int(number)
+        elif word == b"cpg":
+            found[font] = code_page(int(number))
+        elif int(number) != 1:
+            found.setdefault(font, CHARSETS.get(int(number), usual))
+    return found
+
+
+def headings(sheet: bytes) -> dict[int, int]:
+    """The outline levels, from 0, of the styles of a style sheet that are headings."""
+    found: dict[int, int] = {}
+    for number, about in _STYLE.findall(sheet):
+        outline, name = _OUTLINE.search(about), _NAME.search(about)
+        if outline is not None:
+            found[int(number)] = int(outline[1])
+        elif name is not None:
+            found[int(number)] = int(name[1] or 1) - 1
+    return found
+
+
+def code_page(number: int) -> str:
+    """The codec of a code page by its number; that of western Windows for unknown ones."""
+    name = _PAGES.get(number, f"cp{number}")
+    try:
+        codecs.lookup(name)
+    except LookupError:
+        return "cp1252"
+    return name
+
+
+def decoded(data: bytes, codec: str) -> str:
+    """Text; what its encoding does not have is U+FFFD."""
+    return data.decode(codec, "replace")

@@ -1,0 +1,232 @@
+r"""Workbooks (.xlsx, .xlsm, .xlsb, .ods, .xls) as rows of values parted by tabs, one part per sheet.
+
+An area is cut out of the XML of its sheet before the library sees it (`xlsx`),
+so that rows cost what they are and not what their sheet is: python-calamine makes
+an array of all cells between the first and the last.  Numbers have 15 digits,
+dates are ISO 8601; tabs and line ends inside cells are written `\t` and `\n`.
+
+Knows: the cells of workbooks, and what is beside them.
+Does not know: files and processes.
+May be touched: freely.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import BinaryIO
+
+import python_calamine as calamine
+from msgspec import Struct, field
+
+from readroom.formats.documents import (
+    Area,
+    Heading,
+    Part,
+    Unit,
+    Unreadable,
+    archives,
+    odf,
+    ooxml,
+    sections,
+    xml,
+)
+from readroom.formats.documents.ooxml import Package, R
+from readroom.formats.documents.sheets import beside as xlsx_beside
+from readroom.formats.documents.sheets import cells, ods, xls, xlsb
+from readroom.formats.documents.sheets.cells import Comments, Table, Value
+from readroom.formats.documents.sheets.failures import translated
+from readroom.formats.documents.sheets.formulas import Formulas, with_formulas
+from readroom.formats.documents.sheets.xlsx import Cut, Row, cut, only, referred, with_errors
+from readroom.limits.documents import SHEET_BYTES
+
+MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+NO_CELLS = "It is a chart or a dialog and has no cells."
+
+
+class Workbook(Struct, frozen=True):
+    """A workbook; `read` makes a part of an area."""
+
+    titles: Sequence[str]
+    read: Callable[[int, Area], Part]
+    contents: Sequence[Heading] = ()
+    unit: Unit = Unit.SHEET
+
+    def part(self, number: int, area: Area | None = None) -> Part:
+        """The sheet with this number, or an area of it. Raises Unreadable."""
+        return self.read(sections.checked(number, len(self.titles), self.unit, area), area or Area())
+
+
+def open_document(file: BinaryIO) -> Workbook:
+    """The workbook in `file`. Raises Unreadable."""
+    if ooxml.is_ole(file):
+        old = xls.open_workbook(file)
+        return Workbook(old.names, old.part)
+    archive = archives.open_archive(file)
+    if ods.CONTENT in archive.members and "[Content_Types].xml" not in archive.members:
+        odf.check_not_encrypted(archive)
+        sheets = ods.open_sheets(archive)
+        return Workbook(sheets.names, sheets.part)
+    package = ooxml.open_package(file)
+    if package.main.endswith(".bin"):
+        binary = xlsb.open_workbook(package)
+        return Workbook(binary.names, binary.part)
+    reader = _SheetReader(package, tuple(_sheets(package)))
+    return Workbook([sheet.name for sheet in reader.sheets], reader.part)
+
+
+class _Sheet(Struct, frozen=True):
+    """A sheet as the workbook lists it; `member` is empty for charts and for what is missing."""
+
+    name: str
+    member: str
+    hidden: bool
+
+
+def _sheets(package: Package) -> Sequence[_Sheet]:
+    related = package.relations(package.main)
+    found = []
+    for sheet in package.root(package.main).iter(f"{MAIN}sheet"):
+        relation = related.get(sheet.get(f"{R}id", ""))
+        known = relation is not None and relation.kind == "worksheet" and not relation.external
+        found.append(
+            _Sheet(
+                sheet.get("name", ""),
+                relation.target if relation is not None and known else "",
+                sheet.get("state", "visible") != "visible",
+            )
+        )
+    return found
+
+
+class _SheetReader(Struct, frozen=True):
+    """Cuts areas out of sheets; how many rows a sheet has is found once."""
+
+    package: Package
+    sheets: Sequence[_Sheet]
+    _totals: dict[int, int] = field(default_factory=dict)
+    _merged: dict[int, list[str]] = field(default_factory=dict)
+    _comments: dict[int, Comments] = field(default_factory=dict)
+    _beside: dict[int, Sequence[str]] = field(default_factory=dict)
+    _formulas: dict[int, Formulas] = field(default_factory=dict)
+
+    def part(self, number: int, area: Area) -> Part:
+        sheet = self.sheets[number - 1]
+        notes = [cells.HIDDEN] if sheet.hidden else []
+        if not sheet.member:
+            beside = cells.beside_note(xlsx_beside.of_workbook(self.package)) if number == 1 else []
+            return Part(number, sheet.name, (), total_rows=0, notes=[*notes, NO_CELLS, *beside])
+        found = self._cut(number, area)
+        end = min(found.end, self._totals[number])
+        rows = cells.aligned(*self._values(found.rows), area.first_row, end)
+        if area.formulas:
+            formulas = self._formula_reader(number)
+            rows = with_formulas(rows, area.first_row, {row.number: formulas.of(row) for row in found.rows})
+        rows = cells.commented(rows, area.first_row, end, self._comments[number])
+        header: Sequence[Value] | None = None
+        if area.first_row > 1:
+            above = [found.header] if found.header else []
+            header = cells.aligned(*self._values(above), 1, 1)[0]
+        table = Table(rows, header, self._totals[number], end, [*notes, *self._notes(number, area, found)])
+        return cells.part(number, sheet.name, table, area)
+
+    def _cut(self, number: int, area: Area) -> Cut:
+        archive, member = self.package.archive, self.sheets[number - 1].member
+        archives.check_size(archive, member, SHEET_BYTES)
+        found = cut(archive.pieces(member), area.first_row, area.last_row, self._totals.get(number))
+        xml.check_start(found.head, member)
+        if number not in self._totals:
+            said, notes = self._said(member)
+            last = max((row for row, _ in said), default=0)
+            self._totals[number], self._merged[number] = max(found.total, last), found.merged
+            self._comments[number] = said
+            counts = xlsx_beside.counts(self.package, member, found.tail)
+            counts += xlsx_beside.of_workbook(self.package) if number == 1 else Counter()
+            hidden = cells.hidden_notes(0, xlsx_beside.hidden_columns(found.head))
+            self._beside[number] = [*notes, *hidden, *cells.beside_note(counts)]
+        return found
+
+    def _said(self, member: str) -> tuple[Comments, list[str]]:
+        """The comments of a sheet; its cells are there also when they are broken."""
+        try:
+            return xlsx_beside.comments(self.package, member), []
+        except Unreadable as error:
+            return {}, [f"Its comments are not shown: {error.problem}."]
+
+    def _formula_reader(self, number: int) -> Formulas:
+        if number not in self._formulas:
+            self._formulas[number] = Formulas()
+            self._formulas[number].learn(self.package.archive.pieces(self.sheets[number - 1].member))
+        return self._formulas[number]
+
+    def _notes(self, number: int, area: Area, found: Cut) -> list[str]:
+        empty = sum(row.formulas_without_value() for row in found.rows)
+        formulas = sum(row.formulas() for row in found.rows) - empty
+        if area.formulas:
+            empty = formulas = 0
+        return [
+            *cells.count_note(empty, cells.FORMULA, cells.FORMULAS),
+            *cells.count_note(formulas, *cells.VALUES),
+            *cells.hidden_notes(sum(row.is_hidden for row in found.rows), 0),
+            *cells.merged_note(self._merged[number]),
+            *self._beside[number],
+        ]
+
+    def _values(self, rows: Sequence[Row]) -> tuple[list[list[Value]], tuple[int, int] | None]:
+        """The values of some rows and where the first of them stands, by the library."""
+        if not rows:
+            return [], None
+        with translated():
+            sheet = calamine.CalamineWorkbook.from_filelike(self._small(rows)).get_sheet_by_index(0)
+            return sheet.to_python(), sheet.start
+
+    def _small(self, rows: Sequence[Row]) -> io.BytesIO:
+        """A workbook of one sheet that has these rows, and what they refer to."""
+        package = self.package
+        text = with_errors(b"".join(row.xml for row in rows))
+        members = {
+            "_rels/.rels": _RELATIONS % (_RELATION % (b"r0", b"xl/workbook.xml", b"officeDocument")),
+            "xl/workbook.xml": _WORKBOOK % (b"1" if self._from_1904() else b"0"),
+            "xl/_rels/workbook.xml.rels": _RELATIONS % _RELATED,
+            "xl/worksheets/sheet1.xml": b"<worksheet><sheetData>" + text + b"</sheetData></worksheet>",
+        }
+        if (styles := next(iter(package.related(package.main, "styles")), None)) is not None:
+            members["xl/styles.xml"] = package.archive.read(styles)
+            xml.check_start(members["xl/styles.xml"], styles)
+        needed = referred(text)
+        strings = next(iter(package.related(package.main, "sharedStrings")), None)
+        if needed and strings is not None:
+            archives.check_size(package.archive, strings, SHEET_BYTES)
+            members["xl/sharedStrings.xml"] = only(package.archive.pieces(strings), needed)
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w") as archive:
+            for name, data in members.items():
+                archive.writestr(name, data)
+        file.seek(0)
+        return file
+
+    def _from_1904(self) -> bool:
+        """Whether days are counted from 1904, as on the first Macs."""
+        settings = self.package.root(self.package.main).find(f"{MAIN}workbookPr")
+        return settings is not None and settings.get("date1904") in ("1", "true")
+
+
+_WORKBOOK = (
+    b'<workbook xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships">'
+    b'<workbookPr date1904="%b"/><sheets><sheet name="s" sheetId="1" r:id="r1"/></sheets></workbook>'
+)
+_RELATION = (
+    b'<Relationship Id="%b" Target="%b" '
+    b'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/%b"/>'
+)
+_RELATIONS = b"<Relationships>%b</Relationships>"
+_RELATED = b"".join(
+    _RELATION % entry
+    for entry in (
+        (b"r1", b"worksheets/sheet1.xml", b"worksheet"),
+        (b"r2", b"styles.xml", b"styles"),
+        (b"r3", b"sharedStrings.xml", b"sharedStrings"),
+    )
+)

@@ -1,0 +1,145 @@
+"""What a sheet of an .xlsx file holds beside its cells: comments are shown, all else is counted."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+
+from readroom.formats.documents import Unreadable, ooxml
+from readroom.formats.documents.ooxml import Package
+from readroom.formats.documents.sheets import cells
+from readroom.formats.documents.sheets.cells import Comments
+from readroom.formats.documents.sheets.xlsx import MAX_COLUMNS, MAX_ROWS, column_number
+from readroom.formats.documents.xml import Element, local
+
+_PLACE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})\Z")
+_STAND_IN = "tc="
+"""Author of the comment that stands in for a thread, for programs that know none."""
+
+_HEADERS = re.compile(rb"<(?:\w+:)?(?:odd|even|first)(?:Header|Footer)\s*>\s*[^<\s]")
+_LISTS = re.compile(rb"<(?:\w+:)?dataValidation(?=[\s>])")
+_LINKS = re.compile(rb"<(?:\w+:)?hyperlink(?=[\s/])")
+_COLUMNS = re.compile(rb"<(?:\w+:)?col(?=\s)[^>]*>")
+_HIDDEN = re.compile(rb"""\shidden\s*=\s*["'](?:1|true)["']""")
+_SPAN = re.compile(rb"""\s(min|max)\s*=\s*["'](\d{1,5})["']""")
+
+_RELATED = {
+    "pivotTable": "pivot table",
+    "oleObject": "embedded object",
+    "package": "embedded object",
+    "control": "form control",
+    "ctrlProp": "form control",
+    "queryTable": "query",
+    "slicer": "slicer",
+}
+"""What a sheet refers to, and what it is called."""
+
+_DRAWN = {"pic": "picture", "graphicFrame": "chart or diagram", "contentPart": "drawing"}
+
+_OF_WORKBOOK = {
+    "externalLink": "link to another workbook",
+    "vbaProject": "macro project",
+    "pivotCacheDefinition": "pivot cache",
+    "connections": "data connection",
+    "xmlMaps": "XML map",
+}
+
+
+def comments(package: Package, member: str) -> Comments:
+    """What is said of the cells of a sheet. Raises Unreadable."""
+    said: defaultdict[tuple[int, int], list[tuple[str, str]]] = defaultdict(list)
+    threads = package.related(member, "threadedComment")
+    people = _people(package) if threads else {}
+    for part in threads:
+        for element in package.root(part):
+            place = _placed(element.get("ref", ""))
+            if local(element) == "threadedComment" and place is not None:
+                text = "".join(at.text or "" for at in element if local(at) == "text")
+                said[place].append((people.get(element.get("personId", ""), ""), text))
+    for part in package.related(member, "comments"):
+        for place, author, text in _notes(package.root(part)):
+            if not (author.startswith(_STAND_IN) and place in said):
+                said[place].append(("" if author.startswith(_STAND_IN) else author, text))
+    return {place: cells.comment(found) for place, found in said.items()}
+
+
+def _notes(root: Element) -> Iterator[tuple[tuple[int, int], str, str]]:
+    authors = [element.text or "" for element in root.iter() if local(element) == "author"]
+    for element in root.iter():
+        place = _placed(element.get("ref", "")) if local(element) == "comment" else None
+        if place is None:
+            continue
+        said = element.get("authorId", "")
+        known = said.isascii() and said.isdecimal() and len(said) < 7 and int(said) < len(authors)
+        yield place, authors[int(said)] if known else "", ooxml.text_of(element, "t")
+
+
+def _people(package: Package) -> Mapping[str, str]:
+    found = {}
+    for part in package.related(package.main, "person"):
+        for element in package.root(part):
+            found[element.get("id", "")] = element.get("displayName", "")
+    return found
+
+
+def _placed(said: str) -> tuple[int, int] | None:
+    """Row and column of a cell; None for what is none."""
+    found = _PLACE.match(said)
+    if found is None:
+        return None
+    row, column = int(found[2]), column_number(found[1])
+    return (row, column) if 0 < row <= MAX_ROWS and column <= MAX_COLUMNS else None
+
+
+def hidden_columns(head: bytes) -> int:
+    """Columns that a sheet hides, by what stands before its rows."""
+    hidden = 0
+    for column in _COLUMNS.findall(head):
+        if _HIDDEN.search(column):
+            span = {name: int(number) for name, number in _SPAN.findall(column)}
+            first, last = span.get(b"min", 1), min(span.get(b"max", 1), MAX_COLUMNS)
+            hidden += max(0, last - first + 1)
+    return hidden
+
+
+def counts(package: Package, member: str, tail: bytes) -> Counter[str]:
+    """What is beside the cells of a sheet and not shown; `tail` is what stands behind its rows."""
+    found: Counter[str] = Counter()
+    found["header or footer"] = len(_HEADERS.findall(tail))
+    found["list of allowed values"] = len(_LISTS.findall(tail))
+    found["link target"] = len(_LINKS.findall(tail))
+    for relation in package.relations(member).values():
+        if relation.kind in _RELATED:
+            found[_RELATED[relation.kind]] += 1
+    for part in package.related(member, "drawing"):
+        found += _drawn(package, part)
+    return found
+
+
+def _drawn(package: Package, part: str) -> Counter[str]:
+    found: Counter[str] = Counter()
+    try:
+        root = package.root(part)
+    except Unreadable:
+        return Counter({"drawing that cannot be read": 1})
+    for element in root.iter():
+        name = local(element)
+        if name in _DRAWN:
+            found[_DRAWN[name]] += 1
+        elif name == "sp" and ooxml.text_of(element, "t").strip():
+            found["text box"] += 1
+        elif name == "cNvPr" and (element.get("descr") or element.get("title")):
+            found["alternative text"] += 1
+    return found
+
+
+def of_workbook(package: Package) -> Counter[str]:
+    """What belongs to no sheet and is not shown."""
+    found: Counter[str] = Counter()
+    for relation in package.relations(package.main).values():
+        if relation.kind in _OF_WORKBOOK:
+            found[_OF_WORKBOOK[relation.kind]] += 1
+    names = (at for at in package.root(package.main).iter() if local(at) == "definedName")
+    found["defined name"] = sum(1 for _ in names)
+    return found + ooxml.properties(package)

@@ -1,0 +1,231 @@
+"""Values of cells as text, always the same: no noise of binary fractions, dates as ISO 8601.
+
+A value never holds a tab or a line end: they would end it in the lines of a part.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from itertools import islice
+from typing import TypeAlias
+
+from msgspec import Struct, field
+
+from readroom.formats.documents import Area, Part
+from readroom.limits.documents import SHEET_CELLS, SHEET_NOTED
+
+Value: TypeAlias = str | float | bool | date | time | timedelta
+"""What a cell holds; an empty one an empty string, int as float."""
+
+DIGITS = 15
+"""Decimal digits of a number that office programs keep."""
+
+_BREAKS = re.compile("\r\n|[\t\r\n]")
+_ESCAPED = {"\t": "\\t", "\n": "\\n", "\r": "\\n", "\r\n": "\\n"}
+
+
+def cell_text(value: Value) -> str:
+    """A cell's value in a line of a part."""
+    if isinstance(value, str):
+        return _BREAKS.sub(lambda found: _ESCAPED[found[0]], value)
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int | float):
+        return number(value)
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "milliseconds" if value.microsecond else "seconds").removesuffix(
+            " 00:00:00"
+        )
+    if isinstance(value, timedelta):
+        return _duration(value)
+    return value.isoformat()
+
+
+def number(value: float) -> str:
+    """A number with as many digits as office programs keep; whole ones without a point."""
+    written = format(value, f".{DIGITS}g")
+    if "e" in written and abs(value) < 1e21 and float(written).is_integer():
+        return str(int(float(written)))
+    return "0" if written == "-0" else written
+
+
+def broken(value: Value) -> bool:
+    """Whether `text` has to write a tab or a line end of it differently."""
+    return isinstance(value, str) and _BREAKS.search(value) is not None
+
+
+def line(values: Sequence[Value], first: int, last: int | None) -> str:
+    """Columns `first` to `last` of a row; empty cells at its end are left out."""
+    return "\t".join(map(cell_text, values[first - 1 : last])).rstrip("\t")
+
+
+def _duration(value: timedelta) -> str:
+    """Hours, minutes and seconds; more than a day as more than 24 hours."""
+    seconds = abs(round(value.total_seconds()))
+    sign = "-" if value < timedelta(0) else ""
+    return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+# -----------------------------------------------------------------------------
+# The rows of a sheet that an area asks for, as a part: bounded, with its header and what is not shown.
+# -----------------------------------------------------------------------------
+
+FORMULA = "formula has no stored value: the file was written by a program that does not calculate."
+FORMULAS = "formulas have no stored values: the file was written by a program that does not calculate."
+VALUES = ("formula is shown as its value.", "formulas are shown as their values.")
+HIDDEN = "This sheet is hidden."
+ESCAPED = "Tabs and line ends inside cells are written as \\t and \\n."
+
+
+_WITH_MORE = re.compile(r"(.*?)( )((?:of|in|to|by|that|with|without|outside) .*)")
+
+Comments: TypeAlias = Mapping[tuple[int, int], str]
+"""What is said of cells, by row and column from 1: as it stands behind the value."""
+
+
+class CellBudget(Struct):
+    """How many rows of a sheet still go into a part: their number times the widest of them is bounded."""
+
+    first: int
+    width: int = 1
+    last: int = 0
+
+    def take(self, number: int, width: int) -> bool:
+        """Whether the row with this number still fits; the first one always does."""
+        wider = max(self.width, width)
+        if self.last and (number - self.first + 1) * wider > SHEET_CELLS:
+            return False
+        self.width, self.last = wider, number
+        return True
+
+
+class Table(Struct, frozen=True):
+    """Rows that were read.
+
+    Attributes:
+        rows: From the first row of the area on, without gaps.
+        header: Row 1, when the area starts below it.
+        total: Rows of the sheet, up to the last that holds something.
+        end: The last row that was taken; below the area's end when there was no room.
+    """
+
+    rows: Sequence[Sequence[Value]]
+    header: Sequence[Value] | None
+    total: int
+    end: int
+    notes: Sequence[str] = field(default_factory=tuple)
+
+
+def part(number: int, title: str, table: Table, area: Area) -> Part:
+    """The part that shows `table`."""
+    columns = area.first_column, area.last_column
+    lines = [line(row, *columns) for row in table.rows]
+    notes = list(table.notes)
+    shown = table.rows if table.header is None else [*table.rows, table.header]
+    if any(broken(value) for row in shown for value in row[columns[0] - 1 : columns[1]]):
+        notes.append(ESCAPED)
+    wanted = table.total if area.last_row is None else min(area.last_row, table.total)
+    if table.end < wanted:
+        notes.append(f"Shown up to row {table.end:,}; ask for the rows from {table.end + 1} on.")
+    header = None if table.header is None else line(table.header, *columns)
+    return Part(
+        number, title, lines, header=header, first_row=area.first_row, total_rows=table.total, notes=notes
+    )
+
+
+def merged_note(ranges: Sequence[str]) -> list[str]:
+    """What is to be said of merged cells; nothing when there are none."""
+    if not ranges:
+        return []
+    named = ", ".join(ranges[:SHEET_NOTED])
+    more = f" and {len(ranges) - SHEET_NOTED:,} more" if len(ranges) > SHEET_NOTED else ""
+    return [f"Merged cells have their value in the first one only: {named}{more}."]
+
+
+def count_note(count: int, one: str, more: str) -> list[str]:
+    """A sentence about so many of something; nothing when there are none."""
+    return [f"{count:,} {one if count == 1 else more}"] if count else []
+
+
+def beside_note(counts: Mapping[str, int]) -> list[str]:
+    """One sentence about what is not shown, by its kind in the singular; nothing when all is."""
+    named = [f"{count:,} {kind if count == 1 else plural(kind)}" for kind, count in counts.items() if count]
+    return [f"Not shown: {', '.join(named)}."] if named else []
+
+
+def plural(kind: str) -> str:
+    """More than one of a kind: `header or footer` is `headers or footers`, `link to it` `links to it`."""
+    parted = _WITH_MORE.match(kind)
+    noun, space, rest = parted.groups() if parted else (kind, "", "")
+    found = (f"{one[:-1]}ies" if one.endswith(("ty", "py")) else f"{one}s" for one in noun.split(" or "))
+    return " or ".join(found) + space + rest
+
+
+def hidden_notes(rows: int, columns: int) -> list[str]:
+    """What is to be said of rows and columns that the sheet hides and the text shows."""
+    return [
+        *count_note(rows, "row is hidden in the sheet.", "rows are hidden in the sheet."),
+        *count_note(columns, "column is hidden in the sheet.", "columns are hidden in the sheet."),
+    ]
+
+
+def comment(said: Sequence[tuple[str, str]]) -> str:
+    """A comment of a cell and its answers, by author and words."""
+    words = [f"{author}: {text}" if author else text for author, text in _joined(said)]
+    return f"[comment: {' / '.join(words)}]"
+
+
+def _joined(said: Sequence[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+    for author, text in said:
+        name, words = " ".join(author.split()), " ".join(text.split())
+        # Excel writes the name of the author into the text, too.
+        yield name, words.removeprefix(f"{name}:").strip() if name else words
+
+
+def commented(
+    rows: Sequence[Sequence[Value]], first: int, last: int, comments: Comments
+) -> list[Sequence[Value]]:
+    """The rows from `first` on, at most to `last`, with what is said of their cells behind the values."""
+    found = list(rows)
+    for (row, column), text in sorted(comments.items()):
+        if not first <= row <= last:
+            continue
+        found += [()] * (row - first + 1 - len(found))
+        cells = [*found[row - first]]
+        cells += [""] * (column - len(cells))
+        value = cell_text(cells[column - 1])
+        cells[column - 1] = f"{value} {text}" if value else text
+        found[row - first] = cells
+    return found
+
+
+def aligned(
+    rows: Iterable[Sequence[Value]], start: tuple[int, int] | None, first: int, last: int
+) -> list[Sequence[Value]]:
+    """Rows `first` to `last` of what a library read, whose first cell stands at `start`, from 0."""
+    above, left = start or (last, 0)
+    empty: Sequence[Value] = ()
+    margin: Sequence[Value] = [""] * left
+    found = [empty] * max(0, min(above + 1, last + 1) - first)
+    if start is not None:
+        found += [[*margin, *row] for row in islice(rows, max(0, first - above - 1), max(0, last - above))]
+    return found + [empty] * (last - first + 1 - len(found))
+
+
+def table(
+    rows: Sequence[Sequence[Value]], area: Area, notes: Sequence[str], comments: Comments | None = None
+) -> Table:
+    """An area of a sheet that was read whole."""
+    said = comments or {}
+    total = max(len(rows), max((row for row, _ in said), default=0))
+    room = CellBudget(area.first_row)
+    end = total if area.last_row is None else area.last_row
+    for number, row in enumerate(rows[area.first_row - 1 : end], area.first_row):
+        if not room.take(number, len(row)):
+            end = room.last
+            break
+    header = (rows[0] if rows else ()) if area.first_row > 1 else None
+    shown = commented(rows[area.first_row - 1 : end], area.first_row, end, said)
+    return Table(shown, header, total, end, notes)

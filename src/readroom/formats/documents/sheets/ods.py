@@ -1,0 +1,363 @@
+"""OpenDocument spreadsheets (.ods), read row by row while their one XML part goes by.
+
+Rows and cells say how often they are repeated, a million times at the end of most
+sheets; they are counted, and written out only where they were asked for.  That is
+done here because libraries write out all of a document when they open it.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from lxml import etree
+from msgspec import Struct
+
+from readroom.formats.documents import Area, Part, Unreadable, archives, xml
+from readroom.formats.documents.archives import ANOTHER_COPY, Archive
+from readroom.formats.documents.sheets import cells as sheet_cells
+from readroom.formats.documents.sheets.cells import CellBudget, Table, Value
+from readroom.formats.documents.sheets.xlsx import MAX_COLUMNS, MAX_ROWS
+from readroom.formats.documents.xml import Element
+from readroom.limits.documents import SHEET_BYTES
+
+CONTENT = "content.xml"
+OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+
+DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
+
+_BESIDE = {
+    f"{DRAW}text-box": "text box",
+    f"{DRAW}custom-shape": "shape",
+    f"{DRAW}image": "picture",
+    f"{DRAW}object": "chart or object",
+    f"{DRAW}object-ole": "embedded object",
+    f"{DRAW}control": "form control",
+    "{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}desc": "alternative text",
+    "{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}title": "alternative text",
+    f"{TEXT}a": "link target",
+    f"{TABLE}named-range": "defined name",
+    f"{TABLE}named-expression": "defined name",
+    f"{TABLE}database-range": "defined name",
+    f"{TABLE}content-validation": "list of allowed values",
+    f"{TABLE}data-pilot-table": "pivot table",
+    f"{TABLE}cell-content-change": "tracked change",
+    f"{TABLE}deletion": "tracked change",
+    "{urn:oasis:names:tc:opendocument:xmlns:script:1.0}event-listener": "macro",
+}
+"""What is counted, and what it is called."""
+
+_COLUMN = "hidden column"
+_UNSEEN = ("collapse", "filter")
+_MARGINS = frozenset(("header", "footer", "header-left", "footer-left", "header-first", "footer-first"))
+_PROPERTIES = frozenset(
+    (
+        "title",
+        "subject",
+        "description",
+        "keyword",
+        "creator",
+        "initial-creator",
+        "user-defined",
+        "contributor",
+    )
+)
+
+_REFERENCE = re.compile(r"^(?:of|oooc|msoxl):|\[([^\[\]]*)\]")
+"""The language of a formula, and its references, which stand in brackets."""
+
+_DURATION = re.compile(r"(-?)PT?(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:[.,]\d*)?S)?")
+_SPACES_MOST = 1000
+"""Spaces that one element may stand for; it says how many."""
+
+
+class Sheets(Struct, frozen=True):
+    """The sheets of an .ods file by their names, and which of them are hidden."""
+
+    archive: Archive
+    names: tuple[str, ...]
+    hidden: frozenset[int]
+    beside: tuple[Counter[str], ...]
+
+    def part(self, number: int, area: Area) -> Part:
+        """The sheet with this number. Raises Unreadable."""
+        reader = _Rows(area)
+        at = 0
+        for event, element in _events(self.archive, ("start", "end"), f"{TABLE}table", f"{TABLE}table-row"):
+            if event == "start":
+                at += element.tag == f"{TABLE}table" and _is_sheet(element)
+                continue
+            if element.tag == f"{TABLE}table-row":
+                if at == number:
+                    reader.row(element)
+                _forget(element)
+            elif at == number and _is_sheet(element):
+                break
+        notes = [sheet_cells.HIDDEN] if number - 1 in self.hidden else []
+        beside = self.beside[number - 1]
+        notes += sheet_cells.hidden_notes(0, beside[_COLUMN])
+        counts = Counter({kind: count for kind, count in beside.items() if kind != _COLUMN})
+        notes += sheet_cells.beside_note(counts + _of_workbook(self.archive) if number == 1 else counts)
+        return sheet_cells.part(number, self.names[number - 1], reader.table(notes), area)
+
+
+def open_sheets(archive: Archive) -> Sheets:
+    """The sheets of the document in `archive`. Raises Unreadable."""
+    names: list[str] = []
+    hidden = set()
+    styles: dict[str, bool] = {}
+    beside: list[Counter[str]] = [Counter()]
+    tags = (f"{TABLE}table", f"{TABLE}table-properties", f"{TABLE}table-row", f"{TABLE}table-column")
+    for event, element in _events(archive, ("start", "end"), *tags, *_BESIDE):
+        if element.tag == f"{TABLE}table-row":
+            if event == "end":
+                _forget(element)
+        elif event == "end":
+            continue
+        elif element.tag in _BESIDE:
+            beside[-1][_BESIDE[element.tag]] += 1
+        elif element.tag == f"{TABLE}table-column":
+            if element.get(f"{TABLE}visibility") in _UNSEEN:
+                beside[-1][_COLUMN] += _times(element, f"{TABLE}number-columns-repeated")
+        elif element.tag == f"{TABLE}table-properties":
+            style = element.getparent()
+            name = (
+                ""
+                if style is None
+                else style.get("{urn:oasis:names:tc:opendocument:xmlns:style:1.0}name", "")
+            )
+            styles[name] = element.get(f"{TABLE}display") == "false"
+        elif _is_sheet(element):
+            if styles.get(element.get(f"{TABLE}style-name", "")):
+                hidden.add(len(names))
+            if names:
+                beside.append(Counter())
+            names.append(element.get(f"{TABLE}name", ""))
+    return Sheets(archive, tuple(names), frozenset(hidden), tuple(beside))
+
+
+def _of_workbook(archive: Archive) -> Counter[str]:
+    """Headers and footers of printed pages, and what somebody has said about the document."""
+    found: Counter[str] = Counter()
+    for member, kind, names in (
+        ("styles.xml", "header or footer", _MARGINS),
+        ("meta.xml", "document property", _PROPERTIES),
+    ):
+        if member not in archive.members:
+            continue
+        try:
+            root = xml.parse(archive.read(member), member)
+        except Unreadable:
+            continue
+        texts = ("".join(at.itertext()) for at in root.iter() if xml.local(at) in names)
+        found[kind] += sum(bool(text.strip()) for text in texts)
+    return found
+
+
+class _Rows:
+    """Collects the rows of an area."""
+
+    def __init__(self, area: Area) -> None:
+        self._area = area
+        self._last = area.last_row
+        self._room = CellBudget(area.first_row)
+        self._read: list[list[Value]] = []
+        self._header: list[Value] | None = None
+        self._at = self._total = self._uncalculated = self._merged = self._formulas = self._hidden = 0
+        self._comments: dict[tuple[int, int], str] = {}
+
+    def row(self, element: Element) -> None:
+        """Take the next row element, which may be many rows."""
+        times = _times(element, f"{TABLE}number-rows-repeated")
+        first, self._at = self._at + 1, self._at + times
+        cells, said = _cells(element, formulas=self._area.formulas)
+        if not cells and not said:
+            return
+        if self._at > MAX_ROWS:
+            raise Unreadable(f"it has filled rows after row {MAX_ROWS:,}", ANOTHER_COPY)
+        self._total = self._at
+        self._comments.update({(first, column): text for column, text in said.items()})
+        if first == 1 < self._area.first_row:
+            self._header = cells
+        start = max(first, self._area.first_row)
+        for number in range(start, (self._at if self._last is None else min(self._at, self._last)) + 1):
+            if not self._room.take(number, len(cells)):
+                self._last = self._room.last
+                break
+            while len(self._read) < number - self._area.first_row:
+                self._read.append([])
+            self._read.append(cells)
+            if number == start:
+                self._uncalculated += _uncalculated(element)
+                self._merged += _spanning(element)
+                self._formulas += sum(cell.get(f"{TABLE}formula") is not None for cell in element)
+            self._hidden += times * (element.get(f"{TABLE}visibility") in _UNSEEN)
+
+    def table(self, notes: list[str]) -> Table:
+        """What was collected."""
+        end = self._total if self._last is None else self._last
+        last = min(end, self._total)
+        self._read += [[]] * (max(0, last - self._area.first_row + 1) - len(self._read))
+        if not self._area.formulas:
+            notes += sheet_cells.count_note(self._uncalculated, sheet_cells.FORMULA, sheet_cells.FORMULAS)
+            notes += sheet_cells.count_note(self._formulas - self._uncalculated, *sheet_cells.VALUES)
+        notes += sheet_cells.hidden_notes(self._hidden, 0)
+        notes += sheet_cells.count_note(
+            self._merged, "merged range has its value in its first cell only.",
+            "merged ranges have their values in their first cells only.",
+        )  # fmt: skip
+        header = None if self._area.first_row == 1 else self._header or []
+        shown = sheet_cells.commented(self._read, self._area.first_row, last, self._comments)
+        return Table(shown, header, self._total, end, notes)
+
+
+def _events(archive: Archive, events: tuple[str, ...], *tags: str) -> Iterator[tuple[str, Element]]:
+    """Elements of the content as they go by. Raises Unreadable."""
+    archives.check_size(archive, CONTENT, SHEET_BYTES)
+    stream: Any = _Pieces(archive.pieces(CONTENT))
+    try:
+        yield from etree.iterparse(
+            stream, events, tag=tags, resolve_entities=False, load_dtd=False, no_network=True,
+            remove_comments=True, remove_pis=True,
+        )  # fmt: skip
+    except (etree.XMLSyntaxError, ValueError, LookupError):
+        raise Unreadable(f"its part {CONTENT} is broken XML or nested too deeply", ANOTHER_COPY) from None
+
+
+class _Pieces(io.RawIOBase):
+    """Pieces of a member as a file that lxml reads; the first ones must not have a document type."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._first = True
+
+    def read(self, size: int = -1, /) -> bytes:
+        """The next piece, of whatever size."""
+        piece = next((piece for piece in self._pieces if piece), b"")
+        if self._first and piece:
+            xml.check_start(piece, CONTENT)
+            self._first = False
+        return piece
+
+
+def _is_sheet(element: Element) -> bool:
+    """Whether a table is a sheet, and not inside one or in its settings."""
+    parent = element.getparent()
+    return parent is not None and parent.tag == f"{OFFICE}spreadsheet"
+
+
+def _forget(element: Element) -> None:
+    """Give back the memory of a row and of all before it."""
+    element.clear()
+    while (before := element.getprevious()) is not None:
+        before.getparent().remove(before)
+
+
+def _times(element: Element, name: str) -> int:
+    said = element.get(name, "1")
+    return max(1, int(said)) if said.isascii() and said.isdecimal() and len(said) < 8 else 1
+
+
+def _cells(row: Element, *, formulas: bool) -> tuple[list[Value], dict[int, str]]:
+    """The values up to the last that is not empty, or their formulas, and the comments by column."""
+    values: list[Value] = []
+    comments: dict[int, str] = {}
+    waiting = 0
+    for cell in row:
+        if cell.tag not in (f"{TABLE}table-cell", f"{TABLE}covered-table-cell"):
+            continue
+        times = _times(cell, f"{TABLE}number-columns-repeated")
+        formula = _formula(cell) if formulas else ""
+        value = formula or _value(cell)
+        said = _annotation(cell)
+        if said:
+            comments[len(values) + waiting + 1] = said
+        if value == "" and cell.get(f"{TABLE}formula") is None:
+            waiting += times
+            continue
+        if len(values) + waiting + times > MAX_COLUMNS:
+            raise Unreadable(f"it has a row of more than {MAX_COLUMNS:,} columns", ANOTHER_COPY)
+        values += [""] * waiting
+        values += [value] * times
+        waiting = 0
+    return values, {column: said for column, said in comments.items() if column <= MAX_COLUMNS}
+
+
+def _annotation(cell: Element) -> str:
+    note = cell.find(f"{OFFICE}annotation")
+    if note is None:
+        return ""
+    author = "".join(at.text or "" for at in note if xml.local(at) == "creator")
+    return sheet_cells.comment([(author, _text(note))])
+
+
+def _formula(cell: Element) -> str:
+    """A formula as it is typed: `of:=SUM([.A1:.A3])` becomes `=SUM(A1:A3)`."""
+    said: str = cell.get(f"{TABLE}formula", "")
+    return _REFERENCE.sub(_reference, said)
+
+
+def _reference(found: re.Match[str]) -> str:
+    """`.A1:.B2` as A1:B2, `$Sheet2.A1` as Sheet2!A1."""
+    ends = [end.rpartition(".") for end in (found[1] or "").split(":")]
+    return ":".join(f"{sheet.lstrip('$')}!{cell}" if sheet else cell for sheet, _, cell in ends)
+
+
+def _value(cell: Element) -> Value:
+    kind = cell.get(f"{OFFICE}value-type")
+    if kind in ("float", "percentage", "currency"):
+        try:
+            return float(cell.get(f"{OFFICE}value", ""))
+        except ValueError:
+            return _text(cell)
+    if kind == "boolean":
+        return bool(cell.get(f"{OFFICE}boolean-value") == "true")
+    if kind == "date":
+        return _date(cell.get(f"{OFFICE}date-value", ""))
+    if kind == "time" and (found := _DURATION.fullmatch(cell.get(f"{OFFICE}time-value", ""))):
+        hours, minutes, seconds = (int(part or 0) for part in found.groups()[1:])
+        span = timedelta(hours=min(hours, 10**6), minutes=min(minutes, 10**6), seconds=min(seconds, 10**6))
+        return -span if found[1] else span
+    return _text(cell)
+
+
+def _date(said: str) -> Value:
+    try:
+        return (
+            date.fromisoformat(said) if "T" not in said else datetime.fromisoformat(said).replace(tzinfo=None)
+        )
+    except ValueError:
+        return said
+
+
+def _text(cell: Element) -> str:
+    return "\n".join("".join(_letters(paragraph)) for paragraph in cell.findall(f"{TEXT}p"))
+
+
+def _letters(element: Element) -> Iterator[str]:
+    for event, at in etree.iterwalk(element, ("start", "end")):
+        if event == "start":
+            name = xml.local(at)
+            if name in ("s", "tab", "line-break"):
+                yield {"s": " " * min(_times(at, f"{TEXT}c"), _SPACES_MOST), "tab": "\t"}.get(name, "\n")
+            elif at.tag != f"{OFFICE}annotation":
+                yield at.text or ""
+        elif at is not element:
+            yield at.tail or ""
+
+
+def _uncalculated(row: Element) -> int:
+    return sum(
+        cell.get(f"{TABLE}formula") is not None and cell.get(f"{OFFICE}value-type") is None for cell in row
+    )
+
+
+def _spanning(row: Element) -> int:
+    spans = (f"{TABLE}number-columns-spanned", f"{TABLE}number-rows-spanned")
+    return sum(any(_times(cell, name) > 1 for name in spans) for cell in row)

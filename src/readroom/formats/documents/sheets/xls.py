@@ -1,0 +1,158 @@
+"""Workbooks of Excel before 2007 (.xls, .xlt), sheet by sheet, by xlrd.
+
+xlrd holds the cells that there are.  Libraries that make a table of all cells between
+the first and the last need a gigabyte for two cells in opposite corners.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, time, timedelta
+from typing import Any, BinaryIO, final
+
+import xlrd
+
+from readroom.formats.documents import Area, Encrypted, Part, Unreadable, ooxml
+from readroom.formats.documents.archives import ANOTHER_COPY
+from readroom.formats.documents.ooxml import Ole
+from readroom.formats.documents.sheets import cells
+from readroom.formats.documents.sheets.cells import Comments, Value
+from readroom.formats.documents.sheets.xlsx import column_letters
+from readroom.limits.documents import OLD_WORKBOOK_BYTES
+
+_VISIBLE = 0
+
+
+@final
+class OldSheets:
+    """The sheets of an opened workbook; the one that was read last is held."""
+
+    def __init__(self, book: Any) -> None:
+        self._book = book
+        self._held: int | None = None
+        self.names: Sequence[str] = book.sheet_names()
+
+    def part(self, number: int, area: Area) -> Part:
+        """The sheet with this number, or an area of it. Raises Unreadable."""
+        with _translated():
+            sheet = self._sheet(number - 1)
+            rows = self._rows(sheet, area)
+            comments = _comments(sheet)
+            notes = [*self._notes(number, sheet, area)]
+        table = cells.table(rows, area, notes, comments)
+        return cells.part(number, self.names[number - 1], table, area)
+
+    def _rows(self, sheet: Any, area: Area) -> list[Sequence[Value]]:
+        """The rows up to the last that is filled; those that nobody asked for are left empty."""
+        total = sheet.nrows
+        while total and not any(map(_is_filled, sheet.row_types(total - 1))):
+            total -= 1
+        last = total if area.last_row is None else min(area.last_row, total)
+        rows: list[Sequence[Value]] = [()] * total
+        for row in {0, *range(area.first_row - 1, last)} & {*range(total)}:
+            rows[row] = [self._value(cell) for cell in sheet.row(row)] if sheet.row_len(row) else ()
+        return rows
+
+    def _sheet(self, at: int) -> Any:
+        if self._held not in (None, at):
+            self._book.unload_sheet(self._held)
+        self._held = at
+        return self._book.sheet_by_index(at)
+
+    def _value(self, cell: Any) -> Value:
+        if cell.ctype == xlrd.XL_CELL_DATE:
+            return self._date(cell)
+        if cell.ctype == xlrd.XL_CELL_BOOLEAN:
+            return bool(cell.value)
+        if cell.ctype == xlrd.XL_CELL_ERROR:
+            return str(xlrd.error_text_from_code.get(cell.value, "#ERR!"))
+        found: Value = cell.value
+        return found
+
+    def _date(self, cell: Any) -> Value:
+        number = float(cell.value)
+        style = self._book.format_map.get(self._book.xf_list[cell.xf_index].format_key)
+        if style is not None and "[" in style.format_str and "]" in style.format_str.partition("[")[2][:3]:
+            return timedelta(days=number)  # [h]:mm counts hours
+        try:
+            found: datetime = xlrd.xldate.xldate_as_datetime(number, self._book.datemode)
+        except (xlrd.xldate.XLDateError, OverflowError, ValueError):
+            return number
+        if 0 <= number < 1:
+            return found.time()
+        return found.date() if found.time() == time(0) else found
+
+    def _notes(self, number: int, sheet: Any, area: Area) -> Iterator[str]:
+        if sheet.visibility != _VISIBLE:
+            yield cells.HIDDEN
+        last = sheet.nrows if area.last_row is None else area.last_row
+        hidden = (at + 1 for at, row in sheet.rowinfo_map.items() if row.hidden)
+        rows = [at for at in hidden if area.first_row <= at <= last]
+        columns = [at for at, column in sheet.colinfo_map.items() if column.hidden]
+        yield from cells.hidden_notes(len(rows), len(columns))
+        merged = [
+            f"{column_letters(left + 1)}{top + 1}:{column_letters(right)}{bottom}"
+            for top, bottom, left, right in sheet.merged_cells
+        ]
+        yield from cells.merged_note(merged)
+        others = len(self._book.sheet_names()) if number == 1 else 0
+        counts = {
+            "link target": sum(bool(link.url_or_path) for link in sheet.hyperlink_list),
+            "chart sheet or macro sheet": self._book._all_sheets_count - others if others else 0,
+            "defined name": len(self._book.name_obj_list) if number == 1 else 0,
+        }
+        yield from cells.beside_note(counts)
+
+
+def open_workbook(file: BinaryIO) -> OldSheets:
+    """The workbook in `file`. Raises Unreadable."""
+    held = ooxml.kind(file)
+    if held not in (Ole.SHEETS, Ole.OLD_SHEETS):
+        raise ooxml.refusal(held)
+    size = file.seek(0, 2)
+    if size > OLD_WORKBOOK_BYTES:
+        raise Unreadable(
+            f"it is a workbook of Excel before 2007 with {size:,} bytes, and at most "
+            f"{OLD_WORKBOOK_BYTES:,} are taken",
+            "Ask for it as XLSX or CSV.",
+        )
+    file.seek(0)
+    with _translated():
+        return OldSheets(
+            xlrd.open_workbook(
+                file_contents=file.read(),
+                logfile=io.StringIO(),
+                on_demand=True,
+                ragged_rows=True,
+                formatting_info=True,
+                ignore_workbook_corruption=True,
+            )
+        )
+
+
+def _is_filled(kind: int) -> bool:
+    return kind not in (xlrd.XL_CELL_EMPTY, xlrd.XL_CELL_BLANK)
+
+
+def _comments(sheet: Any) -> Comments:
+    return {
+        (row + 1, column + 1): cells.comment([(note.author or "", note.text or "")])
+        for (row, column), note in sheet.cell_note_map.items()
+    }
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """The library's failures as Unreadable; of a damaged workbook it raises whatever its code meets."""
+    try:
+        yield
+    except xlrd.XLRDError as error:
+        if "encrypted" in str(error):
+            raise Encrypted("it is encrypted", "Ask for a copy without a password.") from None
+        raise Unreadable("its tables are damaged", ANOTHER_COPY) from None
+    except (MemoryError, RecursionError):
+        raise
+    except Exception:
+        raise Unreadable("its tables are damaged", ANOTHER_COPY) from None

@@ -1,0 +1,290 @@
+"""Binary workbooks (.xlsb), sheet by sheet, by python-calamine.
+
+The records of a sheet go by once for each area: the rows of the area are copied into a
+workbook of that one sheet, which the library reads, so that rows cost what they are and
+not what their sheet is; all others are counted.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import python_calamine as calamine
+from msgspec import Struct, field
+
+from readroom.formats.documents import Area, Part, Unreadable, archives, ooxml
+from readroom.formats.documents.archives import ANOTHER_COPY
+from readroom.formats.documents.ooxml import Package
+from readroom.formats.documents.sheets import cells as sheet_cells
+from readroom.formats.documents.sheets.cells import CellBudget, Table
+from readroom.formats.documents.sheets.failures import translated
+from readroom.formats.documents.sheets.xlsx import MAX_COLUMNS, MAX_ROWS, column_letters
+from readroom.limits.documents import BINARY_MERGED, BINARY_RECORD_BYTES, SHEET_BYTES
+
+ROW, LAST_CELL, FIRST_FORMULA, LAST_FORMULA = 0, 11, 8, 11
+RICH_CELL = 62
+BEGIN_DATA, END_DATA, SIZE, END_SHEET = 145, 146, 148, 130
+COLUMN, MERGED, SHEET, COMMENT, LINK, NAME, SETTINGS = 60, 176, 156, 635, 494, 39, 153
+_HIDDEN_ROW = 0x10
+
+
+class _BinarySheet(Struct, frozen=True):
+    """A sheet as the workbook lists it; `member` is empty for what has no cells."""
+
+    name: str
+    member: str
+    hidden: bool
+
+
+class _BinaryCut(Struct):
+    """What one pass over a sheet found: the records of the rows asked for, and counts."""
+
+    header: list[bytes] = field(default_factory=list)
+    rows: list[bytes] = field(default_factory=list)
+    total: int = 0
+    end: int = 0
+    formulas: int = 0
+    hidden: int = 0
+    columns: int = 0
+    merged: list[str] = field(default_factory=list)
+    links: int = 0
+
+
+class BinarySheets(Struct, frozen=True):
+    """The sheets of an opened workbook."""
+
+    package: Package
+    sheets: tuple[_BinarySheet, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the sheets."""
+        return tuple(sheet.name for sheet in self.sheets)
+
+    def part(self, number: int, area: Area) -> Part:
+        """The sheet with this number, or an area of it. Raises Unreadable."""
+        sheet = self.sheets[number - 1]
+        notes = [sheet_cells.HIDDEN] if sheet.hidden else []
+        if not sheet.member:
+            return Part(
+                number, sheet.name, (), total_rows=0, notes=[*notes, "It is a chart and has no cells."]
+            )
+        archives.check_size(self.package.archive, sheet.member, SHEET_BYTES)
+        found = _cut(self.package.archive.pieces(sheet.member), area)
+        end = min(found.end, found.total) if found.end else found.total
+        rows = sheet_cells.aligned(*self._values(found.rows), area.first_row, end)
+        header = None
+        if area.first_row > 1:
+            header = sheet_cells.aligned(*self._values(found.header), 1, 1)[0]
+        notes += sheet_cells.count_note(found.formulas, *sheet_cells.VALUES)
+        notes += sheet_cells.hidden_notes(found.hidden, found.columns)
+        notes += sheet_cells.merged_note(found.merged)
+        notes += sheet_cells.beside_note(self._beside(number, sheet, found))
+        return sheet_cells.part(number, sheet.name, Table(rows, header, found.total, end, notes), area)
+
+    def _beside(self, number: int, sheet: _BinarySheet, found: _BinaryCut) -> Mapping[str, int]:
+        package = self.package
+        counts = Counter({"link target": found.links})
+        for member in package.related(sheet.member, "comments"):
+            counts["comment"] += sum(kind == COMMENT for kind, _ in records(package.archive.pieces(member)))
+        for relation in package.relations(sheet.member).values():
+            counts["drawing"] += relation.kind in ("drawing", "vmlDrawing") and not counts["comment"]
+            counts["pivot table"] += relation.kind == "pivotTable"
+            counts["embedded object"] += relation.kind in ("oleObject", "package", "control")
+        if number == 1:
+            counts += ooxml.properties(package)
+            main = list(records(package.archive.pieces(package.main)))
+            counts["defined name"] += sum(kind == NAME for kind, _ in main)
+            kinds = [relation.kind for relation in package.relations(package.main).values()]
+            counts["macro project"] += kinds.count("vbaProject")
+            counts["link to another workbook"] += kinds.count("externalLink")
+        return counts
+
+    def _values(self, rows: list[bytes]) -> tuple[list[list[sheet_cells.Value]], tuple[int, int] | None]:
+        """The values of some rows and where the first of them stands, by the library."""
+        if not rows:
+            return [], None
+        file = self._small(b"".join(rows))
+        with translated():
+            sheet = calamine.CalamineWorkbook.from_filelike(file).get_sheet_by_index(0)
+            return sheet.to_python(), sheet.start
+
+    def _small(self, rows: bytes) -> io.BytesIO:
+        """A workbook of one sheet that has these rows, and the texts and styles they refer to."""
+        package = self.package
+        kept = records(package.archive.pieces(package.main))
+        about = [_record(kind, data) for kind, data in kept if kind == SETTINGS]
+        members = {
+            "_rels/.rels": _RELATIONS % (_RELATION % (b"r0", b"xl/workbook.bin", b"officeDocument")),
+            "xl/workbook.bin": b"".join((_record(131, b""), *about[:1], _ONE_SHEET, _record(132, b""))),
+            "xl/_rels/workbook.bin.rels": _RELATIONS % b"".join(_RELATION % entry for entry in _RELATED),
+            "xl/worksheets/sheet1.bin": b"".join(
+                (_record(129, b""), _record(SIZE, _size(rows)), _record(BEGIN_DATA, b""), rows,
+                 _record(END_DATA, b""), _record(END_SHEET, b""))
+            ),
+        }  # fmt: skip
+        for kind in ("styles", "sharedStrings"):
+            for member in package.related(package.main, kind):
+                members[f"xl/{kind}.bin"] = package.archive.read(member)
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w") as archive:
+            for name, data in members.items():
+                archive.writestr(name, data)
+        file.seek(0)
+        return file
+
+
+def open_workbook(package: Package) -> BinarySheets:
+    """The workbook in `package`. Raises Unreadable."""
+    related = package.relations(package.main)
+    found = []
+    for kind, data in records(package.archive.pieces(package.main)):
+        if kind == SHEET and len(data) >= 12:
+            state = struct.unpack_from("<I", data)[0]
+            key, at = _string(data, 8)
+            name, _ = _string(data, at)
+            relation = related.get(key)
+            known = relation is not None and relation.kind == "worksheet" and not relation.external
+            found.append(
+                _BinarySheet(name, relation.target if relation is not None and known else "", state != 0)
+            )
+    if not found:
+        raise Unreadable("its list of sheets is damaged", ANOTHER_COPY)
+    return BinarySheets(package, tuple(found))
+
+
+def records(pieces: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The records of a member, as their kinds and what they hold. Raises Unreadable."""
+    rest = b""
+    for piece in pieces:
+        data = rest + piece
+        at = 0
+        while (head := _head(data, at)) is not None:
+            kind, size, start = head
+            if size > BINARY_RECORD_BYTES:
+                raise Unreadable(f"it has a record of more than {BINARY_RECORD_BYTES:,} bytes", ANOTHER_COPY)
+            if start + size > len(data):
+                break
+            yield kind, data[start : start + size]
+            at = start + size
+        rest = data[at:]
+    if rest:
+        raise Unreadable("its tables are cut short", ANOTHER_COPY)
+
+
+def _head(data: bytes, at: int) -> tuple[int, int, int] | None:
+    """The kind and size of the record at a place, and where what it holds begins; None to wait for more."""
+    if at >= len(data):
+        return None
+    kind = data[at]
+    at += 1
+    if kind & 0x80:
+        if at >= len(data):
+            return None
+        kind = (kind & 0x7F) | (data[at] & 0x7F) << 7
+        at += 1
+    size = 0
+    for shift in range(0, 28, 7):
+        if at >= len(data):
+            return None
+        size |= (data[at] & 0x7F) << shift
+        at += 1
+        if not data[at - 1] & 0x80:
+            break
+    return kind, size, at
+
+
+def _record(kind: int, data: bytes) -> bytes:
+    head = bytes((kind,)) if kind < 0x80 else bytes((kind & 0x7F | 0x80, kind >> 7))
+    size, left = b"", len(data)
+    while True:
+        left, seven = left >> 7, left & 0x7F
+        size += bytes((seven | (0x80 if left else 0),))
+        if not left:
+            return head + size + data
+
+
+def _cut(pieces: Iterator[bytes], area: Area) -> _BinaryCut:
+    """The rows of an area, and what is counted in the sheet."""
+    found = _BinaryCut()
+    room = CellBudget(area.first_row)
+    last = MAX_ROWS if area.last_row is None else area.last_row
+    row, head, cells, wanted = 0, b"", 0, False
+    for kind, data in records(pieces):
+        if kind == ROW and len(data) >= 13:
+            row, head, cells = struct.unpack_from("<I", data)[0] + 1, _record(kind, data), 0
+            wanted = area.first_row <= row <= last
+            found.hidden += wanted and bool(data[11] & _HIDDEN_ROW)
+        elif (0 < kind <= LAST_CELL or kind == RICH_CELL) and len(data) >= 8 and row:
+            column = struct.unpack_from("<I", data)[0] + 1
+            if column > MAX_COLUMNS or row > MAX_ROWS or cells >= MAX_COLUMNS:
+                raise Unreadable(f"its row {row} has more than {MAX_COLUMNS:,} columns", ANOTHER_COPY)
+            if kind > 1:
+                found.total = max(found.total, row)
+            if wanted and not room.take(row, column):
+                last, wanted, found.end = room.last, False, room.last
+            kept = found.rows if wanted else found.header if row == 1 < area.first_row else None
+            if kept is not None:
+                kept += [_record(kind, data)] if cells else [head, _record(kind, data)]
+                cells += 1
+                found.formulas += wanted and FIRST_FORMULA <= kind <= LAST_FORMULA
+        elif kind == COLUMN and len(data) >= 18:
+            first, past = struct.unpack_from("<2I", data)
+            found.columns += (past - first + 1) * (data[16] & 1) if past < MAX_COLUMNS else 0
+        elif kind == MERGED and len(data) >= 16:
+            top, bottom, left, right = struct.unpack_from("<4I", data)
+            if right < MAX_COLUMNS and len(found.merged) < BINARY_MERGED:
+                found.merged.append(
+                    f"{column_letters(left + 1)}{top + 1}:{column_letters(right + 1)}{bottom + 1}"
+                )
+        found.links += kind == LINK
+    found.end = found.end or last
+    return found
+
+
+def _size(rows: bytes) -> bytes:
+    """The rectangle that rows take, as the library wants to know it."""
+    top, bottom, right, row = MAX_ROWS, 0, 0, 0
+    for kind, data in records(iter((rows,))):
+        at = struct.unpack_from("<I", data)[0]
+        if kind == ROW:
+            row = at
+            top, bottom = min(top, row), max(bottom, row)
+        else:
+            right = max(right, at)
+    return struct.pack("<4I", top, bottom, 0, right)
+
+
+def _string(data: bytes, at: int) -> tuple[str, int]:
+    count = struct.unpack_from("<I", data, at)[0] if at + 4 <= len(data) else 0
+    count = 0 if count == 0xFFFF_FFFF else min(count, (len(data) - at - 4) // 2)
+    return data[at + 4 : at + 4 + 2 * count].decode("utf-16-le", "replace"), at + 4 + 2 * count
+
+
+def _text(words: str) -> bytes:
+    return struct.pack("<I", len(words)) + words.encode("utf-16-le")
+
+
+_ONE_SHEET = b"".join(
+    (
+        _record(143, b""),
+        _record(SHEET, struct.pack("<2I", 0, 1) + _text("r1") + _text("s")),
+        _record(144, b""),
+    )
+)
+_RELATION = (
+    b'<Relationship Id="%b" Target="%b" '
+    b'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/%b"/>'
+)
+_RELATIONS = (
+    b'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">%b</Relationships>'
+)
+_RELATED = (
+    (b"r1", b"worksheets/sheet1.bin", b"worksheet"),
+    (b"r2", b"styles.bin", b"styles"),
+    (b"r3", b"sharedStrings.bin", b"sharedStrings"),
+)

@@ -1,0 +1,136 @@
+"""A story (body, note, header) of which is said where paragraphs, cells and rows end, made into blocks.
+
+RTF and the binary format of Word mark ends; tables have no beginnings there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from msgspec import Struct, field
+
+from readroom.formats.documents import running, tables
+from readroom.formats.documents.running import Block
+
+MAX_DEPTH = 8
+"""Levels of a list that are indented."""
+
+MAX_TABLES = 6
+"""Tables in tables; the cells of deeper ones stand in the deepest."""
+
+_SYMBOLS = frozenset("·•◦▪●○■□–—*o-\uf0b7\uf0a7\uf0d8\uf0fc\uf0a8\uf076")
+
+
+class Paragraph(Struct, frozen=True):
+    """What a paragraph is when it ends: its style, its place in lists and tables."""
+
+    style: int = 0
+    outline: int | None = None
+    in_table: bool = False
+    table_depth: int = 1
+    list_depth: int = 0
+
+    @property
+    def table(self) -> int:
+        """How many tables it stands in."""
+        return min(max(1, self.table_depth), MAX_TABLES) if self.in_table else 0
+
+
+class FlowStory(Struct):
+    """Text that is being read. Tables are counted from the outermost, 1."""
+
+    blocks: list[Block] = field(default_factory=list)
+    text: list[str] = field(default_factory=list)
+    label: str = ""
+    boxes: list[str] = field(default_factory=list)
+    marks: list[str] = field(default_factory=list)
+    dropped: Counter[str] = field(default_factory=Counter)
+    _cell: dict[int, list[Block]] = field(default_factory=dict)
+    _cells: dict[int, list[tables.Cell]] = field(default_factory=dict)
+    _rows: list[str] = field(default_factory=list)
+
+    def end_paragraph(self, paragraph: Paragraph, level: int) -> None:
+        """A paragraph is over; `level` is that of the heading that it is, 0 for all else."""
+        text = sound("".join(self.text)).strip(" ")
+        boxes, label = tuple(self.boxes), self.label
+        self.text, self.boxes, self.label = [], [], ""
+        lines = boxes
+        if text.strip():
+            if level:
+                lines = (*running.heading(level, label, text), *boxes)
+            else:
+                depth = min(paragraph.list_depth, MAX_DEPTH) if label else 0
+                lines = (*running.item(text.rstrip(), label, depth), *boxes)
+        block = Block(level if text.strip() else 0, lines)
+        if paragraph.table:
+            self._cell.setdefault(paragraph.table, []).append(block)
+            return
+        self.end_rows()
+        self._add(block)
+
+    def end_cell(self, depth: int) -> None:
+        """A cell is over, whose last paragraph has ended."""
+        depth = min(max(1, depth), MAX_TABLES)
+        found = [block for block in self._cell.pop(depth, []) if block.lines]
+        self._cells.setdefault(depth, []).append([(block.level, block.lines) for block in found])
+
+    def end_row(self, depth: int) -> None:
+        """A row is over."""
+        depth = min(max(1, depth), MAX_TABLES)
+        for deeper in range(MAX_TABLES, depth, -1):
+            if deeper in self._cells or deeper in self._cell:
+                self.end_row(deeper)
+        if depth in self._cell:
+            self.end_cell(depth)
+        found = list(tables.row(self._cells.pop(depth, [])))
+        if depth > 1:
+            self._cell.setdefault(depth - 1, []).extend(Block(level, tuple(lines)) for level, lines in found)
+        elif len(found) == 1 and not found[0][0] and len(found[0][1]) == 1:
+            self._rows += found[0][1]
+        else:
+            self._end_table()
+            for level, lines in found:
+                self._add(Block(level, tuple(lines)))
+
+    def end_rows(self) -> None:
+        """No table is open any more; cells without an end of their row are a row."""
+        for depth in range(MAX_TABLES, 0, -1):
+            if depth in self._cells or depth in self._cell:
+                self.end_row(depth)
+        self._end_table()
+
+    def end(self, paragraph: Paragraph, level: int) -> None:
+        """The story is over."""
+        self.end_paragraph(paragraph, level)
+        self.end_rows()
+        if self.dropped or self.marks:
+            self._add(Block(0, ()))
+
+    def lines(self) -> list[str]:
+        """All lines that are not empty."""
+        return [line for block in self.blocks for line in block.lines if line.strip()]
+
+    def _end_table(self) -> None:
+        if self._rows:
+            rows, self._rows = tuple(self._rows), []
+            self._add(Block(0, rows, table=True))
+
+    def _add(self, block: Block) -> None:
+        if not (block.lines or self.marks or self.dropped):
+            return
+        marks, dropped = tuple(self.marks), self.dropped
+        self.marks, self.dropped = [], Counter()
+        self.blocks.append(Block(block.level, block.lines, block.table, marks, dropped))
+
+
+def sound(text: str) -> str:
+    """Text whose pairs of surrogates, which stand as two characters, are one; lone ones are U+FFFD."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def label(text: str) -> str:
+    """The label of an item of a list, whose symbols are `-`."""
+    words = " ".join(text.split())
+    return "-" if words in _SYMBOLS or (len(words) == 1 and not words.isalnum()) else words

@@ -1,0 +1,75 @@
+"""Tables inside running text: a row is a line where it fits one, and lines where its cells are long.
+
+    Name | Old | New          a row of short cells
+    a / b |  | 5              lines of a short cell
+
+    |-                        a row of long cells, as in the markup of wikis
+    | the first paragraph     a cell
+      the second one
+    | another cell
+
+Many articles stand in a table that only lays them out: where one cell of a row has
+text, its paragraphs stand alone, and its headings are headings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+from readroom.limits.documents import TABLE_LINE_CHARS, TABLE_ROW_CHARS
+
+CELL = " | "
+"""Between the cells of a row: one token, and readable without counting."""
+
+WITHIN_CELL = " / "
+"""Between the lines of one cell."""
+
+ROW = "|-"
+"""Before a row whose cells are lines."""
+
+_FIRST, _OTHER = "| ", "  "
+
+Block: TypeAlias = tuple[int, Sequence[str]]
+"""The level of a heading, 0 for all else, and its lines."""
+
+Cell: TypeAlias = Sequence[Block]
+
+
+def row(cells: Sequence[Cell]) -> Iterator[Block]:
+    """The blocks that a row is written as; none for an empty one."""
+    texts = [[line.strip() for _, lines in cell for line in lines if line.strip()] for cell in cells]
+    if not any(texts):
+        return
+    written = CELL.join(map(WITHIN_CELL.join, texts)).rstrip()
+    if len(cells) > 1 and _fits(written, texts):
+        yield 0, (written,)
+    elif sum(map(bool, texts)) == 1:
+        yield from next(cell for cell, text in zip(cells, texts, strict=True) if text)
+    else:
+        yield 0, (ROW,)
+        for cell in cells:
+            yield from _parted(cell)
+
+
+def _fits(written: str, texts: Sequence[Sequence[str]]) -> bool:
+    plain = all(len(text) <= 1 for text in texts)
+    return len(written) <= (TABLE_ROW_CHARS if plain else TABLE_LINE_CHARS)
+
+
+def _parted(cell: Cell) -> Iterator[Block]:
+    """A cell whose lines are its own; headings keep their marks."""
+    mark = _FIRST
+    for level, lines in cell:
+        if level:
+            if mark == _FIRST:
+                yield 0, (_FIRST.rstrip(),)
+            yield level, lines
+            mark = _OTHER
+            continue
+        kept = [line for line in lines if line.strip()]
+        if kept:
+            yield 0, (f"{mark}{kept[0]}", *(f"{_OTHER}{line}" for line in kept[1:]))
+            mark = _OTHER
+    if mark == _FIRST:
+        yield 0, (_FIRST.rstrip(),)

@@ -1,0 +1,299 @@
+"""The ledger itself: rows are appended and read; nothing is ever changed.
+
+The head (number and hash of the last row) is kept beside the rows and written in
+the same transaction, so that rows missing at the end are noticed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar, final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.errors import LedgerFailed
+from readroom.ledger.rows import COLUMNS, START, Event, Row, from_values, row
+from readroom.ledger.writer import Done, Writer
+from readroom.limits.session import LEDGER_PAGE_ROWS
+
+# -----------------------------------------------------------------------------
+# Where a ledger is kept: one transaction at a time, whatever the database.
+#
+# SQL is written once with `?` for values; it is the part that SQLite and PostgreSQL share.
+# -----------------------------------------------------------------------------
+
+
+class Execute(Protocol):
+    """Statements of one transaction; SQL with `?` for values."""
+
+    def __call__(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows of one statement, if it has any."""
+
+    def many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
+        """The same statement once for each row, on one way to the database."""
+
+
+T = TypeVar("T")
+
+
+class Backend(Protocol):
+    """A database that holds one ledger. Safe to share between threads."""
+
+    @property
+    def name(self) -> str:
+        """Where it is, for people; without a password."""
+
+    def run(self, work: Callable[[Execute], T], *, write: bool) -> T:
+        """Perform `work` in one transaction; with `write` nobody else writes meanwhile.
+
+        It may be performed again when a connection was lost, so it has to find out what is done.
+
+        Raises:
+            LedgerFailed: The database cannot be used.
+        """
+
+    def migrate(self, statements: Sequence[str]) -> Sequence[str]:
+        """Statements as this database writes them."""
+
+    def close(self) -> None:
+        """Release it."""
+
+
+# -----------------------------------------------------------------------------
+# The tables of a ledger, version by version. A version that was released is never changed.
+#
+# `{big}` is the database's integer of 64 bits.
+# -----------------------------------------------------------------------------
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE calls (
+            number {big} NOT NULL PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
+            time_us {big} NOT NULL,
+            workspace TEXT NOT NULL,
+            agent TEXT NOT NULL,
+            session TEXT NOT NULL,
+            token TEXT NOT NULL,
+            face TEXT NOT NULL,
+            epoch {big} NOT NULL,
+            contract TEXT NOT NULL,
+            tool TEXT NOT NULL,
+            path TEXT,
+            arguments TEXT NOT NULL,
+            decision TEXT NOT NULL,
+            rule TEXT,
+            outcome TEXT NOT NULL,
+            kind TEXT,
+            shown TEXT NOT NULL,
+            tokens {big} NOT NULL,
+            counter TEXT NOT NULL,
+            duration_us {big} NOT NULL,
+            previous TEXT NOT NULL,
+            hash TEXT NOT NULL
+        )""",
+        "CREATE TABLE head (one {big} NOT NULL PRIMARY KEY, number {big} NOT NULL, hash TEXT NOT NULL)",
+        f"INSERT INTO head (one, number, hash) VALUES (1, 0, '{START}')",
+        """CREATE TABLE checkpoints (
+            number {big} NOT NULL PRIMARY KEY,
+            hash TEXT NOT NULL,
+            time_us {big} NOT NULL,
+            removed {big} NOT NULL
+        )""",
+    ),
+    (
+        "CREATE INDEX calls_by_time ON calls (time_us)",
+        "CREATE INDEX calls_by_session ON calls (session, number)",
+    ),
+)
+"""Statements of version 1, of version 2, and so on."""
+
+VERSION = len(MIGRATIONS)
+
+
+def migrate(backend: Backend) -> None:
+    """Bring a ledger, or an empty database, to the present version.
+
+    Raises:
+        LedgerFailed: It was made by a later version of readroom.
+    """
+    backend.run(lambda execute: _migrate(backend, execute), write=True)
+
+
+def _migrate(backend: Backend, execute: Execute) -> None:
+    execute("CREATE TABLE IF NOT EXISTS ledger_schema (version INTEGER NOT NULL)")
+    found = execute("SELECT version FROM ledger_schema")
+    version = found[0][0] if found else 0
+    if version > VERSION:
+        raise LedgerFailed(
+            backend.name,
+            f"it has version {version}, and this readroom knows versions up to {VERSION}",
+            "Update readroom.",
+        )
+    if not found:
+        execute("INSERT INTO ledger_schema (version) VALUES (0)")
+    for statements in MIGRATIONS[version:]:
+        for statement in backend.migrate(statements):
+            execute(statement)
+    if version < VERSION:
+        execute("UPDATE ledger_schema SET version = ?", (VERSION,))
+
+
+_SELECT = f"SELECT {', '.join(COLUMNS)} FROM calls"
+_INSERT = f"INSERT INTO calls ({', '.join(COLUMNS)}) VALUES ({', '.join('?' for _ in COLUMNS)})"
+
+
+class Head(Struct, frozen=True):
+    """The last row: its number, 0 when there is none, and its hash."""
+
+    number: int
+    hash: str
+
+
+class Condition(Struct, frozen=True):
+    """A part of a WHERE clause and its values."""
+
+    sql: str
+    values: tuple[object, ...]
+
+
+@final
+class Ledger:
+    """One ledger. Safe to share between threads."""
+
+    def __init__(self, backend: Backend) -> None:
+        """Take over a database, and bring its tables to the present version. Raises LedgerFailed."""
+        self._backend = backend
+        self._writer = Writer(self._commit)
+        try:
+            migrate(backend)
+        except BaseException:
+            backend.close()
+            raise
+
+    @property
+    def name(self) -> str:
+        """Where it is."""
+        return self._backend.name
+
+    def append(self, event: Event) -> Row:
+        """Record an event; when this returns, it is recorded. Raises LedgerFailed."""
+        return self._writer.append([event])[0]
+
+    def append_all(self, events: Sequence[Event]) -> list[Row]:
+        """Record events, many in one transaction. Raises LedgerFailed."""
+        return self._writer.append(events)
+
+    def submit(self, event: Event, done: Done) -> None:
+        """Record an event soon: `done` is called by another thread when it is recorded, or has failed."""
+        self._writer.submit(event, done)
+
+    def head(self) -> Head:
+        """The last row. Raises LedgerFailed."""
+        return self._backend.run(_head, write=False)
+
+    def start(self) -> Head:
+        """The last row that was pruned; that before the first when none was. Raises LedgerFailed."""
+        return self._backend.run(_start, write=False)
+
+    def rows(self, conditions: Sequence[Condition] = (), *, after: int = 0) -> Iterator[Row]:
+        """Rows in order. Raises LedgerFailed."""
+        while True:
+            page = self.page(conditions, after=after, limit=LEDGER_PAGE_ROWS)
+            yield from page
+            if len(page) < LEDGER_PAGE_ROWS:
+                return
+            after = page[-1].number
+
+    def page(
+        self, conditions: Sequence[Condition] = (), *, limit: int, after: int = 0, newest: bool = False
+    ) -> list[Row]:
+        """Up to `limit` rows in order, from the first after a number or, with `newest`, the last ones."""
+        where, values = _where([*conditions, Condition("number > ?", (after,))])
+        sql = f"{_SELECT}{where} ORDER BY number{' DESC' if newest else ''} LIMIT ?"
+        found = self._backend.run(lambda execute: execute(sql, (*values, limit)), write=False)
+        rows = [from_values(one) for one in found]
+        return rows[::-1] if newest else rows
+
+    def count(self, conditions: Sequence[Condition] = ()) -> int:
+        """How many rows there are. Raises LedgerFailed."""
+        where, values = _where(conditions)
+        sql = f"SELECT COUNT(*) FROM calls{where}"
+        return int(self._backend.run(lambda execute: execute(sql, values), write=False)[0][0])
+
+    def prune(self, before_us: int, event: Event) -> int:
+        """Remove the oldest rows, up to the first that is not older; how many.
+
+        `event` records that it was done: its `arguments` are completed here.
+        """
+        return self._backend.run(lambda execute: _pruned(execute, before_us, event), write=True)
+
+    def close(self) -> None:
+        """Record what was submitted, and release the database."""
+        self._writer.close()
+        self._backend.close()
+
+    def _commit(self, events: Sequence[Event]) -> list[Row]:
+        return self._backend.run(lambda execute: _appended(execute, events), write=True)
+
+
+def _where(conditions: Sequence[Condition]) -> tuple[str, tuple[object, ...]]:
+    if not conditions:
+        return "", ()
+    joined = " AND ".join(f"({one.sql})" for one in conditions)
+    return f" WHERE {joined}", tuple(value for one in conditions for value in one.values)
+
+
+def _head(execute: Execute) -> Head:
+    return Head(*execute("SELECT number, hash FROM head WHERE one = 1")[0])
+
+
+def _start(execute: Execute) -> Head:
+
+    found = execute("SELECT number, hash FROM checkpoints ORDER BY number DESC LIMIT 1")
+    return Head(*found[0]) if found else Head(0, START)
+
+
+def _appended(execute: Execute, events: Sequence[Event]) -> list[Row]:
+    """The rows of events, in one transaction; an event that is recorded already keeps its row."""
+    rows = _recorded(execute, [event.id for event in events])
+    head, fresh = _head(execute), []
+    number, previous = head.number, head.hash
+    for event in events:
+        if event.id not in rows:
+            added = rows[event.id] = row(number + 1, previous, event)
+            fresh.append(added.values())
+            number, previous = added.number, added.hash
+    if fresh:
+        execute.many(_INSERT, fresh)
+        execute("UPDATE head SET number = ?, hash = ? WHERE one = 1", (number, previous))
+    return [rows[event.id] for event in events]
+
+
+def _recorded(execute: Execute, ids: Sequence[str]) -> dict[str, Row]:
+    """Rows by the ids of their events."""
+    places = ", ".join("?" * len(ids))
+    found = map(from_values, execute(f"{_SELECT} WHERE id IN ({places})", ids))
+    return {one.event.id: one for one in found}
+
+
+def _pruned(execute: Execute, before_us: int, event: Event) -> int:
+    if execute("SELECT number FROM calls WHERE id = ?", (event.id,)):
+        return 0
+    kept = execute("SELECT MIN(number) FROM calls WHERE time_us >= ?", (before_us,))[0][0]
+    last = _head(execute).number if kept is None else kept - 1
+    found = execute("SELECT hash FROM calls WHERE number = ?", (last,))
+    if not found:
+        return 0
+    removed = int(execute("SELECT COUNT(*) FROM calls WHERE number <= ?", (last,))[0][0])
+    told = f'{{"up_to":{last},"hash":"{found[0][0]}","removed":{removed}}}'
+    _appended(execute, [replace(event, arguments=told)])
+    execute("DELETE FROM calls WHERE number <= ?", (last,))
+    now = time.time_ns() // 1000
+    execute(
+        "INSERT INTO checkpoints (number, hash, time_us, removed) VALUES (?, ?, ?, ?)",
+        (last, found[0][0], now, removed),
+    )
+    return removed

@@ -1,0 +1,278 @@
+"""Makes events of calls and writes them into the ledger; says so when that fails.
+
+With `required`, a call that changes something is recorded before it begins, too, so
+that what was changed by a process that died stands in the ledger; and a reply
+that cannot be recorded is not given.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from math import isfinite
+from typing import TYPE_CHECKING, final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.caller import Caller
+from readroom.contracts.native.calls import arguments as told
+from readroom.errors import ReadroomError
+from readroom.ledger import LedgerPolicy, open_book
+from readroom.limits.session import LEDGER_ARGUMENTS, LEDGER_DEPTH, LEDGER_NAME_CHARS, LEDGER_TEXT_CHARS
+from readroom.quoting import as_value
+from readroom.session.conversation import ShownLines
+from readroom.values import Fact, Request
+
+if TYPE_CHECKING:  # a command that records nothing opens no ledger
+    from readroom.ledger.ledger import Ledger
+    from readroom.ledger.rows import Event
+    from readroom.ledger.writer import Done
+
+# -----------------------------------------------------------------------------
+# What the ledger keeps of a call's arguments: never content, nothing of hostile size.
+#
+# Names, patterns and commands are what an auditor needs and are kept.  Texts that
+# go into files, and any text under a name that is not known, stand as their length
+# and hash.  The hash of a short text can be guessed by trying; whoever may read the
+# ledger can do so.
+# -----------------------------------------------------------------------------
+
+KEPT = frozenset(
+    (
+        *("path", "pattern", "glob", "type", "output", "include", "sort", "cursor", "encoding", "pages"),
+        *("symbol", "view", "known_hash", "expected_hash", "cwd", "command", "destination"),
+    )
+)
+"""Arguments whose text is kept; of every other text only the length and the hash."""
+
+
+def of_request(request: Request, hide: Collection[str] = ()) -> str:
+    """The arguments of a request that was understood, in the native names, as a JSON object."""
+    return _encoded(told(request), hide)
+
+
+def of_anything(arguments: object, hide: Collection[str] = ()) -> str:
+    """Arguments that were not understood; they may be anything."""
+    if not isinstance(arguments, Mapping):
+        return _encoded({"": _reduced("", arguments, hide, 0)}, hide)
+    return _encoded(arguments, hide)
+
+
+def _encoded(arguments: Mapping[str, Fact], hide: Collection[str]) -> str:
+    return json.dumps(_reduced_object(arguments, hide, 0), separators=(",", ":"))
+
+
+def _reduced_object(found: Mapping[str, object], hide: Collection[str], depth: int) -> dict[str, Fact]:
+    kept: dict[str, Fact] = {}
+    for name, value in list(found.items())[:LEDGER_ARGUMENTS]:
+        kept[_short_name(str(name))] = _reduced(str(name), value, hide, depth)
+    if len(found) > LEDGER_ARGUMENTS:
+        kept["..."] = len(found) - LEDGER_ARGUMENTS
+    return kept
+
+
+def _short_name(name: str) -> str:
+    """An unknown argument's name could be content, too."""
+    return name if len(name) <= _NAME_CHARS else f"{name[:_NAME_CHARS]}..."
+
+
+_NAME_CHARS = 40
+"""No argument of a contract has a longer name."""
+
+
+def _reduced(name: str, value: object, hide: Collection[str], depth: int) -> Fact:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) < 2**63 else "a number beyond 64 bits"
+    if isinstance(value, float):
+        return value if isfinite(value) else str(value)
+    if isinstance(value, str):
+        return _text(name, value, hide)
+    if depth >= LEDGER_DEPTH:
+        return "nested more deeply"
+    if isinstance(value, Mapping):
+        return _reduced_object(value, hide, depth + 1)
+    if isinstance(value, Sequence):
+        kept = [_reduced(name, one, hide, depth + 1) for one in value[:LEDGER_ARGUMENTS]]
+        return kept if len(value) <= LEDGER_ARGUMENTS else [*kept, f"and {len(value) - len(kept)} more"]
+    return type(value).__name__
+
+
+def _text(name: str, text: str, hide: Collection[str]) -> Fact:
+    if name in KEPT and name not in hide and len(text) <= LEDGER_TEXT_CHARS:
+        return text
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    found: dict[str, Fact] = {"chars": len(text), "sha256": digest}
+    if name in KEPT and name not in hide:
+        found["start"] = text[:LEDGER_TEXT_CHARS]
+    return found
+
+
+_LOG = logging.getLogger("readroom")
+
+BEGUN = "begun"
+"""The outcome of a call that is recorded before it is performed."""
+
+
+class Entry(Struct, frozen=True):
+    """What a visit knows of its call.
+
+    Attributes:
+        caller: Who calls.
+        epoch: Of the conversation.
+        contract: Whose tool is meant.
+        tool: As the caller names it.
+        arguments: As sent; used only when there is no request.
+        request: What they mean, None when they mean nothing.
+        facts: Kept in their place, as they are.
+        outcome: ok, begun, or the code of a failure.
+        decision: allowed, refused or none.
+        rule: That refused.
+        kind: Of the file that was read.
+        shown: What was shown.
+        tokens: Of the reply.
+        duration_us: So far.
+    """
+
+    caller: Caller
+    epoch: int
+    contract: str
+    tool: str
+    arguments: object
+    request: Request | None = None
+    facts: Mapping[str, Fact] | None = None
+    outcome: str = "ok"
+    decision: str = "allowed"
+    rule: str | None = None
+    kind: str | None = None
+    shown: Sequence[ShownLines] = ()
+    tokens: int = 0
+    duration_us: int = 0
+
+
+@final
+class Recorder:
+    """Writes the entries of one workspace. Safe to share between threads."""
+
+    def __init__(self, policy: LedgerPolicy, workspace: str, counter: str) -> None:
+        """`workspace` is the name in the rows, `counter` what counts the tokens. Opens nothing."""
+        self.required = policy.required
+        self._policy = policy
+        self._workspace = as_value(workspace)
+        self._counter = counter
+        self._book: Ledger | None = None
+        self._lock = threading.Lock()
+
+    def open(self) -> Ledger:
+        """The ledger. Raises LedgerFailed or MissingProgram."""
+        book = self._book
+        if book is not None:
+            return book
+        with self._lock:
+            if self._book is None:
+                book = open_book(self._policy)
+                try:
+                    if self._policy.keep_days is not None:
+                        from readroom.ledger.verify import prune
+
+                        prune(book, self._policy.keep_days)
+                except BaseException:
+                    book.close()
+                    raise
+                self._book = book
+            return self._book
+
+    def write(self, entry: Entry) -> ReadroomError | None:
+        """Record a call; the failure, when it could not be recorded."""
+        try:
+            self.open().append(self._event(entry))
+        except ReadroomError as error:
+            _LOG.error("the ledger misses a call of %s: %s", entry.tool[:LEDGER_NAME_CHARS], error)
+            return error
+        return None
+
+    def write_all(self, entries: Sequence[Entry]) -> ReadroomError | None:
+        """Record calls, many in one transaction; the failure, when not all could be recorded."""
+        try:
+            self.open().append_all([self._event(entry) for entry in entries])
+        except ReadroomError as error:
+            _LOG.error("the ledger misses up to %d calls: %s", len(entries), error)
+            return error
+        return None
+
+    def submit(self, entry: Entry, done: Done) -> None:
+        """Record a call soon: `done` hears of it, in another thread, or here and now when it has failed."""
+
+        def told(failure: ReadroomError | None) -> None:
+            if failure is not None:
+                _LOG.error("the ledger misses a call of %s: %s", entry.tool[:LEDGER_NAME_CHARS], failure)
+            done(failure)
+
+        try:
+            book = self.open()
+        except ReadroomError as error:
+            told(error)
+        else:
+            book.submit(self._event(entry), told)
+
+    def begin(self, entry: Entry) -> None:
+        """Record that a call begins. Raises LedgerFailed or MissingProgram."""
+        self.open().append(self._event(replace(entry, outcome=BEGUN)))
+
+    def close(self) -> None:
+        """Release the ledger."""
+        with self._lock:
+            book, self._book = self._book, None
+        if book is not None:
+            book.close()
+
+    def _event(self, entry: Entry) -> Event:
+        from readroom.ledger.rows import Event, encoded_spans
+
+        hide = self._policy.hide
+        request, caller = entry.request, entry.caller
+        if entry.facts is not None:
+            told = json.dumps(entry.facts, separators=(",", ":"))
+        else:
+            told = of_anything(entry.arguments, hide) if request is None else of_request(request, hide)
+        return Event(
+            id=uuid.uuid4().hex,
+            time_us=time.time_ns() // 1000,
+            workspace=_name(self._workspace, LEDGER_TEXT_CHARS),
+            agent=_name(caller.agent),
+            session=_name(caller.session),
+            token=_name(caller.token),
+            face=_name(caller.face),
+            epoch=entry.epoch,
+            contract=_name(entry.contract),
+            tool=_name(entry.tool),
+            path=_path(request, entry.arguments),
+            arguments=told,
+            decision=entry.decision,
+            rule=None if entry.rule is None else _name(entry.rule),
+            outcome=entry.outcome,
+            kind=entry.kind,
+            shown=encoded_spans([replace(one, path=as_value(one.path)) for one in entry.shown]),
+            tokens=entry.tokens,
+            counter=self._counter,
+            duration_us=entry.duration_us,
+        )
+
+
+def _name(text: str, most: int = LEDGER_NAME_CHARS) -> str:
+    """A text that every database holds: bounded, without NUL and halves of characters."""
+    return as_value(text[:most]) if text else ""
+
+
+def _path(request: Request | None, arguments: object) -> str | None:
+    if request is not None:
+        return _name(request.path, LEDGER_TEXT_CHARS)
+    found = arguments.get("path") if isinstance(arguments, dict) else None
+    return _name(found, LEDGER_TEXT_CHARS) if isinstance(found, str) else None

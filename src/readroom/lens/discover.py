@@ -1,0 +1,76 @@
+"""Where records are: the files below paths that are given, and what clients keep of the sessions of one
+folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from readroom.limits.lens import RECORDS_FOUND
+
+_SUFFIXES = frozenset({".jsonl", ".json", ".traj", ".eval", ".db", ".sqlite", ".sqlite3"})
+"""Endings of records; other files below a folder are not opened."""
+
+_NEVER = frozenset({"node_modules", ".git", "tool-results", "tool-outputs", "tool-output", "__pycache__"})
+
+
+def records(paths: Iterable[Path]) -> Iterator[Path]:
+    """The files that may be records: each file that is given, and in folders those with the ending of
+    one, sorted.
+
+    Links in folders are not followed.
+    """
+    found = 0
+    for path in paths:
+        for record in _below(path) if path.is_dir() else [path]:
+            found += 1
+            if found > RECORDS_FOUND:
+                return
+            yield record
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in _NEVER)
+        for name in sorted(files):
+            path = Path(place, name)
+            if path.suffix in _SUFFIXES and not name.endswith(".meta.json") and not path.is_symlink():
+                yield path
+
+
+def of_folder(folder: Path, home: Path, environment: Mapping[str, str]) -> list[Path]:
+    """Where clients keep the sessions of one folder, as far as the names of their folders say.
+
+    Codex and opencode keep those of all folders together: what is found there still has to be asked for
+    its folder.
+    """
+    real = os.path.realpath(folder)
+    slug = re.sub(r"[^A-Za-z0-9]", "-", real)
+    claude = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude")
+    codex = Path(environment.get("CODEX_HOME") or home / ".codex")
+    data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share")
+    places = [
+        claude / "projects" / slug,
+        codex / "sessions",
+        home / ".qwen" / "projects" / slug,
+        *_gemini(home / ".gemini" / "tmp", real),
+        data / "opencode" / "opencode.db",
+    ]
+    return [place for place in places if place.exists()]
+
+
+def _gemini(base: Path, folder: str) -> Iterator[Path]:
+    if not base.is_dir():
+        return
+    for place in sorted(base.iterdir()):
+        root = place / ".project_root"
+        try:
+            with root.open("rb") as stream:
+                named = stream.read(4096).decode("utf-8", "replace").strip()
+        except OSError:
+            continue
+        if named == folder:
+            yield place / "chats"

@@ -1,0 +1,387 @@
+"""Which lines of which files reached the model in one result, and what was cut from it.
+
+Knows: what clients call their tools, put around texts and leave where they cut, and what commands print.
+Does not know: sessions; and ranges that the record does not give: what cannot be told is left out, never
+    guessed wide, for records hold no ranges.
+May be touched: the names in `tools`, the marks in `wrapping`, each with a record that shows it.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from readroom.lens.evidence import commands, numbering, tools, wrapping
+from readroom.lens.evidence.numbering import WIDE_CHARS, Run
+from readroom.lens.evidence.tools import Kind
+from readroom.lens.evidence.wrapping import Unwrapped, Who
+from readroom.lens.records.events import Arguments, Called, Returned
+from readroom.limits.lens import LINES_REMEMBERED
+
+__all__ = ["Evidence", "Known", "Run", "evidence"]
+
+
+class Known(msgspec.Struct):
+    """What a session has learnt about files so far: their number of lines, and which text stands where."""
+
+    root: str = ""
+    totals: dict[str, int] = msgspec.field(default_factory=dict)
+    lines: dict[str, dict[int, int]] = msgspec.field(default_factory=dict)
+    remembered: int = 0
+
+    def learn(self, run: Run) -> None:
+        """Remember the lines of a run by their hashes, while there is room."""
+        place = self.lines.setdefault(run.file, {})
+        for number, line in enumerate(run.lines, run.first):
+            if number not in place:
+                if self.remembered >= LINES_REMEMBERED:
+                    return
+                self.remembered += 1
+            place[number] = hash(line)
+
+    def locate(self, file: str, lines: list[str]) -> int | None:
+        """Where lines of a file stand that carry no number, by what was seen of it before."""
+        by_hash: dict[int, list[int]] = {}
+        for number, value in self.lines.get(file, {}).items():
+            by_hash.setdefault(value, []).append(number)
+        votes: dict[int, int] = {}
+        for index, line in enumerate(lines):
+            if line.strip():
+                for number in by_hash.get(hash(line), ())[:20]:
+                    votes[number - index] = votes.get(number - index, 0) + 1
+        if not votes:
+            return None
+        best = max(votes, key=lambda first: votes[first])
+        filled = sum(1 for line in lines if line.strip())
+        return best if best > 0 and votes[best] * 2 >= filled else None
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """What one result showed.
+
+    `runs` are lines seen whole, `wide` the lines of which only a part was seen, or that are longer than a
+    line should be: (file, line, characters seen). `text` is the tool's text without what the client put
+    around it.
+    """
+
+    kind: Kind
+    file: str
+    runs: tuple[Run, ...]
+    wide: tuple[tuple[str, int, int], ...]
+    error: bool
+    cut_by: Who | None
+    kept_at: str
+    exit_code: int | None
+    text: str
+    total: int | None = None
+
+
+def evidence(call: Called, result: Returned, known: Known) -> Evidence:
+    """What a result showed of files."""
+    tool, arguments, text, error = call.tool, call.arguments, result.text, result.error
+    kind = tools.kind_of(tool, arguments)
+    unwrapped = wrapping.unwrap(text)
+    if result.exit_code is not None:
+        unwrapped = msgspec.structs.replace(unwrapped, exit_code=result.exit_code)
+    body = "\n".join(unwrapped.body)
+    failed = error if error is not None else wrapping.says_error(body, unwrapped.exit_code)
+    file = tools.name_of_file(_path(kind, arguments, body), known.root)
+    runs, wide = _lines(kind, tool, arguments, unwrapped, text, file, known, failed)
+    total = _total(kind, result, unwrapped, arguments)
+    _learn(known, file, total, runs)
+    return Evidence(
+        kind,
+        file,
+        tuple(runs),
+        tuple(wide),
+        failed,
+        _cut_by(kind, call, unwrapped, result, runs, wide, known.totals.get(file)),
+        result.kept_at or unwrapped.kept_at,
+        unwrapped.exit_code,
+        body,
+        total,
+    )
+
+
+_HEADER = re.compile(r"\[File: (\S{1,1000}) \((\d+) lines total\)\]")
+_PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.{1,1000})$", re.MULTILINE)
+
+
+def _path(kind: Kind, arguments: Arguments, body: str) -> str:
+    """The file, or for a search the folder, that a call is about."""
+    header = _HEADER.search(body, 0, 20_000)
+    if kind in ("read", "edit", "write") and header and not tools.path_of(arguments):
+        return header[1]
+    if kind in ("read", "edit", "write"):
+        patch = _PATCHED.search(str(arguments.get("input") or arguments.get("text") or ""))
+        return tools.path_of(arguments) or (patch[1] if patch else "")
+    if kind in ("search", "list"):
+        return tools.folder_of(arguments)
+    command = tools.command_of(arguments)
+    if kind != "command" or not command:
+        return ""
+    patch = _PATCHED.search(command)
+    found = [piece.file for piece in commands.pieces(command) if piece.file]
+    return patch[1] if patch else found[-1] if found else commands.script(command)
+
+
+def _total(kind: Kind, result: Returned, unwrapped: Unwrapped, arguments: Arguments) -> int | None:
+    if kind == "read":
+        return numbering.total_lines(result.text)
+    found = commands.pieces(tools.command_of(arguments)) if kind == "command" and unwrapped.lines else []
+    whole = len(found) == 1 and found[0].file and found[0].first == 1 and found[0].count is None
+    return unwrapped.lines if whole and not found[0].search else None
+
+
+def _learn(known: Known, file: str, total: int | None, runs: list[Run]) -> None:
+    if total is not None and file and len(known.totals) < LINES_REMEMBERED:
+        known.totals[file] = total
+    for run in runs:
+        known.learn(run)
+        if run.last > known.totals.get(run.file, run.last):
+            known.totals[run.file] = run.last
+
+
+def _lines(
+    kind: Kind,
+    tool: str,
+    arguments: Arguments,
+    unwrapped: Unwrapped,
+    text: str,
+    file: str,
+    known: Known,
+    failed: bool,
+) -> tuple[list[Run], list[tuple[str, int, int]]]:
+    found: list[Run] = []
+    if kind == "read" and not failed and not wrapping.is_receipt(text):
+        found = _read(arguments, unwrapped, file)
+    elif kind == "search" and not failed:
+        folder = tools.folder_of(arguments)
+        found = list(numbering.matches("\n".join(unwrapped.body), folder))
+    elif kind in ("edit", "write"):
+        found = _edited(unwrapped, file, known)
+    elif kind == "command":
+        found = _command(tools.command_of(arguments), unwrapped, known)
+    named = [msgspec.structs.replace(run, file=tools.name_of_file(run.file, known.root)) for run in found]
+    return _parted(_joined(named))
+
+
+def _read(arguments: Arguments, unwrapped: Unwrapped, file: str) -> list[Run]:
+    stated = numbering.stated(unwrapped.body[0])
+    if stated is not None:
+        run = numbering.plain(stated.body, file, stated.first)
+        return [_ended(run, stated.last, unwrapped)] if run else []
+    counted = [run for piece in unwrapped.body for run in numbering.numbered(piece, file)]
+    first, limit = tools.asked_range(arguments)
+    if counted:
+        return _without_end(counted, limit, unwrapped)
+    if (
+        unwrapped.body[0].startswith(("<path>", "[image", "Binary content"))
+        or "[image " in unwrapped.body[0][:400]
+    ):
+        return []
+    if len(unwrapped.body[0]) < 400 and unwrapped.body[0].startswith(
+        ("[Unsupported", "Image read", "Cannot ")
+    ):
+        return []
+    run = numbering.plain(unwrapped.body[0], file, max(1, first or 1))
+    return [run] if run else []
+
+
+def _ended(run: Run, last: int, unwrapped: Unwrapped) -> Run:
+    """A run that ends where the text says: a blank line more or less is the client's."""
+    if run.last > last:
+        return msgspec.structs.replace(run, lines=run.lines[: max(0, last - run.first + 1)])
+    return run
+
+
+def _without_end(runs: list[Run], limit: int | None, unwrapped: Unwrapped) -> list[Run]:
+    # A numbered nothing at the end is what follows the final newline; a last line before a cut may be half
+    # of one.
+    last = runs[-1]
+    said = _RANGE.search(unwrapped.body[0], 0, 2000)
+    if said and int(said[1]) == last.last:
+        return runs
+    shown = sum(len(run.lines) for run in runs)
+    if len(last.lines) > 1 and ((last.lines[-1] == "" and shown != limit) or unwrapped.cut):
+        runs[-1] = msgspec.structs.replace(last, lines=last.lines[:-1], partial=False)
+    return runs
+
+
+_RANGE = re.compile(r"^[^\n|]{1,1000} \| lines \d+-(\d+) of \d+", re.MULTILINE)
+"""The range that our own header states."""
+
+_UPDATED = re.compile(r"Here is the updated code:\n")
+
+
+def _edited(unwrapped: Unwrapped, file: str, known: Known) -> list[Run]:
+    body = "\n".join(unwrapped.body)
+    if "\n@@ -" in body or body.startswith("@@ -"):
+        return list(numbering.diff(body, file))
+    stated = numbering.stated(body)
+    if stated is not None:
+        run = numbering.plain(stated.body, file, stated.first)
+        return [_ended(run, stated.last, unwrapped)] if run else []
+    updated = _UPDATED.search(body, 0, 4000)
+    if updated:
+        rows = (
+            re.sub(r"\n?(?:\.\.\. )?Applied [^\n]*\Z", "", body[updated.end() :])
+            .removesuffix("\n...")
+            .split("\n")
+        )
+        first = known.locate(file, rows)
+        return [Run(file, first, tuple(rows))] if first is not None else []
+    return [
+        run for run in numbering.numbered(body, file) if len(run.lines) > 1 or _HEADER.search(body, 0, 4000)
+    ]
+
+
+def _command(command: str, unwrapped: Unwrapped, known: Known) -> list[Run]:
+    found = commands.pieces(command)
+    if not found:
+        return []
+    if len(found) == 1:
+        return _of_one(found[0], unwrapped, known)
+    if len(unwrapped.body) > 1 or unwrapped.head_cut:
+        return []
+    return _of_several(found, unwrapped.body[0].split("\n"), known)
+
+
+def _of_one(piece: commands.Piece, unwrapped: Unwrapped, known: Known) -> list[Run]:
+    if piece.search:
+        body = "\n".join(unwrapped.body)
+        single = piece.file if piece.numbered else ""
+        return list(numbering.matches(body, "", single)) if piece.numbered or not piece.file else []
+    if not piece.file or (unwrapped.exit_code or 0) != 0:
+        return []
+    if piece.numbered:
+        return [run for part in unwrapped.body for run in numbering.numbered(part, piece.file)]
+    first = _first(piece, known)
+    if first is None or unwrapped.head_cut:
+        return []
+    runs = []
+    head = numbering.plain(unwrapped.body[0], piece.file, first)
+    if head:
+        # What stands before the mark of a cut is half a line.
+        cut = len(unwrapped.body) > 1 or unwrapped.cut
+        runs.append(msgspec.structs.replace(head, partial=cut and len(unwrapped.body) > 1))
+    if len(unwrapped.body) > 1 and unwrapped.lines is not None:
+        rows = unwrapped.body[-1].removesuffix("\n").split("\n")
+        start = first + unwrapped.lines - len(rows)
+        if len(rows) > 1:
+            runs.append(Run(piece.file, start + 1, tuple(rows[1:])))
+    return runs
+
+
+def _first(piece: commands.Piece, known: Known) -> int | None:
+    if not piece.from_end:
+        return piece.first
+    total = known.totals.get(tools.name_of_file(piece.file, known.root))
+    return max(1, total - (piece.count or 0) + 1) if total is not None else None
+
+
+def _of_several(found: list[commands.Piece], rows: list[str], known: Known) -> list[Run]:
+    """The lines of several commands in one output, while each says how many it prints; one of them may
+    not.
+    """
+    if rows and rows[-1] == "":
+        rows.pop()
+    unknown = [piece for piece in found if piece.count is None]
+    if len(unknown) > 1:
+        return []
+    rest = len(rows) - sum(piece.count or 0 for piece in found)
+    if rest < 0 or (rest > 0 and not unknown):
+        return []
+    runs = []
+    at = 0
+    for piece in found:
+        count = rest if piece.count is None else piece.count
+        first = _first(piece, known)
+        if piece.file and count and first is not None and not piece.search:
+            runs.append(Run(piece.file, first, tuple(rows[at : at + count])))
+        at += count
+    return runs
+
+
+def _joined(runs: list[Run]) -> list[Run]:
+    """Runs of one file that follow each other as one, as those of a search's matches do."""
+    joined: list[Run] = []
+    for run in runs:
+        before = joined[-1] if joined else None
+        if before and before.file == run.file and before.last + 1 == run.first and not before.partial:
+            joined[-1] = Run(run.file, before.first, before.lines + run.lines, run.partial)
+        else:
+            joined.append(run)
+    return joined
+
+
+def _parted(runs: list[Run]) -> tuple[list[Run], list[tuple[str, int, int]]]:
+    """Lines seen whole, and those that were seen in part or are too wide to be told as a line."""
+    whole: list[Run] = []
+    wide: list[tuple[str, int, int]] = []
+    for run in runs:
+        first = run.first
+        held: list[str] = []
+        for number, line in enumerate(run.lines, run.first):
+            if len(line) < WIDE_CHARS and not (run.partial and number == run.last):
+                held.append(line)
+                continue
+            wide.append((run.file, number, len(line)))
+            if held:
+                whole.append(Run(run.file, first, tuple(held)))
+            first, held = number + 1, []
+        if held:
+            whole.append(Run(run.file, first, tuple(held)))
+    return whole, wide
+
+
+def _cut_by(
+    kind: Kind,
+    call: Called,
+    unwrapped: Unwrapped,
+    result: Returned,
+    runs: list[Run],
+    wide: list[tuple[str, int, int]],
+    total: int | None,
+) -> Who | None:
+    text = result.text
+    if unwrapped.by_client:
+        return "client"
+    if result.error is not True and _is_ours(call, text):
+        return "server" if any(mark in text[:600] for mark in _OUR_MARKS) else None
+    if any(mark in text[-300:] for mark in _CLIENT_ENDS) or any(
+        mark in text[:4000] for mark in _CLIENT_HEADS
+    ):
+        return "client"
+    # A tool that says nothing still leaves lines of exactly its limit.
+    if unwrapped.cut or any(chars % 1000 == 0 for _, _, chars in wide):
+        return "tool"
+    if "[Truncated: PARTIAL view" in text[-2000:]:
+        return "client"
+    if kind == "read" and runs and not result.error:
+        return _cut_of_read(call.arguments, runs, total)
+    return None
+
+
+_OUR_MARKS = ("(more below)", "(more: ", "(cut)")
+_CLIENT_ENDS = ("(Results truncated.", "(Output capped at", "... [truncated]")
+_CLIENT_HEADS = ("(line truncated to ", "more matches available)")
+
+
+def _is_ours(call: Called, text: str) -> bool:
+    server = call.server or tools.bare_name(call.tool)[1]
+    return server == "readroom" or bool(_OURS.search(text, 0, 2000))
+
+
+_OURS = re.compile(r"^[^\n|]{1,1000} \| lines \d+-\d+ of \d+[^\n]* \| sha256:", re.MULTILINE)
+
+
+def _cut_of_read(arguments: Arguments, runs: list[Run], total: int | None) -> Who | None:
+    first, limit = tools.asked_range(arguments)
+    last = max(run.last for run in runs)
+    begins = min(run.first for run in runs)
+    if limit is None and total is not None and last < total - 1:
+        return "client"
+    asked = first is not None or limit is not None
+    return "arguments" if asked and (begins > 1 or total is None or last < total - 1) else None

@@ -1,0 +1,209 @@
+"""Lines of files in the texts that tools answer with: numbered, stated in words, grouped by file, or in a
+diff.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+
+class Run(msgspec.Struct, frozen=True):
+    """Consecutive lines of one file as the model saw them; `partial` when the last one was cut inside."""
+
+    file: str
+    first: int
+    lines: tuple[str, ...]
+    partial: bool = False
+
+    @property
+    def last(self) -> int:
+        """The number of its last line."""
+        return self.first + len(self.lines) - 1
+
+
+_NUMBERED = re.compile(r"^ {0,12}(\d{1,9})(\t|→|: |:(?=$)|\||:)(.*)$")
+_MATCH_CUT = re.compile(
+    r" ?(?:\.\.\. \[truncated\]|\.\.\. \(line truncated to \d+ chars\)|\[\+[\d,]+ chars\])\s*$"
+)
+"""Marks at the end of a line that was cut inside."""
+
+WIDE_CHARS = 2_000
+"""A line beyond this is told by its characters and not as a line shown whole."""
+
+
+def numbered(text: str, file: str) -> list[Run]:
+    """The runs of numbered lines in a text, with the separator that numbers most of them."""
+    rows = text.split("\n")
+    separator = _separator(rows)
+    if separator is None:
+        return []
+    runs: list[Run] = []
+    first = 0
+    held: list[str] = []
+    for row in rows:
+        found = _NUMBERED.match(row)
+        if found and found[2].strip() == separator.strip() and held and int(found[1]) == first + len(held):
+            held.append(found[3])
+            continue
+        if held:
+            runs.append(_run(file, first, held))
+            held = []
+        if found and found[2].strip() == separator.strip():
+            first, held = int(found[1]), [found[3]]
+    if held:
+        runs.append(_run(file, first, held))
+    return [run for run in runs if run.first > 0]
+
+
+def _separator(rows: list[str]) -> str | None:
+    """The separator for which the most lines go on counting; None when none counts."""
+    counts: dict[str, int] = {}
+    before: dict[str, int] = {}
+    numbers = 0
+    for row in rows:
+        found = _NUMBERED.match(row)
+        if not found:
+            continue
+        numbers += 1
+        mark = found[2].strip() or found[2]
+        if before.get(mark) == int(found[1]) - 1 or mark not in before:
+            counts[mark] = counts.get(mark, 0) + 1
+        before[mark] = int(found[1])
+    if not counts:
+        return None
+    best = max(counts, key=lambda mark: counts[mark])
+    filled = sum(1 for row in rows if row.strip())
+    return best if counts[best] * 2 >= min(numbers, filled) and counts[best] * 3 >= filled else None
+
+
+def _run(file: str, first: int, held: list[str]) -> Run:
+    cut = bool(_MATCH_CUT.search(held[-1]))
+    if cut:
+        held = [*held[:-1], _MATCH_CUT.sub("", held[-1])]
+    return Run(file, first, tuple(held), cut)
+
+
+def plain(text: str, file: str, first: int) -> Run | None:
+    """Lines that stand in a text as they are, from line `first` on."""
+    if not text:
+        return None
+    rows = text.split("\n")
+    if rows[-1] == "":
+        rows.pop()
+    return _run(file, first, rows) if rows else None
+
+
+_STATED = re.compile(r"[Ss]howing lines (\d+)-(\d+) of (\d+)(?: total)?")
+_UPDATED = re.compile(r"Showing lines (\d+)-(\d+) of (\d+) from the edited file:\n+---\n+")
+_CONTENT = re.compile(r"\n--- FILE CONTENT[^\n]*---\n|\A[^\n]*\n\n---\n\n")
+
+
+class Stated(msgspec.Struct, frozen=True):
+    """What a text says of itself before its content."""
+
+    first: int
+    last: int
+    total: int
+    body: str
+
+
+def stated(text: str) -> Stated | None:
+    """The range and the content of a text that says "Showing lines A-B of N" and gives them unnumbered."""
+    found = _UPDATED.search(text)
+    if found:
+        return Stated(int(found[1]), int(found[2]), int(found[3]), text[found.end() :])
+    found = _STATED.search(text, 0, 2000)
+    content = _CONTENT.search(text, 0, 4000)
+    if not found or not content:
+        return None
+    return Stated(int(found[1]), int(found[2]), int(found[3]), text[content.end() :])
+
+
+_TOTALS = (
+    re.compile(r"lines \d+-\d+ of (\d+)( total)?"),
+    re.compile(r"End of file - total (\d+) lines()"),
+    re.compile(r"\((\d+) lines total\)()"),
+)
+
+
+def total_lines(text: str) -> int | None:
+    """How many lines the file has, where a text says so near its start or end."""
+    for pattern in _TOTALS:
+        found = pattern.search(text, 0, 2000) or pattern.search(text, max(0, len(text) - 2000))
+        if found:
+            # "of N total" is said by clients that count the nothing behind the final newline as a line.
+            return max(1, int(found[1]) - bool(found[2]))
+    return None
+
+
+_PATH_MATCH = re.compile(r"^(?P<path>[^\s:][^:\n]{0,1000}):(?P<number>\d{1,9}):(?P<text>.*)$")
+_PATH_CONTEXT = re.compile(r"^(?P<path>[^\s:][^:\n]{0,1000}?)-(?P<number>\d{1,9})-(?P<text>.*)$")
+_LINE = re.compile(r"^\s{0,8}(?:L|Line )?(\d{1,9})(?::|-|\t|-\t)(.*)$")
+
+
+def matches(text: str, folder: str, single: str = "") -> Iterator[Run]:
+    """Every line of a search result with its file: `path:N:text`, or lines under a heading that names the
+    file.
+
+    `single` is the file of a search in one file, whose lines carry no path.
+    """
+    heading = single
+    for row in text.split("\n"):
+        found = _PATH_MATCH.match(row)
+        if found and not found["path"].isdigit():
+            yield Run(found["path"], int(found["number"]), (found["text"],))
+            continue
+        line = _LINE.match(row)
+        if line and heading:
+            yield Run(heading, int(line[1]), (_without_lead(row, line),))
+            continue
+        context = _PATH_CONTEXT.match(row)
+        if context and heading == "":
+            yield Run(context["path"], int(context["number"]), (context["text"],))
+            continue
+        heading = _heading(row, folder) or (heading if row.strip() in ("", "--") or single else "")
+
+
+def _without_lead(row: str, line: re.Match[str]) -> str:
+    # `L8:     # TODO` and `  Line 8:     # TODO` put one blank after the colon that is not the file's.
+    named = row.lstrip().startswith(("L", "Line "))
+    return line[2][1:] if named and line[2].startswith(" ") else line[2]
+
+
+def _heading(row: str, folder: str) -> str:
+    name = row.removeprefix("File: ").rstrip()
+    if row.startswith("File: "):
+        return f"{folder.rstrip('/')}/{name}" if folder and not name.startswith(("/", folder)) else name
+    name = name.removesuffix(":")
+    looks = 0 < len(name) <= 1000 and not name.startswith((" ", "[", "(")) and " " not in name.strip()
+    return name if looks and ("/" in name or "." in name) else ""
+
+
+_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+
+
+def diff(text: str, file: str) -> Iterator[Run]:
+    """The lines of the new side that a unified diff shows."""
+    first = 0
+    held: list[str] = []
+    name = file
+    for row in text.split("\n"):
+        hunk = _HUNK.match(row)
+        if hunk or row.startswith(("+++ ", "diff --git ")):
+            if held:
+                yield Run(name, first, tuple(held))
+            held = []
+            first = int(hunk[1]) if hunk else 0
+            if row.startswith("+++ "):
+                name = file or row[4:].split("\t")[0].removeprefix("b/")
+        elif first and row[:1] in (" ", "+"):
+            held.append(row[1:])
+        elif first and not row.startswith(("-", "\\")):
+            if held:
+                yield Run(name, first, tuple(held))
+            held, first = [], 0
+    if held:
+        yield Run(name, first, tuple(held))

@@ -1,0 +1,144 @@
+"""What kind of tool a call is and which file it means, from the names that clients give their tools and
+arguments.
+
+Names are data: a client that is not known here still works when it calls its tools as others do.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from typing import Literal, TypeAlias
+
+from readroom.lens.records.events import Arguments
+
+Kind: TypeAlias = Literal["read", "search", "list", "edit", "write", "command", "agent", "other"]
+
+_KINDS: dict[str, Kind] = {}
+for _kind, _names in {
+    "read": "read read_file readfile view view_file view_range view_image open_file cat fetch_file "
+    "get_file_contents read_text_file read_media_file read_file_content open goto scroll_up scroll_down",
+    "search": "grep grep_search grep_files search search_file_content search_files search_for_pattern "
+    "ripgrep "
+    "rg codebase_search find_relevant search_dir search_file",
+    "list": "ls glob list list_directory list_dir find_file find_files list_files directory_tree",
+    "edit": "edit edit_file replace str_replace multiedit multi_edit apply_patch patch insert "
+    "str_replace_editor str_replace_based_edit_tool replace_in_file search_replace",
+    "write": "write write_file create create_file save_file notebookedit notebook_edit",
+    "command": "bash shell run_shell_command run_command exec_command execute_command terminal local_shell "
+    "exec "
+    "python run_terminal_cmd write_stdin",
+    "agent": "agent task spawn_agent invoke_agent wait_agent dispatch_agent new_task subagent",
+}.items():
+    _KINDS |= dict.fromkeys(_names.split(), _kind)  # type: ignore[arg-type]
+
+_PATHS = (
+    "file_path",
+    "filePath",
+    "absolute_path",
+    "path",
+    "target_file",
+    "filename",
+    "file",
+    "relative_path",
+)
+_FOLDERS = ("dir_path", "path", "directory", "include_path")
+_COMMANDS = ("command", "cmd", "script", "code")
+
+
+def bare_name(tool: str) -> tuple[str, str]:
+    """A tool's own name and the server before it: `mcp__readroom__read_file`, `mcp_readroom_read_file`,
+    `readroom_read_file`.
+    """
+    name = tool.strip()
+    for prefix, between in (("mcp__", "__"), ("mcp_", "_")):
+        if name.startswith(prefix):
+            server, _, rest = name.removeprefix(prefix).partition(between)
+            return (rest, server) if rest else (server, "")
+    folded = name.lower()
+    if folded not in _KINDS:
+        server, _, rest = name.partition("_")
+        if server and rest.lower() in _KINDS:
+            return rest, server
+    return name, ""
+
+
+def kind_of(tool: str, arguments: Arguments) -> Kind:
+    """What a call of `tool` does."""
+    name = bare_name(tool)[0].lower()
+    kind = _KINDS.get(name)
+    if kind == "edit" and arguments.get("command") in ("view", "create"):
+        return "read" if arguments["command"] == "view" else "write"
+    if kind is not None:
+        return kind
+    return "command" if command_of(arguments) else "other"
+
+
+def path_of(arguments: Arguments) -> str:
+    """The path a call names, as the model wrote it; empty where it names none."""
+    for name in _PATHS:
+        value = arguments.get(name)
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+    return ""
+
+
+def folder_of(arguments: Arguments) -> str:
+    """The folder a search or listing names, empty where it names none."""
+    for name in _FOLDERS:
+        value = arguments.get(name)
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+    return ""
+
+
+def command_of(arguments: Arguments) -> str:
+    """The command line a call runs; words of a list are joined, and `bash -lc TEXT` is the text."""
+    for name in _COMMANDS:
+        value = arguments.get(name)
+        if isinstance(value, str) and value.strip():
+            return value
+        if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
+            if len(value) >= 3 and value[0].rpartition("/")[2] in ("bash", "sh", "zsh"):
+                return str(value[-1])
+            return " ".join(value)
+    return ""
+
+
+def name_of_file(path: str, root: str) -> str:
+    """The name a file has in reports: relative to the session's folder when it lies below it, without `.`
+    and `//`.
+    """
+    if not path:
+        return ""
+    normal = posixpath.normpath(path)
+    if root and normal == root.rstrip("/"):
+        return "."
+    if root and normal.startswith(root.rstrip("/") + "/"):
+        normal = normal[len(root.rstrip("/")) + 1 :]
+    return normal.removeprefix("./")
+
+
+def asked_range(arguments: Arguments) -> tuple[int | None, int | None]:
+    """The first line and the number of lines a read asks for, as the arguments say; None where they do not.
+
+    Whether a client counts `offset` from 0 is not known here: what the text says of itself is looked at
+    first.
+    """
+    pair = arguments.get("view_range")
+    if isinstance(pair, list) and len(pair) == 2 and all(isinstance(bound, int) for bound in pair):
+        first, last = pair
+        return first, (last - first + 1 if last >= first else None)
+    first = _number(arguments, "start_line", "offset", "line_start", "startLine", "start")
+    last = _number(arguments, "end_line", "line_end", "endLine", "end")
+    limit = _number(arguments, "limit", "line_count", "lines")
+    if limit is None and last is not None:
+        limit = max(0, last - (first or 1) + 1)
+    return first, limit
+
+
+def _number(arguments: Arguments, *names: str) -> int | None:
+    for name in names:
+        value = arguments.get(name)
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**40:
+            return value
+    return None

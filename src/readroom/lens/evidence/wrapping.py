@@ -1,0 +1,168 @@
+"""What clients put around a tool's text, and the marks they leave where they cut it.
+
+Everything here was seen in real records. A form that is not known leaves the text as it is, which costs a
+line more or less at an end and never a call.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, TypeAlias
+
+import msgspec
+
+Who: TypeAlias = Literal["client", "tool", "server", "arguments"]
+
+
+class Unwrapped(msgspec.Struct, frozen=True):
+    """A result without what the client put around it.
+
+    `body` is the tool's text, in pieces where something was cut out between them; `head_cut` says that
+    text is missing before the first piece. `lines` is how many lines the whole had, where the client says
+    it.
+    """
+
+    body: tuple[str, ...]
+    cut: bool = False
+    by_client: bool = False
+    head_cut: bool = False
+    lines: int | None = None
+    exit_code: int | None = None
+    kept_at: str = ""
+
+
+_CUT_INSIDE = re.compile(
+    r"…[\d,]+ (?:chars|characters|tokens|lines) truncated…"
+    r"|\.\.\. ?\[[\d,]+ (?:chars|characters|lines) (?:truncated|omitted)\] ?\.\.\."
+    r"|\[\.\.\. [\d,]+ (?:chars|characters|lines) (?:left out|omitted|truncated) \.\.\.\]"
+    r"|\[\.\.\. omitted [\d,]+ of [\d,]+ lines \.\.\.\]"
+    r"|\.\.\. \[CONTENT TRUNCATED\] \.\.\.|\.\.\. \[TRUNCATED\] \.\.\."
+)
+_CUT_HEAD = re.compile(r"\A\.\.\.output truncated\.\.\.\n+(?:Full output saved to: [^\n]*\n+)?")
+_CUT_TAIL = re.compile(r"\n?(?:\[cut at [\d,]+ characters\]|\(Results truncated\.[^\n]*\))\s*\Z")
+_KEPT_AT = re.compile(
+    r"(?:[Ff]ull output (?:has been )?saved to|For full output see|Full output available at|"
+    r"Output has been saved to|output saved to): ?(\S{1,1000})"
+)
+_CODEX = re.compile(
+    r"\A(?:Chunk ID: [^\n]*\n)?(?:Wall time: [^\n]*\n)?"
+    r"(?:Process (?:exited with code (-?\d+)|running with [^\n]*)\n)?"
+    r"(?:Original token count: [^\n]*\n)?Output:\n?"
+    r"(Warning: truncated output[^\n]*\n(?:Total output lines: (\d+)\n)?\n?)?"
+)
+_QWEN = re.compile(r"\ACommand: [\s\S]*?\nDirectory: [^\n]*\nOutput: ")
+_QWEN_TAIL = re.compile(
+    r"\nError: [\s\S]{0,4000}?\nExit Code: (-?\d+|\(none\))\nSignal: [^\n]*(?:\n[^\n]*){0,4}\s*\Z"
+    r"|\nError: \(none\)[\s\S]{0,400}\Z"
+)
+_GEMINI_TAIL = re.compile(
+    r"(?:\nError: [^\n]*)?(?:\nExit Code: (-?\d+))?(?:\nSignal: [^\n]*)?(?:\nBackground PIDs: [^\n]*)?"
+    r"(?:\nProcess Group PGID: [^\n]*)?\s*\Z"
+)
+_EXIT = re.compile(r"\A\s*(?:<tool_use_error>)?(?:Exit code|exit code|exit)[: ](-?\d+)[^\n]*(?:\n|\Z)")
+_TRUNCATED_NOTE = re.compile(
+    r"\ATool output was too large and has been truncated\.\n[\s\S]{0,2000}?Truncated part of the output:\n"
+)
+
+
+def unwrap(text: str) -> Unwrapped:
+    """The tool's own text in a result, and what the client did to it."""
+    kept = _KEPT_AT.search(text, 0, 2000) or _KEPT_AT.search(text, max(0, len(text) - 2000))
+    exit_code: int | None = None
+    lines: int | None = None
+    by_client = False
+    body = _without_reminders(text)
+    if (codex := _CODEX.match(body)) and codex[0]:
+        exit_code = int(codex[1]) if codex[1] else None
+        by_client = bool(codex[2])
+        lines = int(codex[3]) if codex[3] else None
+        body = body[codex.end() :]
+    body, cut, code = _clients(body)
+    by_client |= cut
+    exit_code = code if exit_code is None else exit_code
+    if found := _EXIT.match(body):
+        exit_code = int(found[1]) if exit_code is None else exit_code
+        body = body[found.end() :]
+    head = _CUT_HEAD.match(body)
+    if head:
+        body = body[head.end() :]
+    tail = _CUT_TAIL.search(body, max(0, len(body) - 300))
+    if tail:
+        body = body[: tail.start()]
+    pieces = tuple(_CUT_INSIDE.split(body)) if _CUT_INSIDE.search(body) else (body,)
+    cut_here = by_client or bool(head) or bool(tail) or len(pieces) > 1
+    # The mark of a cut is the client's, except where a tool of a framework cuts its own reply.
+    return Unwrapped(
+        pieces,
+        cut_here,
+        by_client or bool(head) or (len(pieces) > 1 and "[... " not in text),
+        bool(head),
+        lines,
+        exit_code,
+        kept[1].rstrip(").,]") if kept else "",
+    )
+
+
+def _without_reminders(text: str) -> str:
+    while (start := text.rfind("<system-reminder>")) >= 0 and text.rstrip().endswith("</system-reminder>"):
+        text = text[:start].rstrip("\n")
+    return text
+
+
+def _clients(body: str) -> tuple[str, bool, int | None]:
+    """The text inside of Gemini's, Qwen's, Inspect's and opencode's wrappings; whether it was cut; the
+    exit code.
+    """
+    cut = False
+    code: int | None = None
+    if body.startswith("Output too large. Showing first"):
+        cut = True
+        body = body.partition("\n")[2]
+    if note := _TRUNCATED_NOTE.match(body):
+        cut = True
+        body = body[note.end() :]
+    if body.startswith("<untrusted_context>\n"):
+        body = body.removeprefix("<untrusted_context>\n").rstrip().removesuffix("</untrusted_context>")
+        body = body.removesuffix("\n")
+        if body.startswith("Output: "):
+            body = body.removeprefix("Output: ")
+            if (tail := _GEMINI_TAIL.search(body)) and tail[0]:
+                code = int(tail[1]) if tail[1] else None
+                body = body[: tail.start()]
+    elif head := _QWEN.match(body):
+        body = body[head.end() :]
+        if tail := _QWEN_TAIL.search(body):
+            code = int(tail[1]) if tail[1] and tail[1] != "(none)" else None
+            body = body[: tail.start()]
+    elif "<START_TOOL_OUTPUT>\n" in body[:400]:
+        cut = True
+        body = (
+            body.partition("<START_TOOL_OUTPUT>\n")[2].rpartition("<END_TOOL_OUTPUT>")[0].removesuffix("\n")
+        )
+    return body, cut, code
+
+
+_FAILED = re.compile(
+    r"\A\s*(?:<tool_use_error>|Error[: ]|error: |An error occurred|File does not exist|File not found|"
+    r"No such file|Access to .{1,1000} is denied|apply_patch verification failed|Could not find|"
+    r"Failed to (?:edit|find)|.{1,1000} has changed: expected sha256|Path not in workspace"
+    r"|old (?:text )?occurs 0 times)"
+)
+
+
+def says_error(text: str, exit_code: int | None) -> bool:
+    """Whether a result is a failure by its own words or its exit code, where the record does not say."""
+    if exit_code is not None and exit_code != 0:
+        return True
+    return bool(_FAILED.match(text))
+
+
+_RECEIPT = re.compile(
+    r"\A\s*\[?(?:File .{1,2000} unchanged since last read|File unchanged since last read"
+    r"|.{1,2000} not modified)"
+)
+
+
+def is_receipt(text: str) -> bool:
+    """Whether a read answered that nothing changed, without the content."""
+    return len(text) < 3000 and bool(_RECEIPT.match(text))

@@ -1,0 +1,42 @@
+"""What sessions lost, repeated, leaked or wasted: one detector for each kind of finding.
+
+Knows: what is written in results and what the model wrote afterwards, each seen once as it passes.
+Does not know: records, reports, or what a text means: no model judges.
+May be touched: a new kind is a class with the methods of `Detector` and a word in `normal_form.FINDINGS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from readroom.lens.findings.content import Denied, Hidden, Instructions, Secrets
+from readroom.lens.findings.cuts import Cuts, KeptText
+from readroom.lens.findings.edits import FailedEdits, Floods
+from readroom.lens.findings.repeats import Repeats
+from readroom.lens.findings.secrets import SecretScanner
+from readroom.lens.findings.use import Use
+from readroom.lens.sessions import Detector
+from readroom.policy.rules import Rules
+
+__all__ = ["detectors"]
+
+
+def detectors(
+    rules: Rules, kept_text: KeptText, scanner: SecretScanner | None
+) -> Callable[[], Sequence[Detector]]:
+    """What makes the detectors of a session.
+
+    Args:
+        rules: The policy of today.
+        kept_text: What a client kept of whole outputs beside its record.
+        scanner: What finds secrets; None leaves that kind out.
+    """
+
+    def make() -> Sequence[Detector]:
+        made: list[Detector] = [
+            Denied(rules), Cuts(kept_text), Repeats(), Use(),
+            FailedEdits(), Floods(), Hidden(), Instructions(),
+        ]  # fmt: skip
+        return [Secrets(scanner), *made] if scanner is not None else made
+
+    return make

@@ -1,0 +1,158 @@
+"""What should not have been read at all: secrets, files that policy denies, hidden characters, text that
+addresses the model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from readroom.errors import ReadroomError
+from readroom.lens.findings.places import Place, excerpt, places
+from readroom.lens.findings.secrets import SecretScanner
+from readroom.lens.normal_form import Finding, FindingKind
+from readroom.lens.sessions import Result
+from readroom.limits.lens import FINDINGS_KEPT
+from readroom.paths import normalize
+from readroom.policy.rules import Rules
+from readroom.text import hidden
+from readroom.text.tokens import estimate
+
+_NEVER_READ = frozenset({"list", "agent", "other"})
+
+
+class _Quiet:
+    """A detector that looks at results alone."""
+
+    def __init__(self) -> None:
+        self._found: list[Finding] = []
+
+    def model(self, turn: int, text: str) -> None:
+        """Nothing of the model's own is looked at."""
+
+    def attached(self, turn: int, text: str) -> None:
+        """Content without a place is not looked at."""
+
+    def findings(self, session: str) -> Iterator[Finding]:
+        """What was found."""
+        return iter(self._found)
+
+    def _add(self, finding: Finding) -> None:
+        if len(self._found) < FINDINGS_KEPT:
+            self._found.append(finding)
+
+
+class Secrets(_Quiet):
+    """Secrets in results; each is told by its place and kind and never quoted."""
+
+    def __init__(self, scanner: SecretScanner) -> None:
+        super().__init__()
+        self._scanner = scanner
+
+    def result(self, result: Result) -> None:
+        """Scan the lines of a result."""
+        for place in places(result):
+            kinds = self._scanner.kinds(place.file, place.text)
+            if kinds:
+                what = f"{' and '.join(kinds)} went to the model"
+                self._add(_at(result, "secrets", place, what, ""))
+
+
+class Denied(_Quiet):
+    """Files that the policy of today denies."""
+
+    def __init__(self, rules: Rules) -> None:
+        super().__init__()
+        self._rules = rules
+
+    def result(self, result: Result) -> None:
+        """Ask the rules about every file of which lines were shown."""
+        shown = {
+            run.file: (run.first, run.last, len("\n".join(run.lines))) for run in reversed(result.seen.runs)
+        }
+        if result.seen.kind == "read" and not result.seen.error and not shown and result.seen.file:
+            shown[result.seen.file] = (0, 0, len(result.returned.text))
+        for span in result.again:
+            shown.setdefault(span.file, (span.first, span.last, 0))
+        for file, (first, last, characters) in shown.items():
+            rule = self._rule(file)
+            if rule:
+                share = characters / max(1, len(result.returned.text))
+                tokens = round(result.tokens * min(1.0, share)) if characters else result.tokens
+                self._add(
+                    _finding(result, "denied", file, first, last, tokens, f"the rule {rule} denies this file")
+                )
+
+    def _rule(self, file: str) -> str:
+        try:
+            path = normalize(file.lstrip("/"))
+            verdict = self._rules.decide(path, folder=False)
+        except (ReadroomError, ValueError):
+            return ""
+        return f"{verdict.rule.pattern!r} of {verdict.rule.source}" if verdict.rule else ""
+
+
+class Hidden(_Quiet):
+    """Characters that a reader does not see."""
+
+    _HARMLESS = frozenset({"line_break", "undecodable", hidden.MORE})
+
+    def result(self, result: Result) -> None:
+        """Scan the lines of a result that came out of files or commands."""
+        if result.seen.kind in _NEVER_READ or (
+            result.returned.text.isascii() and "\x1b" not in result.returned.text
+        ):
+            return
+        for place in places(result):
+            if place.text.isascii() and place.text.isprintable():
+                continue
+            for warning in hidden.scan([place.text], place.line or 1, limit=5):
+                if warning.code not in self._HARMLESS:
+                    self._add(
+                        _at(result, "hidden", place, f"{warning.code}: {warning.detail}", excerpt(place.text))
+                    )
+
+
+_ADDRESSES = re.compile(
+    r"(?i)\b(?:ignore|disregard|forget|override)\b[^.\n]{0,40}\b(?:previous|prior|above|earlier|all|your|system)\b"
+    r"[^.\n]{0,30}\b(?:instructions?|prompts?|rules|guidelines|context)\b"
+    r"|\byou are (?:now )?(?:an? )?(?:AI|LLM|language model|assistant|agent|Claude|GPT|Gemini)\b"
+    r"[^.\n]{0,80}\b(?:must|should|will|please)\b"
+    r"|\b(?:AI|LLM) (?:agents?|assistants?|models?)\b[^.\n]{0,60}\b(?:must|should|have to|are required to)\b"
+    r"|<\|?(?:im_start|system|assistant)\|?>|\[/?INST\]|^\s*(?:System|Assistant)\s?: "
+    r"|\bdo not (?:tell|inform|mention (?:this|it) to) the (?:user|human)\b"
+)
+"""Phrases seen in published injections: taken word by word, and never judged by what they might mean."""
+
+
+class Instructions(_Quiet):
+    """Text in files that speaks to the model."""
+
+    def result(self, result: Result) -> None:
+        """Scan the lines of a result that came out of files or commands."""
+        if result.seen.kind in _NEVER_READ or not _ADDRESSES.search(result.seen.text):
+            return
+        for place in places(result):
+            found = _ADDRESSES.search(place.text)
+            if found:
+                shown = excerpt(place.text, found.start())
+                self._add(_at(result, "instructions", place, "text that addresses the model", shown))
+
+
+def _at(result: Result, kind: FindingKind, place: Place, what: str, quoted: str) -> Finding:
+    return _finding(
+        result, kind, place.file, place.line, place.line, estimate(place.text[:100_000]), what, quoted
+    )
+
+
+def _finding(
+    result: Result,
+    kind: FindingKind,
+    file: str,
+    first: int,
+    last: int,
+    tokens: int,
+    what: str,
+    quoted: str = "",
+) -> Finding:
+    return Finding("", kind, result.number, result.turn, file, first, last, tokens, 0, what, quoted)

@@ -1,0 +1,97 @@
+"""Results that were cut: whether the rest could be seen, and what stood in it, error lines first.
+
+What was cut away is in the record only where the client keeps the whole for the screen, or beside the
+record where it keeps it in a file; otherwise the finding says that nobody can tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from readroom.lens.evidence.wrapping import unwrap
+from readroom.lens.findings.places import excerpt
+from readroom.lens.normal_form import Finding, FindingKind, counted
+from readroom.lens.sessions import Result
+from readroom.limits.lens import FINDINGS_KEPT
+from readroom.text.output.patterns import FAILURE, WORD, clue
+from readroom.text.tokens import estimate
+
+_EXCERPTS = 3
+
+KeptText = Callable[[str], str]
+"""The text of a file in which a client kept a whole output, empty where there is none."""
+
+
+class Cuts:
+    """Results cut by the client or the tool."""
+
+    def __init__(self, kept_text: KeptText) -> None:
+        self._kept_text = kept_text
+        self._found: list[Finding] = []
+        self._kept: dict[str, int] = {}  # where the whole is, and the finding that says so
+        self._later: list[str] = []
+
+    def model(self, turn: int, text: str) -> None:
+        """A model that names where the whole is kept has gone to see it."""
+        if self._kept:
+            for path in [path for path in self._kept if path in text]:
+                self._later.append(path)
+
+    def attached(self, turn: int, text: str) -> None:
+        """What a client attaches is not cut."""
+
+    def result(self, result: Result) -> None:
+        """Look at a result that was cut by somebody the model did not ask to."""
+        seen = result.seen
+        if seen.cut_by not in ("client", "tool") or len(self._found) >= FINDINGS_KEPT:
+            return
+        whole = result.whole or (self._kept_text(seen.kept_at) if seen.kept_at else "")
+        lost = _lost_lines("\n".join(unwrap(whole).body), seen.text) if whole else []
+        errors = _errors(lost)
+        tells_rest = seen.kind == "read" and bool(seen.runs)  # offset and limit show the rest of a file
+        if errors:
+            quoted = " / ".join(excerpt(line.strip()) for line in errors[:_EXCERPTS])
+            what = (
+                f"{counted(len(errors), 'error line')} among {counted(len(lost), 'line')} that were cut away"
+            )
+            self._add(result, "lost-errors", estimate("\n".join(lost)), what, quoted)
+        elif not tells_rest:
+            kept = f", the whole is kept at {seen.kept_at}" if seen.kept_at else " and no way to see the rest"
+            known = counted(len(lost), "line") if whole else "an unknown part"
+            self._add(
+                result, "lost", estimate("\n".join(lost)), f"{known} cut by the {seen.cut_by}{kept}", ""
+            )
+
+    def _add(self, result: Result, kind: FindingKind, tokens: int, what: str, quoted: str) -> None:
+        seen = result.seen
+        if seen.kept_at:
+            self._kept[seen.kept_at] = len(self._found)
+        finding = Finding("", kind, result.number, result.turn, seen.file, 0, 0, tokens, 0, what, quoted)
+        self._found.append(finding)
+
+    def findings(self, session: str) -> Iterator[Finding]:
+        """What was found, without what the model went to see where the whole is kept."""
+        gone_to = {self._kept[path] for path in self._later}
+        return (finding for index, finding in enumerate(self._found) if index not in gone_to)
+
+
+def _errors(lines: list[str]) -> list[str]:
+    """The lines that say what failed; where none is sure to, those with a word for it."""
+    found = [(line, seen.weight) for line in lines if (seen := clue(line))]
+    sure = [line for line, weight in found if weight >= FAILURE]
+    return sure or [line for line, weight in found if weight == WORD]
+
+
+def _lost_lines(whole: str, shown: str) -> list[str]:
+    """The lines of the whole that the shown text does not have, as often as it does not have them."""
+    counts: dict[str, int] = {}
+    for line in shown.split("\n"):
+        counts[line.strip()] = counts.get(line.strip(), 0) + 1
+    lost = []
+    for line in whole.split("\n"):
+        bare = line.strip()
+        if counts.get(bare, 0) > 0:
+            counts[bare] -= 1
+        elif bare:
+            lost.append(line)
+    return lost

@@ -1,0 +1,104 @@
+"""Edits that failed with what they and their retries cost, and searches that flooded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from readroom.lens.findings.places import excerpt
+from readroom.lens.normal_form import Finding
+from readroom.lens.sessions import Result
+from readroom.limits.lens import FINDINGS_KEPT, FLOOD_TOKENS
+from readroom.text.tokens import estimate
+
+
+class FailedEdits:
+    """Edits that failed, each run of failures on one file as one finding."""
+
+    def __init__(self) -> None:
+        self._found: list[Finding] = []
+        self._open: dict[str, int] = {}
+
+    def model(self, turn: int, text: str) -> None:
+        """What the model says fails nothing."""
+
+    def attached(self, turn: int, text: str) -> None:
+        """What a client attaches fails nothing."""
+
+    def result(self, result: Result) -> None:
+        """Look at an edit, made by a tool or by `apply_patch` in a command."""
+        seen = result.seen
+        written = str(result.called.arguments)
+        edits = seen.kind in ("edit", "write") or (seen.kind == "command" and "*** Begin Patch" in written)
+        if not edits:
+            return
+        cost = result.tokens + estimate(written)
+        if not seen.error:
+            self._open.pop(seen.file, None)
+            return
+        index = self._open.get(seen.file)
+        if index is not None:
+            before = self._found[index]
+            tries = int(before.what.split(" ", 1)[0]) + 1
+            self._found[index] = msgspec.structs.replace(
+                before, tokens=before.tokens + cost, what=f"{tries} failed edits in a row"
+            )
+        elif len(self._found) < FINDINGS_KEPT:
+            self._open[seen.file] = len(self._found)
+            quoted = excerpt(seen.text.strip())
+            self._found.append(
+                Finding(
+                    "",
+                    "failed-edits",
+                    result.number,
+                    result.turn,
+                    seen.file,
+                    0,
+                    0,
+                    cost,
+                    0,
+                    "1 failed edit",
+                    quoted,
+                )
+            )
+
+    def findings(self, session: str) -> Iterator[Finding]:
+        """What was found."""
+        return iter(self._found)
+
+
+class Floods:
+    """Searches whose result is longer than a search should be."""
+
+    def __init__(self) -> None:
+        self._found: list[Finding] = []
+
+    def model(self, turn: int, text: str) -> None:
+        """What the model says floods nothing."""
+
+    def attached(self, turn: int, text: str) -> None:
+        """What a client attaches is not a search."""
+
+    def result(self, result: Result) -> None:
+        """Look at the size of a search's or a listing's result."""
+        seen = result.seen
+        searched = seen.kind in ("search", "list") or (
+            seen.kind == "command" and len({run.file for run in seen.runs}) > 3
+        )
+        if searched and result.tokens > FLOOD_TOKENS and len(self._found) < FINDINGS_KEPT:
+            files = len({run.file for run in seen.runs})
+            lines = sum(len(run.lines) for run in seen.runs) or seen.text.count("\n") + 1
+            what = (
+                f"{lines:,} lines of {files:,} files in one result"
+                if files
+                else f"{lines:,} lines in one result"
+            )
+            extra = result.tokens - FLOOD_TOKENS
+            self._found.append(
+                Finding("", "floods", result.number, result.turn, seen.file, 0, 0, extra, 0, what)
+            )
+
+    def findings(self, session: str) -> Iterator[Finding]:
+        """What was found."""
+        return iter(self._found)

@@ -1,0 +1,44 @@
+"""The lines of a result with the places they have in files, for detectors that look at content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from readroom.lens.evidence.numbering import WIDE_CHARS
+from readroom.lens.sessions import Result
+from readroom.limits.lens import EXCERPT_CHARS
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A line of text the model read; `line` is 0 where its number is not known, as in the output of a
+    command.
+    """
+
+    file: str
+    line: int
+    text: str
+
+
+def places(result: Result) -> Iterator[Place]:
+    """Every line of a result, once, with its place where that is known."""
+    seen = result.seen
+    for run in seen.runs:
+        for number, text in enumerate(run.lines, run.first):
+            yield Place(run.file, number, text)
+    wide = iter(seen.wide)
+    if seen.runs and not seen.wide:
+        return
+    for text in seen.text.split("\n"):
+        if len(text) >= WIDE_CHARS:
+            file, line, _ = next(wide, (seen.file, 0, 0))
+            yield Place(file, line, text)
+        elif not seen.runs:
+            yield Place(seen.file, 0, text)
+
+
+def excerpt(text: str, start: int = 0) -> str:
+    """A little of a line, from near `start`."""
+    begin = max(0, min(start - EXCERPT_CHARS // 4, len(text) - EXCERPT_CHARS))
+    return text[begin : begin + EXCERPT_CHARS]

@@ -1,0 +1,64 @@
+"""Lines that were shown again with the same text: while they were in view, or after a compaction threw
+them away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from readroom.lens.normal_form import Finding, FindingKind, Lines
+from readroom.lens.sessions import Result
+from readroom.limits.lens import FINDINGS_KEPT
+from readroom.text.tokens import estimate
+
+_LEAST_LINES = 3
+"""Fewer lines again are the context of something new and not a repetition."""
+
+
+class Repeats:
+    """Unchanged lines shown again; `kind` says whether while in view, or since a compaction."""
+
+    def __init__(self) -> None:
+        self._found: list[Finding] = []
+
+    def model(self, turn: int, text: str) -> None:
+        """What the model says repeats nothing."""
+
+    def attached(self, turn: int, text: str) -> None:
+        """What a client attaches has no place."""
+
+    def result(self, result: Result) -> None:
+        """Take what the session remembers of each line."""
+        texts = {
+            (run.file, number): line
+            for run in result.seen.runs
+            for number, line in enumerate(run.lines, run.first)
+        }
+        by_file: dict[tuple[str, str], list[Lines]] = {}
+        for span in result.again:
+            if span.again:
+                by_file.setdefault((span.file, span.again), []).append(span)
+        for (file, again), spans in by_file.items():
+            count = sum(span.last - span.first + 1 for span in spans)
+            if count >= _LEAST_LINES and len(self._found) < FINDINGS_KEPT:
+                self._found.append(_finding(result, file, again, spans, count, texts))
+
+    def findings(self, session: str) -> Iterator[Finding]:
+        """What was found."""
+        return iter(self._found)
+
+
+def _finding(
+    result: Result, file: str, again: str, spans: list[Lines], count: int, texts: dict[tuple[str, int], str]
+) -> Finding:
+    shown = [texts.get((file, number), "") for span in spans for number in range(span.first, span.last + 1)]
+    text = "\n".join(shown)
+    # Of our own ledger only tokens of the whole reply are known.
+    total = sum(span.last - span.first + 1 for span in result.again)
+    tokens = estimate(text) if text.strip() else round(result.tokens * count / max(1, total))
+    kind: FindingKind = "repeated" if again == "in view" else "reread"
+    what = f"{count:,} unchanged lines shown again while in view"
+    if kind == "reread":
+        what = f"{count:,} lines read again after a compaction had thrown them away"
+    first, last = min(span.first for span in spans), max(span.last for span in spans)
+    return Finding("", kind, result.number, result.turn, file, first, last, tokens, 0, what)

@@ -1,0 +1,215 @@
+"""The one normal form: what any session comes down to, as rows of five kinds that reports, exports and
+programs share.
+
+A row is flat, so that it is a line of JSON and a row of a table alike. Rows of a session refer to it by
+its `session` and to a call by its `call`, counted from 1 within the session. Texts of the conversation
+are not in it, except the short excerpts that findings quote.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+FORM = 1
+"""The version of these rows. A field may be added within a version; none is removed or changes its
+meaning.
+"""
+
+
+class Session(msgspec.Struct, frozen=True, tag="session", tag_field="row"):
+    """One conversation of one agent; a sub-agent is a session with a `parent`.
+
+    `result_tokens` is what results cost once, `carried_tokens` what they cost in all requests that
+    carried them. `input_tokens` to `cost` are sums of what the record says, 0 where it says nothing.
+    """
+
+    session: str
+    record: str
+    client: str
+    version: str = ""
+    folder: str = ""
+    parent: str = ""
+    model: str = ""
+    started: str = ""
+    ended: str = ""
+    turns: int = 0
+    compactions: int = 0
+    calls: int = 0
+    calls_left_out: int = 0
+    errors: int = 0
+    result_characters: int = 0
+    result_tokens: int = 0
+    carried_tokens: int = 0
+    tokens_exact: bool = False
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cost: float = 0.0
+
+
+class Turn(msgspec.Struct, frozen=True, tag="turn", tag_field="row"):
+    """One answer of the model: a request, and the calls it made. `epoch` counts the compactions before it."""
+
+    session: str
+    turn: int
+    epoch: int
+    time: str = ""
+    model: str = ""
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cost: float = 0.0
+
+
+class Call(msgspec.Struct, frozen=True, tag="call", tag_field="row"):
+    """One call and its result as the model received it.
+
+    `kind` is what the tool does: read, search, list, edit, write, command, agent or other. `file` is the
+    file it is about, for a search or a listing the folder. `sent_in_requests` is how many requests
+    carried the result. `cut_by` says who cut it: client, tool, server (of MCP), or the arguments that
+    asked for a part. `kept_at` is where the client put the whole. `rewritten_characters` is what later
+    requests carried in its place, when the client replaced it.
+    """
+
+    session: str
+    call: int
+    id: str
+    turn: int
+    epoch: int
+    tool: str
+    server: str
+    kind: str
+    file: str
+    arguments: str
+    time: str
+    answered: bool
+    characters: int
+    tokens: int
+    images: int
+    sent_in_requests: int
+    lines: int
+    lines_again: int
+    error: bool
+    exit_code: int | None
+    cut_by: str | None
+    kept_at: str
+    rewritten_characters: int | None = None
+
+
+class Lines(msgspec.Struct, frozen=True, tag="lines", tag_field="row"):
+    """Lines of a file that a call showed the model.
+
+    `characters` is set for one line of which a part was shown, or that is too wide to be told as a line.
+    `again` says that all of them had been shown before with the same text: in the same epoch ("in view"),
+    or before a compaction ("compacted").
+    """
+
+    session: str
+    call: int
+    file: str
+    first: int
+    last: int
+    characters: int | None = None
+    again: str | None = None
+
+
+FindingKind: TypeAlias = Literal[
+    "secrets",
+    "denied",
+    "lost-errors",
+    "lost",
+    "repeated",
+    "reread",
+    "oversized",
+    "floods",
+    "unused",
+    "failed-edits",
+    "hidden",
+    "instructions",
+]
+
+
+class Finding(msgspec.Struct, frozen=True, tag="finding", tag_field="row"):
+    """Something in a session that cost, was lost or should not have been, with its evidence and its price.
+
+    `tokens` is what it cost once, `carried_tokens` in all requests that carried it. `excerpt` quotes a
+    little of it; a secret is never quoted.
+    """
+
+    session: str
+    kind: FindingKind
+    call: int
+    turn: int
+    file: str
+    first: int
+    last: int
+    tokens: int
+    carried_tokens: int
+    what: str
+    excerpt: str = ""
+
+
+ReplayState: TypeAlias = Literal["same", "changed", "gone", "denied", "failed", "not replayed"]
+
+
+class Replayed(msgspec.Struct, frozen=True, tag="replayed", tag_field="row"):
+    """One call then and now.
+
+    `then_tokens` and `now_tokens` are of the results; `then_lines` and `now_lines` how many lines of
+    files they showed; `kept_lines` those of then that are shown now with the same text. `missing` counts
+    lines that were shown then, used later, stand in the file unchanged, and are not shown now: the law is
+    that there is none.
+    """
+
+    session: str
+    call: int
+    tool: str
+    file: str
+    made: str
+    state: ReplayState
+    then_tokens: int
+    now_tokens: int
+    then_lines: int
+    now_lines: int
+    kept_lines: int
+    changed_lines: int
+    missing: int
+
+
+class SkippedPart(msgspec.Struct, frozen=True, tag="skipped", tag_field="row"):
+    """A part of a record that was not read, and why."""
+
+    record: str
+    where: str
+    why: str
+    count: int = 1
+
+
+Row: TypeAlias = Session | Turn | Call | Lines | Finding | Replayed | SkippedPart
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+FINDINGS: dict[FindingKind, str] = {
+    "secrets": "secrets that went to a model",
+    "denied": "files that the policy of today denies",
+    "lost-errors": "error lines in a part of a result that was cut away",
+    "lost": "results cut without a way to see the rest",
+    "repeated": "unchanged lines shown again while in view",
+    "reread": "what a compaction threw away and was read again",
+    "oversized": "whole files read for a few lines",
+    "floods": "searches that flooded",
+    "unused": "output nobody came back to",
+    "failed-edits": "edits that failed, and their retries",
+    "hidden": "hidden characters in what the model read",
+    "instructions": "text in files that addresses the model",
+}
+"""Every kind of finding and what it is, worst first; the keys are what `--fail-on` takes."""

@@ -1,0 +1,160 @@
+"""Session records of agents: whose a file is, and what it tells, as one stream of events.
+
+Knows: the forms of records, one module a client, and how to read any size of them in bounded memory.
+Does not know: what the events are used for; a reader knows nothing of the others.
+May be touched: the tables here, for a new client: a module with `recognises` and `read`, and a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from stat import S_ISREG
+
+from readroom.lens.records import (
+    claude_code,
+    codex,
+    gemini_cli,
+    messages,
+    openai_agents,
+    opencode,
+    otel,
+    pydantic_ai,
+    qwen_code,
+    readroom_ledger,
+    sqlite,
+    swe_agent,
+)
+from readroom.lens.records.events import Event, Skipped
+from readroom.lens.records.stream import Element, Line, elements, lines
+from readroom.lens.records.values import NotReadable, Object, as_object, decode
+from readroom.limits.lens import RECORD_DOCUMENT_BYTES, RECORD_SNIFF_LINES
+
+__all__ = ["NotReadable", "Unknown", "read"]
+
+LineReader = Callable[[Iterable[Line | Skipped]], Iterator[Event]]
+ElementReader = Callable[[Iterable[Element | Skipped], str], Iterator[Event]]
+
+LINE_READERS: tuple[tuple[Callable[[Object], bool], LineReader], ...] = (
+    (codex.recognises, codex.read),
+    (qwen_code.recognises, qwen_code.read),
+    (gemini_cli.recognises, gemini_cli.read),
+    (claude_code.recognises, claude_code.read),
+    (readroom_ledger.recognises, readroom_ledger.read),
+    (openai_agents.recognises, openai_agents.read),
+    (otel.recognises, otel.read),
+)
+"""By what a line says; the narrower forms first."""
+
+LIST_READERS: tuple[tuple[Callable[[Object], bool], ElementReader], ...] = (
+    (pydantic_ai.recognises, pydantic_ai.read),
+    (messages.recognises, messages.read),
+)
+"""By what an element of a list says."""
+
+DATABASES: tuple[tuple[set[str], Callable[[Path], Iterator[Event]]], ...] = (
+    (opencode.TABLES, opencode.read),
+    (openai_agents.TABLES, openai_agents.read_database),
+    (readroom_ledger.TABLES, readroom_ledger.read_database),
+)
+"""By the tables a database has."""
+
+
+class Unknown(Exception):
+    """A file that is not the record of a client that is known here."""
+
+
+def read(path: Path) -> Iterator[Event]:
+    """What the record at `path` tells, in order.
+
+    Raises:
+        Unknown: It is not a record, or of a client that is not known.
+        NotReadable: It is one, and cannot be read at all.
+        OSError: It cannot be opened.
+    """
+    if not S_ISREG(path.stat().st_mode):
+        raise Unknown("not a file")
+    with path.open("rb") as stream:
+        head = stream.read(16)
+    if head == sqlite.MAGIC:
+        return _database(path)
+    if head.startswith(b"PK\x03\x04"):
+        from readroom.lens.records import inspect_logs
+
+        return inspect_logs.read(path)
+    if not head.strip():
+        raise Unknown("empty")
+    return _json(path)
+
+
+def _database(path: Path) -> Iterator[Event]:
+    with sqlite.opened(path) as connection:
+        tables = sqlite.tables(connection)
+    for wanted, reader in DATABASES:
+        if wanted <= tables:
+            return reader(path)
+    raise Unknown("a database of something else")
+
+
+def _json(path: Path) -> Iterator[Event]:
+    found = _as_lines(path) or _as_document(path)
+    if found is None:
+        raise Unknown("not a record of a client that is known")
+    return found
+
+
+def _as_lines(path: Path) -> Iterator[Event] | None:
+    """The events of a file of lines, when one of its first lines is of a known client."""
+    with path.open("rb") as stream:
+        for seen, line in enumerate(lines(stream), 1):
+            if isinstance(line, Line) and isinstance(line.value, dict):
+                for recognises, reader in LINE_READERS:
+                    if recognises(line.value):
+                        return _of_lines(path, reader)
+                if messages.recognises(line.value):
+                    return messages.read(_line_elements(path), path.stem)
+            if seen >= RECORD_SNIFF_LINES:
+                return None
+    return None
+
+
+def _of_lines(path: Path, reader: LineReader) -> Iterator[Event]:
+    with path.open("rb") as stream:
+        if reader is gemini_cli.read:
+            yield from gemini_cli.read(lines(stream), path.parent.name)
+        else:
+            yield from reader(lines(stream))
+
+
+def _line_elements(path: Path) -> Iterator[Element | Skipped]:
+    with path.open("rb") as stream:
+        for line in lines(stream):
+            yield line if isinstance(line, Skipped) else Element("", line.value)
+
+
+def _as_document(path: Path) -> Iterator[Event] | None:
+    """The events of a file that is one JSON document: a list of messages, or an object that holds them."""
+    size = path.stat().st_size
+    if size <= RECORD_DOCUMENT_BYTES:
+        try:
+            whole = as_object(decode(path.read_bytes()))
+        except NotReadable:
+            whole = {}
+        for recognises, reader in LINE_READERS:
+            if whole and recognises(whole):
+                return reader([Line(1, whole)])
+    for element in _elements(path):
+        if isinstance(element, Skipped):
+            continue
+        if element.key == "trajectory":
+            return swe_agent.read(_elements(path), path.stem)
+        if element.key in ("", "messages", "input") and isinstance(element.value, dict):
+            for recognises, read_elements in LIST_READERS:
+                if recognises(element.value):
+                    return read_elements(_elements(path), path.stem)
+    return None
+
+
+def _elements(path: Path) -> Iterator[Element | Skipped]:
+    with path.open("rb") as stream:
+        yield from elements(stream, path.stat().st_size)

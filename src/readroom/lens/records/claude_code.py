@@ -1,0 +1,217 @@
+"""Claude Code: `~/.claude/projects/<folder with - for />/<session>.jsonl`, sub-agents in
+`<session>/subagents/agent-*.jsonl`.
+
+One line a block, so an answer is several lines with one `message.id` and the same usage. What the client
+adds to a result on its way stands in `attachment` lines after it; where the record keeps the request
+(`api-request-blob`), that is what was sent. `toolUseResult` is for the screen and not counted. Lines
+before a `compact_boundary` are no longer sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from readroom.lens.records.events import (
+    Answered,
+    Asked,
+    Called,
+    Compacted,
+    Event,
+    Opened,
+    Returned,
+    Said,
+    Skipped,
+)
+from readroom.lens.records.stream import Line
+from readroom.lens.records.values import (
+    Object,
+    as_count,
+    as_object,
+    as_text,
+    objects,
+    parts_text,
+    time_of,
+)
+
+NAME = "Claude Code"
+
+_SILENT = frozenset(
+    [
+        "queue-operation",
+        "atis-latch",
+        "api-request-shape",
+        "api-request",
+        "tools-used",
+        "last-prompt",
+        "cost-state",
+        "mode",
+        "summary",
+        "file-history-snapshot",
+        "progress",
+        "custom-title",
+        "agent-name",
+        "permission-mode",
+        "pr-link",
+        "attribution-snapshot",
+    ]
+)
+"""Kinds of lines that say nothing about what the model saw."""
+
+_FILES = frozenset(
+    {"file", "already_read_file", "selected_lines_in_ide", "edited_text_file", "compact_file_reference"}
+)
+"""Attachments that carry content of files."""
+
+
+def recognises(line: Object) -> bool:
+    """Whether a line is of this client."""
+    if "provenance" in line:
+        return False
+    return "sessionId" in line and ("uuid" in line or as_text(line.get("type")) in _SILENT)
+
+
+def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
+    """The events of one file, a main session or a sub-agent."""
+    held: dict[str, _Held] = {}
+    opened: set[str] = set()
+    for line in lines:
+        if isinstance(line, Skipped):
+            yield line
+            continue
+        if line.left_out:
+            yield Skipped(f"line {line.number}", f"{line.left_out:,} bytes of long texts were not read")
+        entry = as_object(line.value)
+        if (
+            entry.get("type") == "api-request-blob"
+        ):  # does not say which agent's request it is: a call's id does
+            for waiting in held.values():
+                _sent(as_object(entry.get("message")), waiting)
+            continue
+        if "uuid" not in entry and as_text(entry.get("type")) in _SILENT:
+            continue
+        session = _session(entry)
+        if session not in opened:
+            opened.add(session)
+            yield _opened(entry, session)
+        yield from _events(entry, session, held.setdefault(session, _Held()), line.number)
+    for waiting in held.values():
+        yield from waiting.release()
+
+
+class _Held:
+    """Results that wait for what the client added to them, until the model answers."""
+
+    def __init__(self) -> None:
+        self.results: dict[str, Returned] = {}
+        self.added: list[str] = []
+        self.sent: dict[str, str] = {}
+
+    def release(self) -> Iterator[Event]:
+        last = next(reversed(self.results), "")
+        for id, result in self.results.items():
+            text = self.sent.get(id)
+            if text is None:
+                text = "\n\n".join([result.text, *self.added]) if id == last and self.added else result.text
+            yield Returned(result.session, id, text, result.error, result.images, result.time)
+        self.results.clear()
+        self.added.clear()
+        self.sent.clear()
+
+
+def _session(entry: Object) -> str:
+    session = as_text(entry.get("sessionId")) or "unnamed"
+    agent = as_text(entry.get("agentId"))
+    return f"{session}/{agent}" if agent and entry.get("isSidechain") is True else session
+
+
+def _opened(entry: Object, session: str) -> Opened:
+    parent = session.partition("/")[0] if "/" in session else ""
+    return Opened(
+        session,
+        NAME,
+        as_text(entry.get("version")),
+        as_text(entry.get("cwd")),
+        parent,
+        time=time_of(entry.get("timestamp")),
+    )
+
+
+def _events(entry: Object, session: str, held: _Held, number: int) -> Iterator[Event]:
+    kind = as_text(entry.get("type"))
+    message = as_object(entry.get("message"))
+    if kind == "assistant":
+        yield from held.release()
+        yield from _answer(entry, message, session)
+    elif kind == "user":
+        yield from _user(entry, message, session, held)
+    elif kind == "attachment":
+        yield from _attachment(entry, session, held)
+    elif kind == "system":
+        if as_text(entry.get("subtype")) == "compact_boundary":
+            yield from held.release()
+            yield Compacted(session, time_of(entry.get("timestamp")))
+    elif kind not in _SILENT:
+        yield Skipped(f"line {number}", f"kind {kind[:40]!r} is not known", session)
+    if entry.get("version") and kind in ("user", "assistant"):
+        yield Opened(session, version=as_text(entry["version"]), folder=as_text(entry.get("cwd")))
+
+
+def _answer(entry: Object, message: Object, session: str) -> Iterator[Event]:
+    usage = as_object(message.get("usage"))
+    time = time_of(entry.get("timestamp"))
+    key = as_text(message.get("id")) or as_text(entry.get("uuid"))
+    yield Answered(
+        session,
+        key,
+        time,
+        as_text(message.get("model")),
+        as_count(usage.get("input_tokens")),
+        as_count(usage.get("output_tokens")),
+        as_count(usage.get("cache_read_input_tokens")),
+        as_count(usage.get("cache_creation_input_tokens")),
+    )
+    for block in objects(message.get("content")):
+        if block.get("type") == "text":
+            yield Said(session, as_text(block.get("text")))
+        elif block.get("type") in ("tool_use", "server_tool_use"):
+            tool = as_text(block.get("name"))
+            yield Called(session, as_text(block.get("id")), tool, as_object(block.get("input")), time)
+
+
+def _user(entry: Object, message: Object, session: str, held: _Held) -> Iterator[Event]:
+    content = message.get("content")
+    if isinstance(content, str):
+        yield Asked(session, content)
+        return
+    for block in objects(content):
+        if block.get("type") == "tool_result":
+            text, images = parts_text(block.get("content"))
+            error = block.get("is_error")
+            held.results[as_text(block.get("tool_use_id"))] = Returned(
+                session,
+                as_text(block.get("tool_use_id")),
+                text,
+                error if isinstance(error, bool) else None,
+                images,
+                time_of(entry.get("timestamp")),
+            )
+        elif block.get("type") == "text":
+            yield Asked(session, as_text(block.get("text")))
+
+
+def _attachment(entry: Object, session: str, held: _Held) -> Iterator[Event]:
+    text = "\n".join(parts_text(piece.get("content"))[0] for piece in objects(entry.get("rendered")))
+    if not text:
+        return
+    if held.results and as_text(as_object(entry.get("attachment")).get("type")) not in _FILES:
+        held.added.append(text)
+    else:
+        kind = as_text(as_object(entry.get("attachment")).get("type"))
+        yield Asked(session, text, attached=kind in _FILES)
+
+
+def _sent(message: Object, held: _Held) -> None:
+    for block in objects(message.get("content")):
+        id = as_text(block.get("tool_use_id"))
+        if block.get("type") == "tool_result" and id in held.results:
+            held.sent.setdefault(id, parts_text(block.get("content"))[0])

@@ -1,0 +1,165 @@
+"""Codex: `~/.codex/sessions/Y/M/D/rollout-<time>-<id>.jsonl`, one file an agent.
+
+Only `response_item` is what the model was sent; `event_msg/item_completed` repeats each command with far
+more of its output. A `compacted` line ends what was sent before. The same items stand in `SQLiteSession`
+files of the OpenAI agents library, so `item_events` is shared with its reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from readroom.lens.records.events import (
+    Answered,
+    Asked,
+    Called,
+    Compacted,
+    Event,
+    Opened,
+    Returned,
+    Said,
+    Skipped,
+    Whole,
+)
+from readroom.lens.records.stream import Line
+from readroom.lens.records.values import (
+    Object,
+    as_arguments,
+    as_count,
+    as_object,
+    as_text,
+    parts_text,
+    time_of,
+)
+
+NAME = "Codex"
+
+_KNOWN = frozenset(
+    [
+        "session_meta",
+        "event_msg",
+        "response_item",
+        "world_state",
+        "turn_context",
+        "token_usage_record",
+        "compacted",
+    ]
+)
+_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
+_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "local_shell_call_output"})
+
+
+def recognises(line: Object) -> bool:
+    """Whether a line is of this client."""
+    return isinstance(line.get("payload"), dict) and as_text(line.get("type")) in _KNOWN
+
+
+def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
+    """The events of one rollout file."""
+    reader = _Rollout()
+    for line in lines:
+        if isinstance(line, Skipped):
+            yield line
+            continue
+        if line.left_out:
+            yield Skipped(f"line {line.number}", f"{line.left_out:,} bytes of long texts were not read")
+        yield from reader.events(as_object(line.value), line.number)
+
+
+class _Rollout:
+    """What the lines of one rollout have said so far: whose it is, its model, and which answer is being
+    given.
+    """
+
+    def __init__(self) -> None:
+        self._session = "unnamed"
+        self._model = ""
+        self._answer = 0
+        self._open = False
+
+    def events(self, entry: Object, number: int) -> Iterator[Event]:
+        kind = as_text(entry.get("type"))
+        payload = as_object(entry.get("payload"))
+        time = time_of(entry.get("timestamp"))
+        if kind == "session_meta":
+            yield self._opened(payload)
+        elif kind == "turn_context":
+            self._model = as_text(payload.get("model")) or self._model
+        elif kind == "response_item":
+            yield from self._item(payload, time)
+        elif kind == "token_usage_record":
+            usage = as_object(payload.get("usage"))
+            yield self._answered(usage, time)
+        elif kind == "event_msg" and payload.get("type") == "token_count":
+            usage = as_object(as_object(payload.get("info")).get("last_token_usage"))
+            yield self._answered(usage, time)
+        elif kind == "event_msg" and payload.get("type") == "item_completed":
+            item = as_object(payload.get("item"))
+            if item.get("aggregated_output"):
+                yield Whole(self._session, as_text(item.get("id")), as_text(item["aggregated_output"]))
+        elif kind == "compacted":
+            yield Compacted(self._session, time, counted=self._open)
+            self._open = False
+        elif kind not in _KNOWN:
+            yield Skipped(f"line {number}", f"kind {kind[:40]!r} is not known", self._session)
+
+    def _opened(self, meta: Object) -> Opened:
+        self._session = as_text(meta.get("id")) or as_text(meta.get("session_id")) or self._session
+        spawn = as_object(as_object(as_object(meta.get("source")).get("subagent")).get("thread_spawn"))
+        parent = as_text(spawn.get("parent_thread_id")) or as_text(meta.get("forked_from_id"))
+        shared = as_text(meta.get("session_id"))
+        if not parent and shared and shared != self._session:
+            parent = shared
+        return Opened(
+            self._session,
+            NAME,
+            as_text(meta.get("cli_version")),
+            as_text(meta.get("cwd")),
+            parent,
+            time=time_of(meta.get("timestamp")),
+        )
+
+    def _answered(self, usage: Object, time: str) -> Answered:
+        # Usage comes after the items of its answer, and twice (record and count): with its key it adds, once.
+        cached = as_count(usage.get("cached_input_tokens"))
+        return Answered(
+            self._session,
+            f"answer {self._answer}",
+            time,
+            self._model,
+            max(0, as_count(usage.get("input_tokens")) - cached),
+            as_count(usage.get("output_tokens")),
+            cached,
+            as_count(usage.get("cache_write_input_tokens")),
+        )
+
+    def _item(self, item: Object, time: str) -> Iterator[Event]:
+        of_model = item.get("role") == "assistant" or item.get("type") in _CALLS
+        if of_model and not self._open:
+            self._open = True
+            self._answer += 1
+            yield Answered(self._session, f"answer {self._answer}", time, self._model)
+        if not of_model and item.get("type") in _OUTPUTS:
+            self._open = False
+        if item.get("role") == "user":
+            self._open = False
+        yield from item_events(item, self._session, time)
+
+
+def item_events(item: Object, session: str, time: str) -> Iterator[Event]:
+    """The events of one item of the Responses interface."""
+    kind = as_text(item.get("type"))
+    role = as_text(item.get("role"))
+    if kind in _CALLS:
+        id = as_text(item.get("call_id")) or as_text(item.get("id"))
+        given = item.get("arguments", item.get("input", item.get("action")))
+        tool = as_text(item.get("name")) or kind
+        server = as_text(item.get("namespace")).removeprefix("mcp__")
+        yield Called(session, id, tool, as_arguments(given), time, server)
+    elif kind in _OUTPUTS:
+        text, images = parts_text(item.get("output"))
+        yield Returned(session, as_text(item.get("call_id")), text, None, images, time)
+    elif role == "assistant":
+        yield Said(session, parts_text(item.get("content"))[0])
+    elif role:
+        yield Asked(session, parts_text(item.get("content"), "\n")[0])

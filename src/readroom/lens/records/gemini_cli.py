@@ -1,0 +1,201 @@
+"""Gemini CLI: `~/.gemini/tmp/<project>/chats/session-<time>-<id8>.jsonl`, sub-agents in
+`chats/<session>/<id>.jsonl`.
+
+The record rewrites itself: a message is appended again with the same id when it grows, and
+`$set.messages` replaces the whole list (on resume, on compression, when old results are masked). What was
+sent before stays sent, so a result counts when it first stands in a `user` message as `functionResponse`;
+its copy in `toolCalls` is read where that never came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from readroom.lens.records.events import (
+    Answered,
+    Asked,
+    Called,
+    Compacted,
+    Event,
+    Opened,
+    Returned,
+    Said,
+    Skipped,
+)
+from readroom.lens.records.stream import Line
+from readroom.lens.records.values import (
+    Object,
+    as_count,
+    as_list,
+    as_object,
+    as_text,
+    objects,
+    parts_text,
+    time_of,
+)
+
+NAME = "Gemini CLI"
+_MESSAGES = frozenset({"user", "gemini", "info", "error", "warning"})
+
+
+def recognises(line: Object) -> bool:
+    """Whether a line is of this client."""
+    return "projectHash" in line or set(line) == {"$set"} or (line.get("type") == "gemini" and "id" in line)
+
+
+def read(lines: Iterable[Line | Skipped], folder: str = "") -> Iterator[Event]:
+    """The events of one file; the name of its `folder` is the session whose sub-agent it is."""
+    reader = _Chat(folder)
+    for line in lines:
+        if isinstance(line, Skipped):
+            yield line
+            continue
+        if line.left_out:
+            yield Skipped(f"line {line.number}", f"{line.left_out:,} bytes of long texts were not read")
+        yield from reader.events(as_object(line.value), line.number)
+    yield from reader.rest()
+
+
+class _Chat:
+    """Messages met so far, by id, and which calls were made and answered."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._session = "unnamed"
+        self._seen: set[str] = set()
+        self._called: set[str] = set()
+        self._returned: dict[str, int] = {}
+        self._waiting: dict[str, Returned] = {}
+
+    def events(self, entry: Object, number: int) -> Iterator[Event]:
+        if "projectHash" in entry:
+            self._session = as_text(entry.get("sessionId")) or self._session
+            parent = self._folder if entry.get("kind") == "subagent" else ""
+            yield Opened(self._session, NAME, parent=parent, time=time_of(entry.get("startTime")))
+            if isinstance(entry.get("messages"), list):
+                yield from self._replaced(entry["messages"])
+        elif "$set" in entry:
+            changed = as_object(entry["$set"])
+            if isinstance(changed.get("messages"), list):
+                yield from self._replaced(changed["messages"])
+        elif as_text(entry.get("type")) in _MESSAGES:
+            yield from self._message(entry)
+        else:
+            kind = as_text(entry.get("type"))
+            yield Skipped(f"line {number}", f"kind {kind[:40]!r} is not known", self._session)
+
+    def _replaced(self, messages: list[object]) -> Iterator[Event]:
+        if not self._seen:
+            for message in objects(messages):
+                yield from self._message(message)
+            return
+        new = [message for message in objects(messages) if as_text(message.get("id")) not in self._seen]
+        self._seen.update(as_text(message.get("id")) for message in new)
+        responses = [
+            _response(part) for message in objects(messages) for part in objects(message.get("content"))
+        ]
+        kept = [as_text(response.get("id")) for response in responses if response]
+        # A resume first writes a list without anything new; what drops results for a new text is a
+        # compression.
+        if new and not self._returned.keys() <= set(kept):
+            yield Compacted(self._session)
+            for message in new:
+                if message.get("type") == "user":
+                    yield Asked(self._session, parts_text(message.get("content"))[0])
+        for response in filter(None, responses):
+            if as_text(response.get("id")) in self._returned:
+                yield from self._response(response, 0, "")
+
+    def _message(self, message: Object) -> Iterator[Event]:
+        id = as_text(message.get("id"))
+        first = id not in self._seen
+        self._seen.add(id)
+        time = time_of(message.get("timestamp"))
+        if message.get("type") == "gemini":
+            yield from self._answer(message, id, time, first)
+        elif message.get("type") == "user":
+            yield from self._user(message, time, first)
+
+    def _answer(self, message: Object, id: str, time: str, first: bool) -> Iterator[Event]:
+        calls = [as_object(part.get("functionCall")) for part in objects(message.get("content"))]
+        if any(as_text(call.get("id")) in self._called for call in calls if call):
+            return  # a compression or a resume writes what was said before once more, under new ids
+        tokens = as_object(message.get("tokens"))
+        cached = as_count(tokens.get("cached"))
+        if first or tokens:
+            yield Answered(
+                self._session,
+                id,
+                time,
+                as_text(message.get("model")),
+                max(0, as_count(tokens.get("input")) - cached),
+                as_count(tokens.get("output")) + as_count(tokens.get("thoughts")),
+                cached,
+            )
+        if first and message.get("content"):
+            yield Said(self._session, parts_text(message["content"])[0])
+        for part in objects(message.get("content")):
+            if "functionCall" in part and not message.get("toolCalls"):
+                yield from self._call(as_object(part["functionCall"]))
+        for call in objects(message.get("toolCalls")):
+            yield from self._call(call)
+
+    def _call(self, call: Object) -> Iterator[Event]:
+        id = as_text(call.get("id"))
+        time = time_of(call.get("timestamp"))
+        if id and id not in self._called:
+            self._called.add(id)
+            yield Called(self._session, id, as_text(call.get("name")), as_object(call.get("args")), time)
+        failed = as_text(call.get("status")) == "error"
+        for part in objects(call.get("result")):
+            response = _response(part)
+            if response and id not in self._returned:
+                self._waiting[id] = _result(self._session, id, response, failed or None, time)
+
+    def _user(self, message: Object, time: str, first: bool) -> Iterator[Event]:
+        content = message.get("content")
+        if isinstance(content, str):
+            if first:
+                yield Asked(self._session, content)
+            return
+        images = sum(1 for part in objects(content) if "inlineData" in part or "fileData" in part)
+        for part in as_list(content):
+            piece = as_object(part)
+            response = _response(piece)
+            if response:
+                yield from self._response(response, images, time)
+            elif first and (isinstance(part, str) or "text" in piece):
+                yield Asked(self._session, part if isinstance(part, str) else as_text(piece.get("text")))
+
+    def _response(self, response: Object, images: int, time: str) -> Iterator[Event]:
+        id = as_text(response.get("id"))
+        waiting = self._waiting.pop(id, None)
+        result = _result(self._session, id, response, waiting.error if waiting else None, time)
+        size = len(result.text)
+        if id not in self._returned:
+            self._returned[id] = size
+            yield Returned(self._session, id, result.text, result.error, images or result.images, time)
+        elif self._returned[id] != size:
+            self._returned[id] = size
+            yield Returned(self._session, id, result.text, result.error, 0, time, rewritten=True)
+
+    def rest(self) -> Iterator[Event]:
+        """Results that stand in the calls alone: the session ended before they were sent back as a
+        message.
+        """
+        for id, result in self._waiting.items():
+            if id not in self._returned:
+                yield result
+
+
+def _response(part: Object) -> Object:
+    return as_object(part.get("functionResponse"))
+
+
+def _result(session: str, id: str, response: Object, error: bool | None, time: str) -> Returned:
+    body = as_object(response.get("response"))
+    _, images = parts_text(response.get("parts"))
+    if "error" in body and "output" not in body:
+        return Returned(session, id, as_text(body["error"]), True, images, time)
+    text, more = parts_text(body.get("output", body.get("content")))
+    return Returned(session, id, text, error, images + more, time)

@@ -1,0 +1,124 @@
+"""Plain arrays of messages, as they are sent to OpenAI's and Anthropic's interfaces, and items of Responses.
+
+Also `{"messages": [...]}` and one message a line. The array is what the last request carried: the results
+in it are what the model was sent, and what a client dropped before is not there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from readroom.lens.records.codex import item_events
+from readroom.lens.records.events import Answered, Asked, Called, Event, Opened, Returned, Said, Skipped
+from readroom.lens.records.stream import Element
+from readroom.lens.records.values import (
+    Object,
+    as_arguments,
+    as_list,
+    as_object,
+    as_text,
+    objects,
+    parts_text,
+    time_of,
+)
+
+NAME = "messages"
+_ROLES = frozenset({"user", "assistant", "system", "developer", "tool", "function", "model"})
+
+
+def recognises(element: Object) -> bool:
+    """Whether an element of a list, or a line, is a message or an item of a conversation."""
+    if as_text(element.get("type")) in ("function_call", "function_call_output", "custom_tool_call"):
+        return "call_id" in element
+    return as_text(element.get("role")) in _ROLES and ("content" in element or "tool_calls" in element)
+
+
+def read(elements: Iterable[Element | Skipped], session: str) -> Iterator[Event]:
+    """The events of one conversation named `session`."""
+    yield Opened(session, NAME)
+    number = 0
+    asked = False
+    for element in elements:
+        if isinstance(element, Skipped):
+            yield element
+        elif element.key in ("", "messages", "input"):
+            number += 1
+            message = as_object(element.value)
+            asked = as_text(message.get("role")) in ("user", "tool") or "output" in message
+            yield from message_events(message, session, f"message {number}")
+    if asked:  # the array ends with what was asked: it is a request, and carried all of it
+        yield Answered(session, "the request itself")
+
+
+def message_events(message: Object, session: str, key: str) -> Iterator[Event]:
+    """The events of one message, of either interface or of Inspect."""
+    role = as_text(message.get("role"))
+    time = time_of(message.get("timestamp", message.get("created_at")))
+    if not role:
+        if as_text(message.get("type")) == "function_call":
+            yield Answered(session, key, time)
+        yield from item_events(message, session, time)
+    elif role in ("assistant", "model"):
+        yield Answered(session, key, time, as_text(message.get("model")))
+        yield from _answer(message, session, time)
+    elif role in ("tool", "function"):
+        yield _result(message, session, time)
+    else:
+        yield from _input(message, session, time)
+
+
+def _answer(message: Object, session: str, time: str) -> Iterator[Event]:
+    content = message.get("content")
+    if isinstance(content, str) and content:
+        yield Said(session, content)
+    for block in objects(content):
+        if block.get("type") == "tool_use":
+            arguments = as_object(block.get("input"))
+            yield Called(session, as_text(block.get("id")), as_text(block.get("name")), arguments, time)
+        elif block.get("type") == "text":
+            yield Said(session, as_text(block.get("text")))
+    for call in objects(message.get("tool_calls")):
+        function = call.get("function")
+        body = as_object(function) if isinstance(function, dict) else call
+        tool = as_text(body.get("name")) or as_text(function)
+        yield Called(session, as_text(call.get("id")), tool, as_arguments(body.get("arguments")), time)
+    single = as_object(message.get("function_call"))
+    if single:
+        name = as_text(single.get("name"))
+        yield Called(session, name, name, as_arguments(single.get("arguments")), time)
+
+
+def _result(message: Object, session: str, time: str) -> Returned:
+    id = as_text(message.get("tool_call_id")) or as_text(message.get("name"))
+    text, images = parts_text(message.get("content"))
+    error = as_object(message.get("error"))
+    if error:  # Inspect keeps a failure beside an empty content, and sends its message in this form
+        return Returned(session, id, f"Error: {as_text(error.get('message'))}", True, images, time)
+    return Returned(session, id, text, None, images, time)
+
+
+def _input(message: Object, session: str, time: str) -> Iterator[Event]:
+    content = message.get("content")
+    if isinstance(content, str):
+        yield from _asked(content, session)
+    for block in as_list(content):
+        piece = as_object(block)
+        if piece.get("type") == "tool_result":
+            text, images = parts_text(piece.get("content"))
+            error = piece.get("is_error")
+            failed = error if isinstance(error, bool) else None
+            yield Returned(session, as_text(piece.get("tool_use_id")), text, failed, images, time)
+        elif isinstance(block, str) or "text" in piece:
+            yield from _asked(block if isinstance(block, str) else as_text(piece.get("text")), session)
+
+
+_FOLDER = re.compile(r"(?:[Ww]orking directory: |<cwd>)(/[^\s<]{1,1000})")
+"""How clients tell the model where it is: an array of messages says it nowhere else."""
+
+
+def _asked(text: str, session: str) -> Iterator[Event]:
+    found = _FOLDER.search(text, 0, 20_000)
+    if found:
+        yield Opened(session, folder=found[1])
+    yield Asked(session, text)

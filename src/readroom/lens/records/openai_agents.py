@@ -1,0 +1,108 @@
+"""openai-agents: a `SQLiteSession` file with the items of conversations, or `traces.jsonl` of a trace
+exporter.
+
+The items are those of the Responses interface (read as Codex's are). A trace has a span for each tool
+call, with input and output, and one for each answer, with usage: spans are written when they end, so
+calls of one turn stand in the order in which they were done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from readroom.lens.records.codex import item_events
+from readroom.lens.records.events import Answered, Called, Event, Opened, Returned, Skipped
+from readroom.lens.records.sqlite import opened
+from readroom.lens.records.stream import Line
+from readroom.lens.records.values import (
+    NotReadable,
+    Object,
+    as_arguments,
+    as_count,
+    as_object,
+    as_text,
+    decode,
+    parts_text,
+    time_of,
+)
+from readroom.limits.lens import RECORD_LINE_BYTES
+
+NAME = "openai-agents"
+TABLES = {"agent_sessions", "agent_messages"}
+_CALLS = frozenset({"function_call", "custom_tool_call"})
+
+
+def read_database(path: Path) -> Iterator[Event]:
+    """The events of every conversation in a `SQLiteSession` file."""
+    query = """SELECT session_id, id, length(message_data), created_at,
+        CASE WHEN length(message_data) <= ? THEN message_data END
+        FROM agent_messages ORDER BY session_id, id"""
+    session = ""
+    answer = 0
+    of_model = False
+    with opened(path) as connection:
+        for name, number, size, time, data in connection.execute(query, (RECORD_LINE_BYTES,)):
+            if as_text(name) != session:
+                session = as_text(name)
+                of_model = False
+                yield Opened(session, NAME, time=time_of(time))
+            try:
+                item = as_object(decode(str(data).encode())) if data is not None else {}
+            except NotReadable as error:
+                yield Skipped(f"message {number}", f"{size:,} characters, {error}", session)
+                continue
+            if data is None:
+                yield Skipped(f"message {number}", f"{size:,} characters, too long", session)
+                continue
+            answers = item.get("role") == "assistant" or item.get("type") in _CALLS | {"reasoning"}
+            if answers and not of_model:
+                answer += 1
+                yield Answered(session, f"answer {answer}", time_of(time))
+            of_model = answers
+            yield from item_events(item, session, time_of(time))
+
+
+def recognises(line: Object) -> bool:
+    """Whether a line is of an exported trace."""
+    return as_text(line.get("object")) in ("trace", "trace.span")
+
+
+def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
+    """The events of exported traces; a trace is a session."""
+    opened_traces: set[str] = set()
+    for line in lines:
+        if isinstance(line, Skipped):
+            yield line
+            continue
+        entry = as_object(line.value)
+        session = as_text(entry.get("trace_id")) or as_text(entry.get("id")) or "unnamed"
+        if session not in opened_traces:
+            opened_traces.add(session)
+            yield Opened(session, NAME, time=time_of(entry.get("started_at")))
+        yield from _span(entry, as_object(entry.get("span_data")), session)
+
+
+def _span(span: Object, data: Object, session: str) -> Iterator[Event]:
+    kind = as_text(data.get("type"))
+    id = as_text(span.get("id"))
+    started, ended = time_of(span.get("started_at")), time_of(span.get("ended_at"))
+    if kind in ("response", "generation"):
+        usage = as_object(data.get("usage"))
+        cached = as_count(as_object(usage.get("input_tokens_details")).get("cached_tokens"))
+        yield Answered(
+            session,
+            as_text(data.get("response_id")) or id,
+            started,
+            as_text(data.get("model")),
+            max(0, as_count(usage.get("input_tokens")) - cached),
+            as_count(usage.get("output_tokens")),
+            cached,
+        )
+    elif kind == "function":
+        yield Called(session, id, as_text(data.get("name")), as_arguments(data.get("input")), started)
+        text, images = parts_text(data.get("output"))
+        failed = True if span.get("error") else None
+        if failed and not text:
+            text = as_text(as_object(span.get("error")).get("message"))
+        yield Returned(session, id, text, failed, images, ended)

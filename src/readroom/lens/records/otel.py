@@ -1,0 +1,173 @@
+"""OpenTelemetry spans with the GenAI conventions: JSON of the OTLP file exporter, or one span a line.
+
+A call is a span `execute_tool` with its arguments and result as attributes; an answer is a span with an
+input count of tokens. Where no such span carries results, they are taken from the messages of the last
+request (`gen_ai.input.messages`, each with `parts`). Spans of one trace, or of one
+`gen_ai.conversation.id`, are a session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from readroom.lens.records.events import Answered, Asked, Called, Event, Opened, Returned, Said, Skipped
+from readroom.lens.records.stream import Line
+from readroom.lens.records.values import (
+    NotReadable,
+    Object,
+    as_arguments,
+    as_count,
+    as_object,
+    as_text,
+    decode,
+    objects,
+    parts_text,
+    time_of,
+)
+
+NAME = "OpenTelemetry"
+
+
+def recognises(line: Object) -> bool:
+    """Whether a line, or a document, is an export of spans."""
+    if "resourceSpans" in line:
+        return True
+    return ("traceId" in line or "trace_id" in line or "context" in line) and isinstance(
+        line.get("attributes"), dict | list
+    )
+
+
+def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
+    """The events of all spans, in the order of their start within a line and of lines in the file."""
+    reader = _SpanReader()
+    for line in lines:
+        if isinstance(line, Skipped):
+            yield line
+            continue
+        entry = as_object(line.value)
+        spans = sorted(_spans(entry), key=lambda span: as_text(span.get("startTimeUnixNano")).rjust(24))
+        for span in spans:
+            yield from reader.span(span)
+
+
+def _spans(entry: Object) -> Iterator[Object]:
+    if "resourceSpans" not in entry:
+        yield entry
+    for resource in objects(entry.get("resourceSpans")):
+        for scope in objects(resource.get("scopeSpans")):
+            yield from objects(scope.get("spans"))
+
+
+class _SpanReader:
+    """Which sessions were opened, and which calls of each were met."""
+
+    def __init__(self) -> None:
+        self._opened: set[str] = set()
+        self._called: set[tuple[str, str]] = set()
+        self._returned: set[tuple[str, str]] = set()
+
+    def span(self, span: Object) -> Iterator[Event]:
+        given = _attributes(span.get("attributes"))
+        context = as_object(span.get("context"))
+        trace = as_text(span.get("traceId") or span.get("trace_id") or context.get("trace_id"))
+        session = as_text(given.get("gen_ai.conversation.id")) or trace or "unnamed"
+        started = time_of(span.get("startTimeUnixNano") or span.get("start_time"))
+        ended = time_of(span.get("endTimeUnixNano") or span.get("end_time"))
+        id = as_text(span.get("spanId") or span.get("span_id") or context.get("span_id"))
+        if not any(key.startswith("gen_ai.") for key in given):
+            return
+        if session not in self._opened:
+            self._opened.add(session)
+            yield Opened(session, NAME, time=started)
+        if given.get("gen_ai.operation.name") == "execute_tool" or "gen_ai.tool.call.id" in given:
+            yield from self._tool(span, given, session, id, started, ended)
+        elif "gen_ai.usage.input_tokens" in given or given.get("gen_ai.operation.name") in (
+            "chat",
+            "generate_content",
+        ):
+            yield from self._answer(given, session, id, started)
+
+    def _tool(
+        self, span: Object, given: Object, session: str, id: str, started: str, ended: str
+    ) -> Iterator[Event]:
+        call = as_text(given.get("gen_ai.tool.call.id")) or id
+        if (session, call) not in self._called:
+            self._called.add((session, call))
+            arguments = as_arguments(given.get("gen_ai.tool.call.arguments"))
+            yield Called(session, call, as_text(given.get("gen_ai.tool.name")), arguments, started)
+        result = given.get("gen_ai.tool.call.result")
+        if result is not None and (session, call) not in self._returned:
+            self._returned.add((session, call))
+            text, images = parts_text(result)
+            failed = as_object(span.get("status")).get("code") in (2, "STATUS_CODE_ERROR", "ERROR")
+            yield Returned(
+                session, call, text, True if failed or "error.type" in given else None, images, ended
+            )
+
+    def _answer(self, given: Object, session: str, id: str, started: str) -> Iterator[Event]:
+        for message in objects(_json(given.get("gen_ai.input.messages"))):
+            yield from self._parts(message, session, "")
+        cached = as_count(_number(given.get("gen_ai.usage.cache_read.input_tokens")))
+        yield Answered(
+            session,
+            id,
+            started,
+            as_text(given.get("gen_ai.response.model") or given.get("gen_ai.request.model")),
+            max(0, as_count(_number(given.get("gen_ai.usage.input_tokens"))) - cached),
+            as_count(_number(given.get("gen_ai.usage.output_tokens"))),
+            cached,
+        )
+        for message in objects(_json(given.get("gen_ai.output.messages"))):
+            yield from self._parts(message, session, started)
+
+    def _parts(self, message: Object, session: str, started: str) -> Iterator[Event]:
+        for part in objects(message.get("parts")):
+            id = as_text(part.get("id"))
+            kind = as_text(part.get("type"))
+            if kind == "tool_call" and (session, id) not in self._called:
+                self._called.add((session, id))
+                yield Called(
+                    session, id, as_text(part.get("name")), as_arguments(part.get("arguments")), started
+                )
+            elif kind == "tool_call_response" and (session, id) not in self._returned:
+                self._returned.add((session, id))
+                text, images = parts_text(part.get("result", part.get("response")))
+                yield Returned(session, id, text, None, images, started)
+            elif kind == "text" and started and message.get("role") == "assistant":
+                yield Said(session, as_text(part.get("content")))
+            elif kind == "text" and message.get("role") == "user":
+                yield Asked(session, as_text(part.get("content")))
+
+
+def _attributes(value: object) -> Object:
+    if isinstance(value, dict):
+        return value
+    return {as_text(pair.get("key")): _any_value(as_object(pair.get("value"))) for pair in objects(value)}
+
+
+def _any_value(value: Object) -> object:
+    for kind in ("stringValue", "intValue", "doubleValue", "boolValue"):
+        if kind in value:
+            return value[kind]
+    if "arrayValue" in value:
+        return [_any_value(item) for item in objects(as_object(value["arrayValue"]).get("values"))]
+    if "kvlistValue" in value:
+        return _attributes(as_object(value["kvlistValue"]).get("values"))
+    return None
+
+
+def _number(value: object) -> object:
+    return (
+        int(value)
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16
+        else value
+    )
+
+
+def _json(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return decode(value.encode("utf-8", "replace"))
+    except NotReadable:
+        return None

@@ -1,0 +1,109 @@
+"""pydantic-ai: what `ModelMessagesTypeAdapter.dump_json` writes, a list of `request` and `response` with
+`parts`.
+
+A failed call is a return whose `outcome` is `retried` or `failed`, which the model reads as `{"error":
+...}`, or, before 2.60, a `retry-prompt` in the next request, which ends with a sentence of the library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from readroom.lens.records.events import Answered, Asked, Called, Event, Opened, Returned, Said, Skipped
+from readroom.lens.records.stream import Element
+from readroom.lens.records.values import (
+    Object,
+    as_arguments,
+    as_cost,
+    as_count,
+    as_object,
+    as_text,
+    objects,
+    parts_text,
+    time_of,
+)
+
+NAME = "pydantic-ai"
+
+_RETRY = "\n\nFix the errors and try again."
+"""What the library adds to the text of a failed call (`RetryPromptPart.model_response`)."""
+
+
+def recognises(element: Object) -> bool:
+    """Whether an element of a list is a message of this library."""
+    return as_text(element.get("kind")) in ("request", "response") and isinstance(element.get("parts"), list)
+
+
+def read(elements: Iterable[Element | Skipped], session: str) -> Iterator[Event]:
+    """The events of one message history, named `session` unless it names itself."""
+    opened: set[str] = set()
+    for number, element in enumerate(elements, 1):
+        if isinstance(element, Skipped):
+            yield element
+            continue
+        message = as_object(element.value)
+        name = as_text(message.get("conversation_id")) or session
+        if name not in opened:
+            opened.add(name)
+            yield Opened(name, NAME, time=time_of(message.get("timestamp")))
+        if message.get("kind") == "response":
+            yield from _answer(message, name, number)
+        elif message.get("kind") == "request":
+            for part in objects(message.get("parts")):
+                yield from _input(part, name)
+        else:
+            yield Skipped(f"message {number}", "neither a request nor a response", name)
+
+
+def _answer(message: Object, session: str, number: int) -> Iterator[Event]:
+    usage = as_object(message.get("usage"))
+    cached = as_count(usage.get("cache_read_tokens"))
+    written = as_count(usage.get("cache_write_tokens"))
+    time = time_of(message.get("timestamp"))
+    yield Answered(
+        session,
+        f"message {number}",
+        time,
+        as_text(message.get("model_name")),
+        max(0, as_count(usage.get("input_tokens")) - cached - written),
+        as_count(usage.get("output_tokens")),
+        cached,
+        written,
+        as_cost(usage.get("cost")),
+    )
+    for part in objects(message.get("parts")):
+        if part.get("part_kind") in ("tool-call", "builtin-tool-call"):
+            arguments = as_arguments(part.get("args"))
+            yield Called(
+                session, as_text(part.get("tool_call_id")), as_text(part.get("tool_name")), arguments, time
+            )
+        elif part.get("part_kind") == "text":
+            yield Said(session, as_text(part.get("content")))
+
+
+def _input(part: Object, session: str) -> Iterator[Event]:
+    kind = as_text(part.get("part_kind"))
+    time = time_of(part.get("timestamp"))
+    id = as_text(part.get("tool_call_id"))
+    if kind == "tool-return":
+        text, images = _content(part.get("content"))
+        outcome = as_text(part.get("outcome"))
+        if outcome in ("retried", "failed"):
+            text = msgspec.json.encode({"error": text}).decode()
+        yield Returned(session, id, text, outcome in ("retried", "failed", "denied") or None, images, time)
+    elif kind == "retry-prompt" and part.get("tool_name"):
+        yield Returned(session, id, _content(part.get("content"))[0] + _RETRY, True, 0, time)
+    else:
+        yield Asked(session, _content(part.get("content"))[0])
+
+
+def _content(value: object) -> tuple[str, int]:
+    if isinstance(value, str | list):
+        text, images = parts_text(value, "\n")
+        if text or images:
+            return text, images
+    if value is None or value == []:
+        return "", 0
+    return msgspec.json.encode(value).decode(), 0

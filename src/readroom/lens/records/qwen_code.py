@@ -1,0 +1,134 @@
+"""Qwen Code: `~/.qwen/projects/<folder>/chats/<session>.jsonl`, sub-agents in
+`subagents/<session>/agent-*.jsonl`.
+
+An answer is an `assistant` line, a result a `tool_result` line with a `functionResponse`. Usage stands in
+`usageMetadata` and again in `system/ui_telemetry`, which is not counted; `chat_compression` ends what was
+sent before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from readroom.lens.records.events import (
+    Answered,
+    Asked,
+    Called,
+    Compacted,
+    Event,
+    Opened,
+    Returned,
+    Said,
+    Skipped,
+)
+from readroom.lens.records.stream import Line
+from readroom.lens.records.values import (
+    Object,
+    as_count,
+    as_list,
+    as_object,
+    as_text,
+    objects,
+    parts_text,
+    time_of,
+)
+
+NAME = "Qwen Code"
+_KNOWN = frozenset({"user", "assistant", "tool_result", "system"})
+
+
+def recognises(line: Object) -> bool:
+    """Whether a line is of this client."""
+    return (
+        "sessionId" in line
+        and "uuid" in line
+        and ("provenance" in line or "parts" in as_object(line.get("message")))
+    )
+
+
+def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
+    """The events of one file."""
+    opened: set[str] = set()
+    answers: dict[str, str] = {}  # the answer that each session is giving: a sub-agent's takes several lines
+    for line in lines:
+        if isinstance(line, Skipped):
+            yield line
+            continue
+        if line.left_out:
+            yield Skipped(f"line {line.number}", f"{line.left_out:,} bytes of long texts were not read")
+        entry = as_object(line.value)
+        session = _session(entry)
+        if session not in opened:
+            opened.add(session)
+            parent = as_text(entry.get("sessionId")) if "/" in session else ""
+            version, folder = as_text(entry.get("version")), as_text(entry.get("cwd"))
+            yield Opened(session, NAME, version, folder, parent, time=time_of(entry.get("timestamp")))
+        kind = as_text(entry.get("type"))
+        if kind == "assistant" and (session not in answers or "usageMetadata" in entry):
+            answers[session] = as_text(entry.get("uuid"))
+        elif kind in ("user", "tool_result"):
+            answers.pop(session, None)
+        yield from _events(entry, session, line.number, answers.get(session, ""))
+
+
+def _session(entry: Object) -> str:
+    session = as_text(entry.get("sessionId")) or "unnamed"
+    agent = as_text(entry.get("agentId"))
+    return f"{session}/{agent}" if agent else session
+
+
+def _events(entry: Object, session: str, number: int, answer: str) -> Iterator[Event]:
+    kind = as_text(entry.get("type"))
+    message = as_object(entry.get("message"))
+    time = time_of(entry.get("timestamp"))
+    if kind == "assistant":
+        yield from _answer(entry, message, session, time, answer)
+    elif kind in ("user", "tool_result"):
+        yield from _input(message, session, time)
+    elif kind == "system" and entry.get("subtype") == "chat_compression":
+        yield Compacted(session, time)
+        history = as_object(entry.get("systemPayload")).get("compressedHistory")
+        for turn in objects(history):
+            for part in objects(turn.get("parts")):
+                yield Asked(session, as_text(part.get("text")), attached=True)
+    elif kind not in _KNOWN:
+        yield Skipped(f"line {number}", f"kind {kind[:40]!r} is not known", session)
+
+
+def _answer(entry: Object, message: Object, session: str, time: str, key: str) -> Iterator[Event]:
+    usage = as_object(entry.get("usageMetadata"))
+    cached = as_count(usage.get("cachedContentTokenCount"))
+    yield Answered(
+        session,
+        key,
+        time,
+        as_text(entry.get("model")),
+        max(0, as_count(usage.get("promptTokenCount")) - cached),
+        as_count(usage.get("candidatesTokenCount")),
+        cached,
+    )
+    for part in objects(message.get("parts")):
+        call = as_object(part.get("functionCall"))
+        if call:
+            arguments = as_object(call.get("args"))
+            yield Called(session, as_text(call.get("id")), as_text(call.get("name")), arguments, time)
+        elif part.get("text") and not part.get("thought"):
+            yield Said(session, as_text(part["text"]))
+
+
+def _input(message: Object, session: str, time: str) -> Iterator[Event]:
+    parts = as_list(message.get("parts"))
+    beside = sum(1 for part in objects(parts) if "inlineData" in part)
+    for part in objects(parts):
+        response = as_object(part.get("functionResponse"))
+        if not response:
+            if part.get("text"):
+                yield Asked(session, as_text(part["text"]))
+            continue
+        body = as_object(response.get("response"))
+        failed = "error" in body and "output" not in body
+        text, _ = parts_text(body.get("error") if failed else body.get("output", body.get("content")))
+        _, images = parts_text(response.get("parts"))
+        yield Returned(
+            session, as_text(response.get("id")), text, True if failed else None, images + beside, time
+        )

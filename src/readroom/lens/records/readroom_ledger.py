@@ -1,0 +1,107 @@
+"""Our own ledger: the SQLite file, or its export as JSON Lines.
+
+It holds no text, but hashes and the lines that were shown, which are taken as they stand; what a reply
+measured in characters is not in it, so only tokens are told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from readroom.lens.records.events import Answered, Called, Compacted, Event, Opened, Recorded, Skipped
+from readroom.lens.records.sqlite import opened
+from readroom.lens.records.stream import Line
+from readroom.lens.records.values import (
+    NotReadable,
+    Object,
+    as_arguments,
+    as_count,
+    as_list,
+    as_object,
+    as_text,
+    decode,
+    time_of,
+)
+
+NAME = "readroom"
+
+
+def recognises(line: Object) -> bool:
+    """Whether a line is of an exported ledger."""
+    return {"number", "contract", "tool", "outcome", "previous", "hash"} <= line.keys()
+
+
+def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
+    """The events of an export."""
+    reader = _RowReader()
+    for line in lines:
+        if isinstance(line, Skipped):
+            yield line
+        else:
+            yield from reader.events(as_object(line.value))
+
+
+TABLES = {"calls", "ledger_schema"}
+_COLUMNS = [
+    "id",
+    "time_us",
+    "workspace",
+    "agent",
+    "session",
+    "epoch",
+    "tool",
+    "arguments",
+    "decision",
+    "outcome",
+    "shown",
+    "tokens",
+    "duration_us",
+]
+
+
+def read_database(path: Path) -> Iterator[Event]:
+    """The events of a ledger file."""
+    reader = _RowReader()
+    with opened(path) as connection:
+        for row in connection.execute(f"SELECT {', '.join(_COLUMNS)} FROM calls ORDER BY number"):
+            entry: Object = dict(zip(_COLUMNS, row, strict=True))
+            for name in ("arguments", "shown"):
+                try:
+                    entry[name] = decode(str(entry[name]).encode())
+                except NotReadable as error:
+                    yield Skipped(f"call {as_text(entry['id'])[:40]}", f"{name}: {error}")
+                    entry[name] = None
+            yield from reader.events(entry)
+
+
+class _RowReader:
+    """The sessions met so far and the epoch of each."""
+
+    def __init__(self) -> None:
+        self._epochs: dict[str, int] = {}
+
+    def events(self, row: Object) -> Iterator[Event]:
+        if row.get("outcome") == "begun":
+            return
+        session = as_text(row.get("session")) or "unnamed"
+        time = time_of(row.get("time_us"))
+        epoch = as_count(row.get("epoch"))
+        if session not in self._epochs:
+            client = f"{NAME} for {as_text(row.get('agent'))}" if row.get("agent") else NAME
+            yield Opened(session, client, folder=as_text(row.get("workspace")), time=time)
+        elif epoch > self._epochs[session]:
+            yield Compacted(session, time)
+        self._epochs[session] = epoch
+        id = as_text(row.get("id"))
+        yield Answered(session, id, time)
+        yield Called(session, id, as_text(row.get("tool")), as_arguments(row.get("arguments")), time, NAME)
+        shown = tuple(_spans(row.get("shown")))
+        failed = as_text(row.get("outcome")) != "ok"
+        yield Recorded(session, id, shown, as_count(row.get("tokens")), failed, time)
+
+
+def _spans(shown: object) -> Iterator[tuple[str, int, int, str]]:
+    for item in as_list(shown):
+        if isinstance(item, list) and len(item) >= 4:
+            yield as_text(item[0]), as_count(item[2]), as_count(item[3]), as_text(item[1])

@@ -1,0 +1,296 @@
+"""Lines and elements of JSON out of a file of any size, in bounded memory.
+
+Real lines are short, so the plain road is `readline` with a limit. What is longer goes through the
+`Shortener`: it copies JSON and keeps only the head of each long text, so that a line of 100 MB costs one
+result's text and not the record. It knows texts, escapes and depth; whether the rest is JSON is the
+decoder's to say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import msgspec
+
+from readroom.lens.records.events import Skipped
+from readroom.lens.records.values import NotReadable, decode
+from readroom.limits.lens import (
+    RECORD_CHUNK_BYTES,
+    RECORD_DOCUMENT_BYTES,
+    RECORD_LINE_BYTES,
+    RECORD_TEXT_BYTES,
+)
+
+_IN_TEXT = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
+"""What goes on inside of a text, up to its closing quote or to half of an escape; possessive, so that it
+costs no memory.
+"""
+
+_HALF_ESCAPE = re.compile(rb"(?<!\\)(?:\\\\)*(\\(?:u[0-9A-Fa-f]{0,3})?)\Z")
+
+_OUTSIDE_STOP = re.compile(rb'["\[\]{},]')
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One decoded line of a record: its number from 1, its value, and the bytes of long texts that were
+    left out.
+    """
+
+    number: int
+    value: Any
+    left_out: int = 0
+
+
+def lines(stream: BinaryIO) -> Iterator[Line | Skipped]:
+    """Every line of a JSON Lines file, decoded; a line that cannot be decoded costs itself only."""
+    number = 0
+    while raw := stream.readline(RECORD_LINE_BYTES):
+        number += 1
+        left_out = 0
+        if len(raw) == RECORD_LINE_BYTES and not raw.endswith(b"\n"):
+            raw, left_out = _shortened_line(stream, raw)
+        if not raw.strip(b" \t\r\n\0"):
+            continue
+        try:
+            yield Line(number, decode(raw), left_out)
+        except NotReadable as error:
+            yield from _rescued(raw, number, str(error))
+
+
+def _rescued(raw: bytes, number: int, why: str) -> Iterator[Line | Skipped]:
+    # Two processes that append to one file can leave two objects in one line: `{...}{...}`, or half of one
+    # before another.
+    cut = raw.rfind(b'}{"') if raw.startswith(b"{") else -1
+    for piece in (raw[: cut + 1], raw[cut + 1 :]) if cut > 0 else ():
+        try:
+            yield Line(number, decode(piece))
+        except NotReadable:
+            continue
+        why = "written by two processes at once, read in part"
+    yield Skipped(f"line {number}", f"{len(raw):,} bytes, {why}")
+
+
+def _shortened_line(stream: BinaryIO, head: bytes) -> tuple[bytes, int]:
+    shortener = Shortener()
+    shortener.feed(head)
+    while chunk := stream.readline(RECORD_CHUNK_BYTES):
+        shortener.feed(chunk)
+        if chunk.endswith(b"\n"):
+            break
+    return bytes(shortener.out), shortener.left_out
+
+
+class Shortener:
+    """Copies JSON text to `out`, keeping the first bytes of each long text and counting the rest in
+    `left_out`.
+
+    When even so more would be kept than a line may have, the copy stops: such a line is not decoded.
+    """
+
+    def __init__(self, text_bytes: int = RECORD_TEXT_BYTES) -> None:
+        """Keep at most `text_bytes` of each text."""
+        self._most = text_bytes
+        self.out = bytearray()
+        self.left_out = 0
+        self._in_text = False
+        self._kept = 0
+        self._half = b""
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes, cut anywhere."""
+        chunk, self._half, at = self._half + chunk, b"", 0
+        while at < len(chunk):
+            at = self._text(chunk, at) if self._in_text else self._outside(chunk, at)
+
+    def _outside(self, chunk: bytes, at: int) -> int:
+        quote = chunk.find(b'"', at)
+        end = len(chunk) if quote < 0 else quote + 1
+        self._keep(chunk[at:end])
+        if quote >= 0:
+            self._in_text = True
+            self._kept = 0
+        return end
+
+    def _text(self, chunk: bytes, at: int) -> int:
+        inside = _IN_TEXT.match(chunk, at)
+        end = inside.end() if inside else at
+        self._keep_of_text(chunk[at:end])
+        if end == len(chunk):
+            return end
+        if chunk[end : end + 1] == b"\\":  # its other half comes with the next bytes
+            self._half = b"\\"
+        else:
+            self._keep(b'"')
+            self._in_text = False
+        return end + 1
+
+    def _keep_of_text(self, piece: bytes) -> None:
+        room = max(0, self._most - self._kept)
+        self._kept += len(piece)
+        if len(piece) <= room:
+            self._keep(piece)
+            return
+        self.left_out += len(piece) - room
+        if room or self._kept - len(piece) == self._most:
+            self._keep(piece[:room])
+            # Half of an escape would not decode.
+            half = _HALF_ESCAPE.search(bytes(self.out[-64:]))
+            if half:
+                del self.out[len(self.out) - len(half[1]) :]
+
+    def _keep(self, piece: bytes) -> None:
+        if len(self.out) + len(piece) <= RECORD_LINE_BYTES:
+            self.out += piece
+        else:
+            self.left_out += len(piece)
+
+
+class Element(msgspec.Struct, frozen=True):
+    """One element of a list in a document: the key the list stands under ("" for a list that is the
+    document).
+    """
+
+    key: str
+    value: Any
+
+
+def elements(stream: BinaryIO, size: int) -> Iterator[Element | Skipped]:
+    """The elements of a document that is a list, or of the lists directly inside of an object, in order.
+
+    Other members of an object are yielded once each under their key, as one element.
+    """
+    if size <= RECORD_DOCUMENT_BYTES:
+        try:
+            document = decode(stream.read(RECORD_DOCUMENT_BYTES))
+        except NotReadable as error:
+            # A document that breaks off is still read element by element, up to where it breaks.
+            stream.seek(0)
+            yield from _split(stream)
+            yield Skipped("document", str(error))
+            return
+        yield from _of_document(document)
+        return
+    yield from _split(stream)
+
+
+def _of_document(document: Any) -> Iterator[Element]:
+    if isinstance(document, list):
+        for item in document:
+            yield Element("", item)
+    elif isinstance(document, dict):
+        for key, value in document.items():
+            for item in value if isinstance(value, list) else [value]:
+                yield Element(str(key), item)
+
+
+def _split(stream: BinaryIO) -> Iterator[Element | Skipped]:
+    splitter = _Splitter()
+    while chunk := stream.read(RECORD_CHUNK_BYTES):
+        for key, raw in splitter.feed(chunk):
+            try:
+                yield Element(key, decode(raw))
+            except NotReadable as error:
+                yield Skipped(f"an element of {key or 'the list'}", f"{len(raw):,} bytes, {error}")
+
+
+class _Splitter:
+    """Cuts a document into the elements of its outer list, or of the lists in its outer object."""
+
+    def __init__(self) -> None:
+        self._shortener = Shortener()
+        self._depth = 0
+        self._base = (
+            0  # the depth at which elements stand: 1 in an outer list, 2 in a list of an outer object
+        )
+        self._object = False
+        self._in_text = False
+        self._half = b""
+        self._key = ""
+
+    def feed(self, chunk: bytes) -> Iterator[tuple[str, bytes]]:
+        """The elements that the next bytes complete, with the keys of their lists."""
+        chunk, self._half, at = self._half + chunk, b"", 0
+        while at < len(chunk):
+            if self._in_text:
+                at = self._text(chunk, at)
+                continue
+            stop = _OUTSIDE_STOP.search(chunk, at)
+            end = stop.start() if stop else len(chunk)
+            self._shortener.feed(chunk[at:end])
+            if stop is None:
+                return
+            yield from self._mark(chunk[end : end + 1])
+            at = end + 1
+
+    def _text(self, chunk: bytes, at: int) -> int:
+        inside = _IN_TEXT.match(chunk, at)
+        end = inside.end() if inside else at
+        if chunk[end : end + 1] == b'"':
+            self._in_text = False
+            end += 1
+        elif end < len(chunk):
+            self._half = b"\\"
+            self._shortener.feed(chunk[at:end])
+            return end + 1
+        self._shortener.feed(chunk[at:end])
+        return end
+
+    def _mark(self, mark: bytes) -> Iterator[tuple[str, bytes]]:
+        if mark == b'"':
+            self._in_text = True
+            self._shortener.feed(mark)
+            return
+        if mark in b"[{":
+            self._open(mark)
+            return
+        if mark == b"," and self._depth == self._base:
+            yield from self._element()
+        elif mark in b"]}" and self._depth == self._base:
+            yield from self._element()
+            self._close()
+        else:
+            if mark in b"]}":
+                self._depth -= 1
+            self._shortener.feed(mark)
+
+    def _open(self, mark: bytes) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._object = mark == b"{"
+            self._base = 1
+            self._shortener = Shortener()
+        elif self._object and self._depth == 2 and mark == b"[":
+            self._key = _key_before(bytes(self._shortener.out))
+            self._base = 2
+            self._shortener = Shortener()
+        else:
+            self._shortener.feed(mark)
+
+    def _close(self) -> None:
+        self._depth -= 1
+        self._base = self._depth
+        self._key = ""
+
+    def _element(self) -> Iterator[tuple[str, bytes]]:
+        raw = bytes(self._shortener.out).strip()
+        self._shortener = Shortener()
+        if not raw:
+            return
+        if self._object and self._base == 1:
+            key, value = _member(raw)
+            if value:
+                yield key, value
+        else:
+            yield self._key, raw
+
+
+def _member(raw: bytes) -> tuple[str, bytes]:
+    head = re.match(rb'\s*"((?:[^"\\]|\\.)*)"\s*:\s*', raw)
+    return (head[1].decode("utf-8", "replace"), raw[head.end() :]) if head else ("", b"")
+
+
+def _key_before(raw: bytes) -> str:
+    head = re.search(rb'"((?:[^"\\]|\\.)*)"\s*:\s*\Z', raw[-1000:])
+    return head[1].decode("utf-8", "replace") if head else ""

@@ -1,0 +1,57 @@
+"""SWE-agent: `*.traj`, one JSON document with `trajectory` (action, observation) and `history`.
+
+Each step is one answer with one call; what the model got is the observation. Commands are SWE-agent's own
+(`open`, `goto`, `edit`) or the shell's, so a call's tool is the first word of its action.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from readroom.lens.records.events import Answered, Called, Event, Opened, Returned, Said, Skipped
+from readroom.lens.records.stream import Element
+from readroom.lens.records.values import NotReadable, Object, as_object, as_text, decode
+
+NAME = "SWE-agent"
+
+
+def recognises(document: Object) -> bool:
+    """Whether a document is a trajectory."""
+    return isinstance(document.get("trajectory"), list)
+
+
+def read(elements: Iterable[Element | Skipped], session: str) -> Iterator[Event]:
+    """The events of one trajectory."""
+    yield Opened(session, NAME)
+    number = 0
+    for element in elements:
+        if isinstance(element, Skipped):
+            yield element
+        elif element.key == "trajectory":
+            yield from _step(as_object(element.value), session, number)
+            number += 1
+
+
+def _step(step: Object, session: str, number: int) -> Iterator[Event]:
+    action = as_text(step.get("action"))
+    yield Answered(session, f"step {number}")
+    if step.get("thought"):
+        yield Said(session, as_text(step["thought"]))
+    folder = as_text(_state(step).get("working_dir"))
+    if folder and number == 0:
+        yield Opened(session, folder=folder)
+    words = action.split(maxsplit=1)
+    tool = words[0] if words else ""
+    id = f"step {number}"
+    yield Called(session, id, tool, {"command": action})
+    yield Returned(session, id, as_text(step.get("observation")))
+
+
+def _state(step: Object) -> Object:
+    state = step.get("state")
+    if isinstance(state, str):
+        try:
+            return as_object(decode(state.encode("utf-8", "replace")))
+        except NotReadable:
+            return {}
+    return as_object(state)

@@ -1,0 +1,166 @@
+"""Values of a foreign record taken as what they should be: a wrong type is an empty value and never an
+error.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import msgspec
+
+from readroom.limits.lens import RECORD_VALUES
+
+Object: TypeAlias = dict[str, Any]
+"""A decoded JSON object of a record: nothing about its values is known yet."""
+
+
+class NotReadable(Exception):
+    """A piece of a record that cannot be decoded; its text says why in a few words."""
+
+
+def decode(data: bytes) -> Any:
+    """One JSON value; tolerant of lone surrogates, control characters and bytes that are not UTF-8.
+
+    Raises:
+        NotReadable: It is not JSON, nested too deeply, or holds more values than memory should.
+    """
+    _require_few_values(data)
+    try:
+        return msgspec.json.decode(data)
+    except RecursionError as error:
+        raise NotReadable("nested too deeply") from error
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _decode_leniently(data)
+
+
+def _decode_leniently(data: bytes) -> Any:
+    try:
+        value = json.loads(data.decode("utf-8", "replace"), strict=False)
+    except RecursionError as error:
+        raise NotReadable("nested too deeply") from error
+    except ValueError as error:
+        raise NotReadable("not JSON") from error
+    return _without_surrogates(value)
+
+
+def _without_surrogates(value: Any) -> Any:
+    # json.loads leaves halves of characters in texts; nothing downstream can encode them.
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_without_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+    return value
+
+
+def _require_few_values(data: bytes) -> None:
+    # Commas and brackets inside of texts count too, so the exact count is only made where these are many.
+    if len(data) <= RECORD_VALUES:
+        return
+    if data.count(b",") + data.count(b"[") + data.count(b"{") <= RECORD_VALUES:
+        return
+    # A quote after a backslash does not end a text, and a doubled backslash must not hide the quote behind
+    # it.
+    bare = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    outside = bare.split(b'"', 2 * RECORD_VALUES)[::2]
+    values = sum(piece.count(b",") + piece.count(b"[") + piece.count(b"{") for piece in outside)
+    if values > RECORD_VALUES:
+        raise NotReadable(f"more than {RECORD_VALUES:,} values")
+
+
+def as_object(value: Any) -> Object:
+    """`value` when it is an object with text keys, an empty one otherwise."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """`value` when it is a list, an empty one otherwise."""
+    return value if isinstance(value, list) else []
+
+
+def objects(value: Any) -> Iterator[Object]:
+    """The objects in a list; anything else in it is passed over."""
+    return (item for item in as_list(value) if isinstance(item, dict))
+
+
+def as_text(value: Any) -> str:
+    """`value` when it is a text, an empty one otherwise; numbers are written out."""
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
+
+
+def as_count(value: Any) -> int:
+    """A count of tokens or the like: a number from 0 on, 0 for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**53:
+        return 0
+    return int(value)
+
+
+def as_cost(value: Any) -> float:
+    """A cost: a finite number from 0 on, 0 for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
+        return 0.0
+    return float(value)
+
+
+def as_arguments(value: Any) -> Object:
+    """A call's arguments, given as an object or as JSON text; a text that is not JSON is kept under
+    `text`.
+    """
+    if isinstance(value, dict):
+        return value
+    if not isinstance(value, str) or not value.strip():
+        return {}
+    try:
+        decoded = decode(value.encode("utf-8", "replace"))
+    except NotReadable:
+        return {"text": value}
+    return decoded if isinstance(decoded, dict) else {"text": value}
+
+
+def time_of(value: Any) -> str:
+    """A time as ISO text: taken as it is, or from milliseconds, microseconds or nanoseconds since 1970."""
+    if isinstance(value, str):
+        return value if not value.isdigit() else time_of(int(value))
+    number = as_count(value)
+    if not number:
+        return ""
+    seconds = float(number)
+    while seconds > 1e11:  # later than the year 5138: a smaller unit
+        seconds /= 1000
+    return _iso(seconds)
+
+
+def _iso(seconds: float) -> str:
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def parts_text(value: Any, between: str = "") -> tuple[str, int]:
+    """The text of a result given as text or as a list of parts, and how many images are among them."""
+    if isinstance(value, str):
+        return value, 0
+    if isinstance(value, dict):
+        value = [value]
+    texts = []
+    images = 0
+    for part in as_list(value):
+        if isinstance(part, str):
+            texts.append(part)
+            continue
+        piece = as_object(part)
+        kind = as_text(piece.get("type"))
+        if "image" in kind or "inlineData" in piece or "blob" in piece:
+            images += 1
+        elif isinstance(piece.get("text"), str):
+            texts.append(piece["text"])
+        elif isinstance(piece.get("content"), str | list):
+            text, more = parts_text(piece["content"])
+            texts.append(text)
+            images += more
+    return between.join(texts), images

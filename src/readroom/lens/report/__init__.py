@@ -1,0 +1,192 @@
+"""What an audit comes down to for a reader: sums, and the dearest of everything, in bounded memory.
+
+Knows: how sums and the dearest are kept, and how a text of a record is made harmless (`plain`).
+Does not know: how anything was found; `terminal` and `html` say it and compute nothing.
+May be touched: both, as long as every text of a record goes through `plain`.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from typing import TypeVar
+
+import msgspec
+
+from readroom.lens.audit import NO_RECORD
+from readroom.lens.normal_form import FINDINGS, Finding, FindingKind, Replayed, Session, SkippedPart
+from readroom.lens.sessions import Audited
+from readroom.limits.lens import FILES_LISTED, FINDINGS_LISTED, SESSIONS_LISTED
+
+_UNSEEN = re.compile(
+    "[\0-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def plain(text: str, most: int = 400) -> str:
+    """A text of a record on one line: what drives a terminal, reorders or hides text stands there as an
+    escape.
+    """
+    short = text if len(text) <= most else text[: most - 1] + "…"
+    return _UNSEEN.sub(lambda found: ascii(found[0])[1:-1], short)
+
+
+T = TypeVar("T")
+
+
+class Sum(msgspec.Struct):
+    """Findings of one kind together."""
+
+    count: int = 0
+    sessions: int = 0
+    tokens: int = 0
+    carried_tokens: int = 0
+
+
+class Spent(msgspec.Struct):
+    """What a tool, a file or a client cost."""
+
+    calls: int = 0
+    tokens: int = 0
+    carried_tokens: int = 0
+    errors: int = 0
+
+
+class Totals:
+    """Sums over sessions, and the dearest of them."""
+
+    def __init__(self) -> None:
+        self.sessions = 0
+        self.agents = 0
+        self.calls = 0
+        self.errors = 0
+        self.turns = 0
+        self.compactions = 0
+        self.result_tokens = 0
+        self.carried_tokens = 0
+        self.input_tokens = 0
+        self.output_tokens = 0
+        self.cache_tokens = 0
+        self.cost = 0.0
+        self.exact = False
+        self.cut = 0
+        self.records: set[str] = set()
+        self.clients: dict[str, Spent] = {}
+        self.tools: dict[str, Spent] = {}
+        self.files: dict[str, Spent] = {}
+        self.kinds: dict[FindingKind, Sum] = {}
+        self.replayed: dict[str, int] = {}
+        self.then_tokens = 0
+        self.now_tokens = 0
+        self.changed_lines = 0
+        self.missing: list[Replayed] = []
+        self.skipped: list[SkippedPart] = []
+        self.skipped_parts = 0
+        self.no_records = 0
+        self._dearest: dict[FindingKind, list[tuple[int, int, Finding]]] = {}
+        self._sessions: list[tuple[int, int, Session]] = []
+        self._order = 0
+
+    def add(self, part: Audited | SkippedPart) -> None:
+        """Take a session, or something that was not read."""
+        if isinstance(part, SkippedPart) and part.where == NO_RECORD:
+            self.no_records += 1
+            return
+        if isinstance(part, SkippedPart):
+            self.skipped_parts += part.count
+            if len(self.skipped) < FINDINGS_LISTED:
+                self.skipped.append(part)
+            return
+        self._session(part.session)
+        for call in part.calls:
+            carried = call.tokens * call.sent_in_requests
+            self.cut += call.cut_by in ("client", "tool", "server")
+            _spend(self.tools, call.tool, call.tokens, carried, call.error)
+            if call.file and call.kind in ("read", "command", "edit", "write"):
+                _spend(self.files, call.file, call.tokens, carried, call.error)
+        kinds = set()
+        for finding in part.findings:
+            found = self.kinds.setdefault(finding.kind, Sum())
+            found.count += 1
+            found.tokens += finding.tokens
+            found.carried_tokens += finding.carried_tokens
+            kinds.add(finding.kind)
+            self._keep(
+                self._dearest.setdefault(finding.kind, []), finding.carried_tokens, finding, FINDINGS_LISTED
+            )
+        for row in part.replayed:
+            self._replay(row)
+        for kind in kinds:
+            self.kinds[kind].sessions += 1
+
+    def _replay(self, row: Replayed) -> None:
+        self.replayed[row.state] = self.replayed.get(row.state, 0) + 1
+        if row.state in ("same", "changed"):
+            self.then_tokens += row.then_tokens
+            self.now_tokens += row.now_tokens
+            self.changed_lines += row.changed_lines
+        if row.missing and len(self.missing) < FINDINGS_LISTED:
+            self.missing.append(row)
+
+    def _session(self, session: Session) -> None:
+        self.sessions += 1
+        self.agents += bool(session.parent)
+        self.exact = session.tokens_exact
+        if len(self.records) < SESSIONS_LISTED * 1000:
+            self.records.add(session.record)
+        self.calls += session.calls
+        self.errors += session.errors
+        self.turns += session.turns
+        self.compactions += session.compactions
+        self.result_tokens += session.result_tokens
+        self.carried_tokens += session.carried_tokens
+        self.input_tokens += session.input_tokens
+        self.output_tokens += session.output_tokens
+        self.cache_tokens += session.cache_read_tokens + session.cache_write_tokens
+        self.cost += session.cost
+        client = (
+            self.clients.setdefault(session.client, Spent()) if len(self.clients) < FILES_LISTED else Spent()
+        )
+        client.calls += session.calls
+        client.tokens += session.result_tokens
+        client.carried_tokens += session.carried_tokens
+        client.errors += session.errors
+        self._keep(self._sessions, session.carried_tokens, session, SESSIONS_LISTED)
+
+    def _keep(self, heap: list[tuple[int, int, T]], weight: int, item: T, most: int) -> None:
+        self._order -= 1
+        if len(heap) < most:
+            heapq.heappush(heap, (weight, self._order, item))
+        else:
+            heapq.heappushpop(heap, (weight, self._order, item))
+
+    def dearest_sessions(self) -> list[Session]:
+        """The sessions whose results cost most, dearest first."""
+        return [session for _, _, session in sorted(self._sessions, key=lambda item: (-item[0], -item[1]))]
+
+    def dearest(self, kind: FindingKind) -> list[Finding]:
+        """The findings of a kind that cost most, dearest first."""
+        found = sorted(self._dearest.get(kind, ()), key=lambda item: (-item[0], -item[1]))
+        return [finding for _, _, finding in found]
+
+    def ordered_kinds(self) -> list[FindingKind]:
+        """The kinds that were found, worst first."""
+        return [kind for kind in FINDINGS if kind in self.kinds]
+
+
+def dearest_of(spent: dict[str, Spent], most: int) -> list[tuple[str, Spent]]:
+    """The entries that cost most, dearest first."""
+    return heapq.nsmallest(most, spent.items(), key=lambda item: (-item[1].carried_tokens, item[0]))
+
+
+_NAMES_KEPT = 100_000
+
+
+def _spend(table: dict[str, Spent], name: str, tokens: int, carried: int, error: bool) -> None:
+    if name not in table and len(table) >= _NAMES_KEPT:
+        name = "(all others)"
+    spent = table.setdefault(name, Spent())
+    spent.calls += 1
+    spent.tokens += tokens
+    spent.carried_tokens += carried
+    spent.errors += error

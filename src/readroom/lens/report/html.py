@@ -1,0 +1,222 @@
+"""The report as one page that needs nothing else: no script, no address, no picture, and a policy that
+forbids them.
+
+Everything that comes from a record is text: escaped, on one line, with what hides or reorders it shown as
+escapes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from html import escape
+
+from readroom.lens.normal_form import FINDINGS, Finding, FindingKind, Session
+from readroom.lens.report import Spent, Totals, dearest_of, plain
+from readroom.limits.lens import FILES_LISTED
+
+_STYLE = """
+:root {
+  color-scheme: light dark; --ink: #1a1a1a; --paper: #fff; --soft: #595959; --line: #d0d0d0; --bar: #2a6fb5;
+}
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e8e8e8; --paper: #161616; --soft: #a8a8a8; --line: #3c3c3c; --bar: #6aa9e9; }
+}
+body {
+  font: 1rem/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+  margin: 0 auto; max-width: 72rem; padding: 1rem;
+}
+a { color: var(--bar); }
+h1 { font-size: 1.5rem; }
+h2 { font-size: 1.2rem; margin-top: 2rem; }
+table { border-collapse: collapse; width: 100%; font-size: .9rem; }
+.wide { overflow-x: auto; }
+th, td {
+  text-align: left; padding: .3rem .6rem .3rem 0; border-bottom: 1px solid var(--line);
+  vertical-align: top; overflow-wrap: anywhere;
+}
+.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+code, .quoted { font: .85rem/1.4 ui-monospace, monospace; overflow-wrap: anywhere; }
+.soft { color: var(--soft); }
+rect { fill: var(--bar); }
+summary { cursor: pointer; padding: .4rem 0; }
+dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: .8rem; margin: 1rem 0; }
+dt { color: var(--soft); font-size: .85rem; }
+dd { margin: 0; font-size: 1.3rem; font-variant-numeric: tabular-nums; }
+"""
+
+
+def page(totals: Totals, secrets: bool) -> Iterator[str]:
+    """The page in pieces, to be written one after the other."""
+    digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    yield (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f"<title>Audit of agent sessions</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
+        "<h1>Where the context went</h1>\n"
+    )
+    yield from _figures(totals)
+    yield from _overview(totals, secrets)
+    for kind in totals.ordered_kinds():
+        yield from _kind(totals, kind)
+    yield from _replayed(totals)
+    yield from _spent("Tools", "tool", totals.tools)
+    yield from _spent("Files", "file", totals.files)
+    yield from _sessions(totals)
+    yield from _skipped(totals)
+    yield "</main>\n</body>\n</html>\n"
+
+
+def _text(value: str, most: int = 400) -> str:
+    return escape(plain(value, most), quote=True)
+
+
+def _figures(totals: Totals) -> Iterator[str]:
+    about = "" if totals.exact else "about "
+    figures = [
+        ("Sessions", f"{totals.sessions:,}"),
+        ("Requests", f"{totals.turns:,}"),
+        ("Calls", f"{totals.calls:,}"),
+        ("Failed calls", f"{totals.errors:,}"),
+        ("Results cut", f"{totals.cut:,}"),
+        ("Tokens of results", f"{about}{totals.result_tokens:,}"),
+        ("Carried in requests", f"{totals.carried_tokens:,}"),
+    ]
+    recorded = totals.input_tokens + totals.cache_tokens
+    if recorded:
+        figures.append(("Input tokens recorded", f"{recorded:,}"))
+    yield "<dl>\n"
+    for name, value in figures:
+        yield f"<div><dt>{name}</dt><dd>{value}</dd></div>\n"
+    yield "</dl>\n"
+
+
+def _overview(totals: Totals, secrets: bool) -> Iterator[str]:
+    yield '<h2 id="findings">Findings</h2>\n'
+    if not secrets:
+        yield '<p class="soft">Secrets were not looked for.</p>\n'
+    if not totals.kinds:
+        yield "<p>Nothing was found.</p>\n"
+        return
+    yield '<div class="wide"><table>\n<thead><tr><th scope="col">What</th>'
+    yield _columns("Findings", "Sessions", "Tokens", "Carried") + "</tr></thead>\n<tbody>\n"
+    for kind in totals.ordered_kinds():
+        found = totals.kinds[kind]
+        yield f'<tr><td><a href="#{kind}">{escape(FINDINGS[kind])}</a></td>'
+        yield _numbers(found.count, found.sessions, found.tokens, found.carried_tokens) + "</tr>\n"
+    yield "</tbody></table></div>\n"
+
+
+def _columns(*names: str) -> str:
+    return "".join(f'<th scope="col" class="number">{name}</th>' for name in names)
+
+
+def _numbers(*values: int) -> str:
+    return "".join(f'<td class="number">{value:,}</td>' for value in values)
+
+
+def _kind(totals: Totals, kind: FindingKind) -> Iterator[str]:
+    found, listed = totals.kinds[kind], totals.dearest(kind)
+    heading = FINDINGS[kind][:1].upper() + FINDINGS[kind][1:]
+    yield f'<h2 id="{kind}">{escape(heading)}</h2>\n<details{" open" if len(listed) <= 20 else ""}>'
+    yield f"<summary>{found.count:,} findings, {found.carried_tokens:,} tokens carried</summary>\n"
+    yield '<div class="wide"><table>\n<thead><tr><th scope="col">Session, call</th><th scope="col">Place</th>'
+    yield '<th scope="col">What</th>' + _columns("Tokens", "Carried") + "</tr></thead>\n<tbody>\n"
+    for finding in listed:
+        yield _row(finding)
+    yield "</tbody></table></div>\n"
+    if found.count > len(listed):
+        yield f'<p class="soft">{found.count - len(listed):,} more are in the export.</p>\n'
+    yield "</details>\n"
+
+
+def _replayed(totals: Totals) -> Iterator[str]:
+    if not totals.replayed:
+        return
+    yield "<h2>Made again with readroom</h2>\n<dl>\n"
+    figures = {state.capitalize(): count for state, count in sorted(totals.replayed.items())}
+    figures |= {"Tokens then": totals.then_tokens, "Tokens now": totals.now_tokens}
+    figures["Used lines missing now"] = sum(row.missing for row in totals.missing)
+    for name, value in figures.items():
+        yield f"<div><dt>{escape(name)}</dt><dd>{value:,}</dd></div>\n"
+    yield "</dl>\n"
+
+
+def _row(finding: Finding) -> str:
+    lines = ""
+    if finding.first:
+        lines = f":{finding.first}" if finding.last <= finding.first else f":{finding.first}-{finding.last}"
+    quoted = f'<br><span class="quoted">{_text(finding.excerpt)}</span>' if finding.excerpt else ""
+    return (
+        f"<tr><td><code>{_text(finding.session, 60)}</code>, call {finding.call}, turn {finding.turn}</td>"
+        f"<td><code>{_text(finding.file)}{lines}</code></td><td>{_text(finding.what)}{quoted}</td>"
+        + _numbers(finding.tokens, finding.carried_tokens)
+        + "</tr>\n"
+    )
+
+
+def _spent(heading: str, name: str, spent: dict[str, Spent]) -> Iterator[str]:
+    listed = dearest_of(spent, FILES_LISTED)
+    if not listed:
+        return
+    most = max(cost.carried_tokens for _, cost in listed) or 1
+    yield f'<h2>{heading}</h2>\n<div class="wide"><table>\n<thead><tr>'
+    yield f'<th scope="col">{name.capitalize()}</th>'
+    yield (
+        _columns("Calls", "Failed", "Tokens", "Carried")
+        + '<th scope="col">Share</th></tr></thead>\n<tbody>\n'
+    )
+    for entry, cost in listed:
+        share = round(100 * cost.carried_tokens / most)
+        bar = (
+            f'<svg width="102" height="12" role="img" aria-label="{share} %">'
+            f'<rect width="{share + 1}" height="12"/></svg>'
+        )
+        yield f"<tr><td><code>{_text(entry)}</code></td>"
+        yield _numbers(cost.calls, cost.errors, cost.tokens, cost.carried_tokens) + f"<td>{bar}</td></tr>\n"
+    yield "</tbody></table></div>\n"
+    if len(spent) > len(listed):
+        yield f'<p class="soft">{len(spent) - len(listed):,} more are in the export.</p>\n'
+
+
+def _sessions(totals: Totals) -> Iterator[str]:
+    listed = totals.dearest_sessions()
+    yield '<h2>Sessions</h2>\n<div class="wide"><table>\n<thead><tr>'
+    yield '<th scope="col">Session</th><th scope="col">Client</th>'
+    yield '<th scope="col">Started</th>' + _columns("Requests", "Calls", "Failed", "Tokens", "Carried")
+    yield "</tr></thead>\n<tbody>\n"
+    for session in listed:
+        yield _session(session)
+    yield "</tbody></table></div>\n"
+    if totals.sessions > len(listed):
+        yield f'<p class="soft">{totals.sessions - len(listed):,} more are in the export.</p>\n'
+
+
+def _session(session: Session) -> str:
+    parent = (
+        f'<br><span class="soft">sub-agent of {_text(session.parent, 60)}</span>' if session.parent else ""
+    )
+    return (
+        f"<tr><td><code>{_text(session.session, 80)}</code>{parent}<br>"
+        f'<span class="soft">{_text(session.record)}</span></td>'
+        f"<td>{_text(f'{session.client} {session.version}')}<br>{_text(session.model, 80)}</td>"
+        f"<td>{_text(session.started, 40)}</td>"
+        + _numbers(
+            session.turns, session.calls, session.errors, session.result_tokens, session.carried_tokens
+        )
+        + "</tr>\n"
+    )
+
+
+def _skipped(totals: Totals) -> Iterator[str]:
+    if not totals.skipped:
+        return
+    yield f"<h2>Not read</h2>\n<p>{totals.skipped_parts:,} parts of records were not read.</p>\n<ul>\n"
+    for part in totals.skipped:
+        more = f" ({part.count:,} times)" if part.count > 1 else ""
+        yield f"<li><code>{_text(part.record)}</code>, {_text(part.where)}: {_text(part.why)}{more}</li>\n"
+    yield "</ul>\n"

@@ -1,0 +1,121 @@
+"""The summary of an audit for a terminal: what was read, where the context went, what was found, what to
+look at next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from readroom.lens.normal_form import FINDINGS, Finding, counted
+from readroom.lens.report import Spent, Totals, dearest_of, plain
+
+_NAME_CHARS = 44
+_TOP = 8
+
+
+def summary(totals: Totals, shown: int, secrets: bool) -> str:
+    """The whole summary.
+
+    Args:
+        totals: What was found.
+        shown: Findings of each kind that are listed.
+        secrets: Whether secrets were looked for.
+    """
+    lines = [*_heading(totals), "", *_table("tool", totals.tools), "", *_table("file", totals.files)]
+    lines += ["", *_findings(totals, shown)]
+    if totals.replayed:
+        lines += ["", *_replayed(totals)]
+    if not secrets:
+        lines.append("Secrets were not looked for: pip install 'readroom[audit]'.")
+    lines += _skipped(totals)
+    return "\n".join(lines)
+
+
+def _heading(totals: Totals) -> Iterator[str]:
+    agents = f", {totals.agents:,} of them sub-agents" if totals.agents else ""
+    yield (
+        f"{counted(totals.sessions, 'session')}{agents} in {counted(len(totals.records), 'record')}; "
+        f"{counted(totals.turns, 'request')}, {counted(totals.calls, 'call')}"
+    )
+    clients = ", ".join(plain(name, 60) for name, _ in dearest_of(totals.clients, 6))
+    yield f"Clients: {clients}"
+    about = "" if totals.exact else "about "
+    yield (
+        f"Results of tools: {about}{totals.result_tokens:,} tokens once, "
+        f"{totals.carried_tokens:,} in all requests that carried them"
+    )
+    recorded = totals.input_tokens + totals.cache_tokens
+    if recorded:
+        share = 100 * totals.carried_tokens / recorded
+        cost = f", cost {totals.cost:,.2f}" if totals.cost else ""
+        yield (
+            f"The records say: {recorded:,} input and {totals.output_tokens:,} output tokens{cost}; "
+            f"results are {share:.0f} % of the input"
+        )
+    yield (
+        f"{totals.errors:,} calls failed, {totals.cut:,} results were cut, {totals.compactions:,} compactions"
+    )
+
+
+def _table(name: str, spent: dict[str, Spent]) -> Iterator[str]:
+    yield f"{name:<{_NAME_CHARS}} {'calls':>7} {'tokens':>11} {'carried':>13} {'failed':>7}"
+    for entry, cost in dearest_of(spent, _TOP):
+        shown = plain(entry, 400)
+        shown = shown if len(shown) <= _NAME_CHARS else "…" + shown[1 - _NAME_CHARS :]
+        figures = f"{cost.calls:>7,} {cost.tokens:>11,} {cost.carried_tokens:>13,} {cost.errors:>7,}"
+        yield f"{shown:<{_NAME_CHARS}} {figures}"
+
+
+def _findings(totals: Totals, shown: int) -> Iterator[str]:
+    if not totals.kinds:
+        yield "Nothing was found."
+    for kind in totals.ordered_kinds():
+        found = totals.kinds[kind]
+        yield (
+            f"{kind}: {FINDINGS[kind]}: {found.count:,} in {counted(found.sessions, 'session')}, "
+            f"{found.tokens:,} tokens, {found.carried_tokens:,} carried"
+        )
+        for finding in totals.dearest(kind)[:shown]:
+            yield f"  {said(finding)}"
+        if found.count > shown:
+            yield f"  and {found.count - min(shown, len(totals.dearest(kind))):,} more"
+
+
+def _replayed(totals: Totals) -> Iterator[str]:
+    states = ", ".join(f"{count:,} {state}" for state, count in sorted(totals.replayed.items()))
+    yield f"Made again with readroom: {states}"
+    if totals.then_tokens:
+        share = 100 * totals.now_tokens / totals.then_tokens
+        yield f"Tokens then {totals.then_tokens:,}, now {totals.now_tokens:,} ({share:.0f} %)"
+    if totals.changed_lines:
+        yield f"{counted(totals.changed_lines, 'line')} of the files differ today from what was shown"
+    yield f"Lines that were used then and are missing now: {sum(row.missing for row in totals.missing):,}"
+    for row in totals.missing[:_TOP]:
+        where = f"{plain(row.session, 8)} call {row.call} {plain(row.file, 80)}"
+        yield f"  {where}: {row.missing:,}, {plain(row.made, 200)}"
+
+
+def said(finding: Finding) -> str:
+    """A finding as one line."""
+    place = plain(finding.file, 80)
+    if finding.first:
+        lines = f"{finding.first}" if finding.last <= finding.first else f"{finding.first}-{finding.last}"
+        place = f"{place}:{lines}" if place else f"line {lines}"
+    quoted = f": {plain(finding.excerpt, 100)}" if finding.excerpt else ""
+    where = f"{plain(finding.session, 8)} call {finding.call}"
+    cost = f" ({finding.carried_tokens:,})" if finding.carried_tokens else ""
+    return f"{where} {place + ' ' if place else ''}{plain(finding.what, 200)}{cost}{quoted}"
+
+
+def _skipped(totals: Totals) -> Iterator[str]:
+    if totals.no_records:
+        yield f"{counted(totals.no_records, 'file')} passed over: not the record of a client that is known"
+    if not totals.skipped_parts:
+        return
+    yield ""
+    yield f"Not read: {counted(totals.skipped_parts, 'part')} of records"
+    for part in totals.skipped[:_TOP]:
+        more = f" ({part.count:,} times)" if part.count > 1 else ""
+        yield f"  {plain(part.record, 120)}, {plain(part.where, 60)}: {plain(part.why, 120)}{more}"
+    if len(totals.skipped) > _TOP:
+        yield f"  and {len(totals.skipped) - _TOP:,} more"

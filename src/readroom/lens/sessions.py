@@ -1,0 +1,492 @@
+"""Events of a record become sessions in the normal form, in one pass and bounded memory.
+
+Results are looked at when they pass and then let go: what is kept of a session is its rows, and hashes of
+lines to know what was shown before. Detectors of findings are called at each step; they keep what they
+need in bounds of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+import msgspec
+
+from readroom.lens.evidence import Evidence, Known, Run, evidence
+from readroom.lens.evidence.tools import bare_name
+from readroom.lens.normal_form import Call, Finding, Lines, Replayed, Row, Session, SkippedPart, Turn
+from readroom.lens.records.events import (
+    Answered,
+    Asked,
+    Called,
+    Compacted,
+    Event,
+    Opened,
+    Recorded,
+    Returned,
+    Said,
+    Skipped,
+    Whole,
+)
+from readroom.limits.lens import (
+    ARGUMENT_CHARS,
+    CALLS_KEPT,
+    LINES_REMEMBERED,
+    PENDING_CALLS,
+    RESULT_CHARS,
+    SESSIONS_OPEN,
+    SPANS_KEPT,
+)
+
+
+class Counter(Protocol):
+    """Counts tokens; `exact` says whether of a real vocabulary."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the counts are exact for some vocabulary."""
+
+    def count(self, text: str) -> int:
+        """The tokens of a text."""
+
+
+class Result(msgspec.Struct):
+    """A result in the session where it came back, for detectors: what was called, what came, and what it
+    showed.
+    """
+
+    number: int
+    turn: int
+    epoch: int
+    called: Called
+    returned: Returned
+    seen: Evidence
+    tokens: int
+    whole: str
+    again: list[Lines]
+
+
+class Detector(Protocol):
+    """Looks for findings of one kind in one session."""
+
+    def model(self, turn: int, text: str) -> None:
+        """The model said, or wrote into arguments, `text`."""
+
+    def result(self, result: Result) -> None:
+        """A result came back."""
+
+    def attached(self, turn: int, text: str) -> None:
+        """The client itself put text of files into the conversation."""
+
+    def findings(self, session: str) -> Iterator[Finding]:
+        """What was found, without what it cost to carry: that is known at the end."""
+
+
+class Audited(msgspec.Struct):
+    """One session with all its rows."""
+
+    session: Session
+    turns: list[Turn]
+    calls: list[Call]
+    lines: list[Lines]
+    findings: list[Finding]
+    replayed: list[Replayed] = msgspec.field(default_factory=list)
+
+    def rows(self) -> Iterator[Row]:
+        """All rows, the session first."""
+        yield self.session
+        yield from self.turns
+        yield from self.calls
+        yield from self.lines
+        yield from self.findings
+        yield from self.replayed
+
+
+class DetectorMaker(Protocol):
+    """Makes the detectors of one session."""
+
+    def __call__(self) -> Sequence[Detector]:
+        """New detectors."""
+
+
+def sessions(
+    events: Iterable[Event], record: str, counter: Counter, detectors: DetectorMaker
+) -> Iterator[Audited | SkippedPart]:
+    """The sessions of one record, each when it has ended, and what of the record was not read."""
+    open_sessions: dict[str, _Assembler] = {}
+    skipped: dict[tuple[str, str], SkippedPart] = {}
+    for event in events:
+        if isinstance(event, Skipped):
+            _skip(skipped, record, event)
+            continue
+        assembler = open_sessions.get(event.session)
+        if assembler is None:
+            if len(open_sessions) >= SESSIONS_OPEN:
+                oldest = next(iter(open_sessions))
+                yield open_sessions.pop(oldest).finished()
+            assembler = open_sessions[event.session] = _Assembler(event.session, record, counter, detectors())
+        assembler.take(event)
+        if isinstance(event, Returned) and len(event.text) > RESULT_CHARS:
+            why = f"lines beyond the first {RESULT_CHARS:,} characters of a result were not looked at"
+            _skip(skipped, record, Skipped(f"call {event.id[:40]}", why))
+    for assembler in open_sessions.values():
+        if assembler.has_content():
+            yield assembler.finished()
+    yield from skipped.values()
+
+
+_SKIPS_KEPT = 200
+
+
+def _skip(skipped: dict[tuple[str, str], SkippedPart], record: str, event: Skipped) -> None:
+    # Many of one reason are one row with a count: a record with a million broken lines is told in one.
+    key = (
+        (event.why, "")
+        if len(skipped) >= _SKIPS_KEPT or event.why in {why for why, _ in skipped}
+        else (event.why, event.where)
+    )
+    key = next((known for known in skipped if known[0] == event.why), key)
+    if key in skipped:
+        before = skipped[key]
+        skipped[key] = msgspec.structs.replace(before, count=before.count + 1)
+    elif len(skipped) < _SKIPS_KEPT:
+        skipped[key] = SkippedPart(record, event.where[:200], event.why[:200])
+    else:
+        last = next(reversed(skipped))
+        skipped[last] = msgspec.structs.replace(skipped[last], count=skipped[last].count + 1)
+
+
+class _Pending(msgspec.Struct):
+    called: Called
+    turn: int
+    whole: str = ""
+
+
+class _Assembler:
+    """One session while its events come."""
+
+    def __init__(self, session: str, record: str, counter: Counter, detectors: Sequence[Detector]) -> None:
+        self._session = Session(session, record, "", tokens_exact=counter.exact)
+        self._counter = counter
+        self._detectors = detectors
+        self._known = Known()
+        self._turns: list[Turn] = []
+        self._turn_of: dict[str, int] = {}
+        self._epoch = 0
+        self._ends: list[int] = []  # the last turn of each epoch that a compaction ended
+        self._pending: dict[str, _Pending] = {}
+        self._numbers: dict[str, int] = {}
+        self._calls: list[Call] = []
+        self._lines: list[Lines] = []
+        self._seen: dict[str, dict[int, tuple[int, int]]] = {}
+        self._remembered = 0
+        self._left_out = 0
+
+    def has_content(self) -> bool:
+        """Whether anything was said or called; a session that is only named is none."""
+        return bool(self._turns or self._calls or self._pending)
+
+    def take(self, event: Event) -> None:
+        """Go on by one event."""
+        match event:
+            case Opened():
+                self._open(event)
+            case Answered():
+                self._answer(event)
+            case Said():
+                self._model(event.text)
+            case Called():
+                self._call(event)
+            case Whole():
+                if event.id in self._pending:
+                    self._pending[event.id].whole = event.text
+            case Returned():
+                self._return(event)
+            case Recorded():
+                self._record(event)
+            case Compacted():
+                self._compact(event)
+            case Asked():
+                if event.attached:
+                    for detector in self._detectors:
+                        detector.attached(len(self._turns), event.text)
+            case Skipped():
+                pass
+
+    def _open(self, event: Opened) -> None:
+        known = self._session
+        self._session = msgspec.structs.replace(
+            known,
+            client=event.client or known.client,
+            version=event.version or known.version,
+            folder=known.folder or event.folder,
+            parent=event.parent or known.parent,
+            model=event.model or known.model,
+            started=known.started or event.time,
+        )
+        self._known.root = self._session.folder
+
+    def _answer(self, event: Answered) -> None:
+        usage = {
+            name: getattr(event, name)
+            for name in ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost")
+            if getattr(event, name)
+        }
+        if event.key in self._turn_of:
+            index = self._turn_of[event.key]
+            self._turns[index] = msgspec.structs.replace(
+                self._turns[index], model=event.model or self._turns[index].model, **usage
+            )
+            return
+        if len(self._turns) >= CALLS_KEPT:
+            return
+        self._turn_of[event.key] = len(self._turns)
+        number = len(self._turns) + 1
+        self._turns.append(
+            Turn(self._session.session, number, self._epoch, event.time, event.model, 0, **usage)
+        )
+        self._ended(event.time)
+        if event.model and not self._session.model:
+            self._session = msgspec.structs.replace(self._session, model=event.model)
+
+    def _ended(self, time: str) -> None:
+        if time > self._session.ended:
+            self._session = msgspec.structs.replace(
+                self._session, ended=time, started=self._session.started or time
+            )
+
+    def _model(self, text: str) -> None:
+        if text:
+            for detector in self._detectors:
+                detector.model(len(self._turns), text)
+
+    def _call(self, event: Called) -> None:
+        if len(self._pending) >= PENDING_CALLS:
+            self._unanswered(next(iter(self._pending)))
+        if not self._turns:
+            self._answer(Answered(event.session, "first"))
+        self._pending[event.id] = _Pending(event, len(self._turns))
+        turn = self._turns[-1]
+        self._turns[-1] = msgspec.structs.replace(turn, calls=turn.calls + 1)
+        for text in _texts(event.arguments):
+            self._model(text)
+
+    def _return(self, event: Returned) -> None:
+        if event.rewritten:
+            self._rewrite(event)
+            return
+        pending = self._pending.pop(event.id, None)
+        if pending is None:
+            return
+        if self._is_copy(pending.called, event):
+            return
+        characters, tokens = len(event.text), self._counter.count(event.text)
+        if characters > RESULT_CHARS:
+            event = msgspec.structs.replace(event, text=event.text[:RESULT_CHARS])
+        seen = evidence(pending.called, event, self._known)
+        number = len(self._calls) + 1
+        again = self._remember(number, seen.runs)
+        result = Result(
+            number, pending.turn, self._epoch, pending.called, event, seen, tokens, pending.whole, again
+        )
+        self._keep(result, sum(len(run.lines) for run in seen.runs), characters)
+        for detector in self._detectors:
+            detector.result(result)
+
+    def _is_copy(self, called: Called, event: Returned) -> bool:
+        """Whether a record repeats a call: opencode copies the last ones behind a compaction, under the
+        same id.
+        """
+        number = self._numbers.get(called.id)
+        if number is None:
+            return False
+        before = self._calls[number - 1]
+        same = before.characters == len(event.text) and before.arguments == _shortened(called.arguments)
+        return same and before.tool == bare_name(called.tool)[0]
+
+    def _record(self, event: Recorded) -> None:
+        """A result of our ledger: what it showed is written down, and its text is not."""
+        pending = self._pending.pop(event.id, None)
+        if pending is None:
+            return
+        number = len(self._calls) + 1
+        returned = Returned(event.session, event.id, "", event.error, time=event.time)
+        seen = evidence(pending.called, returned, self._known)
+        seen = msgspec.structs.replace(seen, runs=(), error=event.error, cut_by=None)
+        # A picture is shown without lines.
+        spans = [span for span in event.shown if 0 < span[1] <= span[2]][:SPANS_KEPT]
+        again: list[Lines] = []
+        for path, first, last, version in spans:
+            lines = range(first, min(last, first + LINES_REMEMBERED) + 1)
+            again += self._spans(number, path, first, [hash((version, line)) for line in lines])
+        result = Result(
+            number, pending.turn, self._epoch, pending.called, returned, seen, event.tokens, "", again
+        )
+        self._keep(result, sum(last - first + 1 for _, first, last, _ in spans), 0)
+        for detector in self._detectors:
+            detector.result(result)
+
+    def _keep(self, result: Result, lines: int, characters: int) -> None:
+        if len(self._calls) >= CALLS_KEPT:
+            self._left_out += 1
+            return
+        called, returned, seen = result.called, result.returned, result.seen
+        tool, server = bare_name(called.tool)
+        self._numbers[called.id] = result.number
+        self._calls.append(
+            Call(
+                self._session.session,
+                result.number,
+                called.id,
+                result.turn,
+                self._epoch,
+                tool,
+                called.server or server,
+                seen.kind,
+                seen.file,
+                _shortened(called.arguments),
+                called.time or returned.time,
+                True,
+                characters,
+                result.tokens,
+                returned.images,
+                0,
+                lines,
+                sum(span.last - span.first + 1 for span in result.again if span.again == "in view"),
+                seen.error,
+                seen.exit_code,
+                seen.cut_by,
+                seen.kept_at,
+            )
+        )
+        self._ended(returned.time)
+        room = max(0, SPANS_KEPT)
+        self._lines += result.again[:room]
+        self._lines += [
+            Lines(self._session.session, result.number, file, line, line, characters)
+            for file, line, characters in seen.wide[:room]
+        ]
+
+    def _remember(self, number: int, runs: Sequence[Run]) -> list[Lines]:
+        spans: list[Lines] = []
+        for run in runs:
+            spans += self._spans(number, run.file, run.first, [hash(line) for line in run.lines])
+        return spans
+
+    def _spans(self, number: int, file: str, first: int, hashes: list[int]) -> list[Lines]:
+        """The lines of a run in stretches of one kind: new, still in view, or seen before a compaction."""
+        place = self._seen.setdefault(file, {})
+        spans: list[Lines] = []
+        for line, value in enumerate(hashes, first):
+            before = place.get(line)
+            again = None
+            if before is not None and before[0] == value:
+                again = "in view" if before[1] == self._epoch else "compacted"
+            if before is not None or self._remembered < LINES_REMEMBERED:
+                self._remembered += before is None
+                place[line] = (value, self._epoch)
+            if spans and spans[-1].last == line - 1 and spans[-1].again == again:
+                spans[-1] = msgspec.structs.replace(spans[-1], last=line)
+            else:
+                spans.append(Lines(self._session.session, number, file, line, line, None, again))
+        return spans
+
+    def _rewrite(self, event: Returned) -> None:
+        number = self._numbers.get(event.id)
+        if number is not None:
+            self._calls[number - 1] = msgspec.structs.replace(
+                self._calls[number - 1], rewritten_characters=len(event.text)
+            )
+
+    def _compact(self, event: Compacted) -> None:
+        # The request for the summary carried everything once more: it is a turn, or it is counted as one.
+        self._epoch += 1
+        self._ends.append(len(self._turns) + (0 if event.counted else 1))
+
+    def _unanswered(self, id: str) -> None:
+        pending = self._pending.pop(id)
+        if len(self._calls) >= CALLS_KEPT:
+            self._left_out += 1
+            return
+        called = pending.called
+        tool, server = bare_name(called.tool)
+        seen = evidence(called, Returned(called.session, called.id, "", False), Known(self._known.root))
+        self._calls.append(
+            Call(
+                self._session.session, len(self._calls) + 1, called.id, pending.turn, self._epoch, tool,
+                called.server or server, seen.kind, seen.file, _shortened(called.arguments), called.time,
+                False, 0, 0, 0, 0, 0, 0, False, None, None, "",
+            )
+        )  # fmt: skip
+
+    def finished(self) -> Audited:
+        """The session with all its rows."""
+        for id in list(self._pending):
+            self._unanswered(id)
+        self._calls = [
+            msgspec.structs.replace(call, sent_in_requests=self._requests(call.turn, call.epoch))
+            if call.answered
+            else call
+            for call in self._calls
+        ]
+        carried = [self._carried(call) for call in self._calls]
+        found = [
+            msgspec.structs.replace(
+                finding,
+                session=self._session.session,
+                carried_tokens=finding.tokens * self._requests(finding.turn, self._epoch_of(finding)),
+            )
+            for detector in self._detectors
+            for finding in detector.findings(self._session.session)
+        ]
+        session = msgspec.structs.replace(
+            self._session,
+            client=self._session.client or "unknown",
+            turns=len(self._turns),
+            compactions=len(self._ends),
+            calls=len(self._calls) + self._left_out,
+            calls_left_out=self._left_out,
+            errors=sum(call.error for call in self._calls),
+            result_characters=sum(call.characters for call in self._calls),
+            result_tokens=sum(call.tokens for call in self._calls),
+            carried_tokens=sum(carried),
+            input_tokens=sum(turn.input_tokens for turn in self._turns),
+            output_tokens=sum(turn.output_tokens for turn in self._turns),
+            cache_read_tokens=sum(turn.cache_read_tokens for turn in self._turns),
+            cache_write_tokens=sum(turn.cache_write_tokens for turn in self._turns),
+            cost=sum(turn.cost for turn in self._turns),
+        )
+        return Audited(session, self._turns, self._calls, self._lines, found)
+
+    def _requests(self, turn: int, epoch: int) -> int:
+        """How many requests carried a result of that turn: those after it, in its epoch."""
+        if epoch < len(self._ends):
+            return max(1, self._ends[epoch] - turn)
+        return max(0, len(self._turns) - turn)
+
+    def _epoch_of(self, finding: Finding) -> int:
+        if 0 < finding.call <= len(self._calls):
+            return self._calls[finding.call - 1].epoch
+        return self._epoch
+
+    def _carried(self, call: Call) -> int:
+        return call.tokens * call.sent_in_requests
+
+
+def _texts(arguments: dict[str, object]) -> Iterator[str]:
+    for value in arguments.values():
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            yield from _texts(value)
+        elif isinstance(value, list):
+            for item in value[:1000]:
+                if isinstance(item, str):
+                    yield item
+                elif isinstance(item, dict):
+                    yield from _texts(item)
+
+
+def _shortened(arguments: dict[str, object]) -> str:
+    text = msgspec.json.encode(arguments).decode()
+    return text if len(text) <= ARGUMENT_CHARS else text[:ARGUMENT_CHARS] + "…"

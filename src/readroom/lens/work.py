@@ -1,0 +1,224 @@
+"""Audits of many records: one seam, an executor, so that the same job runs in this process, in many, or
+on a cluster.
+
+Each record becomes one part, a file of rows whose name says what it was made from (the record's path,
+size and time, the options, the form). Parts are merged in the order of the records, so the result is the
+same whoever made them, and parts that are there need not be made again. A worker that dies costs the
+parts it was making, which are made once more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from readroom.lens.audit import Options, audit
+from readroom.lens.normal_form import FORM, Call, Finding, Lines, Replayed, Session, SkippedPart, Turn
+from readroom.lens.sessions import Audited
+from readroom.limits.lens import PARTS_AHEAD, WORKER_TRIES
+
+Part = Audited | SkippedPart
+
+
+class Engine(msgspec.Struct, frozen=True):
+    """What makes an executor, called again when one has broken, and how its futures say that it has."""
+
+    make: Callable[[], Executor]
+    broken: tuple[type[BaseException], ...] = (BrokenExecutor,)
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far a job is: records done of how many, how many of those were there already, and since when
+    (monotonic seconds).
+    """
+
+    done: int
+    total: int
+    reused: int
+    started: float
+
+    def seconds_left(self, now: float) -> float | None:
+        """At the rate so far; None before there is one."""
+        made = self.done - self.reused
+        if made <= 0:
+            return None
+        return (now - self.started) / made * (self.total - self.done)
+
+
+def one_by_one(records: Iterable[Path], options: Options) -> Iterator[Part]:
+    """The sessions of all records, in this process, one record after the other and nothing kept."""
+    for record in records:
+        yield from audit(record, options)
+
+
+def side_by_side(
+    records: list[Path],
+    options: Options,
+    engine: Engine,
+    folder: Path | None = None,
+    tell: Callable[[Progress], None] = lambda progress: None,
+) -> Generator[Part, None, None]:
+    """The same as `one_by_one`, made by an executor.
+
+    Args:
+        records: What is audited.
+        options: How.
+        engine: Makes the executor; its workers must see the records and the folder under the same paths.
+        folder: Where parts are kept, so that a job that was stopped goes on; without one they are removed.
+        tell: Is told after each record.
+    """
+    with _folder(folder) as parts:
+        started = time.monotonic()
+        reused = 0
+        for index, (part, was_there) in enumerate(_made(records, options, engine, parts)):
+            reused += was_there
+            yield from _rows(part)
+            if folder is None:
+                with suppress(OSError):
+                    part.unlink()
+            tell(Progress(index + 1, len(records), reused, started))
+
+
+@contextmanager
+def _folder(folder: Path | None) -> Iterator[Path]:
+    if folder is not None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="readroom-audit-") as made:
+        yield Path(made)
+
+
+class _Running(msgspec.Struct):
+    record: Path
+    part: Path
+    future: Future[None] | None
+    tries: int = 1
+
+
+def _made(records: list[Path], options: Options, engine: Engine, parts: Path) -> Iterator[tuple[Path, bool]]:
+    """The parts in order, a few being made ahead; where an executor broke, a new one makes what is
+    missing.
+    """
+    waiting: deque[_Running] = deque()
+    rest = iter(records)
+    executor = engine.make()
+    try:
+        while True:
+            while len(waiting) < PARTS_AHEAD and (record := next(rest, None)) is not None:
+                part = parts / _name(record, options)
+                future = None if part.exists() else _submitted(executor, record, part, options)
+                waiting.append(_Running(record, part, future))
+            if not waiting:
+                return
+            first = waiting[0]
+            try:
+                if first.future is not None:
+                    first.future.result()
+            except engine.broken:
+                executor.shutdown(wait=False, cancel_futures=True)
+                executor = engine.make()
+                _again(waiting, executor, options)
+                continue
+            yield waiting.popleft().part, first.future is None
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _again(waiting: deque[_Running], executor: Executor, options: Options) -> None:
+    # Who of those that were being made broke it cannot be told: the first is tried a few times and then
+    # left out.
+    first = waiting[0]
+    first.tries += 1
+    if first.tries > WORKER_TRIES:
+        _write(first.part, [SkippedPart(str(first.record), "file", "the process that read it died")])
+        first.future = None
+    for running in waiting:
+        if running.future is not None and not running.part.exists():
+            running.future = _submitted(executor, running.record, running.part, options)
+
+
+def _submitted(executor: Executor, record: Path, part: Path, options: Options) -> Future[None]:
+    try:
+        return executor.submit(make_part, str(record), str(part), options)
+    except BrokenExecutor as error:  # it broke since: found when its turn comes, like one that breaks later
+        future: Future[None] = Future()
+        future.set_exception(error)
+        return future
+
+
+def make_part(record: str, part: str, options: Options) -> None:
+    """Audit one record and write its part: what a worker does."""
+    _write(Path(part), audit(Path(record), options))
+
+
+def _write(part: Path, rows: Iterable[Part]) -> None:
+    # A part is there whole or not at all: whoever finds it takes it as made.
+    handle, name = tempfile.mkstemp(dir=part.parent, prefix=".part-")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            for row in rows:
+                for flat in row.rows() if isinstance(row, Audited) else (row,):
+                    stream.write(msgspec.json.encode(flat) + b"\n")
+        os.replace(name, part)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+_ROW = msgspec.json.Decoder(Session | Turn | Call | Lines | Finding | Replayed | SkippedPart)
+
+
+def _rows(part: Path) -> Iterator[Part]:
+    """The sessions of a part, put together again from its rows."""
+    current: Audited | None = None
+    with part.open("rb") as stream:
+        for line in stream:
+            row = _ROW.decode(line)
+            if isinstance(row, Session):
+                if current is not None:
+                    yield current
+                current = Audited(row, [], [], [], [])
+            elif isinstance(row, SkippedPart):
+                if current is not None:
+                    yield current
+                    current = None
+                yield row
+            elif current is not None:
+                _add(current, row)
+    if current is not None:
+        yield current
+
+
+def _add(session: Audited, row: Turn | Call | Lines | Finding | Replayed) -> None:
+    match row:
+        case Turn():
+            session.turns.append(row)
+        case Call():
+            session.calls.append(row)
+        case Lines():
+            session.lines.append(row)
+        case Finding():
+            session.findings.append(row)
+        case Replayed():
+            session.replayed.append(row)
+
+
+def _name(record: Path, options: Options) -> str:
+    try:
+        state = record.stat()
+        seen = f"{state.st_size}:{state.st_mtime_ns}"
+    except OSError:
+        seen = "absent"
+    text = f"{FORM}\0{record}\0{seen}\0".encode("utf-8", "surrogateescape") + msgspec.json.encode(options)
+    return hashlib.sha256(text).hexdigest()[:40] + ".jsonl"

@@ -1,0 +1,217 @@
+"""Every default number of reading documents, once, with its reason."""
+
+from __future__ import annotations
+
+ARCHIVE_DIRECTORY_BYTES = 2 * 1024 * 1024
+"""Directory of an archive, which zipfile reads at once and turns into objects of some 700 bytes per member;
+one of 20,000 members with names of 50 characters."""
+
+ARCHIVE_MEMBERS = 20_000
+"""Members of a document. A presentation of 1,000 slides has about 5,000, the largest books a few thousand."""
+
+ARCHIVE_MEMBER_BYTES = 16 * 1024 * 1024
+"""A member that is held whole. The text of a Word document of 1,000 pages is 10 to 15 MB of XML, which
+takes six times as much memory when it is parsed (measured)."""
+
+ARCHIVE_TOTAL_BYTES = 4 * 1024 * 1024 * 1024
+"""All members together, whether they are read or not: four films in a presentation."""
+
+ARCHIVE_RATIO = 300
+"""A member may become so many times larger. XML of sheets reaches 50, deflate at most 1,032."""
+
+ARCHIVE_RATIO_BYTES = 4 * 1024 * 1024
+"""Smaller members may have any ratio: empty sheets and plain pictures do, and are harmless."""
+
+XML_TAGS = 1_000_000
+"""Tags of a part. Each element takes some 150 bytes of memory and 5 us; 1,000 pages have about 400,000."""
+
+XML_DECLARATION_BYTES = 200
+"""Where the XML declaration of a part is looked for; it is its first thing."""
+
+TABLE_LINE_CHARS = 160
+"""A row of a table whose cells have several lines stays one line up to here: `Name / (unit) | a / b`."""
+
+TABLE_ROW_CHARS = 1_000
+"""A row whose cells have a line each stays one line up to here: half of what is shown of a line at once."""
+
+LINK_CHARS = 120
+"""Longest target shown beside the words of a link; longer ones are tracking and signatures."""
+
+CONTENTS_HEADINGS = 2_000
+"""Entries of a table of contents; the longest standards have about as many."""
+
+HEADING_CHARS = 200
+"""Characters of a heading as an entry of the table of contents; its line shows all of it."""
+
+OLE_SCAN_BYTES = 8 * 1024 * 1024
+"""At the start and at the end of an OLE file; its directory is searched for the names that say what it is.
+Most programs write it near one of them."""
+
+DOCUMENT_CHILD_BYTES = 200 * 1024 * 1024
+"""Memory that the process may allocate which reads a document; with its libraries it stays below 256 MB."""
+
+DOCUMENT_CHILD_CPU_S = 60
+"""Processor time of that process in all, where a call may not use more: an end for one that nobody waits for
+any more.  Of one that has used half of it, the next call starts a new one."""
+
+DOCUMENT_PATIENCE = 10
+"""How many times as long as its processor time a document may take by the clock: on a machine that is busy
+with nine times as much other work it is still read, and no call waits for ever."""
+
+DOCUMENT_CHILD_FILES = 64
+"""Its descriptors; libraries open a few modules and fonts late."""
+
+DOCUMENT_ANSWER_BYTES = 32 * 1024 * 1024
+"""One answer of it without pictures: DOCUMENT_PART_CHARS, escaped."""
+
+DOCUMENT_PART_CHARS = 4 * 1024 * 1024
+"""Text of one part; a page of a book has 3,000 characters. The rest of a longer one is counted, not shown."""
+
+DOCUMENT_PICTURES_BYTES = 32 * 1024 * 1024
+"""Pictures of one part, as the document holds them."""
+
+DOCUMENT_TITLES = 5_000
+"""Titles of parts that are passed on; later parts are known by their number."""
+
+DOCUMENT_TITLE_CHARS = 200
+"""Longest title or heading."""
+
+DOCUMENT_NOTE_CHARS = 800
+"""Longest note about a part: one sentence that counts every kind of thing that is not shown."""
+
+DOCUMENT_CONTENTS = 5_000
+"""Headings of a table of contents that are passed on. The longest manuals have some 3,000."""
+
+DOCUMENT_SHOWN_HEADINGS = 40
+"""Headings shown above the first part, about 500 tokens; a call for all is named."""
+
+DOCUMENT_CONTENTS_SHARE = 4
+"""They take at most this part of a reply."""
+
+DOCUMENT_IMAGES = 4
+"""Pages and pictures shown as images in one reply, some 1,600 tokens each: as much as its text."""
+
+DOCUMENT_ROWS = 2_000
+"""Rows of a sheet that are asked for at once; a reply holds fewer unless they are nearly empty."""
+
+DOCUMENT_CACHE_BYTES = 16 * 1024 * 1024
+"""Extracted parts that a workspace keeps: a book of 3,000 pages."""
+
+DOCUMENT_HASHES = 1_000
+"""Documents whose hash and titles it keeps."""
+
+DOCUMENT_FLAT = 16
+"""Documents read as one text for which a workspace keeps how many lines each part has: 4 bytes for each."""
+
+DOCUMENT_PROCESSES = 3
+"""Documents that are extracted at once, each in a process of up to DOCUMENT_CHILD_BYTES."""
+
+DOCUMENT_KEPT = 2
+"""Processes that wait with a document open for its next page, which then takes a tenth of the time."""
+
+DOCUMENT_IDLE_S = 20.0
+"""How long: a model reads a page and asks for the next one within it."""
+
+PDF_ANNOTATIONS = 5_000
+"""Fields, notes and links of a page that are looked at; the longest forms have some hundreds."""
+
+PDF_CHOICES = 5_000
+"""Choices of a drop-down that are looked at for the chosen ones: all cities of a country."""
+
+PDF_VALUE_BYTES = 2 * 1024 * 1024
+"""The value of a field or a note in UTF-16."""
+
+SHEET_CELLS = 250_000
+"""Cells of a part of a sheet, empty ones within included: each takes some 200 bytes on its way, of which
+libraries keep most at once. 2,000 rows of 125 columns; longer sheets are read in areas."""
+
+SHEET_NOTED = 5
+"""Merged ranges that are named in a note."""
+
+SHEET_BYTES = 1024 * 1024 * 1024
+"""The XML of one sheet, which goes by in pieces. A million rows of 20 columns have 900 MB."""
+
+ROW_BYTES = 2 * 1024 * 1024
+"""The XML of one row: 16,384 columns of 100 bytes each."""
+
+OLD_WORKBOOK_BYTES = 16 * 1024 * 1024
+"""A workbook of Excel before 2007, which a library reads whole."""
+
+SHARED_STRINGS = 2_000_000
+"""Texts of a workbook that cells can refer to; a sheet has at most a million rows."""
+
+STRING_BYTES = 1024 * 1024
+"""The XML of one text. A cell takes 32,767 characters; formatting may be around each of them."""
+
+DRAWING_WORDS = 200
+"""Titles, series and points of a chart or diagram that are shown where it stands."""
+
+SLIDES = 3_000
+"""Slides of a presentation; the title of each is read when it is opened, in 2 ms."""
+
+SPINE_ITEMS = 5_000
+"""Files of a book in its reading order; a dictionary has some hundreds."""
+
+HTML_BYTES = 12 * 1024 * 1024
+"""A page that is read as one; 30 MB/s are read. The longest standards on one page have 12 MB."""
+
+META_BYTES = 2048
+"""Where a page says its encoding. The standard has 1,024; some put long comments before."""
+
+RTF_BYTES = 48 * 1024 * 1024
+"""A document in RTF, which is read whole. Most of a large one is pictures, two letters for each byte."""
+
+RTF_GROUPS = 10_000
+"""Groups in groups of RTF; programs reach some tens."""
+
+OLE_STREAM_BYTES = 32 * 1024 * 1024
+"""A stream of a compound file that is held whole; the text of 1,000 pages has a few megabytes."""
+
+OLE_ENTRIES = 20_000
+"""Entries of its directory, each an object; a message with 500 attachments has 15,000."""
+
+OLD_TEXT_CHARS = 16 * 1024 * 1024
+"""Characters of a Word document from before 2007, notes and headers included: some 8,000 pages."""
+
+BINARY_RECORD_BYTES = 4 * 1024 * 1024
+"""A record of a binary workbook; a text has at most 32,767 characters."""
+
+MAIL_BYTES = 24 * 1024 * 1024
+"""A message that is read whole, or a mailbox all of whose messages are: the library takes five times as much
+memory. Servers take messages of up to 25 MB."""
+
+MAILBOX_BYTES = 2 * 1024 * 1024 * 1024
+"""A mailbox in which messages are looked for, which takes 1 s for a gigabyte."""
+
+MAILBOX_MESSAGES = 100_000
+"""Messages of a mailbox."""
+
+MAIL_HEAD_BYTES = 16 * 1024
+"""Where the subject of a message in a large mailbox is looked for."""
+
+MAIL_PARTS = 5_000
+"""Messages and attachments of a document, as many as titles are passed on."""
+
+MAIL_DEPTH = 5
+"""Messages in messages that are opened; deeper ones are attachments."""
+
+MAIL_RTF_BYTES = 8 * 1024 * 1024
+"""The RTF of a message of Outlook, unpacked, which takes 0.3 s for each megabyte."""
+
+MAIL_HEADER_CHARS = 64 * 1024
+"""A header whose encoded words are decoded; a message to 1,000 people has some 40,000."""
+
+ATTACHED_PARTS = 200
+"""Pages, sheets or slides of an attached document that its part shows."""
+
+BINARY_MERGED = 100_000
+"""Merged ranges of a binary workbook's sheet that are counted."""
+
+REPEATED_ROWS = 200
+"""Times that a row or cell of a table in an OpenDocument text is written which says to be repeated."""
+
+REPEATED_SPACES = 1_000
+"""Spaces that one element of OpenDocument may stand for; it says how many."""
+
+OLE_PROPERTY_BYTES = 1024 * 1024
+"""A stream of properties of an old document; most have some hundred bytes."""

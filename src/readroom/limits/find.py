@@ -1,0 +1,46 @@
+"""Numbers of ranked search, each with its reason; weights of the ranking stand in `ranking/score.py`."""
+
+FIND_BUDGET_TOKENS = 2000
+"""A page without a budget of its own: pages of 1,600 tokens show as much of what is needed by 5,000 tokens as
+one of 4,900, and nearly half of it by 2,500."""
+
+FIND_MIN_TOKENS = 100
+"""Smallest budget of a page: a heading and some lines."""
+
+FIND_MAX_TOKENS = 50_000
+"""Largest budget of a page; the cap of the reply ends most before."""
+
+FIND_FILE_BYTES = 2 * 1024 * 1024
+"""Larger files are named instead of looked at: of 40,000 files of source 3 are larger, all generated.  One
+that is asked for by its path may be eight times as large."""
+
+FIND_FILES_APART = 15
+"""Files taken apart for one page: with 15, half a point of coverage less; each costs some 5 ms.  Pages behind
+them take the next ones apart."""
+
+FIND_PARSED_BYTES = 256 * 1024
+"""Longer texts are cut by lines instead of definitions: to parse them takes a tenth of a second each."""
+
+FIND_PARSE_S = 0.5
+"""Longest parsing of one file; then it is cut by lines."""
+
+FIND_LINE_CHARS = 500
+"""Longest line of a passage; what is longer is minified or data, and reading it is the next call."""
+
+FIND_DENSE_CHARS = 300
+"""Mean length of lines of what nobody writes by hand: it comes behind the rest."""
+
+FIND_KEPT_BYTES = 24 * 1024 * 1024
+"""Texts that a workspace keeps between ranked searches, so that the next one need not read them again: all of
+a usual repository.  What is beyond that is read by every search."""
+
+FIND_SETTLED_NS = 2_000_000_000
+"""A file that was changed so shortly before it was read is not kept: it could change again within one tick of
+the file system's clock, and look as before."""
+
+FIND_LEFT_NAMES = 20
+"""Files that are named, of those too large to be looked at."""
+
+FIND_APART_CHARS = 2 * 1024 * 1024
+"""Characters of files that are kept as they were taken apart, for the next page of the same question; each
+takes some five bytes so."""

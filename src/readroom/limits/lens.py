@@ -1,0 +1,104 @@
+"""Limits of reading the session records that agents leave on disk.
+
+A record is foreign: it may be of any size, truncated, or written to hurt. Every
+number here bounds memory, so that a record of 2 GB is read with less than 256 MB.
+"""
+
+from __future__ import annotations
+
+RECORD_LINE_BYTES = 16 * 1024 * 1024
+"""A longer line is read with its long texts shortened; real lines stay below 2 MB, with pictures below 10
+MB.
+"""
+
+RECORD_TEXT_BYTES = 512 * 1024
+"""Of a text in an overlong line so much is kept: far more than any client sends of one result."""
+
+RESULT_CHARS = 512 * 1024
+"""Of one result so much is looked at for lines and findings; characters and tokens count the whole.
+Clients send at most 140,000 characters; lines of one character each take 100 times their size in
+memory.
+"""
+
+RECORD_DOCUMENT_BYTES = 16 * 1024 * 1024
+"""A record that is one JSON document is decoded whole up to this size, and element by element beyond it."""
+
+RECORD_VALUES = 300_000
+"""More values than this in one line are not decoded: a megabyte of `[],[],...` takes 30 MB as objects."""
+
+RECORD_CHUNK_BYTES = 256 * 1024
+"""What is read at once; small against the other limits and large against the cost of a call."""
+
+RECORD_SNIFF_LINES = 50
+"""So many lines are looked at to tell whose record it is: the heads of resumed sessions come first."""
+
+RECORD_MEMBER_BYTES = 4 * 1024 * 1024 * 1024
+"""A member of a zip that unpacks to more is skipped: nobody's log of one sample is that long."""
+
+PENDING_CALLS = 10_000
+"""Calls whose result is awaited; beyond it the oldest count as never answered."""
+
+SESSIONS_OPEN = 2_000
+"""Sessions of one record that are followed at once; a database may hold more, one after the other."""
+
+CALLS_KEPT = 200_000
+"""Calls of one session that are kept in the normal form; the rest is counted and said."""
+
+SPANS_KEPT = 2_000
+"""Line ranges kept for one call: a search that shows more files is told as a number."""
+
+LINES_REMEMBERED = 400_000
+"""Line hashes of one session that are remembered to know what was shown before: 40 MB as a dict."""
+
+ARGUMENT_CHARS = 4_000
+"""Of a call's arguments so much is kept in the normal form: the content of a written file is elsewhere."""
+
+FINDINGS_KEPT = 1_000
+"""Findings of one kind in one session that are listed; the rest is counted in their sum."""
+
+EXCERPT_CHARS = 160
+"""How much of a line a finding quotes: enough to recognise it in an editor."""
+
+FLOOD_TOKENS = 4_000
+"""A search result of more tokens flooded: five times what the median useful search needs."""
+
+UNUSED_TOKENS = 1_000
+"""A result below this is too small to be told as unused or as more than what was needed."""
+
+WHOLE_FILE_LINES = 100
+"""A whole file of fewer lines is rightly read whole."""
+
+USED_SHARE = 0.1
+"""A whole file of which less than this share was quoted, edited or named was read for a few lines."""
+
+KEPT_FILE_BYTES = 4 * 1024 * 1024
+"""Of a whole output that a client kept beside its record so much is compared with what was shown."""
+
+KEPT_FOLDERS = 200
+"""Folders near a record in which such outputs are looked for."""
+
+RECORDS_FOUND = 1_000_000
+"""Records that one audit looks at; a folder with more files than that is not a folder of records."""
+
+REPLAY_REPLIES = 50
+"""Replies that a replay follows for one call, each by the `next` of the one before."""
+
+PARTS_AHEAD = 64
+"""Records that are being audited ahead of the one whose rows are next: enough for any number of
+processors of one machine.
+"""
+
+WORKER_TRIES = 2
+"""How often a record is given to a worker when workers die over it."""
+
+SESSIONS_LISTED = 500
+"""Sessions that a page lists, the dearest first; the export has all of them."""
+
+FINDINGS_LISTED = 200
+"""Findings of one kind that a page lists, the dearest first."""
+
+FILES_LISTED = 100
+"""Files and tools that a page lists, the dearest first."""
+
+EXPORT_PAGE_ROWS = 10_000
+"""Rows written to a Parquet file at once."""

@@ -1,0 +1,87 @@
+"""Limits of conversations, budgets and the ledger; beside `limits`, with the same rules."""
+
+from __future__ import annotations
+
+SESSIONS = 1000
+"""Conversations that a workspace remembers; the one unused for longest is forgotten. As HTTP_SESSIONS."""
+
+SESSION_FILES = 4096
+"""States of files that a conversation is known to have seen: half a megabyte."""
+
+SHOWN_SPANS = 200
+"""Runs of lines that are noted of one reply; a full search reply has 100."""
+
+BUDGET_BYTES_PER_TOKEN = 3
+"""How a reply's size is chosen from the tokens that are left; numbered code has 2.6 to 3.4. What turns out to
+be more is made again, smaller."""
+
+BUDGET_NOTE_TOKENS = 40
+"""Kept free for the line that says how much is left."""
+
+BUDGET_NOTE_BYTES = 200
+"""The same in a reply's size."""
+
+BUDGET_ACCOUNTS = 10_000
+"""Conversations and tokens whose use is remembered, each for itself; the one unused for longest leaves."""
+
+IMAGE_PIXELS_PER_TOKEN = 750
+"""What an image costs: Anthropic's published formula; others charge by tiles, about the same."""
+
+MCP_RESOURCES = 100
+"""Kept outputs listed at once: some 15 kB; a host asks for more when somebody looks further."""
+
+LEDGER_WAIT_S = 10.0
+"""Longest wait for other writers of a ledger, and for a lost database. A row takes 0.1 ms."""
+
+LEDGER_SWITCH_S = 0.01
+"""Between two tries to make a new ledger's write-ahead log, which takes another process milliseconds."""
+
+LEDGER_RETRY_S = 0.1
+"""Between two attempts to reach a lost database."""
+
+LEDGER_PAGE_ROWS = 1000
+"""Rows that are read from a ledger at once: half a megabyte."""
+
+LEDGER_GROUP_ROWS = 500
+"""Rows in one transaction at most: others wait some 10 ms for it. SQLite takes 32,766 values at once."""
+
+LEDGER_PROBLEMS = 20
+"""Problems that a verification names; a broken ledger can have one in every row."""
+
+LEDGER_TEXT_CHARS = 4096
+"""Kept of one text among a call's arguments: any path, and all but the longest commands and patterns."""
+
+LEDGER_ARGUMENTS = 64
+"""Arguments of a call, or items of a list, that a ledger keeps; a call with 500 edits has more."""
+
+LEDGER_DEPTH = 4
+"""How deep arguments are looked into; those of tools are two deep."""
+
+LEDGER_NAME_CHARS = 200
+"""Kept of what a client calls itself, its conversation or a tool."""
+
+STORE_BYTES = 64 * 1024 * 1024
+"""In all files of a store in memory that a contract works in; an agent's notes and a small project fit."""
+
+STORE_FILES = 10_000
+"""Copied into such a store at its beginning; larger folders take seconds, and are worked in as they are."""
+
+STORES = 256
+"""Such stores that one workspace keeps: as many conversations as a small server has at once."""
+
+STORE_IDLE_S = 3600.0
+"""A store that nobody has used for so long makes room for another; conversations are rarely resumed later."""
+
+LEDGER_REFUSALS = 300
+"""Requests a minute that are refused before they are calls, and of which each is an entry; of the rest the
+numbers are. A day's flood from everywhere writes some 200 MB, one from a single address some 10."""
+
+LEDGER_REFUSALS_ALIKE = 20
+"""The same of those with the same address, token and code: a client that errs by mistake is seen in full,
+and one that floods leaves room for what others do."""
+
+LEDGER_REFUSALS_S = 60.0
+"""The minute of both."""
+
+OUTPUT_NAME_CHARS = 64
+"""Of a name that a caller wants for kept outputs. Ids of tool calls have 30 to 40."""

@@ -1,0 +1,87 @@
+"""A cache of what was used last: one for all that is kept to be quicker, and may be forgotten.
+
+Written here, as `cachetools` takes 6 ms to import, and every command would wait for it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Generic, TypeVar, final
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@final
+class LruCache(Generic[K, V]):
+    """Values by key, the least recently used leaving first. Safe to share between threads."""
+
+    def __init__(self, bound: int, size: Callable[[V], int] | None = None) -> None:
+        """`bound` is a number of values, or of what `size` says of each when it is put."""
+        self._bound = bound
+        self._size = size
+        self._total = 0
+        self._kept: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._lock = threading.RLock()
+
+    def get(self, key: K) -> V | None:
+        """The value, which is now the one used last."""
+        with self._lock:
+            entry = self._kept.get(key)
+            if entry is None:
+                return None
+            self._kept.move_to_end(key)
+            return entry[0]
+
+    def put(self, key: K, value: V) -> list[V]:
+        """Keep a value, which is now the one used last; those that leave for it, the oldest first."""
+        size = 1 if self._size is None else self._size(value)
+        left = []
+        with self._lock:
+            self.pop(key)
+            self._kept[key] = (value, size)
+            self._total += size
+            while self._total > self._bound:
+                _, (old, freed) = self._kept.popitem(last=False)
+                self._total -= freed
+                left.append(old)
+        return left
+
+    def get_or_put(self, key: K, make: Callable[[], V]) -> V:
+        """The value, made if there is none."""
+        with self._lock:
+            entry = self._kept.get(key)
+            if entry is None:
+                value = make()
+                self.put(key, value)
+                return value
+            self._kept.move_to_end(key)
+            return entry[0]
+
+    def pop(self, key: K) -> V | None:
+        """The value, which is kept no longer."""
+        with self._lock:
+            entry = self._kept.pop(key, None)
+            if entry is None:
+                return None
+            self._total -= entry[1]
+            return entry[0]
+
+    def items(self) -> list[tuple[K, V]]:
+        """All, the one used last first; none of them counts as used."""
+        with self._lock:
+            return [(key, value) for key, (value, _) in reversed(self._kept.items())]
+
+    def clear(self) -> list[V]:
+        """All values, the oldest first; none is kept any longer."""
+        with self._lock:
+            values = [value for value, _ in self._kept.values()]
+            self._kept.clear()
+            self._total = 0
+            return values
+
+    def __contains__(self, key: object) -> bool:
+        with self._lock:
+            return key in self._kept

@@ -1,0 +1,296 @@
+"""Where files may be changed: the rules of reading, and more.
+
+What may not be seen may not be made or changed either.  Beyond that, the files
+that policy itself comes from are never changed; those that other programs execute
+(`executed`) are not, links at the name are not followed, and a file with several
+names is not parted from them, unless the operator says so; a file without write
+permission is left alone, also by root.
+
+As for reading, the rules are asked about the name before anything is looked up
+and again about the real one, and what is then changed is what was checked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Sequence
+from typing import final
+
+from msgspec import Struct
+
+from readroom.errors import (
+    Denied,
+    HardLinked,
+    NotAFile,
+    NotAFolder,
+    NotFound,
+    Protected,
+    ReadOnlyFile,
+    ReadroomError,
+    SymbolicLink,
+)
+from readroom.paths import ROOT, WorkPath, join, require_normal
+from readroom.policy.executed import ExecutedNames
+from readroom.policy.guard import Guard
+from readroom.policy.rules import Rule, foldable
+from readroom.stores.base import Source, WriteTarget
+from readroom.values import EntryKind, Stat
+
+OWN_FILES = (".kilocodeignore", ".readroomignore", "readroom.toml")
+"""Names in the root that rules come from."""
+
+_POLICY = "it is part of this workspace's policy"
+
+_MAGIC = re.compile(r"[\\*?\[\]]| $")
+"""What a pattern takes for something else than itself."""
+
+_ODD = re.compile("['\"\\0-\\x1f\\x7f\ud800-\udfff]")
+"""What a TOML string cannot hold as it is, each one byte of a name, which "?" matches."""
+
+
+class ChangePolicy(Struct, frozen=True):
+    """What an operator says of changes.
+
+    Attributes:
+        read_only: Nothing is changed.
+        follow_links: A link at the name is followed, to where reading would be allowed.
+        split_hardlinks: A file with several names is replaced under one of them; the others keep the old one.
+        exceptions: Names that may be changed although other programs execute them.
+    """
+
+    read_only: bool = False
+    follow_links: bool = False
+    split_hardlinks: bool = False
+    exceptions: tuple[Rule, ...] = ()
+
+
+@final
+class WriteTargets:
+    """Finds places for new files under policy. Safe to share between threads."""
+
+    def __init__(
+        self, guard: Guard, policy: ChangePolicy | None = None, protected: Iterable[WorkPath] = ()
+    ) -> None:
+        """`protected` are files that the operator's policy comes from, where they lie in the workspace.
+
+        The attribute of that name holds all that policy comes from, as names are compared.
+        """
+        self.guard = guard
+        self.policy = policy or ChangePolicy()
+        self.protected = frozenset(_folded(name) for name in (*OWN_FILES, *protected))
+        self._executed = ExecutedNames(self.policy.exceptions)
+
+    def find(self, path: str) -> WriteTarget:
+        """A place that may be changed; nothing is changed yet, and nothing locked.
+
+        Raises:
+            Denied: A rule denies its name or the name it really has.
+            Protected: It may be read and not changed.
+            SymbolicLink: It is a link.
+            NotAFile: Something else than a file is there.
+            OutsideRoot, NotAFolder, NoPermission, BadPath, StoreFailed: As the store says.
+        """
+        asked = self._changeable(path)
+        place = self._at(asked, asked)
+        try:
+            found = place.look()
+            if found is None or found.kind is EntryKind.FILE:
+                return place
+            if found.kind is not EntryKind.LINK:
+                self._require(asked, asked, folder=found.kind is EntryKind.FOLDER)
+                raise NotAFile(asked, "folder" if found.kind is EntryKind.FOLDER else "device")
+        except BaseException:
+            place.close()
+            raise
+        place.close()
+        return self._behind(asked)
+
+    def entry(self, path: str) -> WriteTarget:
+        """The place of whatever has a name, or may get it: a link itself, a folder, a file.
+
+        Ask `there` what is at it once it is entered.  Raises as `find` does, but nothing because of
+        what is there.
+        """
+        asked = self._changeable(path)
+        if asked == ROOT:
+            raise Protected(asked, "it is the root of the workspace")
+        return self._at(asked, asked)
+
+    def there(self, place: WriteTarget, asked: str) -> Stat | None:
+        """What is at a place that `entry` gave, when the rules let it be changed.
+
+        Raises:
+            Denied: A rule denies it as what it is; when there is nothing, as whatever it could be.
+        """
+        found = place.look()
+        if found is None or found.kind is EntryKind.FOLDER:
+            self.require(place, asked, folder=True)
+        return found
+
+    def require(self, place: WriteTarget, asked: str, *, folder: bool) -> None:
+        """Return when a file or folder of that name may be changed. Raises Denied or Protected."""
+        for path in {WorkPath(asked), place.real}:
+            self._require(path, WorkPath(asked), folder=folder)
+
+    def require_inside(self, path: WorkPath, *, folder: bool) -> None:
+        """Return when a name found in a folder may be changed with it. Raises Denied or Protected."""
+        self._visible(path, path, folder=folder)
+        self._require_unprotected(path, path, folder=folder)
+
+    def fixed(self, folder: WorkPath, names: Sequence[str], folders: Container[str]) -> set[str]:
+        """Those of the names in a folder, itself not protected, that may be seen and not changed."""
+        own = {name for name in names if _folded(join(folder, name)) in self.protected}
+        return own | self._executed.among(folder, names, folders)
+
+    def protection(self, path: WorkPath, *, folder: bool) -> Protected | None:
+        """Why a name may not be changed though it may be seen; None when it may."""
+        try:
+            self._require_unprotected(path, path, folder=folder)
+        except Protected as why:
+            return why
+        return None
+
+    def require_writable(self, place: WriteTarget, asked: str, found: Stat) -> None:
+        """Return when a file may be deleted or get another name.
+
+        Raises:
+            ReadOnlyFile, ReadOnlyPlace: It is write-protected, or its file system is.
+            HardLinked: Another of its names is denied.
+        """
+        if not place.writable:
+            raise ReadOnlyFile(asked, found.mode)
+        if found.links > 1:
+            with place.open() as source:
+                self.guard.check_links(source, WorkPath(asked))
+
+    def look(self, path: str) -> tuple[WorkPath, Stat | None]:
+        """The real name of whatever has a name, and what it is, a link itself; None when nothing has it.
+
+        For looking only: the rules are those of reading.
+
+        Raises:
+            Denied: A rule denies its name or the name it really has, whether or not it is there.
+            OutsideRoot, NoPermission, BadPath, StoreFailed: As the store says.
+        """
+        asked = require_normal(path)
+        if asked == ROOT:
+            return self.guard.stat(asked)
+        self._visible(asked, asked, folder=False)
+        try:
+            place = self.guard.store.place(asked)
+        except NotAFolder:
+            self._visible(asked, asked, folder=True)
+            return asked, None
+        with place:
+            self._visible(place.real, asked, folder=False)
+            found = place.look()
+            if found is None or found.kind is EntryKind.FOLDER:
+                for name in {asked, place.real}:
+                    self._visible(name, asked, folder=True)
+            return place.real, found
+
+    def _changeable(self, path: str) -> WorkPath:
+        asked = require_normal(path)
+        if self.policy.read_only:
+            raise Protected(asked, "the workspace is read-only")
+        return asked
+
+    def source(self, place: WriteTarget, asked: str) -> Source:
+        """The file at a place, which may be replaced.
+
+        Raises:
+            NotFound, NotAFile: There is none.
+            HardLinked: It has several names.
+            ReadOnlyFile: It is write-protected.
+            ReadOnlyPlace: Its file system is.
+        """
+        try:
+            source = place.open()
+        except NotFound:
+            raise NotFound(asked) from None
+        try:
+            self._check_links(source, WorkPath(asked))
+            if not place.writable:
+                raise ReadOnlyFile(asked, source.stat.mode)
+        except BaseException:
+            source.close()
+            raise
+        return source
+
+    def _at(self, path: WorkPath, asked: WorkPath) -> WriteTarget:
+        self._require(path, asked, folder=False)
+        place = self.guard.store.place(path)
+        try:
+            if place.real != path:
+                self._require(place.real, asked, folder=False)
+        except BaseException:
+            place.close()
+            raise
+        return place
+
+    def _behind(self, asked: WorkPath) -> WriteTarget:
+        """The place that a link leads to, if policy follows links."""
+        target = self._target(asked)
+        if target is None or not self.policy.follow_links:
+            raise SymbolicLink(asked, target)
+        place = self._at(target, asked)
+        found = place.look()
+        if found is None or found.kind is not EntryKind.FILE:
+            place.close()
+            raise SymbolicLink(asked, None)
+        return place
+
+    def _target(self, asked: WorkPath) -> WorkPath | None:
+        """The file that a link leads to, when it may be seen: a link must not tell other names."""
+        try:
+            real, found = self.guard.stat(asked)
+        except ReadroomError:
+            return None
+        return real if found.kind is EntryKind.FILE else None
+
+    def _visible(self, path: WorkPath, asked: WorkPath, *, folder: bool) -> None:
+        rule = self.guard.decide(path, folder=folder).rule
+        if rule is not None:
+            raise Denied(asked, rule.pattern, rule.source, rule.reason)
+
+    def _require(self, path: WorkPath, asked: WorkPath, *, folder: bool) -> None:
+        self._visible(path, asked, folder=folder)
+        self._require_unprotected(path, asked, folder=folder)
+
+    def _require_unprotected(self, path: WorkPath, asked: WorkPath, *, folder: bool) -> None:
+        if _folded(path) in self.protected:
+            raise Protected(asked, _POLICY)
+        rule = self._executed.rule(path, folder=folder, exists=self._exists)
+        if rule is not None:
+            raise Protected(asked, rule.reason, pattern=rule.pattern, exception=_exception(path))
+
+    def _exists(self, path: WorkPath) -> bool:
+        try:
+            self.guard.store.stat(path)
+        except ReadroomError:
+            return False
+        return True
+
+    def _check_links(self, source: Source, asked: WorkPath) -> None:
+        links = source.stat.links
+        if links <= 1:
+            return
+        self.guard.check_links(source, asked)
+        if not self.policy.split_hardlinks:
+            raise HardLinked(
+                asked,
+                links,
+                "a change would part this one from the others",
+                "Change another file, or ask the user to allow it (split_hardlinks in the configuration).",
+            )
+
+
+def _exception(path: WorkPath) -> str:
+    """What an operator writes in a configuration file to have a name changed, as a TOML string."""
+    pattern = _ODD.sub("?", "/" + _MAGIC.sub(r"\\\g<0>", path))
+    return f"'{pattern}'" if "\\" in pattern else f'"{pattern}"'
+
+
+def _folded(path: str) -> str:
+    """Names that some file system takes for the same are the same."""
+    return foldable(path).lower()

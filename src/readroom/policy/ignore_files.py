@@ -1,0 +1,236 @@
+"""What ignore files hide from search and listing, with git's answers.
+
+Each folder may have a `.gitignore`, which speaks for the names below it; the
+nearest one that says anything about a name decides, then `.git/info/exclude` of
+the repository.  Nothing below a hidden folder comes back.  A folder with a
+`.git` of its own is another repository, to which those above say nothing.
+
+They hide to save attention, not to protect: a hidden file can be read by its
+name, and what is below the folder that was asked for is looked at even when that
+folder is hidden.  Files and folders outside the root are not consulted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from typing import Protocol, final
+
+from msgspec import Struct
+
+from readroom.errors import BadConfig, ReadroomError, StoreFailed
+from readroom.limits import (
+    IGNORE_FILE_BYTES,
+    IGNORE_FILE_LINES,
+    IGNORE_KEPT_BYTES,
+    IGNORE_SLOW_PATTERNS,
+    RULE_CACHE_FOLDERS,
+)
+from readroom.paths import ROOT, WorkPath, ancestors, join, parent
+from readroom.policy.rules import Denials, Rule
+from readroom.policy.rules.gitignore import PatternList, UnusablePattern, byte_text, decode_lines, patterns
+from readroom.stores.base import Store
+from readroom.values import Version
+
+_REASON = "an ignore file hides it from search and listing"
+
+
+class Guarded(Protocol):
+    """What is needed of a guard."""
+
+    store: Store
+
+
+class _File(Struct, frozen=True):
+    """The patterns of one ignore file, and how many characters of a path are the folder they start from."""
+
+    name: WorkPath
+    patterns: PatternList
+    start: int
+
+
+@final
+class IgnoreTree:
+    """The ignore files of one tree, each read when a name below its folder is asked for.
+
+    For one call: what was read is not looked at again.
+    """
+
+    def __init__(self, guard: Guarded, top: WorkPath = ROOT) -> None:
+        """Look through a guard's store: ignore files are read whatever policy says of them, and never shown.
+
+        Args:
+            guard: Of the workspace.
+            top: The folder that was asked for; it and those above it count as not hidden.
+        """
+        self._store = guard.store
+        self._shown = frozenset((ROOT, top, *ancestors(top)))
+        self._files: dict[WorkPath, tuple[_File, ...]] = {}
+        self._hidden: dict[WorkPath, Rule | None] = {}
+        self._kept_bytes = 0
+
+    def ignored(self, path: WorkPath, *, folder: bool) -> bool:
+        """Whether a name, or a folder above it, is hidden; `folder` says what it is, a link being none."""
+        return self.rule(path, folder=folder) is not None
+
+    def hidden(self, folder: WorkPath, names: Sequence[str], folders: Container[str]) -> set[str]:
+        """Those of the names in one folder that are hidden, fast for many; `folders`: which are folders."""
+        if self.rule(folder, folder=True) is not None:
+            return set(names)
+        files = self._consulted(folder)
+        if not files:
+            return set()
+        last_parts = names if "".join(names).isascii() else list(map(byte_text, names))
+        found = {at for file in files for at in file.patterns.concerned(last_parts)}
+        concerned = (names[at] for at in found)
+        return {name for name in concerned if self.ignored(join(folder, name), folder=name in folders)}
+
+    def rule(self, path: WorkPath, *, folder: bool) -> Rule | None:
+        """The pattern that hides it."""
+        if path in self._shown:
+            return None
+        if path in self._hidden:
+            return self._hidden[path]
+        above = parent(path)
+        found = self.rule(above, folder=True)
+        if found is None:
+            found = self._own(path, above, folder)
+        if folder:
+            if len(self._hidden) >= RULE_CACHE_FOLDERS:
+                self._forget()
+            self._hidden[path] = found
+        return found
+
+    def _own(self, path: WorkPath, above: WorkPath, folder: bool) -> Rule | None:
+        name = byte_text(path)
+        for file in self._consulted(above):
+            pattern = file.patterns.deciding(name[file.start :], folder=folder)
+            if pattern is not None:
+                if pattern.negated:
+                    return None
+                return Rule(pattern.text, f"{file.name}:{pattern.number}", _REASON)
+        return None
+
+    def _consulted(self, folder: WorkPath) -> tuple[_File, ...]:
+        """The ignore files that may say something about names in a folder, the first to decide first."""
+        known = self._files.get(folder)
+        if known is None:
+            if self._is_repository(folder):
+                above = self._read(join(folder, ".git/info/exclude"), folder)
+            else:
+                above = () if folder == ROOT else self._consulted(parent(folder))
+            own = self._read(join(folder, ".gitignore"), folder)
+            slow = sum(file.patterns.slow for file in (*own, *above))
+            known = above if slow > IGNORE_SLOW_PATTERNS else (*own, *above)
+            if self._kept_bytes > IGNORE_KEPT_BYTES or len(self._files) >= RULE_CACHE_FOLDERS:
+                self._forget()
+            self._files[folder] = known
+        return known
+
+    def _forget(self) -> None:
+        """Start again rather than hold what a tree of any size says."""
+        self._files.clear()
+        self._hidden.clear()
+        self._kept_bytes = 0
+
+    def _is_repository(self, folder: WorkPath) -> bool:
+        try:
+            self._store.stat(join(folder, ".git"))
+        except ReadroomError:
+            return False
+        return True
+
+    def _read(self, name: WorkPath, folder: WorkPath) -> tuple[_File, ...]:
+        try:
+            with self._store.open(name) as source:
+                # Like git, which does not follow a link here. Nobody writes a file that large.
+                if source.real != name or source.size > IGNORE_FILE_BYTES:
+                    return ()
+                data = source.read_at(0, IGNORE_FILE_BYTES)
+        except ReadroomError:
+            return ()
+        self._kept_bytes += len(data)
+        start = 0 if folder == ROOT else len(byte_text(folder)) + 1
+        return (_File(name, PatternList(patterns(decode_lines(data))), start),)
+
+
+# -----------------------------------------------------------------------------
+# `.readroomignore` and `.kilocodeignore` of the root: names that the owner of a folder keeps from agents.
+#
+# Their syntax is that of .gitignore.  They are read through the store, so a link out of
+# the root is not a way to put other rules in place, and looked at again with every
+# call: a line that is added takes effect at once.  A file that cannot be used
+# closes the workspace rather than opening what it was meant to close.
+# -----------------------------------------------------------------------------
+
+KILO = WorkPath(".kilocodeignore")
+"""The file of Kilo Code, which names itself, too."""
+
+NAMES = (KILO, WorkPath(".readroomignore"))
+"""Each restricts further, so that no order matters but that of naming the rule."""
+
+_FILE_REASON = "the owner of this folder keeps it from agents"
+_ITSELF = "it says what is kept from agents"
+_ADVICE = "Ask the user to correct the file or to remove it; until then nothing can be read."
+
+
+@final
+class IgnoreFile:
+    """The layer of one file, kept while the file stays as it is."""
+
+    __slots__ = ("_kept", "_name", "_store")
+
+    def __init__(self, store: Store, name: WorkPath) -> None:
+        self._store = store
+        self._name = name
+        self._kept: tuple[Version | None, Denials | None] = (None, None)
+
+    def layer(self) -> Denials | None:
+        """What the file denies; None without a file. The same object while it stays the same.
+
+        Raises:
+            BadConfig: It is there and cannot be used.
+        """
+        try:
+            seen = self._store.version(self._name)
+        except StoreFailed:
+            raise  # of the store, not of this file
+        except ReadroomError as error:
+            raise BadConfig(self._name, "", error.message, _ADVICE) from None
+        if seen is None:
+            return None
+        # One reference, replaced as a whole: threads see an old pair or a new one.
+        known, layer = self._kept
+        if known != seen or layer is None:
+            layer = _parsed(self._read(), self._name)
+            self._kept = (seen, layer)
+        return layer
+
+    def _read(self) -> bytes:
+        try:
+            with self._store.open(self._name) as source:
+                if source.size > IGNORE_FILE_BYTES:
+                    problem = f"it has {source.size:,} bytes, more than {IGNORE_FILE_BYTES:,}"
+                    raise BadConfig(self._name, "", problem, _ADVICE)
+                return source.read_at(0, IGNORE_FILE_BYTES)
+        except (BadConfig, StoreFailed):
+            raise
+        except ReadroomError as error:
+            raise BadConfig(self._name, "", error.message, _ADVICE) from None
+
+
+def _parsed(data: bytes, name: WorkPath) -> Denials:
+    rules: list[Rule] = []
+    found = patterns(decode_lines(data))
+    if len(found) > IGNORE_FILE_LINES:
+        raise BadConfig(name, "", f"it has more than {IGNORE_FILE_LINES} patterns", _ADVICE)
+    for pattern in found:
+        try:
+            pattern.compiled()
+        except UnusablePattern:
+            problem = f"{pattern.text!r} is no pattern that can match a name"
+            raise BadConfig(name, f"line {pattern.number}", problem, _ADVICE) from None
+        rules.append(Rule(pattern.text, f"{name}:{pattern.number}", _FILE_REASON))
+    if name == KILO:
+        # Behind the others, so that none of them takes it back.
+        rules.append(Rule(f"/{name}", name, _ITSELF))
+    return Denials(rules)

@@ -1,0 +1,367 @@
+"""Which names may be seen: denials and allow lists, in layers.
+
+Each source of rules is one layer.  A name is denied as soon as one layer denies
+it, so a layer can only restrict further, and a negation brings back only what
+its own layer took out.  Below a denied folder everything is denied.
+
+Denials do not depend on case, on composed or decomposed characters, or on
+characters that some file systems ignore: a name that macOS would take for `.env`
+is `.env`.  Rules know nothing of what is on disk.
+
+Knows: patterns of operators, of folders and of ignore files, and which of them decides.
+Does not know: whether a file is there.
+May be touched: with a security review only.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Container, Iterable, Sequence
+from typing import Protocol, final
+
+from msgspec import Struct
+
+from readroom.limits import RULE_CACHE_FOLDERS
+from readroom.paths import ROOT, WorkPath, join, parent
+from readroom.policy.rules.gitignore import IgnorePattern, PatternList, UnusablePattern, byte_text, patterns
+
+# Characters that HFS+ drops from names when it compares them (git's list, from CVE-2014-9390).
+_DROPPED = re.compile("[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+
+
+class Rule(Struct, frozen=True):
+    """A pattern, where it is written, and why."""
+
+    pattern: str
+    source: str
+    reason: str
+
+
+class Verdict(Struct, frozen=True):
+    """Whether a name may be seen, and the rule that says no."""
+
+    allowed: bool
+    rule: Rule | None = None
+
+
+ALLOWED = Verdict(True)
+
+_MAGIC = frozenset("*?[\\")
+
+
+class Layer(Protocol):
+    """One source of rules."""
+
+    def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
+        """The rule that denies exactly this name, if any.
+
+        Args:
+            path: As byte text.
+            folded: The same without differences of case.
+            folder: What it is.
+        """
+
+    def concerned(self, folded: Sequence[str]) -> Sequence[int]:
+        """Which of many names in one folder, folded, it may say something about, by position."""
+
+
+@final
+class Denials:
+    """A layer that denies what its patterns match."""
+
+    __slots__ = ("_list", "_rules")
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        """Take the patterns in order; a later one with "!" brings back what an earlier one denied."""
+        self._rules = tuple(rules)
+        self._list = PatternList(
+            (
+                pattern
+                for number, rule in enumerate(self._rules, 1)
+                for pattern in patterns([foldable(rule.pattern)], first=number, fold=True)
+            ),
+            fold=True,
+        )
+
+    def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
+        """The rule that denies exactly this name, if any."""
+        pattern = self._list.deciding(folded, folder=folder)
+        return None if pattern is None or pattern.negated else self._rules[pattern.number - 1]
+
+    def concerned(self, folded: Sequence[str]) -> Sequence[int]:
+        """Those that a pattern could match."""
+        return self._list.concerned(folded)
+
+    def irrevocable(self) -> list[str]:
+        """Patterns that deny whatever they match, since no later one can mean the same names."""
+        found: list[str] = []
+        brought_back: set[str] = set()
+        for rule in reversed(self._rules):
+            last = rule.pattern.rstrip("/").rpartition("/")[2].lstrip("!").lower()
+            if rule.pattern.startswith("!"):
+                brought_back.add(last)
+            elif not brought_back or (
+                last not in brought_back and not _MAGIC & {*last, *"".join(brought_back)}
+            ):
+                found.append(rule.pattern)
+        return found[::-1]
+
+
+@final
+class AllowList:
+    """A layer that denies every file that none of its patterns matches, and folders that lead to none.
+
+    A matched folder allows all below it, unless that is left out.  Unlike denials it depends on
+    case: in doubt, no.
+    """
+
+    __slots__ = ("_below", "_list", "_rule", "_ways")
+
+    def __init__(self, globs: Sequence[str], source: str, *, below_matches: bool = True) -> None:
+        """Take the patterns; with `below_matches` a folder that matches allows all below it.
+
+        Raises:
+            UnusablePattern: One matches nothing, or is a negation: what is not listed is out anyway.
+        """
+        found = patterns(globs)
+        for pattern in found:
+            if pattern.negated:
+                raise UnusablePattern(pattern.text)
+            pattern.compiled()
+        self._list = PatternList(found)
+        self._below = below_matches
+        self._ways = PatternList(patterns(way for pattern in found for way in _ways(pattern)))
+        self._rule = Rule(f"allow = [{', '.join(globs)}]", source, "not in the list of allowed names")
+
+    def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
+        """The rule, for a name that is not listed."""
+        cuts = [at for at, char in enumerate(path) if char == "/"] if self._below else []
+        if any(self._list.deciding(path[:at], folder=True) for at in cuts):
+            return None
+        if self._list.deciding(path, folder=folder):
+            return None
+        return None if folder and self._ways.deciding(path, folder=True) else self._rule
+
+    def concerned(self, folded: Sequence[str]) -> Sequence[int]:
+        """All: it denies what is not listed."""
+        return range(len(folded))
+
+
+@final
+class Rules:
+    """All layers together. Safe to share between threads."""
+
+    __slots__ = ("_folders", "_layers")
+
+    def __init__(self, layers: Sequence[Layer]) -> None:
+        self._layers = tuple(layers)
+        self._folders: dict[WorkPath, Verdict] = {}
+
+    def with_layers(self, layers: Sequence[Layer], *, first: bool = False) -> Rules:
+        """The same rules and more layers; those that are asked `first` name the rule where several deny."""
+        return Rules((*layers, *self._layers) if first else (*self._layers, *layers))
+
+    @property
+    def denials(self) -> Sequence[Denials]:
+        """The layers that deny what they name; the others deny what they do not."""
+        return [layer for layer in self._layers if isinstance(layer, Denials)]
+
+    def irrevocable(self) -> list[str]:
+        """Patterns of the denials whose matches may be passed over without asking; not all that is denied."""
+        return [pattern for layer in self.denials for pattern in layer.irrevocable()]
+
+    def decide(self, path: WorkPath, *, folder: bool) -> Verdict:
+        """Whether the name may be seen; `folder` says what it is. The root always may."""
+        if path == ROOT:
+            return ALLOWED
+        if not folder:
+            return self._decided(path, folder)
+        verdict = self._folders.get(path)
+        if verdict is None:
+            verdict = self._decided(path, folder)
+            if len(self._folders) >= RULE_CACHE_FOLDERS:
+                self._folders.clear()
+            self._folders[path] = verdict
+        return verdict
+
+    def denied(self, folder: WorkPath, names: Sequence[str], folders: Container[str]) -> set[str]:
+        """Those of the names in one folder that may not be seen, as `decide` would say of each.
+
+        Most names concern no rule, and are told from the others many at a time.
+        """
+        if not self.decide(folder, folder=True).allowed:
+            return set(names)
+        folded = _folded(names)
+        found = {at for layer in self._layers for at in layer.concerned(folded)}
+        concerned = (names[at] for at in found)
+        return {
+            name for name in concerned if not self.decide(join(folder, name), folder=name in folders).allowed
+        }
+
+    def _decided(self, path: WorkPath, folder: bool) -> Verdict:
+        above = self.decide(parent(path), folder=True)
+        if not above.allowed:
+            return above
+        name, folded = byte_text(path), byte_text(foldable(path).lower())
+        for layer in self._layers:
+            rule = layer.decide(name, folded, folder=folder)
+            if rule is not None:
+                return Verdict(False, rule)
+        return ALLOWED
+
+
+def _folded(names: Sequence[str]) -> Sequence[str]:
+    whole = "/".join(names)
+    if whole.isascii():
+        return whole.lower().split("/") if names else []
+    return [byte_text(foldable(name).lower()) for name in names]
+
+
+def foldable(text: str) -> str:
+    """A name or pattern in which only the case of ASCII letters is still left to fold."""
+    if text.isascii():
+        return text
+    text = _DROPPED.sub("", text)
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold())
+
+
+def _ways(pattern: IgnorePattern) -> list[str]:
+    """Patterns for the folders on the way to what `pattern` means."""
+    if pattern.last_part_only:
+        return ["**"]
+    found: list[str] = []
+    above = pattern.text.strip("/").split("/")[:-1]
+    for count, part in enumerate(above, 1):
+        found.append("/" + "/".join(above[:count]) + "/")
+        if "**" in part or "[" in part:  # from here on it may mean any number of folders
+            return [*found[:-1], "/" + "/".join([*above[: count - 1], "**"])]
+    return found
+
+
+# -----------------------------------------------------------------------------
+# Names that no agent needs and whose content does harm in a conversation: denied in every workspace.
+#
+# Chosen from what peers deny (pydantic-ai-harness, Kilo Code, the examples of
+# Claude Code), the key files that gitleaks and GitHub's push protection look for,
+# and what GitHub's .gitignore templates keep out of repositories.  Left out on
+# purpose: certificates and public keys (*.crt, *.cer, *.pub), example files, and
+# words that are topics as often as secrets (secrets.yaml, tokens.json).
+#
+# An operator who needs one of them names it as an exception in a configuration file.
+# -----------------------------------------------------------------------------
+
+SOURCE = "defaults"
+
+_ENVIRONMENT = "environment files hold credentials"
+_KEY = "private keys"
+_VAULT = "stores of keys or passwords"
+_LOGIN = "login credentials"
+_CLOUD = "cloud credentials"
+_STATE = "infrastructure state holds secrets in plain text"
+_TYPED = "what was typed holds passwords"
+_VCS = "internals of version control: history, hooks, addresses with credentials"
+
+_DENIED: dict[str, Sequence[str]] = {
+    _ENVIRONMENT: (
+        ".env",
+        ".env.*",
+        "!.env.example",
+        "!.env.sample",
+        "!.env.template",
+        "!.env.dist",
+        ".envrc",
+    ),
+    _VCS: (
+        ".git",
+        "**/*.git/config",
+        "**/*.git/hooks/",
+        "**/*.git/logs/",
+        "**/*.git/objects/",
+        ".hg/",
+        ".jj/",
+        ".svn/",
+    ),
+    _KEY: (
+        "*.pem",
+        "*.key",
+        "*.p8",
+        "*.ppk",
+        "*.ovpn",
+        "id_rsa",
+        "id_dsa",
+        "id_ecdsa",
+        "id_ecdsa_sk",
+        "id_ed25519",
+        "id_ed25519_sk",
+        ".ssh/",
+        ".gnupg/",
+    ),
+    _VAULT: (
+        "*.p12",
+        "*.pfx",
+        "*.jks",
+        "*.keystore",
+        "*.kdb",
+        "*.kdbx",
+        "*.keychain",
+        "*.keychain-db",
+        ".password-store/",
+    ),
+    _LOGIN: (
+        ".netrc",
+        "_netrc",
+        ".git-credentials",
+        ".npmrc",
+        ".pypirc",
+        ".htpasswd",
+        ".pgpass",
+        ".my.cnf",
+        ".dockercfg",
+        "**/.docker/config.json",
+        "**/.cargo/credentials",
+        "**/.cargo/credentials.toml",
+        "**/.gem/credentials",
+        "**/.config/gh/hosts.yml",
+        ".vault-token",
+    ),
+    _CLOUD: (
+        "**/.aws/credentials",
+        "**/.aws/cli/cache/",
+        "**/.aws/sso/cache/",
+        ".azure/",
+        "**/.config/gcloud/",
+        "application_default_credentials.json",
+        "client_secret*.json",
+        "service-account*.json",
+        "service_account*.json",
+        "**/.kube/config",
+        "*.kubeconfig",
+        ".boto",
+        ".s3cfg",
+        "rclone.conf",
+        ".databrickscfg",
+    ),
+    _STATE: ("*.tfstate", "*.tfstate.backup", ".terraformrc", "terraform.rc", "credentials.tfrc.json"),
+    _TYPED: (
+        ".bash_history",
+        ".zsh_history",
+        ".python_history",
+        ".node_repl_history",
+        ".psql_history",
+        ".mysql_history",
+    ),
+}
+
+RULES: tuple[Rule, ...] = tuple(
+    Rule(pattern, SOURCE, reason) for reason, patterns in _DENIED.items() for pattern in patterns
+)
+
+VERSION_CONTROL_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.reason == _VCS)
+"""Of these the ones that commands need not be kept from: nobody can work with git without its folder."""
+
+
+def denials(exceptions: Sequence[Rule] = ()) -> Denials:
+    """The layer of built-in denials; `exceptions` are names that an operator takes out of it."""
+    allowed = (Rule(f"!{rule.pattern}", rule.source, rule.reason) for rule in exceptions)
+    return Denials((*RULES, *allowed))

@@ -1,0 +1,147 @@
+"""Parts of a text: what ranking scores and a reply shows as one piece.
+
+A part is a definition, a gap between definitions, a section, or a window of lines where no
+grammar knows the text.  What is longer than `PART_LINES` is cut where it breathes: at an
+empty line, best before a line that is indented least.  Parts cover every line that is not
+blank, once, in order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.values.files import Item, rows
+
+PART_LINES = 40
+"""A screen of lines: long enough for nine of ten functions, short enough that a page holds several."""
+
+_LEAST_LINES = 12
+"""A long part is cut nowhere before: crumbs rank by luck."""
+
+
+_IMPORT = re.compile(
+    r"\s*(?:import\b|from\s+\S+\s+import\b|#\s*include\b|(?:pub\s+)?use\s+[\w:{]|using\s+\w|require\b|package\s"
+    r"|export\s+(?:\*|(?:type\s+)?\{)|(?:const|let|var)\s+.*=\s*require\(|extern\s+crate\b|@import\b|alias\s+[A-Z])"
+)
+_IMPORTS = 2
+"""Lines of that sort which make a piece between definitions a list of what others define."""
+
+
+class TextPart(Struct, frozen=True):
+    """Lines `first` to `last` of a text.
+
+    Attributes:
+        names: The qualified names of the definitions it begins inside of, the outermost first.
+        signatures: Their signatures; what a reader has to know who sees only the part.
+        inside: What is defined in it, the definition that it starts with and those within that: line of the
+            signature, signature, qualified name. Nothing where it starts amid a definition.
+        imports: Whether it is outside of definitions and names what others define.
+    """
+
+    first: int
+    last: int
+    names: tuple[str, ...] = ()
+    signatures: tuple[tuple[int, str], ...] = ()
+    inside: tuple[tuple[int, str, tuple[str, ...]], ...] = ()
+    imports: bool = False
+
+
+def cut(lines: Sequence[str], items: Sequence[Item]) -> list[TextPart]:
+    """The parts of a text.
+
+    Args:
+        lines: All of its lines, without their ends.
+        items: Its outline; none where no grammar knows it.
+    """
+    return list(_spans(lines, 1, len(lines), items, (), ()))
+
+
+def _spans(
+    lines: Sequence[str],
+    first: int,
+    last: int,
+    items: Sequence[Item],
+    names: tuple[str, ...],
+    signatures: tuple[tuple[int, str], ...],
+) -> Iterator[TextPart]:
+    at = first
+    for item in items:
+        start, end = max(item.start, at), min(item.end, last)
+        if end < start:
+            continue
+        yield from _pieces(lines, at, start - 1, names, signatures)
+        yield from _definition(lines, start, end, item, names, signatures)
+        at = end + 1
+    yield from _pieces(lines, at, last, names, signatures)
+
+
+def _definition(
+    lines: Sequence[str],
+    start: int,
+    end: int,
+    item: Item,
+    names: tuple[str, ...],
+    signatures: tuple[tuple[int, str], ...],
+) -> Iterator[TextPart]:
+    own = (*names, *item.owner, item.name)
+    headed = (*signatures, (item.line, item.signature))
+    if end - start < PART_LINES:
+        inside = tuple((row.item.line, row.item.signature, (*names, *row.path)) for row in rows([item]))
+        yield TextPart(start, end, own, headed, inside)
+        return
+    head = end if not item.members else max(start, min(item.members[0].start - 1, end))
+    for at, part in enumerate(_pieces(lines, start, head, own, headed)):
+        yield part if at else replace(part, inside=((item.line, item.signature, own),))
+    yield from _spans(lines, head + 1, end, item.members, own, headed)
+
+
+def _pieces(
+    lines: Sequence[str],
+    first: int,
+    last: int,
+    names: tuple[str, ...],
+    signatures: tuple[tuple[int, str], ...],
+) -> Iterator[TextPart]:
+    """Lines without definitions of their own, in pieces that are short enough."""
+    while first <= last and not lines[first - 1].strip():
+        first += 1
+    while last >= first and not lines[last - 1].strip():
+        last -= 1
+    while last - first >= PART_LINES:
+        end = _breath(lines, first)
+        yield _piece(lines, first, end, names, signatures)
+        first = end + 1
+        while first <= last and not lines[first - 1].strip():
+            first += 1
+    if first <= last:
+        yield _piece(lines, first, last, names, signatures)
+
+
+def _piece(
+    lines: Sequence[str],
+    first: int,
+    last: int,
+    names: tuple[str, ...],
+    signatures: tuple[tuple[int, str], ...],
+) -> TextPart:
+    found = sum(1 for line in lines[first - 1 : last] if _IMPORT.match(line)) if not names else 0
+    return TextPart(first, last, names, signatures, imports=found >= _IMPORTS)
+
+
+def _breath(lines: Sequence[str], first: int) -> int:
+    """The last line of the piece that begins with line `first`."""
+    best, indent = first + PART_LINES - 1, None
+    for number in range(first + _LEAST_LINES, first + PART_LINES):
+        line = lines[number - 1]
+        if lines[number - 2].strip() or not line.strip():
+            continue
+        found = len(line) - len(line.lstrip())
+        if indent is None or found <= indent:
+            best, indent = number - 1, found
+    while best > first and not lines[best - 1].strip():
+        best -= 1
+    return best

@@ -1,0 +1,123 @@
+"""A question as ranking takes it: its words and what they weigh, and the names it spells out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from msgspec import Struct
+
+from readroom.ranking.words import fold, is_unspaced, stem, sub_words
+
+MAX_TERMS = 32
+"""Words that are looked for; each costs a pass over the whole tree.  Real issues have 10 to 60."""
+
+MAX_CHARS = 20_000
+"""Read of a question: a log pasted whole is answered by its first pages."""
+
+_TITLE_CHARS = 100
+_LATER_WEIGHT = 0.5
+"""Of words that stand only behind the first line: a title says what it is about, the rest how it came up.
+With 1.0 the coverage of fixes at 5,000 tokens is 2 points lower."""
+
+_STOP = frozenset(
+    """a about after all also an and any are as at be because been before being but by can cannot
+    could did do does doing done each for from get gets got had has have how i if in into is it its
+    just let like make makes me more my need no not of off on one only or our out over should so
+    some such than that the their them then there these they this those through to too under up us
+    use used uses using via want was way we were what when where which while who why will with
+    within without work works would you your bug bugs fix fixed fixes fixing""".split()  # noqa: SIM905
+)
+"""What questions and titles are made of whatever they ask for; counted when there is nothing else."""
+
+_SYMBOL = re.compile(r"[@#$]?[^\W\d][\w$]*(?:(?:::|->|[.#\\])~?[^\W\d][\w$]*)*(?:[!?]|\(\))?")
+_SEPARATOR = re.compile(r"::|->|[.#\\]")
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+class Term(Struct, frozen=True):
+    """One word to look for.
+
+    Attributes:
+        stem: What the words that count have as their stem.
+        key: What they begin with, in small letters.
+        word: As the question has it, folded, in small letters.
+        weight: How much it counts.
+        anywhere: Whether it counts inside of longer runs of letters: scripts without blanks.
+    """
+
+    stem: str
+    key: str
+    word: str
+    weight: float = 1.0
+    anywhere: bool = False
+
+
+class Query(Struct, frozen=True):
+    """What a question asks for.
+
+    Attributes:
+        text: The question.
+        terms: Its words, each stem once.
+        symbol: The parts of the one name that it is, the last being what is defined; else empty.
+        names: Names in it that are spelled as in programs.
+        left_out: Words that are not looked for because there are too many.
+    """
+
+    text: str
+    terms: Sequence[Term]
+    symbol: tuple[str, ...] = ()
+    names: Sequence[str] = ()
+    left_out: int = 0
+
+    def asks_for(self, *words: str) -> bool:
+        """Whether one of the stems is among its own."""
+        return any(term.stem in words for term in self.terms)
+
+
+def term_of(word: str, weight: float = 1.0) -> Term:
+    """The term for a sub-word."""
+    anywhere, found = is_unspaced(word[0]), stem(word)
+    # Stemming turns `cache` and `caching` into `cach`, but leaves the e of `store`; y becomes i.
+    key = found if anywhere else found.rstrip("ei")
+    return Term(found, key if len(key) > 1 else found, word, weight, anywhere)
+
+
+def parse(text: str) -> Query:
+    """The terms of a question; none when there is no letter or digit in it."""
+    text = text[:MAX_CHARS]
+    title = set(sub_words(text.strip().partition("\n")[0][:_TITLE_CHARS]))
+    words = dict.fromkeys(sub_words(text))
+    symbol = _symbol(text.strip())
+    ignored = frozenset() if symbol else _STOP
+    telling = [word for word in words if word not in ignored and (len(word) > 1 or is_unspaced(word))]
+    by_stem: dict[str, Term] = {}
+    for word in telling or words:
+        by_stem.setdefault(stem(word), term_of(word, 1.0 if word in title else _LATER_WEIGHT))
+    terms = list(by_stem.values())
+    if len(terms) > MAX_TERMS:
+        terms = _most_telling(terms)
+    names = [name for name in dict.fromkeys(_NAME.findall(text)) if _is_compound(name)]
+    return Query(text, terms, symbol, names[:MAX_TERMS], len(by_stem) - len(terms))
+
+
+def _symbol(text: str) -> tuple[str, ...]:
+    """The parts of the one name that a text is; none when it is more, or something else."""
+    if not _SYMBOL.fullmatch(text):
+        return ()
+    return tuple(part for part in _SEPARATOR.split(text.strip("@#$!?()~")) if part)
+
+
+def _most_telling(terms: Sequence[Term]) -> list[Term]:
+    """The words of a long question worth looking for: those of its title, then the longest, in order."""
+    order = {term.stem: at for at, term in enumerate(terms)}
+    best = sorted(terms, key=lambda term: (-term.weight, -len(term.word), order[term.stem]))[:MAX_TERMS]
+    return sorted(best, key=lambda term: order[term.stem])
+
+
+def _is_compound(name: str) -> bool:
+    """Whether a word is put together as names in programs are: `max_size`, `maxSize`, not `Size`."""
+    folded = fold(name)
+    bumps = any(first.islower() and second.isupper() for first, second in pairwise(folded))
+    return bumps or "_" in name.strip("_")

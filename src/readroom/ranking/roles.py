@@ -1,0 +1,143 @@
+"""What a file is for, as far as its name tells: tests, documentation, generated, older versions.
+
+Files with a role come behind the rest, unless the question asks for them by name.  Nothing is
+left out: where all that matches has a role, its order is that of the others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+from readroom.ranking.query import Query
+
+
+class Role(StrEnum):
+    """Why a file comes behind others."""
+
+    TEST = "test"
+    EXAMPLE = "example"
+    DOCUMENTATION = "documentation"
+    LEGAL = "licence or history"
+    DATA = "settings or data"
+    GENERATED = "generated"
+    VENDORED = "vendored"
+    LEGACY = "deprecated"
+    OLDER = "older version"
+    EXPORTS = "list of exports"
+
+
+def _words(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.IGNORECASE)
+
+
+_PATTERNS: tuple[tuple[Role, re.Pattern[str]], ...] = (
+    (
+        Role.TEST,
+        _words(
+            r"(?:^|/)(?:tests?|specs?|__tests__|__mocks__|testing|testdata|test[-_]data|fixtures?|e2e|[\w-]+[-_]tests?)/"
+            r"|(?:^|/)(?:test_|tests?\.|conftest)[^/]*\Z|[^/](?:[-_.](?:tests?|spec))\.[^/]*\Z"
+        ),
+    ),
+    (Role.TEST, re.compile(r"[a-z0-9](?:Tests?|Spec|IT|TestCase)\.(?:java|kt|scala|cs|swift|php|groovy)\Z")),
+    (Role.EXAMPLE, _words(r"(?:^|/)_?(?:examples?|samples?|demos?|playground|benchmarks?|bench)/")),
+    (Role.VENDORED, _words(r"(?:^|/)(?:vendor|vendored|_vendor|third[-_]party|node_modules|site-packages)/")),
+    (
+        Role.GENERATED,
+        _words(
+            r"(?:^|/)(?:dist|build|out|generated|__generated__|gen|locales?|i18n|translations)/"
+            r"|[-_.](?:min|bundle|generated|pb|pb2|pb2_grpc)\.[a-z]+\Z|\.(?:map|snap|po|pot)\Z"
+        ),
+    ),
+    (Role.LEGACY, _words(r"(?:^|/)_?(?:deprecated|legacy|compat|obsolete|attic)(?:/|\.|\Z)")),
+    (
+        Role.LEGAL,
+        re.compile(
+            r"(?:^|/)(?:LICEN[CS]ES/|(?:LICEN[CS]E|NOTICE|COPYING|CHANGELOG|ChangeLog|CHANGES|HISTORY|AUTHORS"
+            r"|NEWS|CONTRIBUTORS)(?:[-.][^/]*)?\Z)"
+        ),
+    ),
+    (
+        Role.DOCUMENTATION,
+        _words(
+            r"(?:^|/)(?:docs?|documentation|docs?_src|man)/|(?:^|/)readme[^/]*\Z"
+            r"|\.(?:md|mdx|markdown|rst|rdoc|adoc|txt|html?|org|pod|tex|pdf|docx?|epub|odt|rtf|[1-9])\Z"
+        ),
+    ),
+    (
+        Role.DATA,
+        _words(r"\.(?:jsonl?|json5|ya?ml|toml|cfg|ini|conf|xml|csv|tsv|lock|properties|svg|log|sum|ipynb)\Z"),
+    ),
+    (
+        Role.EXPORTS,
+        re.compile(
+            r"(?:^|/)(?:__init__\.pyi?|index\.[cm]?[jt]sx?|mod\.rs|package-info\.java|[^/]*\.d\.ts)\Z"
+        ),
+    ),
+)
+
+_ASKED: Mapping[Role, tuple[str, ...]] = MappingProxyType(
+    {
+        Role.TEST: ("test", "spec", "fixtur"),
+        Role.EXAMPLE: ("exampl", "sampl", "demo", "benchmark", "bench"),
+        Role.DOCUMENTATION: ("doc", "docs", "document", "readm", "guid", "tutori", "manual"),
+        Role.LEGAL: ("licens", "licenc", "changelog", "author", "notic", "copyright"),
+        Role.DATA: ("config", "configur", "set", "json", "yaml", "toml", "csv", "log", "data"),
+        Role.GENERATED: ("generat", "locale", "local", "translat", "i18n"),
+        Role.VENDORED: ("vendor", "depend"),
+        Role.LEGACY: ("deprec", "legaci", "compat"),
+    }
+)
+"""Stems with which a question asks for a role."""
+
+_VERSION = re.compile(r"(?:^|/)v(\d+)(?=/)")
+
+
+def roles(path: str, query: Query, older: Callable[[str], bool]) -> tuple[Role, ...]:
+    """The roles of a file that the question does not ask for.
+
+    Args:
+        path: Relative to the root.
+        query: The question.
+        older: Whether a path belongs to an older version; of `older_versions`.
+    """
+    found = dict.fromkeys(role for role, pattern in _PATTERNS if pattern.search(path))
+    if older(path):
+        found[Role.OLDER] = None
+    return tuple(role for role in found if not query.asks_for(*_ASKED.get(role, ())))
+
+
+def older_versions(paths: Iterable[str]) -> Callable[[str], bool]:
+    """Says of a path whether it lies in a folder like `v1` beside a later one, or beside what replaced it.
+
+    A folder is replaced by the one around it when that has files of the same names: `pkg/v1/main.py` and
+    `pkg/main.py`.
+    """
+    versions: dict[str, set[int]] = {}
+    names: dict[str, set[str]] = {}
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        names.setdefault(folder, set()).add(name)
+        for match in _VERSION.finditer(path):
+            versions.setdefault(path[: match.start()], set()).add(int(match[1]))
+    known: dict[str, bool] = {}
+
+    def is_older(path: str) -> bool:
+        for match in _VERSION.finditer(path):
+            above, own = path[: match.start()], path[: match.end()]
+            if own not in known:
+                shared = len(names.get(own, set()) & names.get(above, set()))
+                known[own] = max(versions[above]) > int(match[1]) or shared >= max(
+                    _TWINS, len(names.get(own, ())) // 3
+                )
+            if known[own]:
+                return True
+        return False
+
+    return is_older if versions else lambda path: False
+
+
+_TWINS = 2
+"""Files of the same name, and a third of all, that make one folder a version of another."""

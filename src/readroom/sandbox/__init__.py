@@ -1,0 +1,257 @@
+"""Which confinement a command gets, and how it is started in it.
+
+bubblewrap comes first: it shows a command nothing that it may not read.  Landlock
+is for where there are no user namespaces, as in most containers: other names can
+be seen there and files of the same user can be given other modes and times, but
+none of them can be read, written or run.  Where neither is to be had no command
+is started, unless policy says "none".
+
+Knows: what this machine offers to confine a process, and what of a workspace it may touch.
+Does not know: tools and replies.
+May be touched: with a security review only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from typing import final
+
+from msgspec import Struct, field
+
+from readroom.deadline import Deadline
+from readroom.errors import BadConfig, NoFolder, NotConfined, NotStarted, ReadroomError
+from readroom.paths import ROOT, WorkPath
+from readroom.policy.changes import WriteTargets
+from readroom.policy.commands import DEVICES, SYSTEM, SYSTEM_FACTS, SYSTEM_PATTERNS, CommandPolicy, Demand
+from readroom.policy.guard import Guard
+from readroom.sandbox import bubblewrap, landlock, seccomp
+from readroom.sandbox.landlock import CHANGE, EXECUTE, READ, Right
+from readroom.sandbox.reach import SandboxView, look
+from readroom.values.commands import Confinement
+
+_CONFINING: tuple[Confinement, ...] = ("bwrap", "landlock")
+"""In the order in which they are tried."""
+
+_INSTALL = (
+    "Go on without commands, or ask the user to install bubblewrap (apt install bubblewrap); for a folder "
+    'whose content is trusted, confinement = "none" under [commands] of the file given with --config runs '
+    "commands without."
+)
+
+
+class Private(Struct, frozen=True):
+    """Places of the session: HOME, temporary files of this command, and what is laid on hidden names."""
+
+    home: str
+    temporary: str
+    shutters: bubblewrap.Shutters
+
+
+class Start(Struct, frozen=True):
+    """How a command is started; `close` releases what is held for that.
+
+    Attributes:
+        confinement: What keeps it.
+        program: What starts the shell; none for nothing.
+        options: Its arguments.
+        filter: A system call filter, for the program to install, or for whoever starts the shell.
+        rules: A descriptor of a Landlock ruleset.
+        temporary: TMPDIR inside.
+        limited: Folders in which nothing can be made or removed, though policy would allow it.
+        changes: Calls about which the filter asks (`seccomp.changes`).
+        places: Absolute paths where the answer is yes.
+    """
+
+    confinement: Confinement
+    temporary: str
+    program: str | None = None
+    options: tuple[str, ...] = ()
+    filter: bytes = b""
+    rules: int | None = None
+    limited: tuple[WorkPath, ...] = ()
+    changes: Mapping[int, seccomp.Change] = field(default_factory=dict)
+    places: tuple[str, ...] = ()
+
+    def close(self) -> None:
+        """To be called once."""
+        if self.rules is not None:
+            os.close(self.rules)
+
+
+def available(confinement: Confinement) -> str:
+    """Why this system does not have it; empty when it does."""
+    if confinement == "none":
+        return ""
+    if sys.platform != "linux":
+        return "this system is no Linux"
+    if not seccomp.known_machine():
+        # Without its filter a command could leave programs that run as the user for whoever starts them.
+        return f"the system calls of {os.uname().machine} are not known here, and cannot be filtered"
+    if confinement == "bwrap":
+        return bubblewrap.program()[1]
+    if landlock.available() < landlock.FOR_COMMANDS:
+        return (
+            f"Landlock of Linux 6.12 is needed (version {landlock.FOR_COMMANDS}, not {landlock.available()})"
+        )
+    return ""
+
+
+def chosen(demand: Demand) -> Confinement:
+    """The confinement that fits what policy demands.
+
+    Raises:
+        NotConfined: There is none.
+    """
+    if demand == "none":
+        return "none"
+    candidates = _CONFINING if demand == "any" else (demand,)
+    reasons = []
+    for one in candidates:
+        reason = available(one)
+        if not reason:
+            return one
+        reasons.append(reason)
+    raise NotConfined(demand, "; ".join(reasons), _INSTALL)
+
+
+@final
+class Sandbox:
+    """Prepares the start of commands in one workspace. Safe to share between threads."""
+
+    def __init__(self, tools: Guard, commands: Guard, places: WriteTargets, policy: CommandPolicy) -> None:
+        """Prepare.
+
+        Args:
+            tools: The guard of the tools.
+            commands: The guard whose rules hold for commands, over the same store.
+            places: Says what nobody changes.
+            policy: What the operator allows.
+        """
+        self._tools = tools
+        self._commands = commands
+        self._places = places
+        self._policy = policy
+
+    def start(self, folder: WorkPath, private: Private, deadline: Deadline) -> Start:
+        """How to start a command in a folder.
+
+        Raises:
+            NotConfined: Policy demands what this system does not have, or there is too much to hide.
+            NotStarted: The kernel refuses.
+            BadConfig: A place outside that the operator names holds the workspace or is in it.
+            NoFolder: The workspace is not on disk.
+        """
+        root = self._tools.folder
+        if root is None:
+            raise NoFolder(self._tools.store.name)
+        kind = chosen(self._policy.confinement)
+        if kind == "none":
+            return Start("none", private.temporary)
+        self._require_apart(root, private)
+        reach = look(self._tools, self._commands, self._places.fixed, deadline)
+        if kind == "bwrap":
+            return self._bubblewrap(root, reach, folder, private)
+        try:
+            return self._landlock(root, reach, private)
+        except OSError as error:
+            if isinstance(error, ReadroomError):
+                raise
+            raise NotStarted("its confinement", error.strerror or str(error)) from None
+
+    @property
+    def _change(self) -> bool:
+        return not self._places.policy.read_only
+
+    def _bubblewrap(self, root: str, reach: SandboxView, folder: WorkPath, private: Private) -> Start:
+        program, _ = bubblewrap.program()
+        assert program is not None
+        policy = self._policy
+        binds = [(private.temporary, "/tmp", True), (private.temporary, "/var/tmp", True)]
+        binds.append((private.home, private.home, True))
+        binds += [(path, path, False) for path in policy.read]
+        binds += [(path, path, True) for path in policy.write]
+        found = bubblewrap.arguments(
+            root,
+            reach,
+            private.shutters,
+            change=self._change,
+            network=policy.network,
+            binds=binds,
+            folder=folder,
+        )
+        # With a network of its own the abstract name space is empty; a shared one has the user's.
+        inner = seccomp.bubblewrap_filter(network=policy.network)
+        return Start("bwrap", "/tmp", program, tuple(found), inner)
+
+    def _landlock(self, root: str, reach: SandboxView, private: Private) -> Start:
+        policy = self._policy
+        self._require_beside_system(root)
+        rules = landlock.ruleset(network=policy.network)
+        try:
+            patterns = [path for place in SYSTEM_PATTERNS for path in glob.glob(place.path)]
+            for path in (*(place.path for place in SYSTEM), *patterns, *policy.read):
+                _allow(rules, path, READ | EXECUTE)
+            for path in SYSTEM_FACTS:
+                _allow(rules, path, READ)
+            for path in DEVICES:
+                _allow(rules, path, Right.READ_FILE | Right.WRITE_FILE | Right.TRUNCATE)
+            for path in (private.home, private.temporary, *policy.write):
+                _allow(rules, path, CHANGE)
+            landlock.open_workspace(rules, self._commands.store, reach, change=self._change)
+        except BaseException:
+            os.close(rules)
+            raise
+        return Start(
+            "landlock",
+            private.temporary,
+            filter=seccomp.landlock_filter(network=policy.network),
+            rules=rules,
+            limited=tuple(reach.limited) if self._change else (),
+            changes=seccomp.changes(),
+            places=tuple(self._places_to_change(root, reach, private)),
+        )
+
+    def _places_to_change(self, root: str, reach: SandboxView, private: Private) -> Iterator[str]:
+        """Where modes, owners and times can be changed: where everything else can, too."""
+        outside = (private.home, private.temporary, *self._policy.write)
+        yield from map(os.path.realpath, outside)
+        if self._change:
+            real = os.path.realpath(root)
+            yield from (real if path == ROOT else os.path.join(real, path) for path in reach.wholes())
+
+    def _require_apart(self, root: str, private: Private) -> None:
+        """Places that the operator opens must not open the workspace, or other sessions, by the way."""
+        for path in (*self._policy.read, *self._policy.write):
+            real = os.path.realpath(path)
+            for other in (root, private.home, private.temporary):
+                if _holds(real, other) or _holds(other, real):
+                    raise BadConfig(
+                        "the configuration",
+                        "commands.read" if path in self._policy.read else "commands.write",
+                        f"{path} holds the workspace or this session's files, or lies in them",
+                        "Name folders beside the workspace only.",
+                    )
+
+    def _require_beside_system(self, root: str) -> None:
+        """What is allowed of a folder holds for all below it, the workspace's denied names included."""
+        real = os.path.realpath(root)
+        for place in SYSTEM:
+            if _holds(os.path.realpath(place.path), real):
+                raise NotConfined(
+                    "landlock",
+                    f"the workspace lies in {place.path}, all of which commands can read with Landlock",
+                    "Ask the user to install bubblewrap, or to serve a copy in another folder.",
+                )
+
+
+def _allow(rules: int, path: str, rights: Right) -> None:
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        landlock.allow(rules, path, rights)
+
+
+def _holds(folder: str, path: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")

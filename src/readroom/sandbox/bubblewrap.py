@@ -1,0 +1,208 @@
+"""A command's reach as arguments of bubblewrap: a tree of its own, in which nothing else exists.
+
+The workspace is bound at its own path.  On a hidden entry lies something that
+nobody can open, and every folder above it is bound onto itself: a mount point can
+be neither renamed nor removed, so that what a rule denies by its place keeps that
+place.  Later arguments lie on earlier ones.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import glob
+import os
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from readroom.errors import NotConfined
+from readroom.limits import RUN_HIDDEN_NAMES
+from readroom.paths import ROOT, WorkPath, join
+from readroom.policy.commands import SYSTEM, SYSTEM_PATTERNS
+from readroom.sandbox.reach import Access, Child, SandboxView, Split
+
+_WHERE = "/usr/local/bin:/usr/bin:/bin:/run/wrappers/bin:/run/current-system/sw/bin"
+
+_DEVICES = {
+    "null": (1, 3),
+    "zero": (1, 5),
+    "full": (1, 7),
+    "random": (1, 8),
+    "urandom": (1, 9),
+    "tty": (5, 0),
+}
+"""Major and minor numbers, the same on every Linux."""
+
+_PROBE_S = 10
+"""Patience with a first run that does nothing."""
+
+_NAMESPACES = ("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL")
+
+
+class Shutters(Struct, frozen=True):
+    """An empty file and an empty folder that nobody may open, to lie on what is hidden.
+
+    `devices` is a folder with devices to lie on those of the system; empty where they may stay.
+    """
+
+    file: str
+    folder: str
+    devices: str = ""
+
+
+@functools.cache
+def program() -> tuple[str | None, str]:
+    """Where bubblewrap is and works; or None, and why not."""
+    found = shutil.which("bwrap", path=_WHERE)
+    if found is None:
+        return None, "bubblewrap is not installed"
+    words = [found, *_NAMESPACES, "--unshare-net", *system(), "--proc", "/proc", "--dev", "/dev", "true"]
+    try:
+        done = subprocess.run(
+            words,
+            env={"PATH": _WHERE},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            timeout=_PROBE_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return None, f"bubblewrap does not start ({type(error).__name__})"
+    if done.returncode == 0:
+        return found, ""
+    said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0][:200]
+    return None, f"bubblewrap does not work here ({said})"
+
+
+def system() -> list[str]:
+    """The system's programs and what they need, read-only; links stay links."""
+    found: list[str] = []
+    for path in _system_paths():
+        target = _link(path)
+        if target is None:
+            found += ["--ro-bind-try", path, path]
+        else:
+            found += ["--symlink", target, path]
+    return found
+
+
+def _system_paths() -> list[str]:
+    patterns = [path for place in SYSTEM_PATTERNS for path in sorted(glob.glob(place.path))]
+    return [*(place.path for place in SYSTEM), *patterns]
+
+
+def _link(path: str) -> str | None:
+    """Where a folder at the top leads that is a link, as /bin on systems of today."""
+    return os.readlink(path) if os.path.islink(path) and os.path.dirname(path) == "/" else None
+
+
+def arguments(
+    root: str,
+    reach: SandboxView,
+    shutters: Shutters,
+    *,
+    change: bool,
+    network: bool,
+    binds: Sequence[tuple[str, str, bool]],
+    folder: WorkPath,
+) -> list[str]:
+    """All options, without the command.
+
+    Args:
+        root: The workspace, an absolute path.
+        reach: What of it is hidden or fixed.
+        shutters: What lies on hidden entries.
+        change: Whether it can be changed at all.
+        network: Whether the network is shared.
+        binds: Places beside it: where from, where to, whether they can be changed.
+        folder: Where the command starts.
+
+    Raises:
+        NotConfined: There is too much to hide.
+    """
+    found = [*_NAMESPACES, *(() if network else ("--unshare-net",)), "--hostname", "readroom"]
+    found += [*system(), "--proc", "/proc", *_closed_settings(), "--dev", "/dev"]
+    found += _devices(shutters.devices)
+    for source, target, writable in binds:
+        found += ["--bind-try" if writable else "--ro-bind-try", source, target]
+    found += ["--bind" if change else "--ro-bind", root, root]
+    hidden = _workspace(root, reach, shutters, change=change)
+    if len(hidden) > 3 * RUN_HIDDEN_NAMES:
+        raise NotConfined(
+            "bwrap",
+            f"policy denies more than {RUN_HIDDEN_NAMES:,} names that would have to be hidden one by one",
+            "Ask the user to deny whole folders instead, or to serve a smaller one.",
+        )
+    return [*found, *hidden, "--remount-ro", "/", "--chdir", _at(root, folder)]
+
+
+def _closed_settings() -> tuple[str, ...]:
+    """User 0 owns the settings of the kernel (/proc/sys), which need no capability to be changed."""
+    return ("--remount-ro", "/proc") if os.geteuid() == 0 else ()
+
+
+def make_devices(folder: str) -> bool:
+    """Make devices of a command's own, of which it may change the modes: user 0 owns those of the system.
+
+    Whether that was to be done, and could be.
+    """
+    if os.geteuid() != 0:
+        return False
+    try:
+        for name, (major, minor) in _DEVICES.items():
+            path = os.path.join(folder, name)
+            with contextlib.suppress(FileExistsError):  # of another command that began at the same time
+                os.mknod(path, 0o600 | stat.S_IFCHR, os.makedev(major, minor))
+            os.chmod(path, 0o666)
+        os.close(os.open(os.path.join(folder, "null"), os.O_RDONLY))
+    except OSError:
+        return False  # a container without the right for it, or a file system without devices
+    return True
+
+
+def _devices(folder: str) -> Iterator[str]:
+    for name in _DEVICES if folder else ():
+        yield from ("--dev-bind", os.path.join(folder, name), f"/dev/{name}")
+
+
+def _workspace(root: str, reach: SandboxView, shutters: Shutters, *, change: bool) -> list[str]:
+    found: list[str] = []
+    bind = "--bind" if change else "--ro-bind"
+    for path, split in reach.walk():
+        place = _at(root, path)
+        if split.closed:
+            found += ["--tmpfs", place, *_shown(root, path, split, bind), "--remount-ro", place]
+            continue
+        if path != ROOT:
+            found += [bind, place, place]
+        for child in split.children:
+            found += _laid(_at(root, join(path, child.name)), child, shutters)
+        if len(found) > 3 * RUN_HIDDEN_NAMES:
+            break
+    return found
+
+
+def _laid(place: str, child: Child, shutters: Shutters) -> list[str]:
+    if child.access is Access.HIDDEN:
+        return ["--ro-bind", shutters.folder if child.folder else shutters.file, place]
+    return ["--ro-bind", place, place] if child.access is Access.FIXED else []
+
+
+def _shown(root: str, path: WorkPath, split: Split, bind: str) -> list[str]:
+    """Of a folder in which new names would be denied, what is not hidden, in an empty one."""
+    found: list[str] = []
+    for child in split.children:
+        if child.access is Access.HIDDEN:
+            continue
+        place = _at(root, join(path, child.name))
+        found += [bind if child.access is Access.WHOLE else "--ro-bind", place, place]
+    return found
+
+
+def _at(root: str, path: WorkPath) -> str:
+    return root if path == ROOT else os.path.join(root, path)

@@ -1,0 +1,233 @@
+"""What of a workspace a confined command may touch: found by walking it before the command starts.
+
+Most folders are given as a whole.  One with something denied, or something that
+may not be changed, anywhere below it is split: its entries are told apart.  What
+is denied later, while the command runs, is not known to the confinement; what
+commands make under a denied name is theirs, and no tool shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import TypeAlias, final
+
+from msgspec import Struct
+
+from readroom.deadline import Deadline
+from readroom.errors import BadConfig, Cancelled, NoPermission, NotConfined, ReadroomError, TimedOut
+from readroom.limits import RUN_LOOK_S
+from readroom.paths import ROOT, WorkPath, join
+from readroom.policy.guard import Guard
+from readroom.stores.base import Folder
+from readroom.values import EntryKind
+
+_NAMES = 1000
+"""Names of a folder that are looked at together."""
+
+Fixed: TypeAlias = Callable[[WorkPath, Sequence[str], Container[str]], set[str]]
+
+_NEW_NAME = "a name that nothing has"
+
+
+class Access(Enum):
+    """What a command may do with an entry of a split folder."""
+
+    WHOLE = "read, change and remove it, and whatever is below"
+    FIXED = "read it"
+    HIDDEN = "nothing"
+    SPLIT = "what is said of its own entries"
+
+
+class Child(Struct, frozen=True):
+    """One entry of a split folder."""
+
+    name: str
+    folder: bool
+    access: Access
+
+
+class Split(Struct, frozen=True):
+    """A folder whose entries differ.
+
+    `closed`: new names would be denied.  `hides_folders`: a folder below it is hidden.
+    """
+
+    children: tuple[Child, ...]
+    closed: bool
+    hides_folders: bool
+
+
+class SandboxView(Struct, frozen=True):
+    """The split folders by path; the root is among them unless it is given as a whole."""
+
+    splits: Mapping[WorkPath, Split]
+
+    def walk(self, folder: WorkPath = ROOT) -> Iterator[tuple[WorkPath, Split]]:
+        """The split folders, each before those below it."""
+        split = self.splits.get(folder)
+        if split is None:
+            return
+        yield folder, split
+        for child in split.children:
+            if child.access is Access.SPLIT:
+                yield from self.walk(join(folder, child.name))
+
+    def wholes(self) -> Iterator[WorkPath]:
+        """What is given whole, and nothing above it."""
+        if not self.splits:
+            yield ROOT
+        for folder, split in self.walk():
+            yield from (join(folder, child.name) for child in split.children if child.access is Access.WHOLE)
+
+    @property
+    def limited(self) -> list[WorkPath]:
+        """Split folders: with Landlock nothing can be made or removed directly in them."""
+        return [folder for folder, _ in self.walk()]
+
+
+def look(tools: Guard, commands: Guard, fixed: Fixed, deadline: Deadline) -> SandboxView:
+    """Walk a workspace.
+
+    Args:
+        tools: The guard of the tools: what it denies beyond the other one may be read, not changed.
+        commands: The guard of commands.
+        fixed: Which of the names in a folder, given with those that are folders, nobody changes.
+        deadline: Ends it.
+
+    Raises:
+        NotConfined: It takes too long.
+        NoPermission: The root cannot be listed.
+        BadConfig: An ignore file of the root cannot be used.
+        Cancelled: The caller went away.
+    """
+    tools.refresh()
+    commands.refresh()
+    try:
+        found = _Look(tools, commands, fixed, deadline.within(RUN_LOOK_S))
+        access = found.folder(ROOT)
+        if found.linked:
+            # A denied file has another name somewhere, which says nothing of it.
+            found = _Look(tools, commands, fixed, deadline.within(RUN_LOOK_S), frozenset(found.linked))
+            access = found.folder(ROOT)
+    except TimedOut:
+        raise NotConfined(
+            "the policy of this workspace",
+            f"its denied names were not found within {RUN_LOOK_S:g} s",
+            "Ask the user to serve a smaller folder.",
+        ) from None
+    if access is Access.HIDDEN:
+        raise NoPermission(ROOT)
+    return SandboxView(found.splits)
+
+
+@final
+class _Look:
+    """One walk. `linked` are denied files with several names, by device and inode."""
+
+    def __init__(
+        self,
+        tools: Guard,
+        commands: Guard,
+        fixed: Fixed,
+        deadline: Deadline,
+        aliases: frozenset[tuple[int, int]] = frozenset(),
+    ) -> None:
+        self._tools = tools
+        self._commands = commands
+        self._fixed = fixed
+        self._deadline = deadline
+        self._aliases = aliases
+        self._every_link = commands.hardlinks == "refuse"
+        self.splits: dict[WorkPath, Split] = {}
+        self.linked: set[tuple[int, int]] = set()
+
+    def folder(self, path: WorkPath) -> Access:
+        """Look at a folder and all below it."""
+        children: list[Child] = []
+        split = hides_folders = False
+        try:
+            with self._commands.store.open_folder(path) as opened:
+                if opened.real != path:
+                    return Access.HIDDEN  # a link by now; it was a folder when it was listed
+                for child in self._children(opened, path):
+                    split = split or child.access is not Access.WHOLE
+                    hides_folders = hides_folders or self._hides(path, child)
+                    children.append(child)
+        except (BadConfig, Cancelled, TimedOut):
+            raise
+        except ReadroomError:
+            return Access.HIDDEN  # it cannot be looked into, and neither should a command
+        closed = not self._commands.allows(join(path, _NEW_NAME), folder=False)
+        if split or closed:
+            self.splits[path] = Split(tuple(children), closed, hides_folders)
+            return Access.SPLIT
+        return Access.WHOLE
+
+    def _children(self, opened: Folder, path: WorkPath) -> Iterator[Child]:
+        for some in opened.names(_NAMES):
+            self._deadline.check()
+            folders = {name for name, kind in some.kinds.items() if kind is EntryKind.FOLDER}
+            shut = self._commands.denied(path, some.names, folders)
+            fixed = self._tools.denied(path, some.names, folders) | self._fixed(path, some.names, folders)
+            for name in some.names:
+                kind = some.kinds.get(name, EntryKind.FILE)
+                if kind is EntryKind.LINK:
+                    continue  # it has no content, and where it leads is judged there
+                access = self._access(opened, join(path, name), name, kind, name in shut, name in fixed)
+                yield Child(name, kind is EntryKind.FOLDER, access)
+
+    def _access(
+        self, opened: Folder, path: WorkPath, name: str, kind: EntryKind, shut: bool, fixed: bool
+    ) -> Access:
+        if shut:
+            if kind is EntryKind.FOLDER:
+                self._note_below(path)
+            elif kind is EntryKind.FILE:
+                self._note(opened, name)
+            return Access.HIDDEN
+        if fixed:
+            return Access.FIXED
+        if kind is EntryKind.FOLDER:
+            return self.folder(path)
+        return Access.HIDDEN if self._is_alias(opened, name, kind) else Access.WHOLE
+
+    def _is_alias(self, opened: Folder, name: str, kind: EntryKind) -> bool:
+        if kind is not EntryKind.FILE or not (self._aliases or self._every_link):
+            return False
+        try:
+            found = opened.stat(name)
+        except ReadroomError:
+            return True
+        return found.links > 1 and (self._every_link or (found.device, found.inode) in self._aliases)
+
+    def _note(self, opened: Folder, name: str) -> None:
+        try:
+            found = opened.stat(name)
+        except ReadroomError:
+            return
+        if found.links > 1:
+            self.linked.add((found.device, found.inode))
+
+    def _note_below(self, path: WorkPath) -> None:
+        """The files with several names in a denied folder."""
+        self._deadline.check()
+        try:
+            with self._commands.store.open_folder(path) as opened:
+                for some in opened.names(_NAMES):
+                    for name in some.names:
+                        kind = some.kinds.get(name, EntryKind.FILE)
+                        if kind is EntryKind.FILE:
+                            self._note(opened, name)
+                        elif kind is EntryKind.FOLDER:
+                            self._note_below(join(path, name))
+        except (Cancelled, TimedOut):
+            raise
+        except ReadroomError:
+            return  # closed to this process, and so to what it starts
+
+    def _hides(self, path: WorkPath, child: Child) -> bool:
+        if child.access is Access.HIDDEN:
+            return child.folder
+        below = self.splits.get(join(path, child.name)) if child.access is Access.SPLIT else None
+        return below is not None and below.hides_folders

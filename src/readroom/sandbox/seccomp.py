@@ -1,0 +1,273 @@
+"""A filter of system calls, for what neither bubblewrap nor Landlock keeps from a command.
+
+A socket in a file or in the abstract name space reaches whoever listens there:
+the user's bus and systemd, docker, an SSH agent, each of which would run or sign
+something outside.  So a command may open sockets for the network, if it has one,
+and no others; pairs of connected sockets stay allowed.  Rings of the kernel's
+asynchronous interface would get round the filter, and the key rings belong to the
+user.
+
+Landlock has no right for modes, owners, times, attributes and flags of files, and
+none for limits of other processes.  The first three are everyday work for programs
+that install, unpack or build: the kernel asks the supervisor about them, which makes
+the change where the command may write.  The others are refused.
+
+Classic BPF, made here instruction by instruction.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from msgspec import Struct
+
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_ALLOW, _ERRNO, _ASK = 0x7FFF0000, 0x00050000, 0x7FC00000
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
+"""Offsets in struct seccomp_data."""
+
+_SET_SECCOMP, _MODE_FILTER = 22, 2
+"""Of prctl."""
+
+_X32 = 0x40000000
+"""Of 64-bit x86: a second set of numbers for the same calls."""
+
+_IO_URING_SETUP = 425
+"""The same everywhere, as all calls of its age."""
+
+_OPENAT2, _FCHMODAT2, _SETXATTRAT, _REMOVEXATTRAT, _FILE_SETATTR = 437, 452, 463, 466, 469
+
+_RAISING = 0o6000
+"""Of a mode: the set-user-id and the set-group-id bit. The sticky bit is harmless."""
+
+_CREATING = 0o100 | 0o20000000
+"""O_CREAT and O_TMPFILE, the same on all machines here: without them a mode means nothing."""
+
+_SET_FLAGS = (0x40086602, 0x401C5820)
+"""Orders (ioctl) that set a file's flags: FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR."""
+
+Change: TypeAlias = tuple[str, str, int]
+"""What a call changes (mode, owner, or times in a unit), how its first arguments name the file (path, link,
+fd, or "at": a folder and a path), and which argument holds flags; -1 for none."""
+
+_NETWORK_FAMILIES = (2, 10, 16)
+"""AF_INET, AF_INET6, and AF_NETLINK, by which addresses are listed."""
+
+
+class _Machine(Struct, frozen=True):
+    """Numbers of system calls.
+
+    `others` take the number of another process as an argument, by its place; `making` take
+    the mode of what they make, by its place and that of flags that say whether it counts, -1
+    for always.  Folders are not among them: of their modes mkdir takes neither bit, and what
+    copies a folder hands over all of its mode.
+    """
+
+    architecture: int
+    socket: int
+    ioctl: int
+    seccomp: int
+    keys: tuple[int, ...]
+    attributes_set: tuple[int, ...]
+    attributes_removed: tuple[int, ...]
+    others: Mapping[int, int]
+    making: Mapping[int, tuple[int, int]]
+    changes: Mapping[int, Change]
+
+    @property
+    def modes(self) -> Mapping[int, tuple[int, int]]:
+        """Every call that takes a mode, as `making` has them."""
+        changed = {
+            number: (2 if where == "at" else 1, -1)
+            for number, (what, where, _) in self.changes.items()
+            if what == "mode"
+        }
+        return {**self.making, **changed}
+
+
+def _generic(architecture: int) -> _Machine:
+    return _Machine(
+        architecture,
+        socket=198,
+        ioctl=29,
+        seccomp=277,
+        keys=(217, 218, 219),
+        attributes_set=(5, 6, 7, _SETXATTRAT),
+        attributes_removed=(14, 15, 16, _REMOVEXATTRAT),
+        others={261: 0, 140: 1, 30: 1},  # prlimit64, setpriority, ioprio_set
+        making={56: (3, 2), 33: (2, -1)},  # openat, mknodat
+        changes={
+            52: ("mode", "fd", -1),
+            53: ("mode", "at", -1),
+            54: ("owner", "at", 4),
+            55: ("owner", "fd", -1),
+            88: ("nanoseconds", "at", 3),
+            _FCHMODAT2: ("mode", "at", 3),
+        },
+    )
+
+
+_X86_64 = _Machine(
+    0xC000003E,
+    socket=41,
+    ioctl=16,
+    seccomp=317,
+    keys=(248, 249, 250),
+    attributes_set=(188, 189, 190, _SETXATTRAT),
+    attributes_removed=(197, 198, 199, _REMOVEXATTRAT),
+    others={302: 0, 141: 1, 251: 1},
+    making={
+        257: (3, 2),  # openat
+        2: (2, 1),  # open
+        85: (1, -1),  # creat
+        133: (1, -1),  # mknod
+        259: (2, -1),  # mknodat
+    },
+    changes={
+        90: ("mode", "path", -1),
+        91: ("mode", "fd", -1),
+        92: ("owner", "path", -1),
+        93: ("owner", "fd", -1),
+        94: ("owner", "link", -1),
+        132: ("seconds", "path", -1),
+        235: ("microseconds", "path", -1),
+        260: ("owner", "at", 4),
+        261: ("microseconds", "at", -1),
+        268: ("mode", "at", -1),
+        280: ("nanoseconds", "at", 3),
+        _FCHMODAT2: ("mode", "at", 3),
+    },
+)
+_MACHINES = {"x86_64": _X86_64, "aarch64": _generic(0xC00000B7), "riscv64": _generic(0xC00000F3)}
+
+
+def known_machine() -> bool:
+    """Whether the numbers of this machine's system calls are known here."""
+    return os.uname().machine in _MACHINES
+
+
+def changes() -> Mapping[int, Change]:
+    """By number, the calls about which `landlock_filter` asks."""
+    return _MACHINES[os.uname().machine].changes
+
+
+def call_number() -> int:
+    """The number of the call that installs a filter."""
+    return _MACHINES[os.uname().machine].seccomp
+
+
+def landlock_filter(*, network: bool) -> bytes:
+    """What stands beside Landlock; without a network there are no sockets at all."""
+    machine = _MACHINES[os.uname().machine]
+    found = _for_commands(machine)
+    found += _answered((*machine.attributes_removed, _FILE_SETATTR), _ERRNO | errno.EOPNOTSUPP)
+    found += _answered(machine.changes, _ASK)
+    for number, argument in machine.others.items():
+        found += _unless(number, argument, (0,), _ALLOW, _ERRNO | errno.EPERM)
+    found += _unless(machine.ioctl, 1, _SET_FLAGS, _ERRNO | errno.EOPNOTSUPP, _ALLOW)
+    return _program([*found, *_sockets(machine, _NETWORK_FAMILIES if network else ())])
+
+
+def bubblewrap_filter(*, network: bool) -> bytes:
+    """What stands inside bubblewrap; a network of its own has no sockets of others but those in files."""
+    machine = _MACHINES[os.uname().machine]
+    return _program([*_for_commands(machine), *(_sockets(machine, _NETWORK_FAMILIES) if network else ())])
+
+
+def reading_filter() -> bytes:
+    """What stands beside Landlock for a process that only reads what it was given."""
+    machine = _MACHINES[os.uname().machine]
+    found = _common(machine)
+    refused = (*machine.attributes_set, *machine.attributes_removed, _FILE_SETATTR, *machine.changes)
+    found += _answered(refused, _ERRNO | errno.EPERM)
+    for number, argument in machine.others.items():
+        found += _unless(number, argument, (0,), _ALLOW, _ERRNO | errno.EPERM)
+    return _program([*found, *_sockets(machine, ())])
+
+
+_Instruction: TypeAlias = tuple[int, int, int, int]
+
+
+def _common(machine: _Machine) -> list[_Instruction]:
+    refused = _ERRNO | errno.EPERM
+    found: list[_Instruction] = [
+        (_LOAD, 0, 0, _ARCHITECTURE),
+        (_EQUAL, 1, 0, machine.architecture),
+        (_RETURN, 0, 0, refused),  # programs for another machine have other numbers
+        (_LOAD, 0, 0, _NUMBER),
+        (_AT_LEAST, 0, 1, _X32),
+        (_RETURN, 0, 0, refused),
+    ]
+    return [*found, *_answered((*machine.keys, _IO_URING_SETUP), _ERRNO | errno.ENOSYS)]
+
+
+def _for_commands(machine: _Machine) -> list[_Instruction]:
+    """What no command may do, whatever else confines it."""
+    found = _common(machine)
+    for number, (mode, flags) in machine.modes.items():
+        found += _unraised(number, mode, flags)
+    found += _answered((_OPENAT2,), _ERRNO | errno.ENOSYS)
+    return [*found, *_answered(machine.attributes_set, _ERRNO | errno.EOPNOTSUPP)]
+
+
+def _answered(numbers: Iterable[int], answer: int) -> Iterator[_Instruction]:
+    """The same answer to some calls."""
+    for number in numbers:
+        yield from ((_EQUAL, 0, 1, number), (_RETURN, 0, 0, answer))
+
+
+def _unraised(number: int, mode: int, flags: int) -> list[_Instruction]:
+    """Of one call: refused when it would set one of the two bits; or else nothing is decided yet."""
+    body: list[_Instruction] = [
+        (_LOAD, 0, 0, _FIRST_ARGUMENT + 8 * mode),
+        (_ANY_BIT, 0, 1, _RAISING),
+        (_RETURN, 0, 0, _ERRNO | errno.EPERM),
+        (_LOAD, 0, 0, _NUMBER),
+    ]
+    if flags >= 0:
+        body = [(_LOAD, 0, 0, _FIRST_ARGUMENT + 8 * flags), (_ANY_BIT, 0, 3, _CREATING), *body]
+    return [(_EQUAL, 0, len(body), number), *body]
+
+
+def _unless(number: int, argument: int, values: Sequence[int], then: int, other: int) -> list[_Instruction]:
+    """Of one call: `then` when an argument has one of the values, or else `other`."""
+    found: list[_Instruction] = [
+        (_EQUAL, 0, len(values) + 3, number),
+        (_LOAD, 0, 0, _FIRST_ARGUMENT + 8 * argument),
+    ]
+    for left, value in zip(range(len(values), 0, -1), values, strict=True):
+        found.append((_EQUAL, left, 0, value))
+    return [*found, (_RETURN, 0, 0, other), (_RETURN, 0, 0, then)]
+
+
+def _sockets(machine: _Machine, families: Sequence[int]) -> list[_Instruction]:
+    return _unless(machine.socket, 0, families, _ALLOW, _ERRNO | errno.EAFNOSUPPORT)
+
+
+def _program(instructions: Sequence[_Instruction]) -> bytes:
+    whole = (*instructions, (_RETURN, 0, 0, _ALLOW))
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in whole)
+
+
+class _Filter(ctypes.Structure):
+    """struct sock_fprog."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+
+
+def install(instructions: bytes) -> None:
+    """Filter the system calls of this process for good; it must have given up new privileges before.
+
+    Raises:
+        OSError: The kernel refuses.
+    """
+    program = _Filter(len(instructions) // struct.calcsize("=HBBI"), instructions)
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.prctl(_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0):
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))

@@ -1,0 +1,182 @@
+"""Changes of modes, owners and times for a command that may not make them itself.
+
+Part of the supervisor's program: imports nothing of readroom.  Landlock has no right
+for these, so a filter stops the calls and the kernel asks here (seccomp user
+notification).  The file is opened by name only, from where the caller stands;
+what was opened is judged by the name it really has, and it is that very file, not
+its name, which is then changed.  So nothing that the caller does meanwhile, to its
+memory or to names, leads to another.
+
+This process has no more rights than the caller: as user 0 it has given up the same.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import struct
+from collections.abc import Sequence
+
+_RECEIVE, _SEND, _VALID = 0xC0502100, 0xC0182101, 0x40082102
+"""SECCOMP_IOCTL_NOTIF_*."""
+
+_NOTICE = struct.Struct("=QIIiIQ6Q")
+"""struct seccomp_notif: id, thread, flags, then struct seccomp_data."""
+
+_ANSWER = struct.Struct("=Qqii")
+
+_AT_FDCWD = -100
+_NOT_FOLLOWED, _EMPTY_PATH = 0x100, 0x1000
+_PATH_BYTES, _PAGE = 4096, 4096
+_RAISING = 0o6000
+"""Bits of a mode that the filter refuses before anybody is asked; see `policy.seccomp`."""
+_SELF = (b"/proc/self/", b"/proc/thread-self/")
+
+
+class Clerk:
+    """Answers the kernel's questions about one command."""
+
+    def __init__(self, listener: int, calls: dict[str, Sequence[str | int]], places: Sequence[str]) -> None:
+        """Take over a listener.
+
+        Args:
+            listener: The descriptor that the filter came with.
+            calls: By number, what a call changes and where its arguments are; see `policy.seccomp.CHANGES`.
+            places: Absolute paths; what they are and what is below may be changed.
+        """
+        self.listener = listener
+        self._calls = {int(number): call for number, call in calls.items()}
+        self._places = [os.fsencode(place) for place in places]
+
+    def answer(self) -> None:
+        """Answer one question, if there is one."""
+        notice = bytearray(_NOTICE.size)
+        try:
+            fcntl.ioctl(self.listener, _RECEIVE, notice)
+        except OSError:
+            return  # whoever asked has ended
+        key, thread, _, number, _, _, *arguments = _NOTICE.unpack(notice)
+        try:
+            self._carry_out(key, thread, self._calls[number], arguments)
+            error = 0
+        except OSError as problem:
+            error = problem.errno or errno.EPERM
+        except Exception:
+            error = errno.EPERM
+        try:
+            fcntl.ioctl(self.listener, _SEND, _ANSWER.pack(key, 0, -error, 0))
+        except OSError:
+            return
+
+    def _carry_out(self, key: int, thread: int, call: Sequence[str | int], arguments: Sequence[int]) -> None:
+        what, where, flags_at = str(call[0]), str(call[1]), int(call[2])
+        caller = os.open(f"/proc/{thread}", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            # Still waiting: so this is its folder, and not that of another by the same number.
+            fcntl.ioctl(self.listener, _VALID, struct.pack("=Q", key))
+            flags = arguments[flags_at] if flags_at >= 0 else 0
+            if where == "link":
+                flags |= _NOT_FOLLOWED
+            values = arguments[2 if where == "at" else 1 :]
+            fd = _opened(caller, thread, where, arguments, flags)
+            try:
+                self._require(fd)
+                _change(caller, fd, what, values)
+            finally:
+                os.close(fd)
+        finally:
+            os.close(caller)
+
+    def _require(self, fd: int) -> None:
+        name = os.fsencode(os.readlink(f"/proc/self/fd/{fd}"))
+        if not any(name == place or name.startswith(place + b"/") for place in self._places):
+            raise PermissionError(errno.EPERM, "outside")
+
+
+def _opened(caller: int, thread: int, where: str, arguments: Sequence[int], flags: int) -> int:
+    """What is meant, by a descriptor that only names it."""
+    if where == "fd":
+        return os.open(f"fd/{_signed(arguments[0])}", os.O_PATH | os.O_CLOEXEC, dir_fd=caller)
+    base = _signed(arguments[0]) if where == "at" else _AT_FDCWD
+    start = "cwd" if base == _AT_FDCWD else f"fd/{base}"
+    address = arguments[1 if where == "at" else 0]
+    name = _text(caller, address) if address else b""
+    if not name:
+        if address and not flags & _EMPTY_PATH:
+            raise FileNotFoundError(errno.ENOENT, "no name")
+        return os.open(start, os.O_PATH | os.O_CLOEXEC, dir_fd=caller)
+    for prefix in _SELF:
+        if name.startswith(prefix):
+            name = b"/proc/%d/" % thread + name[len(prefix) :]
+    if name.startswith(b"/"):
+        start, name = "root", name.lstrip(b"/") or b"."
+    folder = os.open(start, os.O_PATH | os.O_CLOEXEC, dir_fd=caller)
+    try:
+        follow = os.O_NOFOLLOW if flags & _NOT_FOLLOWED else 0
+        return os.open(name, os.O_PATH | os.O_CLOEXEC | follow, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _change(caller: int, fd: int, what: str, values: Sequence[int]) -> None:
+    name = f"/proc/self/fd/{fd}"
+    if what == "mode":
+        if values[0] & _RAISING:
+            raise PermissionError(errno.EPERM, "set-user-id")
+        os.chmod(name, values[0] & 0o7777)
+    elif what == "owner":
+        os.chown(name, _signed(values[0]), _signed(values[1]))
+    else:
+        _set_times(name, _times(caller, what, values[0]) if values[0] else None)
+
+
+def _times(caller: int, unit: str, address: int) -> bytes:
+    """Two times as struct timespec."""
+    if unit == "nanoseconds":
+        return _memory(caller, address, 32)
+    if unit == "seconds":
+        accessed, modified = struct.unpack("=2q", _memory(caller, address, 16))
+        return struct.pack("=4q", accessed, 0, modified, 0)
+    seconds, parts, more_seconds, more_parts = struct.unpack("=4q", _memory(caller, address, 32))
+    if not (0 <= parts < 1_000_000 and 0 <= more_parts < 1_000_000):
+        raise OSError(errno.EINVAL, "no time")
+    return struct.pack("=4q", seconds, parts * 1000, more_seconds, more_parts * 1000)
+
+
+def _set_times(name: str, times: bytes | None) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.utimensat(_AT_FDCWD, os.fsencode(name), times, 0) < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+
+
+def _text(caller: int, address: int) -> bytes:
+    """A text of the caller, up to its NUL; a page at a time, for the next may not be there."""
+    found = b""
+    while len(found) <= _PATH_BYTES:
+        size = _PAGE - (address + len(found)) % _PAGE
+        piece, end, _ = _memory(caller, address + len(found), size).partition(b"\0")
+        found += piece
+        if end:
+            return found
+    raise OSError(errno.ENAMETOOLONG, "too long")
+
+
+def _memory(caller: int, address: int, size: int) -> bytes:
+    fd = os.open("mem", os.O_RDONLY | os.O_CLOEXEC, dir_fd=caller)
+    try:
+        found = os.pread(fd, size, address)
+    except (OSError, OverflowError):
+        raise OSError(errno.EFAULT, "no such memory") from None
+    finally:
+        os.close(fd)
+    if len(found) < size:
+        raise OSError(errno.EFAULT, "no such memory")
+    return found
+
+
+def _signed(value: int) -> int:
+    """The 32 bits that the kernel takes of an argument, with their sign."""
+    return (value & 0xFFFFFFFF) - ((value & 0x80000000) << 1)

@@ -1,0 +1,63 @@
+"""The states of small files that were shown, kept in memory for one purpose.
+
+When an edit is refused because its file has changed, the refusal says what
+changed since the state that the caller knows.
+"""
+
+from __future__ import annotations
+
+from readroom.limits import KEPT_TEXT_BYTES, KEPT_TEXTS_BYTES
+from readroom.limits.outline import OUTLINE_CACHE_BYTES
+from readroom.lru import LruCache
+from readroom.values.files import Outline, rows
+
+
+class TextCache:
+    """Least recently used states by file and hash. Safe to share between threads."""
+
+    def __init__(self, max_bytes: int = KEPT_TEXTS_BYTES, max_text_bytes: int = KEPT_TEXT_BYTES) -> None:
+        self._max_text_bytes = max_text_bytes
+        self._kept: LruCache[tuple[str, str], bytes] = LruCache(max_bytes, len)
+
+    def wants(self, size: int) -> bool:
+        """Whether a file of that many bytes would be kept."""
+        return size <= self._max_text_bytes
+
+    def put(self, path: str, digits: str, data: bytes) -> None:
+        """Keep a state; the least recently used leave when the bound is passed."""
+        if self.wants(len(data)):
+            self._kept.put((path, digits), data)
+
+    def find(self, path: str, start: str) -> bytes | None:
+        """The state of a file whose hash begins so, the latest one first."""
+        keys = (key for key, _ in self._kept.items() if key[0] == path and key[1].startswith(start))
+        key = next(keys, None)
+        return None if key is None else self._kept.get(key)
+
+
+# -----------------------------------------------------------------------------
+# Outlines of files that stay as they are, kept in memory.
+# -----------------------------------------------------------------------------
+
+_ITEM_BYTES = 500
+"""About what an item occupies beside its texts."""
+
+
+class OutlineCache:
+    """Least recently used outlines, by language and hash of the text. Safe to share between threads."""
+
+    def __init__(self, max_bytes: int = OUTLINE_CACHE_BYTES) -> None:
+        self._kept: LruCache[tuple[str, str, str], Outline] = LruCache(max_bytes, _outline_bytes)
+
+    def get(self, language: str, encoding: str, digits: str) -> Outline | None:
+        """The outline of a file with that hash, read in that encoding."""
+        return self._kept.get((language, encoding, digits))
+
+    def put(self, outline: Outline, encoding: str, digits: str) -> None:
+        """Keep an outline; the least recently used leave when the bound is passed."""
+        self._kept.put((outline.language, encoding, digits), outline)
+
+
+def _outline_bytes(outline: Outline) -> int:
+    items = (row.item for row in rows(outline.items))
+    return sum(_ITEM_BYTES + 4 * (len(item.signature) + len(item.name)) for item in items)

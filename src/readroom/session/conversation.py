@@ -1,0 +1,199 @@
+"""One conversation: what was shown in it, and since when that is still in view.
+
+A host that shortens a conversation says so (`compacted`).  From then on nothing
+shown before counts as seen: a receipt "not modified" is for what the reader still
+has in view, and after a compaction the reader has nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.limits.session import SESSION_FILES, SESSIONS, SHOWN_SPANS
+from readroom.lru import LruCache
+from readroom.values import FindResult, GrepResult, ReadRequest, ReadResult, Result
+from readroom.values.changes import EditFilesResult, EditResult, WriteResult
+from readroom.values.commands import RunResult
+from readroom.values.files import BytesResult
+from readroom.values.verbs import BY_RESULT, function
+
+
+class ShownLines(Struct, frozen=True):
+    """Lines of one state of a file that a reply showed.
+
+    Attributes:
+        path: Relative to the workspace root.
+        content_hash: Of the whole file, "sha256:" and 64 hex digits; None when the reply did not know it.
+        first: The first line, 0 when what was shown has no lines.
+        last: The last line, inclusive.
+    """
+
+    path: str
+    content_hash: str | None
+    first: int = 0
+    last: int = 0
+
+
+@final
+class Session:
+    """One conversation. Safe to share between threads."""
+
+    def __init__(self, session_id: str, *, max_files: int = SESSION_FILES) -> None:
+        self.id = session_id
+        self._epoch = 0
+        self._shown: LruCache[tuple[str, str], int] = LruCache(max_files)
+        self._outlined: LruCache[str, int] = LruCache(max_files)
+        self._lock = threading.Lock()
+
+    @property
+    def epoch(self) -> int:
+        """How often the conversation was compacted so far."""
+        return self._epoch
+
+    def compacted(self) -> int:
+        """The conversation was shortened: nothing shown before counts as seen. The new epoch."""
+        with self._lock:
+            self._epoch += 1
+            return self._epoch
+
+    def reached(self, epoch: int) -> None:
+        """The host counts compactions itself and is at that one; an earlier one changes nothing."""
+        with self._lock:
+            self._epoch = max(self._epoch, epoch)
+
+    def show(self, shown: ShownLines) -> None:
+        """Remember what a reply shows; the files shown longest ago are forgotten."""
+        if shown.content_hash is None:
+            return
+        self._shown.put((shown.path, shown.content_hash), self._epoch)
+
+    def outline(self, path: str) -> None:
+        """Remember that a reply has the outline of that file, or of what it does not show of it."""
+        self._outlined.put(path, self._epoch)
+
+    def has_in_view(self, path: str, content_hash: str) -> bool:
+        """Whether that state of the file was shown since the last compaction; a start of its hash will do."""
+        start = content_hash.removeprefix("sha256:").lower()
+        return any(
+            epoch == self._epoch and known == path and digest.removeprefix("sha256:").startswith(start)
+            for (known, digest), epoch in self._shown.items()
+        )
+
+    def believed(self, request: ReadRequest) -> ReadRequest:
+        """The request without a `known_hash` of something that is no longer in view.
+
+        Before the first compaction the caller is believed: it may know the file from elsewhere.
+        """
+        if request.known_hash is None or self._epoch == 0:
+            return request
+        if self.has_in_view(request.path, request.known_hash):
+            return request
+        return replace(request, known_hash=None)
+
+    def outlined_once(self, request: ReadRequest) -> ReadRequest:
+        """The request without an outline beside its lines where the reader has that file's in view.
+
+        Where a contract says how much that outline takes, it belongs to each of its replies.
+        """
+        if request.options.outline_bytes is not None:
+            return request
+        if self._outlined.get(request.path) != self._epoch:
+            return request
+        return replace(request, options=replace(request.options, outline_bytes=0))
+
+
+@final
+class Sessions:
+    """The conversations of one workspace, by their ids. Safe to share between threads."""
+
+    def __init__(self, max_sessions: int = SESSIONS) -> None:
+        self._kept: LruCache[str, Session] = LruCache(max_sessions)
+
+    def of(self, session_id: str) -> Session:
+        """The conversation of that id, begun if it is new; the one unused for longest is forgotten."""
+        return self._kept.get_or_put(session_id, lambda: Session(session_id))
+
+
+# -----------------------------------------------------------------------------
+# What a result shows of which files, for the session and the ledger: names, hashes and spans, no content.
+# -----------------------------------------------------------------------------
+
+
+def shown_by(result: Result) -> Sequence[ShownLines]:
+    """The spans that a reply for `result` shows, at most SHOWN_SPANS; names of listings are none."""
+    shown = BY_RESULT[type(result)].shown
+    if shown is None:
+        return ()
+    found: Sequence[ShownLines] = function(shown)(result)
+    return found
+
+
+def shown_by_read(result: ReadResult) -> Sequence[ShownLines]:
+    """The lines; of a document or an image that it was shown."""
+    if result.not_modified:
+        return ()
+    if result.document is not None or result.image is not None:
+        return (ShownLines(result.path, result.content_hash),)
+    if not result.lines:
+        return ()
+    return (ShownLines(result.path, result.content_hash, result.start, result.end),)
+
+
+def shown_by_bytes(result: BytesResult) -> Sequence[ShownLines]:
+    """That bytes of the file went out."""
+    return (ShownLines(result.path, None),)
+
+
+def shown_by_change(result: EditResult | WriteResult) -> Sequence[ShownLines]:
+    """Of a change the caller sees its own text; the hash is what a later edit has to name."""
+    return (ShownLines(result.path, result.content_hash),)
+
+
+def shown_by_edit_files(result: EditFilesResult) -> Sequence[ShownLines]:
+    """As of one change, for each file."""
+    return [ShownLines(one.path, one.content_hash) for one in result.files]
+
+
+def shown_by_run(result: RunResult) -> Sequence[ShownLines]:
+    """The shown lines of its outputs."""
+    return [
+        ShownLines(output.path, None, output.lines[0].number, output.lines[-1].number)
+        for output in result.outputs
+        if output.lines
+    ]
+
+
+def shown_by_find(result: FindResult) -> Sequence[ShownLines]:
+    """Whole passages, with the hash of the file."""
+    if result.request.output != "passages":
+        return ()
+    found = [
+        ShownLines(file.path, file.content_hash, passage.first, passage.last)
+        for file in result.files
+        for passage in file.passages
+    ]
+    return found[:SHOWN_SPANS]
+
+
+def shown_by_grep(result: GrepResult) -> Sequence[ShownLines]:
+    """Runs of shown lines; previews are parts of lines, and the hash of a searched file is not known."""
+    found: list[ShownLines] = []
+    for file in result.files:
+        first = last = 0
+        for line in file.lines:
+            if last and line.number == last + 1:
+                last = line.number
+                continue
+            if last:
+                found.append(ShownLines(file.path, None, first, last))
+            first = last = line.number
+        if last:
+            found.append(ShownLines(file.path, None, first, last))
+        if len(found) >= SHOWN_SPANS:
+            return found[:SHOWN_SPANS]
+    return found

@@ -1,0 +1,456 @@
+"""The one place that every call passes: whose conversation it is, who pays for it, and what became of it.
+
+A call enters as a `Visit` before its arguments are looked at, and leaves with a
+reply or a refusal.  Without budgets and ledger nothing is counted or written, and a
+visit costs microseconds.  Engines and contracts know nothing of it.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from types import TracebackType
+from typing import Any, Final, Self, TypeAlias, final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.caller import Caller
+from readroom.contracts.base import Bound, Contract, Wording, reply_tokens
+from readroom.errors import (
+    BudgetSpent,
+    Denied,
+    Internal,
+    MissingProgram,
+    ReadroomError,
+    RefusedError,
+    UsageError,
+)
+from readroom.ledger import LedgerPolicy
+from readroom.ledger.recorder import Entry, Recorder
+from readroom.limits import MIN_REPLY_BYTES
+from readroom.limits.session import BUDGET_BYTES_PER_TOKEN, BUDGET_NOTE_BYTES, BUDGET_NOTE_TOKENS
+from readroom.session.budgets import (
+    BudgetPolicy,
+    BudgetPool,
+    Level,
+    Reservation,
+    Use,
+    degraded,
+    shows_content,
+)
+from readroom.session.conversation import Session, Sessions, shown_by
+from readroom.session.receipt import Receipt
+from readroom.values import Cap, Fact, ReadRequest, ReadResult, Reply, Request, Result
+from readroom.values.verbs import changes, is_edit
+
+# -----------------------------------------------------------------------------
+# What a reply says of its own cost: facts always, a line for the reader when a budget runs low.
+# -----------------------------------------------------------------------------
+
+_DEGRADED = {
+    Level.OUTLINE: "Little is left: replies show outlines and counts instead of content.",
+    Level.COUNTS: "Very little is left: replies show counts instead of content.",
+}
+
+
+def noted(
+    reply: Reply, record: Contract, tokens: int, counter: str, uses: Sequence[Use], level: Level
+) -> Reply:
+    """The reply with its tokens and what is left of each budget; with a line when a budget runs low."""
+    facts: dict[str, Fact] = {
+        "tokens": tokens,
+        "counter": counter,
+        "budget": [
+            {"scope": use.scope, "limit": use.limit, "used": use.used, "left": use.left} for use in uses
+        ],
+    }
+    warned = max(uses, key=lambda use: use.warned, default=None)
+    words = []
+    if warned is not None and warned.warned:
+        words.append(
+            f"Budget: {warned.warned} % of the {warned.limit:,} tokens of this {warned.scope} are used, "
+            f"{warned.left:,} left."
+        )
+    if level in _DEGRADED and not reply.is_error:
+        words.append(_DEGRADED[level])
+    reply = replace(reply, build_cost=lambda: facts)
+    return record.remark(reply, " ".join(words)) if words else reply
+
+
+def unrecorded(reply: Reply, record: Contract, failure: ReadroomError) -> Reply:
+    """The reply with a warning that the ledger misses its call."""
+    warning: dict[str, Fact] = {"code": "not_recorded", "detail": failure.message}
+
+    def build() -> dict[str, Fact]:
+        known = reply.build_facts().get("warnings")
+        warnings = [*(known if isinstance(known, list) else []), warning]
+        return {**reply.build_cost(), "warnings": warnings}
+
+    return record.remark(
+        replace(reply, build_cost=build),
+        "Warning: this call is missing in the ledger, which cannot be written.",
+    )
+
+
+# -----------------------------------------------------------------------------
+# What counts tokens: an estimate that needs nothing, or an exact count that needs a package.
+# -----------------------------------------------------------------------------
+
+Counter: TypeAlias = Callable[[str], int]
+"""The tokens of a text."""
+
+COUNTERS: Final = ("estimate", "o200k")
+"""Names of the counters: an estimate of o200k, and that vocabulary itself."""
+
+
+def counter(name: str) -> Counter:
+    """The counter of that name.
+
+    Raises:
+        MissingProgram: It needs a package that is not installed.
+    """
+    if name == "estimate":
+        from readroom.text.tokens import estimate
+
+        return estimate
+    try:
+        with warnings.catch_warnings():
+            # It opens its vocabulary in a way that Python 3.11 calls old.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            import bpe_openai
+
+            encoding = bpe_openai.get_encoding("o200k_base")
+    except ImportError:
+        raise MissingProgram("bpe-openai", "pip install 'readroom[tokens]'") from None
+
+    def count(text: str) -> int:
+        return len(encoding.encode(text.encode("utf-8", "replace").decode()))
+
+    return count
+
+
+class Attempt(Struct):
+    """One try at a request, as a budget leaves it. Whoever performs it fills in what came of it.
+
+    Attributes:
+        request: What is to be performed.
+        cap: The size of the reply.
+        content: Whether the reply may show lines.
+        is_degraded: Whether the request asks for less than the call.
+        result: What the reply shows, in the end.
+        reply: To the call.
+    """
+
+    request: Request
+    cap: Cap
+    content: bool = True
+    is_degraded: bool = False
+    result: Result | None = None
+    reply: Reply | None = None
+
+
+class TurnedAway(Struct, frozen=True):
+    """What a face refused before it was a call: a bad token, a body that is not JSON.
+
+    Attributes:
+        caller: As far as it is known.
+        asked: What was asked for, such as a route.
+        code: Of the refusal.
+        facts: More about it, kept as it is: no content, and nothing of a client's choosing.
+    """
+
+    caller: Caller
+    asked: str
+    code: str
+    facts: Mapping[str, Fact] | None = None
+
+
+@final
+class Gatekeeper:
+    """Keeps the conversations, budgets and ledger of one workspace. Safe to share between threads."""
+
+    def __init__(
+        self,
+        workspace: str = "",
+        budgets: BudgetPolicy | None = None,
+        ledger: LedgerPolicy | None = None,
+    ) -> None:
+        """Start keeping.
+
+        Args:
+            workspace: Its name in the ledger.
+            budgets: None for no bounds.
+            ledger: None for no ledger.
+
+        Raises:
+            LedgerFailed: It is required and cannot be opened.
+            MissingProgram: The counter or the driver is not installed.
+        """
+        policy = budgets or BudgetPolicy()
+        self._sessions = Sessions()
+        self.budget_pool = BudgetPool(policy) if policy.bounded else None
+        self.recorder = None
+        if ledger is not None and ledger.enabled:
+            self.recorder = Recorder(ledger, workspace, policy.counter)
+            if ledger.required:
+                self.recorder.open()
+        self.counts = (
+            self.budget_pool is not None or self.recorder is not None or policy.counter != "estimate"
+        )
+        self.counter_name = policy.counter
+        self.count = counter(policy.counter) if self.counts else len
+
+    def session(self, session_id: str) -> Session:
+        """The conversation of that id."""
+        return self._sessions.of(session_id)
+
+    def visit(
+        self,
+        caller: Caller,
+        record: Contract,
+        tool: str,
+        arguments: object,
+        cap: Cap,
+        receipt: Receipt | None = None,
+    ) -> CallContext:
+        """A call that begins now; use it as a context manager.
+
+        Args:
+            caller: Who calls.
+            record: Whose tools are meant.
+            tool: As the caller names it; it may not exist.
+            arguments: As the caller sent them; they may be anything.
+            cap: The size of the reply.
+            receipt: Says when the reply may be sent; without one the call waits for its row.
+        """
+        session = self._sessions.of(caller.session)
+        return CallContext(self, session, record, caller, tool, arguments, cap, receipt)
+
+    def turned_away(self, *many: TurnedAway) -> ReadroomError | None:
+        """Record what a face refused before it was a call; the failure, when it could not be recorded."""
+        if self.recorder is None:
+            return None
+        entries = [
+            Entry(one.caller, 0, "", one.asked, {}, facts=one.facts, outcome=one.code, decision="refused")
+            for one in many
+        ]
+        return self.recorder.write_all(entries)
+
+    def close(self) -> None:
+        """Release the ledger."""
+        if self.recorder is not None:
+            self.recorder.close()
+
+
+@final
+class CallContext:
+    """One call on its way through. Used by one thread."""
+
+    def __init__(
+        self,
+        gatekeeper: Gatekeeper,
+        session: Session,
+        record: Contract,
+        caller: Caller,
+        tool: str,
+        arguments: object,
+        cap: Cap,
+        receipt: Receipt | None,
+    ) -> None:
+        self._keeper = gatekeeper
+        self._receipt = receipt
+        self._session = session
+        self._record = record
+        self._caller = caller
+        self._tool = tool
+        self._arguments = arguments
+        self._cap = cap
+        self._epoch = session.epoch if gatekeeper.counts else 0
+        self._request: Request | None = None
+        self._began = time.monotonic_ns()
+        self._reserved: Reservation | None = None
+        self._wording: Wording | None = None
+        self._attempt: Attempt | None = None
+        self._level = Level.CONTENT
+        self._tokens = 0
+        self._over = False
+
+    def attempts(self, bound: Bound) -> Iterator[Attempt]:
+        """The tries at a call: the first, and more for less as long as a reply costs more than there is.
+
+        Each is to be performed and filled in before the next is asked for; one that has no reply could
+        not be performed for less, and the next asks for counts.  Then `settled` has the reply.
+
+        Raises:
+            BudgetSpent: There is nothing left for it.
+            LedgerFailed: It changes something, and a required ledger cannot be written.
+        """
+        self._wording = bound.wording
+        request = self._request = bound.request
+        if isinstance(request, ReadRequest):
+            if request.known_hash is not None:
+                request = self._session.believed(request)
+            # One reader has seen what the session was shown: over HTTP only of a session that has a name.
+            if self._caller.session or self._caller.face != "http":
+                request = self._session.outlined_once(request)
+        recorder = self._keeper.recorder
+        if self._keeper.budget_pool is None:
+            if recorder is not None:
+                self._record_beginning(recorder, request)
+            attempt = self._attempt = Attempt(request, self._cap)
+            yield attempt
+            if self._keeper.counts and attempt.reply is not None:
+                self._tokens = self._cost(attempt.reply)
+            return
+        held = self._reserve(self._keeper.budget_pool, request)
+        if recorder is not None:
+            self._record_beginning(recorder, request)
+        self._level = held.level
+        size = min(self._cap.size - BUDGET_NOTE_BYTES, held.amount * BUDGET_BYTES_PER_TOKEN)
+        while True:
+            attempt = self._attempt = self._for_less(request, size)
+            yield attempt
+            if attempt.reply is None:
+                self._level = Level.COUNTS
+                continue
+            tokens = self._tokens = self._cost(attempt.reply)
+            if changes(request) or tokens + BUDGET_NOTE_TOKENS <= held.amount or self._affords(tokens):
+                return
+            # Nine tenths of what the last reply says would fit: bytes of other lines may cost more tokens,
+            # and a try too many costs more than what is left unused.
+            if size > MIN_REPLY_BYTES:
+                size = max(MIN_REPLY_BYTES, size * held.amount // (tokens + BUDGET_NOTE_TOKENS) * 9 // 10)
+            elif self._level < Level.COUNTS:
+                self._level = Level(self._level + 1)
+            else:
+                raise self._spent(changes_left=False)
+
+    def _for_less(self, request: Request, size: int) -> Attempt:
+        """A try under a budget."""
+        asked = degraded(request, self._level)
+        return Attempt(
+            asked,
+            replace(self._cap, size=max(size, MIN_REPLY_BYTES)),
+            content=shows_content(asked, self._level),
+            is_degraded=asked != request,
+        )
+
+    def settled(self) -> Reply:
+        """The reply of the last attempt, paid for and recorded. Raises LedgerFailed."""
+        attempt = self._attempt
+        assert attempt is not None
+        assert attempt.reply is not None
+        assert attempt.result is not None
+        result, shown = attempt.result, shown_by(attempt.result)
+        kind = result.kind.value if isinstance(result, ReadResult) else None
+        reply = attempt.reply
+        if self._keeper.counts:
+            reply = self._leave(reply, self._tokens, kind=kind, shown=shown)
+        self._over = True
+        for one in shown:
+            self._session.show(one)
+        if isinstance(result, ReadResult) and result.outline is not None:
+            self._session.outline(result.path)
+        return reply
+
+    def _record_beginning(self, recorder: Recorder, request: Request) -> None:
+        if recorder.required and changes(request):
+            recorder.begin(self._entry())
+
+    def refusal(self, error: ReadroomError) -> Reply:
+        """The reply that says what failed, in the contract's words."""
+        reply = self._worded(error)
+        if self._over or not self._keeper.counts:
+            return reply
+        decision, rule = "allowed", None
+        if isinstance(error, RefusedError):
+            decision = "refused"
+            facts = error.facts
+            rule = f"{facts['rule']} ({facts['source']})" if isinstance(error, Denied) else error.code
+        elif isinstance(error, UsageError):
+            decision = "none"
+        # That a budget is spent is not charged: who asks again and again would overdraw it.
+        tokens = 0 if isinstance(error, BudgetSpent) else self._cost(reply)
+        try:
+            self._level = Level.CONTENT
+            return self._leave(reply, tokens, outcome=error.code, decision=decision, rule=rule)
+        except ReadroomError as unwritten:
+            return self._worded(unwritten)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None and not self._over:
+            self.refusal(error if isinstance(error, ReadroomError) else Internal(type(error).__name__))
+
+    def _worded(self, error: ReadroomError) -> Reply:
+        wording = self._wording or self._record.worded(self._tool, self._arguments)
+        return wording.render_error(error, self._cap)
+
+    def _cost(self, reply: Reply) -> int:
+        return reply_tokens(reply.text, reply.images, self._keeper.count)
+
+    def _passed_us(self) -> int:
+        return (time.monotonic_ns() - self._began) // 1000
+
+    def _reserve(self, budget_pool: BudgetPool, request: Request) -> Reservation:
+        """Set tokens aside for the reply. Raises BudgetSpent."""
+        most = self._cap.size // BUDGET_BYTES_PER_TOKEN + BUDGET_NOTE_TOKENS
+        call = budget_pool.policy.call
+        held = self._reserved = budget_pool.reserve(self._caller, most if call is None else min(most, call))
+        if held.level is Level.SPENT or (held.level is Level.CHANGES and not is_edit(request)):
+            raise self._spent(changes_left=held.level is Level.CHANGES)
+        return held
+
+    def _spent(self, *, changes_left: bool) -> BudgetSpent:
+        assert self._reserved is not None
+        use = self._reserved.spent()
+        return BudgetSpent(use.scope, use.limit, use.used, changes_left=changes_left)
+
+    def _affords(self, tokens: int) -> bool:
+        """Whether a reply that costs more than was set aside can be paid for."""
+        held, budget_pool = self._reserved, self._keeper.budget_pool
+        assert held is not None
+        assert budget_pool is not None
+        wanted, call = tokens + BUDGET_NOTE_TOKENS, budget_pool.policy.call
+        return (call is None or wanted <= call) and held.grow(wanted)
+
+    def _leave(self, reply: Reply, tokens: int, **known: Any) -> Reply:
+        """Settle and record, with what is known of the entry. Raises LedgerFailed: it is required."""
+        self._over = True
+        gatekeeper = self._keeper
+        uses = () if self._reserved is None else self._reserved.settle(tokens)
+        reply = noted(reply, self._record, tokens, gatekeeper.counter_name, uses, self._level)
+        if gatekeeper.recorder is None:
+            return reply
+        entry = self._entry(tokens=tokens, **known)
+        if self._receipt is not None and not gatekeeper.recorder.required:
+            self._receipt.expect(partial(unrecorded, reply, self._record))
+            gatekeeper.recorder.submit(entry, self._receipt.settle)
+            return reply
+        failure = gatekeeper.recorder.write(entry)
+        if failure is None:
+            return reply
+        done = self._request is not None and changes(self._request)
+        if gatekeeper.recorder.required and not done and not reply.is_error:
+            raise failure
+        return unrecorded(reply, self._record, failure)
+
+    def _entry(self, **known: Any) -> Entry:
+        """What the ledger keeps of the call so far."""
+        return Entry(
+            self._caller,
+            self._epoch,
+            self._record.name,
+            self._tool,
+            self._arguments,
+            request=self._request,
+            duration_us=self._passed_us(),
+            **known,
+        )

@@ -1,0 +1,273 @@
+"""Block indexes of large files: kept in memory and on disk, continued as their files grow.
+
+An index belongs to one state of a file.  When the same file is larger than it was,
+blocks of what was indexed are looked at again, the first, the last and some others;
+if they are as they were, only what was added is counted.  That the rest is as it
+was is then likely, not proven, so such an index has no hash of the whole file: a
+hash is stated only when one pass saw all of it in one state.  Whoever needs it
+asks for it, and pays for the pass.  Whatever else has changed, the index is
+forgotten.
+
+A pass that a deadline ends is kept and goes on with the next call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import TypeAlias, final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.deadline import Deadline
+from readroom.errors import Cancelled, TimedOut
+from readroom.limits import BLOCK_BYTES
+from readroom.limits.files import INDEX_CACHE_BYTES, INDEX_SPOTS
+from readroom.session.expansions import Expansions
+from readroom.session.index_files import IndexFolder, IndexPolicy
+from readroom.stores.base import Source
+from readroom.text.encodings import Encoding
+from readroom.text.line_index import Counter, LineIndex, Pass, continued, index_of, still_there, whole_lines
+from readroom.values import Version
+
+_TURN_S = 0.05
+"""How often a thread that waits for another's pass over the same file looks at its own deadline."""
+
+_Key: TypeAlias = tuple[int, int, str, Encoding]
+
+
+class Unfinished(Exception):
+    """The deadline passed before the whole file was counted.
+
+    Attributes:
+        index: Of the lines that were counted, each with its end.
+        counted: Bytes of the file that were passed over.
+        size: Bytes of the file.
+        cause: The deadline's failure.
+        packed: Whether the file is compressed: then its end cannot be read before all of it is expanded.
+    """
+
+    def __init__(
+        self, index: LineIndex, counted: int, size: int, cause: TimedOut, *, packed: bool = False
+    ) -> None:
+        super().__init__(counted)
+        self.index = index
+        self.counted = counted
+        self.size = size
+        self.cause = cause
+        self.packed = packed
+
+    @property
+    def first_uncounted(self) -> int:
+        """The first byte, from 1, that is in no line that was counted."""
+        return (self.counted if self.packed else self.index.size) + 1
+
+
+class _Kept(Struct, frozen=True):
+    """What is known of one state of a file: an index of all or of its beginning, or a pass that goes on."""
+
+    version: Version
+    index: LineIndex
+    work: Pass | None = None
+    saved_bytes: int = 0
+
+
+@final
+class IndexCache:
+    """Indexes by file, the least recently used leaving first. Safe to share between threads."""
+
+    def __init__(self, policy: IndexPolicy | None = None, *, max_bytes: int = INDEX_CACHE_BYTES) -> None:
+        """Without a folder in the policy, indexes are kept in memory only."""
+        self._policy = policy or IndexPolicy(keep=False)
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._kept: OrderedDict[_Key, _Kept] = OrderedDict()
+        self._turns: dict[_Key, _Turn] = {}
+        self._lock = threading.Lock()
+        self.expansions = Expansions()
+        """Of compressed files, which are indexed as long as they are kept."""
+        folder = self._policy.folder if self._policy.keep else None
+        self._folder = None if folder is None else IndexFolder(folder, self._policy.disk_bytes)
+
+    def of(
+        self, source: Source, encoding: Encoding, deadline: Deadline, *, hashed: bool = False
+    ) -> LineIndex:
+        """The index of an opened file, in the state in which it was opened.
+
+        Args:
+            source: The file.
+            encoding: How it is read.
+            deadline: Ends the work.
+            hashed: Whether the hash is needed; otherwise it may be missing.
+
+        Raises:
+            Unfinished: The deadline passed; the next call goes on.
+            Shrunk: The file is shorter than it was when it was opened.
+            Cancelled: The caller went away.
+        """
+        key = (source.version.device, source.version.inode, source.real, encoding)
+        with self._turn(key, source.size, deadline) as turn:
+            kept = self._found(key, source)
+            if kept is not None and _answers(kept, source.version, hashed=hashed):
+                return kept.index
+            since = time.time_ns()
+            turn.work = work = self._work(kept, source, encoding, hashed=hashed)
+            try:
+                work.run(source, deadline)
+            except TimedOut as error:
+                raise self._stopped(key, source, work, kept, error) from None
+            except Cancelled:
+                self._keep(key, _Kept(source.version, _part(work), work))
+                raise
+            return self._finished(key, source, index_of(work), kept, since)
+
+    def extends(self, size: int) -> bool:
+        """Whether the index of a file of that size is continued when it has grown."""
+        return size >= self._policy.from_bytes
+
+    def close(self) -> None:
+        """Let go of what is kept in temporary files."""
+        self.expansions.close()
+
+    # --- what is kept -------------------------------------------------------------------------
+
+    def _found(self, key: _Key, source: Source) -> _Kept | None:
+        with self._lock:
+            kept = self._kept.get(key)
+            if kept is not None:
+                self._kept.move_to_end(key)
+        if kept is not None and (kept.version == source.version or _grown(kept, source.version)):
+            return kept
+        return self._loaded(key, source)
+
+    def _loaded(self, key: _Key, source: Source) -> _Kept | None:
+        if not self._is_on_disk(source):
+            return None
+        assert self._folder is not None
+        loaded = self._folder.load(source.version, key[3])
+        if loaded is None:
+            return None
+        kept = _Kept(*loaded, saved_bytes=loaded[1].size)
+        if kept.version != source.version:
+            return kept if _grown(kept, source.version) else None
+        # Numbers of devices are given again: a look tells another file that has all the same numbers.
+        if not still_there(kept.index, source, INDEX_SPOTS):
+            return None
+        self._keep(key, kept)
+        return kept
+
+    def _is_on_disk(self, source: Source) -> bool:
+        """Whether its index may be: only a real file has numbers that mean the same to every process."""
+        return self._folder is not None and self.extends(source.size) and source.fileno() is not None
+
+    def _keep(self, key: _Key, kept: _Kept) -> None:
+        with self._lock:
+            old = self._kept.pop(key, None)
+            self._bytes += kept.index.memory_bytes - (old.index.memory_bytes if old else 0)
+            self._kept[key] = kept
+            while self._bytes > self._max_bytes and len(self._kept) > 1:
+                self._bytes -= self._kept.popitem(last=False)[1].index.memory_bytes
+
+    # --- a pass -------------------------------------------------------------------------------
+
+    def _work(self, kept: _Kept | None, source: Source, encoding: Encoding, *, hashed: bool) -> Pass:
+        """The pass that is to be made: all of the file, or what is left of it."""
+        if kept is not None and kept.version == source.version and kept.work is not None:
+            if kept.work.hashed or not hashed:
+                return kept.work
+        elif kept is not None and not hashed and self._goes_on(kept, source):
+            return continued(kept.index, source)
+        return Pass(Counter(encoding, BLOCK_BYTES), hashed=True)
+
+    def _goes_on(self, kept: _Kept, source: Source) -> bool:
+        return self.extends(source.size) and still_there(kept.index, source, INDEX_SPOTS)
+
+    def _stopped(
+        self, key: _Key, source: Source, work: Pass, kept: _Kept | None, error: TimedOut
+    ) -> Unfinished:
+        part = _part(work)
+        saved = self._saved(source, part, kept)
+        self._keep(key, _Kept(source.version, part, work, saved))
+        return Unfinished(whole_lines(part, source), part.size, source.size, error)
+
+    def _finished(
+        self, key: _Key, source: Source, index: LineIndex, kept: _Kept | None, since: int
+    ) -> LineIndex:
+        now = source.current()
+        if now == source.version:
+            settled = since - now.ctime_ns > self._policy.settled_ms * 1_000_000
+            saved = self._saved(source, index, kept) if settled else 0
+            self._keep(key, _Kept(now, index, saved_bytes=saved))
+        elif self.extends(source.size) and _is_same_but_larger(source.version, now):
+            # It grew under the pass: what was counted is looked at again before it is used.
+            index = replace(index, sha256="")
+            self._keep(key, _Kept(source.version, index, saved_bytes=self._saved(source, index, kept)))
+        return index
+
+    def _saved(self, source: Source, index: LineIndex, kept: _Kept | None) -> int:
+        """Keep it on disk if that is worth writing it; how many bytes the index that lies there is of."""
+        before = kept.saved_bytes if kept is not None else 0
+        worth = bool(index.sha256) or index.size - before >= self._policy.from_bytes
+        if not worth or not self._is_on_disk(source):
+            return before
+        assert self._folder is not None
+        self._folder.save(source.version, index)
+        return index.size
+
+    @contextlib.contextmanager
+    def _turn(self, key: _Key, size: int, deadline: Deadline) -> Iterator[_Turn]:
+        """One pass over a file at a time: calls that come together wait for the first one's.
+
+        Those who wait tell how far it is, as if it were their own.
+        """
+        with self._lock:
+            turn = self._turns.setdefault(key, _Turn())
+            turn.waiting += 1
+        try:
+            while not turn.lock.acquire(timeout=_TURN_S):
+                deadline.check()
+                if turn.work is not None:
+                    deadline.report(turn.work.count.size, size, "bytes")
+            try:
+                yield turn
+            finally:
+                turn.lock.release()
+        finally:
+            with self._lock:
+                turn.waiting -= 1
+                if not turn.waiting:
+                    self._turns.pop(key, None)
+
+
+def _part(work: Pass) -> LineIndex:
+    """The index of what was passed over. A copy: the pass goes on filling its own arrays."""
+    part = index_of(work)
+    return replace(part, newlines=part.newlines[:], checks=part.checks[:], sha256="")
+
+
+class _Turn:
+    """A lock, how many threads hold it or wait for it, and the pass of the one that holds it."""
+
+    __slots__ = ("lock", "waiting", "work")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.waiting = 0
+        self.work: Pass | None = None
+
+
+def _answers(kept: _Kept, version: Version, *, hashed: bool) -> bool:
+    whole = kept.version == version and kept.work is None and kept.index.size == version.size
+    return whole and (bool(kept.index.sha256) or not hashed)
+
+
+def _grown(kept: _Kept, version: Version) -> bool:
+    return _is_same_but_larger(kept.version, version)
+
+
+def _is_same_but_larger(old: Version, new: Version) -> bool:
+    return (old.device, old.inode) == (new.device, new.inode) and new.size > old.size

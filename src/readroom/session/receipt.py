@@ -1,0 +1,59 @@
+"""A reply that is made while its row is still on the way into the ledger.
+
+A face that answers many callers at once gives each call a receipt.  The call then
+returns without waiting for its row, and the face sends the reply when the receipt
+says so: after the row is durable, or with the words that it could not be written.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypeAlias, final
+
+from readroom.errors import ReadroomError
+from readroom.values import Reply
+
+Amend: TypeAlias = Callable[[ReadroomError], Reply]
+"""The reply, when its call could not be recorded."""
+
+Leave: TypeAlias = Callable[[Reply | None], None]
+"""Sends the reply; with one, that instead of the one that was made."""
+
+
+@final
+class Receipt:
+    """Of one call. `expect` comes first, if a row is written at all; `settle` and `then` in any order."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._amend: Amend | None = None
+        self._leave: Leave | None = None
+        self._settled = True
+        self._failure: ReadroomError | None = None
+
+    def expect(self, amend: Amend) -> None:
+        """A row is on its way."""
+        self._amend, self._settled = amend, False
+
+    def settle(self, failure: ReadroomError | None) -> None:
+        """The row is durable, or lost."""
+        with self._lock:
+            self._settled, self._failure = True, failure
+            leave = self._leave
+        if leave is not None:
+            leave(self._instead())
+
+    def then(self, leave: Leave) -> None:
+        """Call `leave` once: now, or when the row is settled, by the thread that settles it."""
+        with self._lock:
+            if not self._settled:
+                self._leave = leave
+                return
+        leave(self._instead())
+
+    def _instead(self) -> Reply | None:
+        if self._failure is None:
+            return None
+        assert self._amend is not None
+        return self._amend(self._failure)

@@ -1,0 +1,280 @@
+"""A local folder as a store, confined by the kernel or by a walk of our own.
+
+The root is held by one descriptor for the life of the store: what is opened is
+below that folder, wherever it is moved to and whatever takes its name.
+
+Knows: the root, the kernel's ways of staying below it, and changes that are whole or not at all.
+Does not know: policies and contents.
+May be touched: with a security review and the race tests only.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from itertools import islice
+from os import PathLike
+from typing import Literal, TypeAlias, final
+
+from readroom.closeable import Closeable
+from readroom.errors import BadPath, NotAFile, NotAFolder, NotFound, StoreFailed
+from readroom.paths import WorkPath, join
+from readroom.stores.local import openat2
+from readroom.stores.local.failures import translated
+from readroom.stores.local.openat2 import KernelWay
+from readroom.stores.local.place import LocalPlace
+from readroom.stores.local.resolve import Found, Root, Way, to_stat
+from readroom.stores.local.unfinished import Notes
+from readroom.stores.local.walk import WalkWay
+from readroom.values import Entry, EntryKind, Names, Stat, Version
+
+_PIECE_BYTES = 4 * 1024 * 1024
+"""The system is given a buffer of the size that was asked for, however little there is to read."""
+
+Confinement: TypeAlias = Literal["auto", "kernel", "walk"]
+
+
+@final
+class LocalSource(Closeable):
+    """An open regular file. Reads are by position, so threads may share it."""
+
+    __slots__ = ("_fd", "real", "size", "stat", "version")
+
+    def __init__(self, found: Found) -> None:
+        """Takes over the descriptor."""
+        self._fd = found.fd
+        self.real = found.real
+        # What was known of it at the moment of opening; a read asks for each several times.
+        self.size = found.stat.st_size
+        self.stat = to_stat(found.stat)
+        self.version = _version(found.stat)
+
+    def current(self) -> Version:
+        """Identity of the state right now."""
+        try:
+            return _version(os.fstat(self._fd))
+        except OSError as error:
+            raise translated(error, self.real) from None
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes from `offset`; shorter only at the end."""
+        try:
+            data = os.pread(self._fd, min(size, _PIECE_BYTES), offset)
+            if len(data) == size or not data:
+                return data
+            found = [data]
+            done = len(data)
+            while done < size and (data := os.pread(self._fd, min(size - done, _PIECE_BYTES), offset + done)):
+                found.append(data)
+                done += len(data)
+        except OSError as error:
+            raise translated(error, self.real) from None
+        return b"".join(found)
+
+    def read_into(self, offset: int, buffer: memoryview) -> int:
+        """Fill `buffer` from `offset`; the number of bytes, smaller only at the end."""
+        done, size = 0, len(buffer)
+        try:
+            while done < size:
+                count = os.preadv(self._fd, [buffer[done:]], offset + done)
+                if count == 0:
+                    break
+                done += count
+        except OSError as error:
+            raise translated(error, self.real) from None
+        return done
+
+    def fileno(self) -> int:
+        """The descriptor; whoever gives it to a child process positions it first."""
+        return self._fd
+
+    def close(self) -> None:
+        """Release it; a second call does nothing."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+
+@final
+class LocalFolder(Closeable):
+    """An open folder."""
+
+    __slots__ = ("_fd", "real")
+
+    def __init__(self, found: Found) -> None:
+        """Takes over the descriptor."""
+        self._fd = found.fd
+        self.real = found.real
+
+    def entries(self) -> Iterator[Entry]:
+        """The names in it, in no order; what kind they are comes with the names, without a stat of each."""
+        try:
+            with os.scandir(self._fd) as names:
+                for name in names:
+                    yield Entry(name.name, _entry_kind(name))
+        except OSError as error:
+            raise translated(error, self.real) from None
+
+    def names(self, most: int) -> Iterator[Names]:
+        """The same, up to `most` at a time; twice as fast."""
+        try:
+            with os.scandir(self._fd) as found:
+                while entries := list(islice(found, most)):
+                    kinds = {
+                        entry.name: _entry_kind(entry)
+                        for entry in entries
+                        if not entry.is_file(follow_symlinks=False)
+                    }
+                    yield Names([entry.name for entry in entries], kinds)
+        except OSError as error:
+            raise translated(error, self.real) from None
+
+    def stat(self, name: str) -> Stat:
+        """Of one name in it, links not followed."""
+        path = self._path(name)
+        try:
+            return to_stat(os.stat(name, dir_fd=self._fd, follow_symlinks=False))
+        except OSError as error:
+            raise translated(error, path) from None
+
+    def target(self, name: str) -> str | None:
+        """Where a link in it points, as stored; None when it is not a link."""
+        path = self._path(name)
+        try:
+            return os.readlink(name, dir_fd=self._fd)
+        except OSError as error:
+            if error.errno == errno.EINVAL:
+                return None
+            raise translated(error, path) from None
+
+    def fileno(self) -> int:
+        """The descriptor."""
+        return self._fd
+
+    def close(self) -> None:
+        """Release it; a second call does nothing."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def _path(self, name: str) -> WorkPath:
+        # One name only: anything with a slash would be looked up outside the folder.
+        if "/" in name or name in ("", ".", "..") or "\0" in name:
+            raise BadPath(name, "is no name of a folder's entry")
+        return join(self.real, name)
+
+
+@final
+class LocalStore:
+    """A folder of this machine. Safe to share between threads; close it when done."""
+
+    def __init__(
+        self, root: str | PathLike[str], confinement: Confinement = "auto", notes: str | None = None
+    ) -> None:
+        """Open a root.
+
+        Args:
+            root: The folder. A link to one is followed once, now.
+            confinement: "kernel" or "walk"; "auto" takes the kernel's where it works.
+            notes: A folder in which temporary names are noted while files are written, so that
+                the next writer removes what a crash left; None leaves that where it is.
+
+        Raises:
+            NotFound, NotAFolder, NoPermission: There is no such folder, or it may not be read.
+            StoreFailed: "kernel" was asked for and this system has no such thing.
+        """
+        given = os.path.abspath(os.fspath(root))
+        self.name = os.path.realpath(given)
+        self.folder = self.name
+        self.roots = (given,) if given == self.name else (given, self.name)
+        held = Root(_open_root(given))
+        walk = WalkWay(held, self.roots)
+        if confinement == "auto":
+            confinement = "kernel" if openat2.available(held.fd) else "walk"
+        elif confinement == "kernel" and not openat2.available(held.fd):
+            raise StoreFailed(given, "this system has no openat2")
+        self.confinement = confinement
+        self._notes = Notes(notes)
+        self._way: Way = KernelWay(held, walk) if confinement == "kernel" else walk
+
+    def open(self, path: WorkPath) -> LocalSource:
+        """Open a regular file for reading, without ever blocking on a pipe or device."""
+        try:
+            return LocalSource(self._way.file(path))
+        except OSError as error:
+            raise translated(error, path) from None
+
+    def open_folder(self, path: WorkPath) -> LocalFolder:
+        """Open a folder."""
+        try:
+            return LocalFolder(self._way.folder(path))
+        except OSError as error:
+            raise translated(error, path) from None
+
+    def stat(self, path: WorkPath) -> tuple[WorkPath, Stat]:
+        """The real name and the stat of whatever is there, links followed inside the root."""
+        try:
+            real, found = self._way.stat(path)
+        except OSError as error:
+            raise translated(error, path) from None
+        return real, to_stat(found)
+
+    def place(self, path: WorkPath) -> LocalPlace:
+        """A name for a new file, whether or not something is there; nothing is changed yet."""
+        if path == ".":
+            raise NotAFile(path, "folder")
+        try:
+            # Systems without confinement by the kernel have no files without a name either, or unsound ones.
+            nameless = self.confinement == "kernel"
+            return LocalPlace(self._way, path, LocalSource, self._notes, nameless=nameless)
+        except OSError as error:
+            raise translated(error, path) from None
+
+    def version(self, path: WorkPath) -> Version | None:
+        """Identity of what is there now, links followed; None when nothing is."""
+        try:
+            return _version(self._way.stat(path)[1])
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise translated(error, path) from None
+
+    def close(self) -> None:
+        """Release the root, when calls that are still running are done with it."""
+        self._way = _Closed()
+
+
+class _Closed:
+    """The way into a store that was closed: none."""
+
+    def file(self, path: WorkPath) -> Found:
+        raise StoreFailed(path, "the workspace was closed")
+
+    folder = file
+
+    def stat(self, path: WorkPath) -> tuple[WorkPath, os.stat_result]:
+        raise StoreFailed(path, "the workspace was closed")
+
+
+def _open_root(given: str) -> int:
+    try:
+        return os.open(given, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except NotADirectoryError:
+        what = "file" if os.path.lexists(given) else ""
+        error = NotAFolder(given, what) if what else NotFound(given)
+        raise error from None
+    except OSError as error:
+        raise translated(error, WorkPath(given)) from None
+
+
+def _version(found: os.stat_result) -> Version:
+    return Version(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+def _entry_kind(entry: os.DirEntry[str]) -> EntryKind:
+    if entry.is_symlink():
+        return EntryKind.LINK
+    if entry.is_file(follow_symlinks=False):
+        return EntryKind.FILE
+    return EntryKind.FOLDER if entry.is_dir(follow_symlinks=False) else EntryKind.OTHER

@@ -1,0 +1,413 @@
+"""A name in a local folder that may get a new file, confined as reading is.
+
+The folder is found by the store's own way and held by its descriptor; all that
+follows happens relative to it.  The new file is written without a name or under
+a temporary one (`unfinished`), flushed, and given the name in one step, so that at
+every moment the name stands for the whole old file or the whole new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import final
+
+from readroom.closeable import Closeable
+from readroom.deadline import Deadline
+from readroom.errors import NotAFolder, NotFound
+from readroom.errors.changes import ReadOnlyPlace
+from readroom.limits import SMALL_FILE_BYTES
+from readroom.paths import WorkPath, basename, join, parent, parts
+from readroom.stores.base import Moved, Source, Step, WriteTarget
+from readroom.stores.local import locks, rename
+from readroom.stores.local.failures import unwritten
+from readroom.stores.local.resolve import FOLDER_FLAGS, READ_FLAGS, Found, Way, require_regular, to_stat
+from readroom.stores.local.unfinished import Draft, Notes
+from readroom.values import Stat, Version
+from readroom.values.files import Warn
+
+# -----------------------------------------------------------------------------
+# What a new file takes over from the one it replaces: mode, owner, access lists and attributes.
+#
+# Best effort, and said when it fails: only root can give a file away.  Nobody gains
+# access by a failure: without the group, its members get what others have.  As the
+# kernel does on every write, the set-user-ID and set-group-ID bits and capabilities
+# are taken from a program that is changed.
+# -----------------------------------------------------------------------------
+
+_OF_THE_CONTENT = ("security.capability", "security.ima", "security.evm")
+"""Attributes that vouch for the old content."""
+
+
+def keep(old: int, new: int) -> Iterator[Warn]:
+    """Give the file open as `new` what the one open as `old` has; says what could not be kept."""
+    before, now = os.fstat(old), os.fstat(new)
+    mode = stat.S_IMODE(before.st_mode)
+    if mode & stat.S_ISUID or (mode & stat.S_ISGID and mode & stat.S_IXGRP):
+        mode &= ~stat.S_ISUID if not mode & stat.S_IXGRP else ~(stat.S_ISUID | stat.S_ISGID)
+        yield Warn("mode_not_kept", "the set-user-ID or set-group-ID bit was taken away, as by every change")
+    if (before.st_uid, before.st_gid) != (now.st_uid, now.st_gid):
+        if not _owned(new, before.st_uid, before.st_gid) and before.st_uid != now.st_uid:
+            yield Warn("owner_not_kept", f"the file now belongs to user {now.st_uid}, not {before.st_uid}")
+        if before.st_gid != now.st_gid and not _owned(new, -1, before.st_gid):
+            yield Warn("group_not_kept", f"the file now belongs to group {now.st_gid}, not {before.st_gid}")
+            mode = mode & ~0o070 | (mode & 0o007) << 3
+    lost = sorted(_attributes_lost(old, new))
+    if lost:
+        yield Warn("attributes_not_kept", f"extended attributes: {', '.join(lost)}")
+    os.fchmod(new, mode)
+
+
+def _owned(new: int, user: int, group: int) -> bool:
+    try:
+        os.fchown(new, user, group)
+    except OSError:  # EPERM; EINVAL for users that a container does not know
+        return False
+    return True
+
+
+def _attributes_lost(old: int, new: int) -> Iterator[str]:
+    if not hasattr(os, "listxattr"):
+        return
+    names: list[str] = []
+    with contextlib.suppress(OSError):  # a file system without any
+        names = os.listxattr(old)
+    for name in names:
+        try:
+            value = os.getxattr(old, name)
+            if name not in _OF_THE_CONTENT and not _has(new, name, value):
+                os.setxattr(new, name, value)
+        except OSError:
+            yield name
+
+
+def _has(new: int, name: str, value: bytes) -> bool:
+    try:
+        return os.getxattr(new, name) == value
+    except OSError:
+        return False
+
+
+_NEW_MODE = 0o666
+"""Of a new file, and 0o777 of a new folder: the process's umask and the folder's defaults decide."""
+
+_PRIVATE_MODE = 0o600
+"""Of a file that replaces another, until it has that one's mode."""
+
+
+@final
+class LocalPlace(Closeable):
+    """A name in a folder of this machine."""
+
+    def __init__(
+        self,
+        way: Way,
+        path: WorkPath,
+        open_source: Callable[[Found], Source],
+        notes: Notes,
+        *,
+        nameless: bool,
+    ) -> None:
+        """Find the deepest folder on the way that exists. Nothing is changed yet.
+
+        Args:
+            way: Finds folders.
+            path: The name.
+            open_source: Makes a source of an open file.
+            notes: Where temporary names are noted.
+            nameless: New files may be without a name while they are written.
+
+        Raises:
+            OSError, NotAFolder, OutsideRoot, BadPath: As the way says.
+        """
+        self._way = way
+        self._open_source = open_source
+        self._notes = notes
+        self._nameless = nameless
+        self._missing: list[str] = []
+        self._made: list[tuple[int, str]] = []
+        self._locked = False
+        found = self._deepest(parent(path))
+        self._fds = [found.fd]
+        self._folder = found.real
+        self.name = basename(path)
+        self.folders: Sequence[WorkPath] = ()
+        self.warnings: Sequence[Warn] = ()
+        self.removed = 0
+        self.real = join(_below(found.real, self._missing), self.name)
+
+    def _deepest(self, folder: WorkPath) -> Found:
+        while True:
+            try:
+                return self._way.folder(folder)
+            except FileNotFoundError:
+                if folder == ".":
+                    raise
+            except NotADirectoryError as error:
+                if isinstance(error, NotAFolder) or folder == ".":
+                    raise
+            self._missing.insert(0, basename(folder))
+            folder = parent(folder)
+
+    @property
+    def lock(self) -> tuple[int, ...]:
+        """The folder."""
+        found = os.fstat(self._fds[-1])
+        return found.st_dev, found.st_ino
+
+    def look(self) -> Stat | None:
+        """What is at the name now, links not followed; None when nothing is."""
+        if self._missing:
+            return None
+        try:
+            return to_stat(os.stat(self.name, dir_fd=self._fds[-1], follow_symlinks=False))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise unwritten(error, self.real) from None
+
+    @property
+    def writable(self) -> bool:
+        """Whether the file at the name may be written to, by its mode and by this process.
+
+        Raises:
+            ReadOnlyPlace: Nothing on its file system may; the mode has no part in that.
+        """
+        found = self.look()
+        if found is None:
+            return True
+        effective = os.access in os.supports_effective_ids
+        folder = self._fds[-1]
+        if os.fstatvfs(folder).f_flag & os.ST_RDONLY:
+            raise ReadOnlyPlace(self.real)
+        return bool(found.mode & 0o222) and os.access(
+            self.name, os.W_OK, dir_fd=folder, effective_ids=effective, follow_symlinks=not effective
+        )
+
+    def open(self) -> Source:
+        """The file at the name, links not followed."""
+        if self._missing:
+            raise NotFound(self.real)
+        try:
+            fd = os.open(self.name, READ_FLAGS | os.O_NOFOLLOW, dir_fd=self._fds[-1])
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.EMLINK):
+                raise Moved from None  # a link by now
+            raise unwritten(error, self.real) from None
+        try:
+            found = os.fstat(fd)
+            require_regular(found, self.real)
+            return self._open_source(Found(fd, self.real, found))
+        except BaseException:
+            os.close(fd)
+            raise
+
+    def enter(self, deadline: Deadline, *, make_folders: bool) -> None:
+        """Make the folders that are missing, keep other writers out, remove what crashed ones left."""
+        if self._missing and not make_folders:
+            raise NotFound(self.real)
+        try:
+            self._make_folders()
+            locks.lock(self._fds[-1], deadline)
+        except OSError as error:
+            raise unwritten(error, self.real) from None
+        self._locked = True
+        self._notes.sweep(self._fds[-1])
+
+    def _make_folders(self) -> None:
+        while self._missing:
+            name, above = self._missing[0], self._fds[-1]
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(name, dir_fd=above)
+                self._made.append((above, name))
+                os.fsync(above)
+            # Never through a link: it was not there when the rules were asked about the name.
+            self._fds.append(os.open(name, FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=above))
+            self._folder = join(self._folder, name)
+            self._missing.pop(0)
+            if self._made and self._made[-1] == (above, name):
+                self.folders = (*self.folders, self._folder)
+
+    def put(self, pieces: Iterable[bytes], over: Source | None, ready: Callable[[], None]) -> Sequence[Warn]:
+        """Write a file and give it the name.
+
+        Args:
+            pieces: Its bytes.
+            over: The file that it replaces, as `open` gave it; None when there must be none.
+            ready: Called when all is written and nothing is changed yet; what it raises ends the call.
+
+        Raises:
+            Moved: What is at the name is not what was to be replaced, or the folder is elsewhere by now.
+            NoSpace, ReadOnlyPlace, NoPermission, StoreFailed: Nothing was changed.
+        """
+        warnings: list[Warn] = []
+        mode, old = (_NEW_MODE, None) if over is None else (_PRIVATE_MODE, over.version)
+        try:
+            with Draft(self._fds[-1], self._notes, old, mode, nameless=self._nameless) as draft:
+                for block in _blocks(pieces):
+                    _write(draft.fd, block)
+                if over is not None:
+                    warnings += keep(_descriptor(over), draft.fd)
+                _flush(draft.fd)
+                ready()
+                self._require_same_folder()
+                self._name(draft, over)
+        except OSError as error:
+            raise unwritten(error, self.real) from None
+        self._made.clear()
+        return [*warnings, *self._flushed()]
+
+    def _name(self, draft: Draft, over: Source | None) -> None:
+        if over is not None:
+            rename.replace(self._fds[-1], draft.named(), self.name, over.version)
+        elif draft.temporary is not None:
+            rename.create(self._fds[-1], draft.temporary, self.name)
+        else:
+            try:
+                draft.link(self.name)
+            except FileExistsError:
+                raise Moved from None
+
+    def enter_with(self, other: WriteTarget, deadline: Deadline) -> None:
+        """Enter both, in an order that keeps two such calls from waiting for each other."""
+        assert isinstance(other, LocalPlace)
+        if self._missing:
+            raise NotFound(self.real)
+        try:
+            other._make_folders()
+            ends = {one._identity(): one for one in (self, other)}
+            for _, one in sorted(ends.items()):
+                locks.lock(one._fds[-1], deadline)
+                one._locked = True
+        except OSError as error:
+            raise unwritten(error, other.real) from None
+
+    def _identity(self) -> tuple[int, int]:
+        found = os.fstat(self._fds[-1])
+        return found.st_dev, found.st_ino
+
+    def make(self) -> None:
+        """Make a folder at the name."""
+        with self._changing():
+            os.mkdir(self.name, dir_fd=self._fds[-1])
+        self.folders = (*self.folders, self.real)
+
+    def remove(self, expected: Version | None) -> None:
+        """Remove a file or a link."""
+        with self._changing():
+            if expected is not None:
+                with self._notes.begin(self._fds[-1], expected) as note:
+                    rename.remove(self._fds[-1], self.name, expected, note.name)
+            else:
+                rename.remove_tree(self._fds[-1], self.name)
+
+    def remove_folder(self, step: Step) -> None:
+        """Remove a folder with all that is in it, by descriptors."""
+        removal = rename.Removal(step)
+        try:
+            with self._changing():
+                removal.folder(self._fds[-1], self.name, self.real)
+        finally:
+            self.removed = removal.removed
+
+    def move(self, found: Stat, to: WriteTarget, over: Version | None) -> None:
+        """Give what is here the other name; a file system of its own cannot be left in one step."""
+        assert isinstance(to, LocalPlace)
+        old, new = (self._fds[-1], self.name), (to._fds[-1], to.name)
+        with to._changing(), self._changing():
+            if over is None:
+                rename.move(old, new, (found.device, found.inode))
+            else:
+                rename.take(old, new, (found.device, found.inode), over)
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Around a change of names: in the right folder, with failures in our words, and flushed."""
+        self._require_same_folder()
+        try:
+            yield
+        except FileExistsError:
+            raise Moved from None
+        except OSError as error:
+            raise unwritten(error, self.real) from None
+        self._made.clear()
+        self.warnings = (*self.warnings, *self._flushed())
+
+    def _flushed(self) -> Sequence[Warn]:
+        """What was changed is not lost with the power; or it is said that it may be."""
+        try:
+            _flush(self._fds[-1])
+        except OSError as error:
+            return [Warn("not_flushed", f"the folder could not be flushed to disk: {error.strerror}")]
+        return ()
+
+    def _require_same_folder(self) -> None:
+        """The folder may have been moved, even out of the root, since it was opened."""
+        try:
+            found = self._way.folder(self._folder)
+        except OSError:
+            raise Moved from None
+        try:
+            now, held = os.fstat(found.fd), os.fstat(self._fds[-1])
+        finally:
+            os.close(found.fd)
+        if (now.st_dev, now.st_ino) != (held.st_dev, held.st_ino) or found.real != self._folder:
+            raise Moved
+
+    def close(self) -> None:
+        """Let other writers in; remove folders that were made for nothing. A second call does nothing."""
+        fds, self._fds = self._fds, []
+        if fds and self._locked:
+            locks.unlock(fds[-1])
+        made, self._made = self._made, []
+        for above, name in reversed(made):
+            with contextlib.suppress(OSError):
+                os.rmdir(name, dir_fd=above)
+        for fd in fds:
+            os.close(fd)
+
+
+def _below(folder: WorkPath, names: Sequence[str]) -> WorkPath:
+    return WorkPath("/".join([*parts(folder), *names]) or ".")
+
+
+def _descriptor(source: Source) -> int:
+    fd = source.fileno()
+    assert fd is not None  # it came from `open` above
+    return fd
+
+
+def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Small pieces joined, so that a file of many replacements is not written in as many calls."""
+    held, size = [], 0
+    for piece in pieces:
+        held.append(piece)
+        size += len(piece)
+        if size >= SMALL_FILE_BYTES:
+            yield b"".join(held)
+            held, size = [], 0
+    yield b"".join(held)
+
+
+def _write(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _flush(fd: int) -> None:
+    try:
+        if hasattr(fcntl, "F_FULLFSYNC"):  # macOS: fsync alone leaves data in the drive's cache
+            fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
+        else:
+            os.fsync(fd)
+    except OSError as error:
+        if error.errno not in (
+            errno.EINVAL,
+            errno.ENOTSUP,
+        ):  # a file system that cannot, say a read-only view
+            raise

@@ -1,0 +1,107 @@
+"""What the two ways of staying inside a root have in common.
+
+A way turns a path into a descriptor of what is there, its real name, and its
+stat.  It raises plain `OSError` for the system's refusals, which the store
+translates, and `OutsideRoot` or `BadPath` for its own.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import NamedTuple, Protocol
+
+from readroom.errors import NotAFile
+from readroom.paths import WorkPath
+from readroom.values import EntryKind, Stat
+
+# O_NONBLOCK: opening a pipe or a device never waits. O_NOCTTY: a terminal never becomes ours.
+READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+FOLDER_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY
+
+
+class Found(NamedTuple):
+    """Something opened: its descriptor, which the holder closes, and where and what it is."""
+
+    fd: int
+    real: WorkPath
+    stat: os.stat_result
+
+
+class Root:
+    """The descriptor of a root. It is released with its last holder, so that a call that is still
+    running when the store is closed never finds another folder under the same number."""
+
+    __slots__ = ("fd",)
+
+    def __init__(self, fd: int) -> None:
+        """Takes over the descriptor."""
+        self.fd = fd
+
+    def __del__(self) -> None:
+        os.close(self.fd)
+
+
+class Way(Protocol):
+    """One way of opening names below a root."""
+
+    def file(self, path: WorkPath) -> Found:
+        """A regular file, opened for reading."""
+
+    def folder(self, path: WorkPath) -> Found:
+        """A folder, opened for reading its names."""
+
+    def stat(self, path: WorkPath) -> tuple[WorkPath, os.stat_result]:
+        """Where and what anything is, without opening it."""
+
+
+def require_regular(found: os.stat_result, path: WorkPath) -> None:
+    """Raise NotAFile for anything but a regular file."""
+    if not stat.S_ISREG(found.st_mode):
+        raise NotAFile(path, what(found.st_mode))
+
+
+def what(mode: int) -> str:
+    """The word for what a mode describes."""
+    if stat.S_ISREG(mode):
+        return "file"
+    if stat.S_ISDIR(mode):
+        return "folder"
+    if stat.S_ISFIFO(mode):
+        return "pipe"
+    if stat.S_ISSOCK(mode):
+        return "socket"
+    return "device"
+
+
+def kind(mode: int) -> EntryKind:
+    """The kind of entry that a mode describes."""
+    if stat.S_ISREG(mode):
+        return EntryKind.FILE
+    if stat.S_ISDIR(mode):
+        return EntryKind.FOLDER
+    return EntryKind.LINK if stat.S_ISLNK(mode) else EntryKind.OTHER
+
+
+def to_stat(found: os.stat_result) -> Stat:
+    """The system's stat as the model has it."""
+    return Stat(
+        kind(found.st_mode),
+        found.st_size,
+        found.st_mtime_ns,
+        stat.S_IMODE(found.st_mode),
+        found.st_nlink,
+        found.st_dev,
+        found.st_ino,
+        found.st_ctime_ns,
+        _birth(found) if _BIRTHS else None,
+    )
+
+
+_BIRTHS = hasattr(os.stat_result, "st_birthtime")
+"""macOS and the BSDs tell when a file was made; Linux does so in a call that Python does not have."""
+
+
+def _birth(found: os.stat_result) -> int:
+    seconds: float = getattr(found, "st_birthtime")  # noqa: B009  # mypy knows it on macOS only
+    return int(seconds * 1_000_000_000)

@@ -1,0 +1,269 @@
+"""Files that are being written, and the removal of what crashed writers left of them.
+
+Where the system can, a new file has no name while it is written (`O_TMPFILE`): when its writer dies
+then, nothing stays.  To take the place of another file it gets a temporary name for an instant;
+where files cannot be without a name it has that from the start.
+
+Every temporary name is first noted outside the workspace, with the identities of the
+folder, the new file, and the replaced file with its state.  A name says nothing: what
+is removed later is what was noted, by device and inode.  So other people's files stay
+whatever they are called, copies of a workspace that was being written to stay complete,
+and where nothing can be noted nothing is removed.  A note that a power cut takes away
+leaves a file behind and harms nothing; so notes are not flushed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import time
+from collections.abc import Iterator
+from functools import cache
+from typing import TypeAlias, final
+
+from msgspec import Struct
+
+from readroom.closeable import Closeable
+from readroom.limits import WRITE_NOTE_KEPT_S
+from readroom.stores.local import locks
+from readroom.values import Version
+
+Identity: TypeAlias = tuple[int, int]
+"""Device and inode."""
+
+_NOTE_BYTES = 1000
+"""More than any note has: two lines of numbers."""
+
+_NAMELESS = getattr(os, "O_TMPFILE", 0)
+
+_UNSUPPORTED = (errno.EOPNOTSUPP, errno.ENOTSUP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.ENOSYS)
+"""What systems and file systems say that know no files without a name."""
+
+_FOR_ALL = 0o002
+
+
+@final
+class Notes:
+    """Where temporary names are noted: a folder of this user, outside the workspace.
+
+    Safe to share between threads.
+    """
+
+    def __init__(self, folder: str | None) -> None:
+        """`folder` is made when the first name is noted; None notes nothing."""
+        self._folder = folder
+
+    def begin(self, folder: int, old: Version | None) -> Note:
+        """A temporary name in an open folder, noted where that is possible.
+
+        Args:
+            folder: The folder.
+            old: The state of a file that may come to have the name, and is to be removed then.
+        """
+        token = os.urandom(8).hex()
+        fd, path = -1, ""
+        if self._folder is not None:
+            path = os.path.join(self._folder, _prefix(folder) + token)
+            with contextlib.suppress(OSError):
+                fd = self._created(path)
+        note = Note(f".readroom-{token}.tmp", fd, path)
+        if old is not None:
+            note.add("old", old.device, old.inode, old.size, old.mtime_ns)
+        return note
+
+    def _created(self, path: str) -> int:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            fd = os.open(path, flags, 0o600)
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+            fd = os.open(path, flags, 0o600)
+        locks.try_lock(fd)
+        return fd
+
+    def sweep(self, folder: int) -> None:
+        """Remove what crashed writers of this user left in an open folder, which the caller has locked."""
+        if self._folder is None:
+            return
+        try:
+            with os.scandir(self._folder) as entries:
+                found = list(entries)
+        except OSError:
+            return  # tidying is not a reason to fail
+        prefix = _prefix(folder) if found else ""
+        for entry in found:
+            with contextlib.suppress(OSError):
+                if entry.name.startswith(prefix):
+                    _finish(folder, entry.path, entry.name.removeprefix(prefix))
+                elif time.time() - entry.stat(follow_symlinks=False).st_mtime > WRITE_NOTE_KEPT_S:
+                    _finish(None, entry.path, "")
+
+
+@final
+class Note(Closeable):
+    """One temporary name, noted until it is closed. `name` is that name."""
+
+    def __init__(self, name: str, fd: int, path: str) -> None:
+        """Takes over the descriptor of the note; -1 for none."""
+        self.name = name
+        self._fd = fd
+        self._path = path
+
+    def add(self, word: str, *numbers: int) -> None:
+        """Note a line. One that is cut short counts for nothing."""
+        if self._fd >= 0:
+            with contextlib.suppress(OSError):
+                os.write(self._fd, f"{word} {' '.join(map(str, numbers))}\n".encode())
+
+    def close(self) -> None:
+        """Forget the name, which is free again."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            with contextlib.suppress(OSError):
+                os.unlink(self._path)
+            os.close(fd)
+
+
+@final
+class Draft(Closeable):
+    """A new file that is being written, by `fd`. It is gone when it is closed without a name."""
+
+    def __init__(self, folder: int, notes: Notes, old: Version | None, mode: int, *, nameless: bool) -> None:
+        """Make one.
+
+        Args:
+            folder: The open folder that it is for.
+            notes: Where its temporary name is noted.
+            old: The state of the file that it replaces.
+            mode: As for every new file.
+            nameless: Try to do without a name.
+
+        Raises:
+            OSError: The system's refusal.
+        """
+        self._folder = folder
+        self._notes = notes
+        self._old = old
+        self._note: Note | None = None
+        fd = _without_name(folder, mode) if nameless else None
+        if fd is None:
+            self._note = note = notes.begin(folder, old)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            try:
+                fd = os.open(note.name, flags, mode, dir_fd=folder)
+            except BaseException:
+                note.close()
+                raise
+            note.add("new", *_identity(os.fstat(fd)))
+        self.fd = fd
+
+    @property
+    def temporary(self) -> str | None:
+        """Its temporary name, if it has one by now."""
+        return None if self._note is None else self._note.name
+
+    def named(self) -> str:
+        """Its temporary name, given to it now if it has none."""
+        if self._note is None:
+            self._note = self._notes.begin(self._folder, self._old)
+            self._note.add("new", *_identity(os.fstat(self.fd)))
+            self.link(self._note.name)
+        return self._note.name
+
+    def link(self, name: str) -> None:
+        """Give a file without a name this one. Raises FileExistsError when something has it."""
+        os.link(f"/proc/self/fd/{self.fd}", name, dst_dir_fd=self._folder, follow_symlinks=True)
+
+    def close(self) -> None:
+        """Take the temporary name away, which is nearly always gone, the file having got its own."""
+        os.close(self.fd)
+        if self._note is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(self._note.name, dir_fd=self._folder)
+            self._note.close()
+
+
+def _without_name(folder: int, mode: int) -> int | None:
+    """A descriptor of a new file in a folder; None where that cannot be, or its mode would be another."""
+    if not _NAMELESS or not _has_proc():
+        return None
+    try:
+        fd = os.open(".", os.O_WRONLY | _NAMELESS | os.O_CLOEXEC, mode, dir_fd=folder)
+    except OSError as error:
+        if error.errno in _UNSUPPORTED:
+            return None
+        raise
+    if os.fstat(fd).st_mode & _FOR_ALL:
+        # Before Linux 5.19 some file systems forget the umask here: making the file by its name tells.
+        os.close(fd)
+        return None
+    return fd
+
+
+@cache
+def _has_proc() -> bool:
+    return os.path.isdir("/proc/self/fd")
+
+
+def _prefix(folder: int) -> str:
+    """How the names of notes about a folder begin."""
+    device, inode = _identity(os.fstat(folder))
+    return f"{device:x}.{inode:x}."
+
+
+def _identity(found: os.stat_result) -> Identity:
+    return found.st_dev, found.st_ino
+
+
+def _finish(folder: int | None, path: str, token: str) -> None:
+    """Remove what a note is about if that is proven, and the note; nothing while its writer lives."""
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode) or not locks.try_lock(fd):
+            return
+        if folder is not None:
+            _remove(folder, f".readroom-{token}.tmp", _Noted.read(os.read(fd, _NOTE_BYTES)))
+        os.unlink(path)
+    finally:
+        os.close(fd)
+
+
+class _Noted(Struct, frozen=True):
+    """What a note says: the identity of the new file, and of the old one with size and time of change."""
+
+    new: Identity | None
+    old: tuple[int, int, int, int] | None
+
+    @staticmethod
+    def read(data: bytes) -> _Noted:
+        lines = dict(_lines(data))
+        new, old = lines.get("new", ()), lines.get("old", ())
+        return _Noted(
+            (new[0], new[1]) if len(new) == 2 else None,
+            (old[0], old[1], old[2], old[3]) if len(old) == 4 else None,
+        )
+
+    def means(self, found: os.stat_result) -> bool:
+        """Whether it is the new file, or the old one as it was."""
+        if not stat.S_ISREG(found.st_mode):
+            return False
+        if self.new is None and found.st_size == 0:
+            return True  # its writer died before the name was more than a name: there is nothing to lose
+        return _identity(found) == self.new or (
+            (*_identity(found), found.st_size, found.st_mtime_ns) == self.old
+        )
+
+
+def _lines(data: bytes) -> Iterator[tuple[str, list[int]]]:
+    for line in data.split(b"\n")[:-1]:
+        word, *numbers = line.decode("ascii", "replace").split(" ")
+        if all(number.isdecimal() for number in numbers):
+            yield word, [int(number) for number in numbers]
+
+
+def _remove(folder: int, name: str, noted: _Noted) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        if noted.means(os.stat(name, dir_fd=folder, follow_symlinks=False)):
+            os.unlink(name, dir_fd=folder)

@@ -1,0 +1,254 @@
+"""Why a text is not in a file: the usual slips of whoever copied it, else the lines most like it.
+
+Slips come first, since they can be told for certain: numbers of lines that were
+copied along, escapes that were not decoded, other white space, other case, an
+edit that was already made.  Otherwise the most telling lines are looked up among
+all lines by similarity, and the stretch around the best one is compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import Struct
+
+from readroom.limits import CLOSEST_LINES
+from readroom.text.encodings import visible
+
+_ANCHORS = 3
+"""Lines of the old text that are looked up: a long one may be the very one that differs."""
+
+_CANDIDATES = 5
+"""Lines of the file that are looked at for each of them."""
+
+_COMPARED_CHARS = 400
+"""A longer line is compared up to here."""
+
+_COMPARED_LINES = 60
+"""A longer old text is compared up to here."""
+
+_LIKENESS = 60.0
+"""In percent: below, a place does not help. Measured on edits of one to three lines of code: above 75;
+unrelated code of the same file: below 50."""
+
+_QUOTED_CHARS = 80
+"""Of the two lines that differ, in the hint."""
+
+_TELLING_CHARS = 8
+"""A shorter new text stands in many files by chance."""
+
+_NUMBERED = re.compile(r"^ *\d+(?:\t|→| ?\| ?|: ?)", re.MULTILINE)
+_ESCAPES = {"\\n": "\n", "\\t": "\t", '\\"': '"', "\\'": "'", "\\\\": "\\"}
+_ESCAPE = re.compile(r"\\[nt\"'\\]")
+
+
+class Closest(Struct, frozen=True):
+    """Why a text was not found, in a sentence, and the lines to look at, numbered from `first`."""
+
+    hint: str
+    first: int | None = None
+    lines: Sequence[str] = ()
+
+    @property
+    def last(self) -> int | None:
+        """The last of the lines."""
+        return None if self.first is None else self.first + len(self.lines) - 1
+
+    @property
+    def shown(self) -> str:
+        """The lines as replies show them, cut where they are many or long."""
+        if self.first is None:
+            return ""
+        shown = [
+            f"{number}\t{line[:_COMPARED_CHARS]}{'…' if len(line) > _COMPARED_CHARS else ''}"
+            for number, line in enumerate(self.lines[:CLOSEST_LINES], self.first)
+        ]
+        left = len(self.lines) - CLOSEST_LINES
+        return "\n".join([*shown, f"… {left} more lines"] if left > 0 else shown)
+
+
+def closest(text: str, old: str, new: str) -> Closest:
+    """What in `text` is most like `old`, which is not in it; line ends are LF in all three."""
+    lines = text.split("\n")
+    for slip in _SLIPS:
+        found = slip(text, lines, old, new)
+        if found is not None:
+            return found
+    return _most_alike(lines, old) or Closest("Nothing in it is like it; read the file again.")
+
+
+# --- slips that can be told for certain --------------------------------------------------------
+
+
+def _already_made(text: str, lines: Sequence[str], old: str, new: str) -> Closest | None:
+    at = text.find(new) if len(new.strip()) >= _TELLING_CHARS else -1
+    if at < 0:
+        return None
+    return _place(text, lines, at, new, "The new text is already there: the edit may have been made before")
+
+
+def _replacement_marks(text: str, lines: Sequence[str], old: str, new: str) -> Closest | None:
+    if "\ufffd" not in old or visible(text) == text:
+        return None
+    at = visible(text).find(old)
+    if at < 0:
+        return None
+    hint = "It stands there with bytes that are no characters, shown as \ufffd; leave those out of old_text"
+    return _place(text, lines, at, old, hint)
+
+
+def _numbers_copied(text: str, lines: Sequence[str], old: str, new: str) -> Closest | None:
+    if not all(_NUMBERED.match(line) for line in old.split("\n") if line):
+        return None
+    bare = _NUMBERED.sub("", old)
+    at = text.find(bare)
+    if at < 0:
+        return None
+    return _place(
+        text, lines, at, bare, "It stands there without the line numbers; leave them out of old_text"
+    )
+
+
+def _escapes_copied(text: str, lines: Sequence[str], old: str, new: str) -> Closest | None:
+    decoded = _ESCAPE.sub(lambda match: _ESCAPES[match[0]], old)
+    at = text.find(decoded) if decoded != old else -1
+    if at < 0:
+        return None
+    hint = "It stands there without the backslashes; send line breaks, tabs and quotes as such, escaped once"
+    return _place(text, lines, at, decoded, hint)
+
+
+def _other_white_space(text: str, lines: Sequence[str], old: str, new: str) -> Closest | None:
+    for fold in (_single_spaces, _no_spaces):
+        wanted = "\n".join(map(fold, old.split("\n")))
+        if not wanted.strip():
+            return None
+        folded = "\n".join(map(fold, lines))
+        at = folded.find(wanted)
+        if at >= 0:
+            first = folded.count("\n", 0, at)
+            found = lines[first : first + wanted.removesuffix("\n").count("\n") + 1]
+            return Closest(
+                f"It differs only in white space: {_first_difference(old, found)}", first + 1, found
+            )
+    return None
+
+
+def _single_spaces(line: str) -> str:
+    return " ".join(line.split())
+
+
+def _no_spaces(line: str) -> str:
+    return "".join(line.split())
+
+
+def _other_case(text: str, lines: Sequence[str], old: str, new: str) -> Closest | None:
+    folded, wanted = text.lower(), old.lower()
+    at = folded.find(wanted)
+    if at < 0:
+        return None
+    first = folded.count("\n", 0, at)
+    found = lines[first : first + wanted.removesuffix("\n").count("\n") + 1]
+    return Closest(
+        f"It differs only in upper and lower case: {_first_difference(old, found)}", first + 1, found
+    )
+
+
+_Slip = Callable[[str, Sequence[str], str, str], Closest | None]
+_SLIPS: tuple[_Slip, ...] = (
+    _numbers_copied,
+    _escapes_copied,
+    _replacement_marks,
+    _other_white_space,
+    _other_case,
+    _already_made,
+)
+
+
+def _place(text: str, lines: Sequence[str], at: int, found: str, hint: str) -> Closest:
+    first = text.count("\n", 0, at)
+    shown = lines[first : first + found.removesuffix("\n").count("\n") + 1]
+    return Closest(f"{hint}.", first + 1, [visible(line) for line in shown])
+
+
+# --- the most similar lines --------------------------------------------------------------------
+
+
+def _most_alike(lines: Sequence[str], old: str) -> Closest | None:
+    from rapidfuzz import fuzz
+
+    wanted = old.removesuffix("\n").split("\n")[:_COMPARED_LINES]
+    best, best_first = _LIKENESS, -1
+    for first in _starts(lines, wanted):
+        stretch = "\n".join(line[:_COMPARED_CHARS] for line in lines[first : first + len(wanted)])
+        compared = "\n".join(line[:_COMPARED_CHARS] for line in wanted)
+        scorer = fuzz.ratio if len(wanted) > 1 else fuzz.partial_ratio
+        likeness = scorer(compared, stretch, score_cutoff=best)
+        if likeness > best:
+            best, best_first = likeness, first
+    if best_first < 0:
+        return None
+    found = lines[best_first : best_first + len(wanted)]
+    where = (
+        f"line {best_first + 1}" if len(found) == 1 else f"lines {best_first + 1}-{best_first + len(found)}"
+    )
+    hint = f"The closest place is {where}: {_first_difference(old, found)}"
+    return Closest(hint, best_first + 1, [visible(line) for line in found])
+
+
+def _starts(lines: Sequence[str], wanted: Sequence[str]) -> Iterator[int]:
+    """Where a stretch like the wanted lines may begin, by its most telling lines."""
+    from rapidfuzz import fuzz, process
+
+    scorer = fuzz.ratio if len(wanted) > 1 else fuzz.partial_ratio
+    choices = [line[:_COMPARED_CHARS] for line in lines]
+    telling = sorted(range(len(wanted)), key=lambda at: -len(wanted[at].strip()))[:_ANCHORS]
+    for anchor in telling:
+        line = wanted[anchor][:_COMPARED_CHARS]
+        if line.strip():
+            for _, _, at in process.extract(
+                line, choices, scorer=scorer, limit=_CANDIDATES, score_cutoff=_LIKENESS
+            ):
+                yield max(0, at - anchor)
+
+
+def _first_difference(old: str, found: Sequence[str]) -> str:
+    """Which line differs, as both have it."""
+    wanted = old.removesuffix("\n").split("\n")
+    if len(wanted) == 1:
+        wanted_line, line = wanted[0], found[0]
+        return f"old_text has {_quoted(wanted_line)}, the file {_quoted(_around(line, wanted_line))}."
+    for number, (one, other) in enumerate(zip(wanted, found, strict=False), 1):
+        partial = (number == 1 and other.endswith(one)) or (number == len(wanted) and other.startswith(one))
+        if one != other and not partial:
+            both = f"line {number} of old_text is {_quoted(one)}, the file has {_quoted(other)}"
+            return f"{both}{_odd(one, other)}."
+    return f"old_text has {len(wanted)} lines, the place {len(found)}."
+
+
+def _around(line: str, wanted: str) -> str:
+    """The part of a long line that is most like a short text."""
+    if len(line) <= _QUOTED_CHARS:
+        return line
+    from rapidfuzz import fuzz
+
+    found = fuzz.partial_ratio_alignment(wanted[:_COMPARED_CHARS], line[:_COMPARED_CHARS])
+    return line[found.dest_start : found.dest_end] if found else line
+
+
+def _odd(one: str, other: str) -> str:
+    """The first characters that differ by number, where they may look alike."""
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            if a.isascii() and b.isascii() and not (a.isspace() or b.isspace()):
+                return ""
+            return f" (U+{ord(b):04X} instead of U+{ord(a):04X})"
+    return ""
+
+
+def _quoted(line: str) -> str:
+    line = visible(line)
+    cut = len(line) > _QUOTED_CHARS
+    shown = line[:_QUOTED_CHARS].replace("\t", "\\t")
+    return f"'{shown}{'…' if cut else ''}'"

@@ -1,0 +1,446 @@
+"""Encodings: which one a file has, and bytes to characters without loss or error.
+
+Text is decoded in pieces, so everything here is defined such that a cut between
+characters is invisible: for every `data` and `p = prefix(data, e)`,
+`decode(data[:p], e) + decode(data[p:], e) == decode(data, e)`.
+
+Bytes that are not characters in the encoding become lone surrogates, which no
+valid text holds: byte b becomes U+DC00 + b (for bytes above 7F that is Python's
+`surrogateescape`), a broken UTF-16 or UTF-32 unit becomes `BROKEN_UNIT`.  They
+are counted and reported as characters; `visible` turns them into U+FFFD when
+text leaves for the reader.
+
+Knows: encodings, and what their bytes are as characters.
+Does not know: files.
+May be touched: with a run over the sample texts: what is detected wrongly is shown wrongly.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import stringzilla
+from msgspec import Struct
+
+from readroom.limits import BLOCK_BYTES, HEAD_BYTES, NEAR_NAMES
+from readroom.text.encodings import detect as detection
+from readroom.text.encodings.detect import SWITCHES, is_journal
+from readroom.values import Bytes
+
+BROKEN_UNIT = "\udffe"
+"""A UTF-32 unit that is not a code point, or for a UTF-16/32 unit that the end of the file cut off."""
+
+UNITS: Mapping[str, int] = MappingProxyType({"utf-16-le": 2, "utf-16-be": 2, "utf-32-le": 4, "utf-32-be": 4})
+"""Bytes per code unit where that is not one."""
+
+BOMS: tuple[tuple[bytes, str], ...] = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16: it starts with the UTF-16 mark
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+MULTIBYTE = frozenset(
+    {
+        "big5", "big5hkscs", "cp932", "cp949", "cp950", "euc_jis_2004", "euc_jisx0213", "euc_jp", "euc_kr",
+        "gb18030", "gb2312", "gbk", "johab", "shift_jis", "shift_jis_2004", "shift_jisx0213",
+    }
+)  # fmt: skip
+"""Legacy encodings with characters of several bytes; in all of them a byte below 0x30 stands for itself."""
+
+STATEFUL = frozenset({"iso2022_jp"})
+"""Encodings whose bytes change their meaning on the way. They are read as their standard has it: each line
+begins with ASCII (RFC 1468), so that a line can be read without those before it. They are not edited: where a
+change ends, what follows would have to be told again."""
+
+_TO_ASCII = b"\x1b(B"
+
+_LONG_LINE = 64 * 1024
+"""A line of a STATEFUL encoding that is longer is cut without regard to its state: no standard allows it."""
+
+LOWEST_TRAIL = 0x30
+"""No second or later byte of a character in a MULTIBYTE encoding is lower (GB 18030 has 30 to 39)."""
+
+_NO_TRAIL = bytes(range(LOWEST_TRAIL))
+
+PLAIN: Mapping[str, str] = MappingProxyType(
+    {"utf-8-sig": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le", "ascii": "utf-8"}
+)
+"""Codecs and the plain ones we use for them: without a mark of their own, and the larger for a part of it."""
+
+_STATEFUL = "switches its meaning on the way, so that a line cannot be read without all before it"
+_NOTATION = "is a notation of program text, not an encoding of files"
+
+UNUSABLE: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("iso2022", "hz", "utf-7"), _STATEFUL),
+        **dict.fromkeys(("unicode", "raw", "idna", "punycode"), _NOTATION),
+        **dict.fromkeys(("mbcs", "oem"), "depends on the machine"),
+    }
+)
+"""Starts of codec names that are refused, and why."""
+
+MAX_NAME = 40
+"""The longest alias that Python knows has 26 characters."""
+
+NEAR_SCORE = 60
+"""Per cent of characters two names share: "win1252" is still near "windows-1252", "rot13" near nothing."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _:()-]*")
+
+
+class UnknownEncoding(LookupError):
+    """A name that stands for no encoding a file can be read in."""
+
+    def __init__(self, problem: str, near: tuple[str, ...] = ()) -> None:
+        """`problem` continues the sentence "NAME ..."; `near` are names that may have been meant."""
+        super().__init__(problem)
+        self.problem = problem
+        self.near = near
+
+
+class Encoding(Struct, frozen=True):
+    """How characters stand in a file.
+
+    `name` is Python's codec name without BOM behaviour, `bom` the mark the file
+    starts with, `unit` the bytes per code unit (a line feed is aligned to it).
+    """
+
+    name: str
+    bom: bytes = b""
+    unit: int = 1
+
+    @property
+    def newline(self) -> bytes:
+        """The bytes of a line feed."""
+        return "\n".encode(self.name)
+
+    @property
+    def carriage_return(self) -> bytes:
+        """The bytes of a carriage return."""
+        return "\r".encode(self.name)
+
+
+UTF8 = Encoding("utf-8")
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def by_bom(head: bytes) -> Encoding | None:
+    """The encoding that a byte order mark at the start of `head` announces."""
+    for bom, name in BOMS:
+        if head.startswith(bom):
+            return Encoding(name, bom, UNITS.get(name, 1))
+    return None
+
+
+def detect(head: bytes, *, complete: bool) -> Encoding | None:
+    """The encoding of a file that starts with `head`; None when it is not text.
+
+    `complete` says that `head` is the whole file; otherwise a character cut at
+    its end is expected.
+    """
+    marked = by_bom(head)
+    if marked is not None:
+        text = decode(head[len(marked.bom) : HEAD_BYTES], marked)
+        return None if detection.is_noise(text) else marked
+    name = detection.codec(head[:HEAD_BYTES], complete=complete and len(head) <= HEAD_BYTES)
+    return None if name is None else _of(name)
+
+
+def named(name: str) -> Encoding:
+    """The encoding that a caller asks for by any of its usual names.
+
+    Raises:
+        UnknownEncoding: There is none of that name, or its lines cannot be addressed.
+    """
+    problem = _problem(name)
+    if problem is not None:
+        raise UnknownEncoding(problem, _near(name))
+    return _of(name)
+
+
+def _problem(name: str) -> str | None:
+    """Why `name` cannot be asked for; None when it can."""
+    if len(name) > MAX_NAME or not _NAME.fullmatch(name):
+        return "is not the name of an encoding"
+    try:
+        "\n".encode(name).decode(name)
+    except (LookupError, UnicodeError):
+        return "is not a known text encoding"
+    canonical = codecs.lookup(name).name
+    return next((why for start, why in UNUSABLE.items() if canonical.startswith(start)), None)
+
+
+def _of(name: str) -> Encoding:
+    canonical = codecs.lookup(name).name
+    plain = PLAIN.get(canonical, canonical)
+    return Encoding(plain, unit=UNITS.get(plain, 1))
+
+
+def _near(name: str) -> tuple[str, ...]:
+    """Names like it that can be asked for."""
+    from encodings.aliases import aliases
+
+    from rapidfuzz import fuzz, process
+
+    asked = name[:MAX_NAME].lower().replace("_", "-")
+    known = [alias.replace("_", "-") for alias in aliases]
+    like = process.extract(asked, known, scorer=fuzz.ratio, score_cutoff=NEAR_SCORE, limit=4 * NEAR_NAMES)
+    return tuple(alias for alias, _, _ in like if _problem(alias) is None)[:NEAR_NAMES]
+
+
+def with_bom(encoding: Encoding, head: bytes) -> Encoding:
+    """`encoding`, as asked for, with the mark that the file has.
+
+    The mark decides the byte order: UTF-16 in the other order would be noise.
+    """
+    marked = by_bom(head)
+    if marked is None:
+        return encoding
+    if marked.name[:6] == encoding.name[:6]:
+        return marked
+    # A file that starts FF FE 00 00 and was asked for as UTF-16 has a UTF-16 mark and a NUL.
+    bom = codecs.BOM_UTF16_LE
+    if encoding.unit == 2 and head.startswith(bom):
+        return Encoding("utf-16-le", bom, 2)
+    return encoding
+
+
+def _carry(error: UnicodeError) -> tuple[str, int]:
+    """Error handler: the first byte that does not decode, as U+DC00 + byte."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return chr(0xDC00 + error.object[error.start]), error.start + 1
+
+
+# `surrogateescape` refuses bytes below 80, which some legacy tables leave undefined.
+codecs.register_error("readroom.carry", _carry)
+
+
+def _broken_units(error: UnicodeError) -> tuple[str, int]:
+    """Error handler for UTF-32: the whole unit as one mark, lone surrogates as they are."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    unit = error.object[error.start : error.start + 4]
+    order = "little" if error.encoding.endswith("le") else "big"
+    value = int.from_bytes(unit, order)  # type: ignore[arg-type]  # a str, but one of the two
+    is_surrogate = len(unit) == 4 and 0xD800 <= value <= 0xDFFF
+    return chr(value) if is_surrogate else BROKEN_UNIT, error.start + len(unit)
+
+
+codecs.register_error("readroom.units", _broken_units)
+
+
+def decode(data: bytes, encoding: Encoding) -> str:
+    """The characters of `data`, whatever it holds; see above for what is not a character."""
+    if encoding.unit == 2:
+        whole = len(data) & ~1
+        text = data[:whole].decode(encoding.name, "surrogatepass")
+        return text + BROKEN_UNIT if len(data) > whole else text
+    if encoding.unit == 4:
+        return data.decode(encoding.name, "readroom.units")
+    if encoding.name in STATEFUL:
+        return _by_lines(data).decode(encoding.name, "readroom.carry")
+    if encoding.name in MULTIBYTE:
+        # `surrogateescape` may take several bytes at once, and then a cut would show.
+        return data.decode(encoding.name, "readroom.carry")
+    try:
+        return data.decode(encoding.name, "surrogateescape")
+    except UnicodeDecodeError:
+        return data.decode(encoding.name, "readroom.carry")
+
+
+def decode_strict(data: bytes, encoding: Encoding) -> str:
+    """The characters of `data`.
+
+    Raises:
+        UnicodeDecodeError: Some bytes are not characters in `encoding`.
+    """
+    if encoding.name in STATEFUL:
+        data = _by_lines(data)
+    return data.decode(encoding.name)
+
+
+def _by_lines(data: bytes) -> bytes:
+    """The same text with the state of each line ended within it."""
+    return data.replace(b"\n", _TO_ASCII + b"\n")
+
+
+def visible(text: str) -> str:
+    """`text` with every lone surrogate replaced by U+FFFD, one for one."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATE.sub("\ufffd", text)
+    return text
+
+
+def chars(data: bytes, encoding: Encoding) -> int:
+    """How many characters `decode` gives."""
+    if encoding.unit == 4:
+        return -(-len(data) // 4)
+    if encoding.name in STATEFUL:
+        return len(decode(data, encoding))
+    if encoding.unit == 1 and encoding.name not in MULTIBYTE and encoding.name != "utf-8":
+        return len(data)
+    if data.isascii() and encoding.unit == 1:
+        return len(data)
+    return len(decode(data, encoding))
+
+
+def prefix(data: bytes, encoding: Encoding) -> int:
+    """Bytes of the longest start of `data` that does not end inside a character."""
+    if encoding.name == "utf-8":
+        return _prefix_utf8(data)
+    if encoding.unit > 1:
+        return _prefix_units(data, encoding)
+    if encoding.name in STATEFUL:
+        return _prefix_stateful(data)
+    if encoding.name in MULTIBYTE:
+        return _prefix_multibyte(data, encoding)
+    return len(data)
+
+
+def _prefix_utf8(data: bytes) -> int:
+    tail = data[-3:]
+    for back in range(1, len(tail) + 1):
+        byte = tail[-back]
+        if byte < 0x80:
+            break
+        if byte >= 0xC0:
+            start = tail[-back:]
+            try:
+                start.decode()
+            except UnicodeDecodeError as error:
+                # Only what more bytes could complete is held back; the rest is broken already.
+                if error.reason == "unexpected end of data":
+                    return len(data) - back
+            break
+    return len(data)
+
+
+def _prefix_units(data: bytes, encoding: Encoding) -> int:
+    whole = len(data) - len(data) % encoding.unit
+    if encoding.unit == 2 and whole:
+        high = data[whole - 1] if encoding.name == "utf-16-le" else data[whole - 2]
+        if 0xD8 <= high <= 0xDB:
+            return whole - 2
+    return whole
+
+
+def _prefix_stateful(data: bytes) -> int:
+    """Up to where the text is ASCII again: the last line feed, or the last return to ASCII behind it."""
+    line = data.rfind(b"\n") + 1
+    escape = data.rfind(b"\x1b", line)
+    if escape < 0:
+        return len(data)
+    if data.startswith(_TO_ASCII, escape):
+        return len(data)
+    back = data.rfind(_TO_ASCII, line)
+    certain = back + len(_TO_ASCII) if back >= 0 else line
+    return certain if len(data) - certain <= _LONG_LINE else len(data)
+
+
+def _prefix_multibyte(data: bytes, encoding: Encoding) -> int:
+    # Text without blanks, as Japanese is, has such a byte rarely: looked for at the speed of memory.
+    start = stringzilla.find_last_of(data, _NO_TRAIL) + 1
+    decoder = codecs.getincrementaldecoder(encoding.name)("readroom.carry")
+    decoder.decode(data[start:])
+    return len(data) - len(decoder.getstate()[0])
+
+
+# -----------------------------------------------------------------------------
+# Decoding that tells where a text does not fit its encoding.
+# -----------------------------------------------------------------------------
+
+Decode = Callable[[bytes, Encoding], str]
+
+
+class Undecodable(Exception):
+    """The first `byte` that is not a character in an encoding that was insisted on, and its `line`."""
+
+    def __init__(self, byte: int, line: int) -> None:
+        super().__init__(f"byte 0x{byte:02x} in line {line}")
+        self.byte = byte
+        self.line = line
+
+
+def decoded(data: bytes, encoding: Encoding, decoder: Decode, line: int = 1) -> str:
+    """The characters of `data`, which starts in line `line`.
+
+    Raises:
+        Undecodable: The decoder is a strict one and refuses.
+    """
+    try:
+        return decoder(data, encoding)
+    except UnicodeDecodeError as problem:
+        before = decode(data[: problem.start], encoding).count("\n")
+        raise Undecodable(data[problem.start], line + before) from None
+
+
+# -----------------------------------------------------------------------------
+# A whole file as it is searched: UTF-8 whatever its encoding, and whether it is UTF-16 without a mark.
+#
+# Piece by piece, so that beside the result only a block is held.
+# -----------------------------------------------------------------------------
+
+WIDE_UNITS = 1023
+"""Two-byte units before the first that is ASCII: no line or blank in a thousand characters is not text."""
+
+_LATIN = rb"[\t\n\r\x20-\x7e]"
+_LOW = rb"[\t\n\r\x20-\x7e\xa0-\xff]"
+_HIGH = rb"[\x01-\x06\x09\x0e\x10\x1e\x20-\x30\x4e-\x9f\xac-\xdf\xff]"
+WIDE = (
+    rb"(?s)\A(?:(?:%(low)b\x00|[\x00-\xff]%(high)b){0,%(most)d}?%(latin)b\x00"
+    rb"|(?:\x00%(low)b|%(high)b[\x00-\xff]){0,%(most)d}?\x00%(latin)b"
+    rb"|(?:[\x00-\xff]{2}[\x00\x01]\x00){0,%(most)d}?%(latin)b\x00{3}"
+    rb"|(?:\x00[\x00\x01][\x00-\xff]{2}){0,%(most)d}?\x00{3}%(latin)b"
+    rb"|\xff\xfe\x00\x00|\x00\x00\xfe\xff)"
+) % {b"low": _LOW, b"high": _HIGH, b"latin": _LATIN, b"most": WIDE_UNITS}
+"""How files begin that may be UTF-16 or UTF-32 and are not known by a mark to programs that know UTF-16 only:
+units of scripts that text is written in up to one that is ASCII, in either order. Few other files do."""
+
+_WIDE = re.compile(WIDE)
+
+
+def is_wide_unmarked(head: bytes, encoding: Encoding | None) -> bool:
+    """Whether a file that starts with `head` and has this encoding can only be found by how it begins."""
+    if encoding is not None and encoding.name in STATEFUL:
+        return SWITCHES.match(head) is not None
+    if encoding is not None and is_journal(head):
+        return True
+    if encoding is None or encoding.unit == 1 or (encoding.unit == 2 and encoding.bom):
+        return False
+    return _WIDE.match(head) is not None
+
+
+def to_utf8(data: Bytes, encoding: Encoding, *, keep_cr: bool) -> bytes:
+    """All characters without the mark, in UTF-8; what is not a character is U+FFFD.
+
+    Without `keep_cr` lines that CR LF ends end with LF.
+    """
+    found = io.BytesIO()
+    at, left, held_back = len(encoding.bom), b"", ""
+    while True:
+        block = data.read_at(at, BLOCK_BYTES)
+        at += len(block)
+        piece = left + block
+        size = prefix(piece, encoding) if block else len(piece)
+        left = piece[size:]
+        text = held_back + visible(decode(piece[:size], encoding))
+        held_back = ""
+        if not keep_cr:
+            if block and text.endswith("\r"):
+                text, held_back = text[:-1], "\r"
+            text = text.replace("\r\n", "\n")
+        found.write(text.encode())
+        if not block:
+            return found.getvalue()

@@ -1,0 +1,208 @@
+"""Which codec unmarked bytes are in, or that they are not text at all.
+
+From sure to likely: UTF-16 or UTF-32, where the place of the NULs or the letters
+that result prove it; git's rule that a NUL makes a file binary; UTF-8, also with
+a few broken bytes, which are then reported rather than the whole file turned into
+other letters; the legacy encoding that makes the most likely text (`legacy`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from functools import cache
+from typing import TypeAlias
+
+import stringzilla
+
+from readroom.limits import GUESSES
+from readroom.text.encodings.legacy import COMMON_IDEOGRAPHS, most_likely
+
+NUL_BYTES = 8000
+"""git calls a file binary when a NUL is among its first 8,000 bytes."""
+
+CONTROLS = bytes([*range(7), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20), 0x7F])
+"""Bytes that text does not use: C0 without the bell, backspace, tab, line, page and escape of logs."""
+
+CONTROL_SHARE = 0.10
+"""More control characters than this is binary even where it happens to be valid UTF-8."""
+
+LEGACY_CONTROL_SHARE = 0.02
+"""The same for bytes that are not UTF-8: a tenth of random bytes are controls, none of legacy text."""
+
+VALID_TO_BROKEN = 3
+"""Broken UTF-8 is UTF-8 with this many multi-byte characters per broken byte; legacy text has below 1."""
+
+WIDE: tuple[tuple[str, int], ...] = (("utf-32-le", 4), ("utf-32-be", 4), ("utf-16-le", 2), ("utf-16-be", 2))
+"""Codecs of several bytes per unit, and how many; UTF-32 first, since only its own text is valid in it."""
+
+WIDE_SAMPLE_BYTES = 4096
+"""Enough characters to be sure of UTF-16; each is looked at in Python."""
+
+MIN_WIDE = 4
+"""Fewer characters are UTF-16 only when one of them is ASCII, whose NUL shows."""
+
+COHERENT = 0.9
+"""Share of a text's characters that are of one script or of none (ASCII, punctuation); noise has a third."""
+
+COMMON_SHARE = 0.1
+"""Share of ideographs that are common ones: a third or more in text, one in a hundred in pairs of ASCII."""
+
+JOURNAL = b"__CURSOR="
+"""What an export of journald begins with: the place of its first entry."""
+
+SWITCH_BYTES = 255
+"""How far searches look for the first switch of ISO-2022-JP: up to here in every file, at no cost that can be
+measured. Where it comes later, words of it are looked for (`search.prefilter`), but no sets of characters."""
+
+SWITCHES = re.compile(rb"(?s)\A[\x00-\x7f]{0,%d}?\x1b\$[@B]" % SWITCH_BYTES)
+"""How most files in ISO-2022-JP begin, and few others; the escapes of terminals have other characters."""
+
+_SWITCH = re.compile(rb"\x1b\$[@B]")
+
+Ranges: TypeAlias = tuple[tuple[int, int], ...]
+
+SCRIPTS: tuple[Ranges, ...] = (
+    ((0xC0, 0x24F), (0x300, 0x36F), (0x1E00, 0x1EFF)),
+    ((0x370, 0x3FF),),
+    ((0x400, 0x52F),),
+    ((0x530, 0x58F),),
+    ((0x590, 0x5FF),),
+    ((0x600, 0x6FF),),
+    ((0x900, 0x97F),),
+    ((0xE00, 0xE7F),),
+    ((0x10A0, 0x10FF),),
+    ((0x3040, 0x30FF), (0x4E00, 0x9FFF), (0xAC00, 0xD7A3)),
+)
+"""Latin, Greek, Cyrillic, Armenian, Hebrew, Arabic, Devanagari, Thai, Georgian, East Asian."""
+
+IDEOGRAPHS = SCRIPTS[-1]
+
+NEUTRAL: Ranges = (
+    (0x9, 0xD),
+    (0x1B, 0x7E),
+    (0xA0, 0xBF),
+    (0x2010, 0x2060),
+    (0x3000, 0x3020),
+    (0xFF00, 0xFF65),
+)
+"""Code points that stand in any script: ASCII, punctuation, full-width forms."""
+
+
+def codec(head: bytes, *, complete: bool) -> str | None:
+    """The codec of a file that starts with `head` and has no byte order mark; None when it is not text."""
+    start = head[:NUL_BYTES]
+    if head.isascii() and stringzilla.find_first_of(start, CONTROLS) < 0:
+        # Most files: found out at the speed of memory.
+        return "iso2022_jp" if _switches(head, complete=complete) else "utf-8"
+    key = hashlib.blake2b(head, digest_size=16, salt=b"whole" if complete else b"").digest()
+    if key not in _guessed:
+        if len(_guessed) >= GUESSES:
+            _guessed.clear()
+        _guessed[key] = _guess(head, start, complete=complete)
+    return _guessed[key]
+
+
+def _switches(head: bytes, *, complete: bool) -> bool:
+    """Whether it is ISO-2022-JP: it switches to kanji, and each line ends in ASCII."""
+    if b"\x1b$" not in head or _SWITCH.search(head) is None:
+        return False
+    lines = (head if complete else _whole_lines(head)).split(b"\n")
+    try:
+        # What follows would be kanji if a line ended in them.
+        return all((line + b"!").decode("iso2022_jp").endswith("!") for line in lines if b"\x1b" in line)
+    except UnicodeDecodeError:
+        return False
+
+
+_guessed: dict[bytes, str | None] = {}
+"""What was found out before, by a hash of the bytes: it takes some 10 ms, and pages of a file and searches
+of a tree ask again and again."""
+
+
+def _guess(head: bytes, start: bytes, *, complete: bool) -> str | None:
+    controls = len(start) - len(start.translate(None, CONTROLS))
+    if controls and (name := _wide(head)):
+        return name
+    if (b"\0" in start and not is_journal(head)) or controls > CONTROL_SHARE * len(start):
+        return None
+    if _is_utf8(head, complete=complete):
+        return "utf-8"
+    if controls > LEGACY_CONTROL_SHARE * len(start):
+        return None
+    return most_likely(head if complete else _whole_lines(head))
+
+
+def is_journal(head: bytes) -> bool:
+    """Whether it is an export of journald: text, with lengths in eight bytes before fields of many lines."""
+    return head.startswith(JOURNAL)
+
+
+def is_noise(text: str) -> bool:
+    """Whether what follows a byte order mark is not text: controls, broken units, unknown characters."""
+    sample = text[:WIDE_SAMPLE_BYTES]
+    odd = sum(
+        unicodedata.category(char) in {"Cc", "Cn", "Co", "Cs"} for char in sample if char not in "\t\n\r\f"
+    )
+    return odd > CONTROL_SHARE * len(sample)
+
+
+def _is_utf8(head: bytes, *, complete: bool) -> bool:
+    if head.isascii():
+        return True
+    text = head.decode("utf-8", "surrogateescape")
+    if not complete:
+        text = re.sub("[\udc80-\udcff]{1,3}\\Z", "", text)
+    broken = len(re.findall("[\udc80-\udcff]", text))
+    if not broken:
+        return True
+    valid = len(re.findall("[^\0-\x7f\udc80-\udcff]", text))
+    return valid >= VALID_TO_BROKEN * broken
+
+
+def _whole_lines(head: bytes) -> bytes:
+    return head[: head.rfind(b"\n") + 1] or head
+
+
+def _wide(head: bytes) -> str | None:
+    """UTF-32 or UTF-16, whichever makes coherent text of the sample."""
+    for name, unit in WIDE:
+        sample = head[: min(len(head), WIDE_SAMPLE_BYTES) // unit * unit]
+        try:
+            text = sample.decode(name)
+        except UnicodeDecodeError as error:
+            if unit == 4 or error.end < len(sample):
+                continue
+            text = sample[: error.start].decode(name)  # a surrogate pair cut at the end
+        if _reads_as_text(text):
+            return name
+    return None
+
+
+def _reads_as_text(text: str) -> bool:
+    """Whether `text` is of one script, without controls, and common where it is ideographs."""
+    if len(text) < MIN_WIDE and (len(text) < 2 or not any(map(str.isascii, text))):
+        return False
+    if any(unicodedata.category(char) in {"Cn", "Co"} for char in set(text)):
+        return False
+    others = _runs(NEUTRAL).sub("", text)
+    scripts = (len(others) - len(_runs(script).sub("", others)) for script in SCRIPTS)
+    if len(text) - len(others) + max(scripts) < COHERENT * len(text):
+        return False
+    ideographs = _each(IDEOGRAPHS).findall(text)
+    return sum(char in COMMON_IDEOGRAPHS for char in ideographs) >= COMMON_SHARE * len(ideographs)
+
+
+@cache
+def _runs(ranges: Ranges) -> re.Pattern[str]:
+    return re.compile(f"{_set(ranges)}+")
+
+
+@cache
+def _each(ranges: Ranges) -> re.Pattern[str]:
+    return re.compile(_set(ranges))
+
+
+def _set(ranges: Ranges) -> str:
+    return "[" + "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges) + "]"

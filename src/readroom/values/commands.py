@@ -1,0 +1,148 @@
+"""The values of a command: what is to be run, and what came of it.
+
+Lines are 1-based and those of the kept output, which is byte for byte what the
+command wrote.  No I/O here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from readroom.limits import RUN_CONCISE_BYTES, RUN_NORMAL_BYTES, RUN_SILENT_BYTES, RUN_VERBOSE_BYTES
+from readroom.values.files import Warn
+
+Verbosity: TypeAlias = Literal["silent", "concise", "normal", "verbose", "full"]
+"""How much of the output a reply shows."""
+
+SHOWN_BYTES: Mapping[Verbosity, int] = MappingProxyType(
+    {
+        "silent": RUN_SILENT_BYTES,
+        "concise": RUN_CONCISE_BYTES,
+        "normal": RUN_NORMAL_BYTES,
+        "verbose": RUN_VERBOSE_BYTES,
+    }
+)
+"""By verbosity; "full" is as much as a reply may hold."""
+
+StreamName: TypeAlias = Literal["stdout", "stderr"]
+Confinement: TypeAlias = Literal["bwrap", "landlock", "none"]
+
+
+class RunRequest(Struct, frozen=True):
+    """A command for the shell. `path` is where it starts; `timeout_s` None is the workspace's limit.
+
+    `name` is what the caller wants the kept outputs named by; they get a name of their own without.
+    """
+
+    command: str
+    path: str = "."
+    output: Verbosity = "concise"
+    timeout_s: float | None = None
+    name: str | None = None
+
+
+class OutputLine(Struct, frozen=True):
+    """A shown line: its characters from `first` on, of `total`, without terminal escapes."""
+
+    number: int
+    text: str
+    first: int = 1
+    total: int = 0
+
+    @property
+    def left(self) -> int:
+        """Characters that are missing behind those shown."""
+        return max(0, self.total - self.first - len(self.text) + 1)
+
+
+class Lost(Struct, frozen=True):
+    """Bytes of an output that were not kept, from byte `first` (from 1); they would follow line `after`."""
+
+    first: int
+    bytes: int
+    after: int
+
+
+class Output(Struct, frozen=True):
+    """One stream of a command.
+
+    Attributes:
+        stream: Which.
+        path: Where it is kept.
+        size_bytes: What the command wrote.
+        kept_bytes: Size of the kept file.
+        total_lines: Of the kept file.
+        lines: Those that are shown, in order.
+        redrawn: Numbers of lines that later ones were drawn over; they are not missing.
+        lost: What was not kept.
+        binary: It is not text, and nothing of it is shown.
+    """
+
+    stream: StreamName
+    path: str
+    size_bytes: int = 0
+    kept_bytes: int = 0
+    total_lines: int = 0
+    lines: Sequence[OutputLine] = ()
+    redrawn: frozenset[int] = frozenset()
+    lost: Lost | None = None
+    binary: bool = False
+
+    @property
+    def gaps(self) -> list[tuple[int, int]]:
+        """The lines that are not shown, as spans."""
+        if self.binary:
+            return []
+        shown = sorted({line.number for line in self.lines} | self.redrawn)
+        return [
+            (before + 1, after - 1)
+            for before, after in pairwise([0, *shown, self.total_lines + 1])
+            if after - before > 1
+        ]
+
+    @property
+    def cut(self) -> bool:
+        """Whether something that the command wrote is not in the reply."""
+        return bool(self.gaps or self.lost or any(line.left or line.first > 1 for line in self.lines)) or (
+            self.binary and self.size_bytes > 0
+        )
+
+
+class RunResult(Struct, frozen=True):
+    """What came of a command.
+
+    Attributes:
+        request: What was asked for.
+        call_id: Names the kept outputs.
+        exit_code: As a shell reports it: 128 and the signal's number when a signal ended it.
+        timed_out: The time limit ended it.
+        duration_s: How long it took.
+        ended: Processes that it left behind and that were ended; None where that cannot be counted.
+        outputs: Standard output, then standard error.
+        confinement: What kept it to the workspace.
+        network: Whether it could use the network.
+        kept: Whether the outputs can be read after this call.
+        warnings: What else there is to say.
+    """
+
+    request: RunRequest
+    call_id: str
+    exit_code: int
+    timed_out: bool
+    duration_s: float
+    ended: int | None
+    outputs: tuple[Output, Output]
+    confinement: Confinement
+    network: bool
+    kept: bool = True
+    warnings: Sequence[Warn] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Whether the reader needs to know why."""
+        return self.timed_out or self.exit_code != 0

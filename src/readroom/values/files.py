@@ -1,0 +1,355 @@
+"""What stores say of names: kinds, stats and versions.
+
+Beside `model`, which builds on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Literal, Protocol, TypeAlias, final
+
+from msgspec import Struct, field
+
+
+class Kind(StrEnum):
+    """What a file is, which decides its default window."""
+
+    SOURCE = "source"
+    LOG = "log"
+    CSV = "csv"
+    CONFIG = "config"
+    MINIFIED = "minified"
+    TEXT = "text"
+    IMAGE = "image"
+    DOCUMENT = "document"
+    BINARY = "binary"
+
+
+class Version(Struct, frozen=True):
+    """Identity of one state of a file; equal versions mean equal bytes.
+
+    For local files the POSIX stat fields, for stores without an inode a number
+    that grows with every change.
+    """
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+
+
+class EntryKind(StrEnum):
+    """What a name in a folder stands for."""
+
+    FILE = "file"
+    FOLDER = "folder"
+    LINK = "link"
+    OTHER = "other"
+
+
+class Stat(Struct, frozen=True):
+    """What is known of a file or folder without reading it. Times in nanoseconds since the epoch.
+
+    `device` and `inode` together tell files apart, where the store has them.  `changed_ns` is the
+    last change of anything about it, its name included, `created_ns` when it was made; None when
+    the store does not know.
+    """
+
+    kind: EntryKind
+    size: int
+    mtime_ns: int
+    mode: int = 0o644
+    links: int = 1
+    device: int = 0
+    inode: int = 0
+    changed_ns: int | None = None
+    created_ns: int | None = None
+
+
+class Entry(Struct, frozen=True):
+    """One name in a folder, before it was looked at."""
+
+    name: str
+    kind: EntryKind
+
+
+class Names(Struct, frozen=True):
+    """Names of one folder. `kinds` says what those are that are not regular files."""
+
+    names: Sequence[str]
+    kinds: Mapping[str, EntryKind]
+
+
+# -----------------------------------------------------------------------------
+# What a reply says beside the content.
+# -----------------------------------------------------------------------------
+
+Newline: TypeAlias = Literal["lf", "crlf", "mixed", "none"]
+"""The form of a text's line ends; "none" when it has none."""
+
+
+class LineEnds(Struct, frozen=True):
+    """The line ends of a whole text: so many, `crlf` of them CR LF; and whether its last line has one.
+
+    `final` is None where that does not matter, in an empty text, or is not known.
+    """
+
+    total: int = 0
+    crlf: int = 0
+    final: bool | None = None
+
+    @property
+    def form(self) -> Newline:
+        """In one word."""
+        if self.total == 0:
+            return "none"
+        return "crlf" if self.crlf == self.total else "mixed" if self.crlf else "lf"
+
+    @property
+    def unusual(self) -> list[str]:
+        """What a reader cannot see and would lose by writing the text anew."""
+        found = []
+        if self.form == "mixed":
+            found.append(f"mixed line ends ({self.crlf} CRLF, {self.total - self.crlf} LF)")
+        if self.final is False:
+            found.append("no final newline")
+        return found
+
+
+class Warn(Struct, frozen=True):
+    """Something about the content that the reader should know; the text itself is never altered."""
+
+    code: str
+    detail: str
+    line: int | None = None
+    column: int | None = None
+
+
+class Packed(Struct, frozen=True):
+    """That a file is compressed: with what, and the bytes of its content as far as it was expanded."""
+
+    compression: str
+    expanded_bytes: int
+
+
+# -----------------------------------------------------------------------------
+# What a reply shows of a file, piece by piece: cut lines, images, parts of a document.
+#
+# Beside `model`, whose results are built of them.
+# -----------------------------------------------------------------------------
+
+
+class Cut(Struct, frozen=True):
+    """A shown line of which only the characters `first`..`last` of `total` are shown."""
+
+    first: int
+    last: int
+    total: int
+
+
+class Image(Struct, frozen=True):
+    """An image for the model: encoded bytes, their type, and the size before it was shrunk."""
+
+    data: bytes
+    media_type: str
+    width: int
+    height: int
+    original_width: int
+    original_height: int
+
+
+class PartView(Struct, frozen=True):
+    """What is shown of one page, slide, sheet, cell or section.
+
+    Attributes:
+        number: From 1; 0 for the table of contents.
+        title: Empty when it has none.
+        total_lines: Of the whole part.
+        start: The number of the first line that is shown; of a sheet, its row.
+        lines: Without their ends.
+        numbers: Of rests of lines, which need not follow each other, theirs.
+        cuts: By line number, those of which only a piece is shown.
+        header: The first row of a sheet, above a later window.
+        notes: What of it cannot be shown, each a sentence.
+        images: Pictures that are shown of it.
+        total_known: Whether `total_lines` are all; otherwise there are as many at least.
+    """
+
+    number: int
+    title: str
+    total_lines: int
+    start: int = 1
+    lines: Sequence[str] = ()
+    numbers: Sequence[int] = ()
+    cuts: Mapping[int, Cut] = field(default_factory=dict)
+    header: str | None = None
+    notes: Sequence[str] = ()
+    images: Sequence[Image] = ()
+    total_known: bool = True
+
+    @property
+    def end(self) -> int:
+        """The last shown line, 0 when none is."""
+        if self.numbers:
+            return self.numbers[-1]
+        return self.start + len(self.lines) - 1 if self.lines else 0
+
+
+class ShownDocument(Struct, frozen=True):
+    """What is shown of a document.
+
+    Attributes:
+        format: As pdf, docx or ipynb.
+        unit: What its parts are called: page, slide, sheet, cell or section.
+        total_parts: Of the whole document.
+        parts: In the order that was asked for.
+        contents: Of its table of contents, or the titles of its parts: depth from 1, title, part.
+        contents_left: Headings that had no room.
+    """
+
+    format: str
+    unit: str
+    total_parts: int
+    parts: Sequence[PartView] = ()
+    contents: Sequence[tuple[int, str, int]] = ()
+    contents_left: int = 0
+
+    @property
+    def images(self) -> Sequence[Image]:
+        """All that are shown, in the order of the parts."""
+        return [image for part in self.parts for image in part.images]
+
+
+# -----------------------------------------------------------------------------
+# Outlines as values: what a file defines, by lines.
+#
+# Lines are 1-based and inclusive, those of the file.  A span holds the definition
+# with its decorators, attributes and the comment lines directly above.
+# -----------------------------------------------------------------------------
+
+
+class Item(Struct, frozen=True):
+    """One definition, heading or key.
+
+    `line` is where the signature stands, within `start` to `end`.  `owner` names
+    what the item belongs to when that is not what it is nested in: the receiver
+    of a Go method, the class before the `::` of a C++ one.  Where it is not `certain`
+    the text around it does not parse, and it may end before `end`.
+    """
+
+    kind: str
+    name: str
+    signature: str
+    start: int
+    end: int
+    line: int
+    owner: tuple[str, ...] = ()
+    members: tuple[Item, ...] = ()
+    certain: bool = True
+
+
+class Outline(Struct, frozen=True):
+    """The items of one file, in its order.
+
+    `partial` says why some may be missing: the file does not parse everywhere,
+    or is nested too deeply.  `errors` are the lines of what does not parse.
+    """
+
+    language: str
+    items: tuple[Item, ...] = ()
+    partial: str | None = None
+    errors: tuple[tuple[int, int], ...] = ()
+
+
+class Row(Struct, frozen=True):
+    """An item on its own: how deep it is nested, and its names from the outermost."""
+
+    item: Item
+    depth: int
+    path: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Its qualified name, as `symbol` takes it."""
+        return ".".join(self.path)
+
+
+class OutlineView(Struct, frozen=True):
+    """The part of an outline that is in a reply: `total` items are wanted, `left_out` of them not shown."""
+
+    language: str
+    rows: Sequence[Row]
+    total: int
+    left_out: int = 0
+    partial: str | None = None
+
+
+def rows(items: Sequence[Item], depth: int = 0, path: tuple[str, ...] = ()) -> Iterator[Row]:
+    """All items, each before its members."""
+    for item in items:
+        names = (*path, *item.owner, item.name)
+        yield Row(item, depth, names)
+        yield from rows(item.members, depth + 1, names)
+
+
+# -----------------------------------------------------------------------------
+# The values of a read of bytes as they are: for programs, which receive them piece by piece.
+#
+# Whoever holds a `Stream` holds an open file that was allowed when it was opened.
+# -----------------------------------------------------------------------------
+
+
+class Held(Protocol):
+    """An opened file."""
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes from `offset`; shorter only at the end."""
+
+    def close(self) -> None:
+        """Release it; a second call does nothing."""
+
+
+@final
+class Stream:
+    """Bytes of one opened file, in order. For one thread at a time; its holder closes it."""
+
+    def __init__(self, held: Held, first: int, count: int) -> None:
+        """`count` bytes from `first`; the file is closed with this."""
+        self._held = held
+        self._at = first
+        self.left = count
+
+    def read(self, size: int) -> bytes:
+        """The next bytes, at most `size`; empty at the end, or when the file has become shorter."""
+        piece = self._held.read_at(self._at, min(size, self.left)) if self.left else b""
+        self._at += len(piece)
+        self.left -= len(piece)
+        return piece
+
+    def close(self) -> None:
+        """Release the file; a second call does nothing."""
+        self._held.close()
+
+    def __del__(self) -> None:
+        # A reply that nobody took must not keep a file open.
+        self.close()
+
+
+class BytesRequest(Struct, frozen=True):
+    """Bytes of one file: `count` from `first`, which counts from 0; None for all that follow."""
+
+    path: str
+    first: int = 0
+    count: int | None = None
+
+
+class BytesResult(Struct, frozen=True):
+    """An opened file, and which of its bytes are handed out."""
+
+    path: str
+    size_bytes: int
+    first: int
+    count: int
+    stream: Stream

@@ -1,0 +1,75 @@
+"""How a contract has files read, where it differs from the native one.
+
+A value of a request: engines obey it, contracts choose it.  No I/O here.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+PastEnd: TypeAlias = Literal["refused", "empty", "shown"]
+"""A read from behind the last line: refused; of an empty file nothing is shown, and else it is refused; or
+nothing is shown of any file."""
+
+Flat: TypeAlias = Literal["no", "window", "whole"]
+"""Whether documents are read as one text, with lines numbered through: those that can be; and of binary
+formats the whole, as `limit` is for texts."""
+
+
+class ReadOptions(Struct, frozen=True):
+    """What a contract has selected of a file; the defaults are the native ways, but for `data`.
+
+    Attributes:
+        line_chars: Longest line shown whole, in characters; None for the limit of the workspace,
+            0 for no limit but the size of the reply.
+        line_bytes: The same in UTF-8 bytes, beside it; None for none. Cuts fall between characters.
+        keep_cr: A CR before a line feed is shown as part of its line.
+        header: The header of a table is shown above a later window.
+        outline_bytes: The outline of what a cut reply of source code does not show takes at most this;
+            None for a share of what it shows, 0 for no outline.
+        past_end: What is shown behind the last line.
+        rests: `next` passes through what lines were cut of, before it goes on behind them.
+        flat: How documents are read.
+        links: Files are read through symbolic links; else links are refused (`SymbolicLink`).
+        nul: A text may hold NUL characters; else it is a binary file.
+        raw_bytes: Of a binary file, and of an image that cannot be decoded, so many bytes are handed out
+            as they are; 0 refuses them.
+        data: Databases and tables are read as such; else they are binary files, or texts.
+    """
+
+    line_chars: int | None = None
+    line_bytes: int | None = None
+    keep_cr: bool = False
+    header: bool = True
+    outline_bytes: int | None = None
+    past_end: PastEnd = "refused"
+    rests: bool = True
+    flat: Flat = "no"
+    links: bool = True
+    nul: bool = True
+    raw_bytes: int = 0
+    data: bool = False
+
+
+NATIVE_READ = ReadOptions(data=True)
+
+
+class SearchOptions(Struct, frozen=True):
+    """How a contract has a search reported, where it differs from the native one.
+
+    Attributes:
+        totals: Matches are counted to the end, also those that are not shown, and pages begin at a number.
+        preview_chars: Of a line that are shown; None for the native preview.
+        entry_bytes: What a match costs in the reply beside its lines and the name of its file.
+        count_s: Seconds for counting when the reply is full; None for the limit of the search.
+    """
+
+    totals: bool = False
+    count_s: float | None = None
+    preview_chars: int | None = None
+    entry_bytes: int = 0
+
+
+NATIVE_SEARCH = SearchOptions()

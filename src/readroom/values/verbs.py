@@ -1,0 +1,252 @@
+"""What can be asked for, one row each: who performs it, and what it means to those whom it passes.
+
+A verb is one kind of request with its result.  A row names functions as
+`module:function`, which are imported when they are first used: the table lies
+below everything that it names, and a call imports only what it needs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from readroom.values import (
+    EntryKind,
+    FindRequest,
+    FindResult,
+    GrepRequest,
+    GrepResult,
+    ListRequest,
+    ListResult,
+    ReadRequest,
+    ReadResult,
+    Request,
+    Result,
+)
+from readroom.values.changes import (
+    DeleteRequest,
+    DeleteResult,
+    EditFilesRequest,
+    EditFilesResult,
+    EditRequest,
+    EditResult,
+    FolderResult,
+    MakeFolderRequest,
+    MoveRequest,
+    MoveResult,
+    StatRequest,
+    StatResult,
+    TrashRequest,
+    TrashResult,
+    WriteRequest,
+    WriteResult,
+)
+from readroom.values.commands import RunRequest, RunResult
+from readroom.values.files import BytesRequest, BytesResult
+
+Traces: TypeAlias = Literal["none", "command", "edit"]
+"""What a verb leaves: nothing, what a command leaves, or a change that is possible when only changes are."""
+
+Suggestion: TypeAlias = Literal["none", "again", "list", "above"]
+"""The next step with a name like one that is missing: nothing but the name, the same request for it, a
+listing of it, or a listing of the folder it stands in."""
+
+
+class Verb(Struct, frozen=True):
+    """One kind of request.
+
+    Attributes:
+        request: Its type.
+        result: The type of what it yields.
+        perform: `(Services, Job) -> Result`, in the engine.
+        ledger_arguments: `(Request) -> dict`, what a request says in native words.
+        degraded: `(Request, Level) -> Request`, what a budget that runs low leaves of it; None for all.
+        shown: `(Result) -> Sequence[ShownLines]`, what a reply shows of which files; None for nothing.
+        traces: What performing it leaves; with `dry_run` nothing.
+        near: Kinds of names that are suggested for one that is missing.
+        suggestion: The next step with such a name.
+        time_limit: The field of `Limits` that bounds it; None where the verb does so itself.
+    """
+
+    request: type[Request]
+    result: type[Result]
+    perform: str
+    ledger_arguments: str
+    degraded: str | None = None
+    shown: str | None = None
+    traces: Traces = "none"
+    near: frozenset[EntryKind] = frozenset((EntryKind.FILE,))
+    suggestion: Suggestion = "none"
+    time_limit: str | None = None
+
+
+_ENGINE = "readroom.engine."
+_CALLS = "readroom.contracts.native.calls:"
+_BUDGETS = "readroom.session.budgets:"
+_SHOWN = "readroom.session.conversation:"
+_FOLDER = frozenset((EntryKind.FOLDER,))
+_ANY = frozenset((EntryKind.FILE, EntryKind.FOLDER))
+
+VERBS = (
+    Verb(
+        ReadRequest,
+        ReadResult,
+        perform=_ENGINE + "read:perform",
+        ledger_arguments=_CALLS + "read_arguments",
+        degraded=_BUDGETS + "less_of_read",
+        shown=_SHOWN + "shown_by_read",
+        time_limit="read_timeout_s",
+    ),
+    Verb(
+        GrepRequest,
+        GrepResult,
+        perform=_ENGINE + "grep:perform",
+        ledger_arguments=_CALLS + "grep_arguments",
+        degraded=_BUDGETS + "less_of_grep",
+        shown=_SHOWN + "shown_by_grep",
+        near=_ANY,
+        suggestion="again",
+    ),
+    Verb(
+        FindRequest,
+        FindResult,
+        perform=_ENGINE + "find:perform",
+        ledger_arguments=_CALLS + "find_arguments",
+        degraded=_BUDGETS + "less_of_find",
+        shown=_SHOWN + "shown_by_find",
+        near=_ANY,
+        suggestion="again",
+    ),
+    Verb(
+        ListRequest,
+        ListResult,
+        perform=_ENGINE + "list:perform",
+        ledger_arguments=_CALLS + "list_arguments",
+        degraded=_BUDGETS + "less_of_list",
+        time_limit="list_timeout_s",
+        near=_FOLDER,
+        suggestion="again",
+    ),
+    Verb(
+        BytesRequest,
+        BytesResult,
+        perform=_ENGINE + "read.as_bytes:perform",
+        ledger_arguments=_CALLS + "bytes_arguments",
+        shown=_SHOWN + "shown_by_bytes",
+    ),
+    Verb(
+        EditRequest,
+        EditResult,
+        perform=_ENGINE + "edit:perform",
+        ledger_arguments=_CALLS + "edit_arguments",
+        shown=_SHOWN + "shown_by_change",
+        traces="edit",
+        time_limit="change_timeout_s",
+    ),
+    Verb(
+        EditFilesRequest,
+        EditFilesResult,
+        perform=_ENGINE + "edit.batch:perform",
+        ledger_arguments=_CALLS + "edit_files_arguments",
+        shown=_SHOWN + "shown_by_edit_files",
+        traces="edit",
+        time_limit="change_timeout_s",
+    ),
+    Verb(
+        WriteRequest,
+        WriteResult,
+        perform=_ENGINE + "edit.write:perform",
+        ledger_arguments=_CALLS + "write_arguments",
+        shown=_SHOWN + "shown_by_change",
+        traces="edit",
+        time_limit="change_timeout_s",
+    ),
+    Verb(
+        RunRequest,
+        RunResult,
+        perform=_ENGINE + "command:perform",
+        ledger_arguments=_CALLS + "run_arguments",
+        degraded=_BUDGETS + "less_of_run",
+        shown=_SHOWN + "shown_by_run",
+        traces="command",
+        near=_FOLDER,
+        suggestion="list",
+    ),
+    Verb(
+        StatRequest,
+        StatResult,
+        perform=_ENGINE + "files:perform_stat",
+        ledger_arguments=_CALLS + "path_arguments",
+        near=_ANY,
+        suggestion="above",
+    ),
+    Verb(
+        DeleteRequest,
+        DeleteResult,
+        perform=_ENGINE + "files:perform_delete",
+        ledger_arguments=_CALLS + "delete_arguments",
+        traces="edit",
+        time_limit="change_timeout_s",
+        near=_ANY,
+        suggestion="above",
+    ),
+    Verb(
+        MakeFolderRequest,
+        FolderResult,
+        perform=_ENGINE + "files:perform_make_folder",
+        ledger_arguments=_CALLS + "path_arguments",
+        traces="edit",
+        time_limit="change_timeout_s",
+        near=_ANY,
+        suggestion="above",
+    ),
+    Verb(
+        MoveRequest,
+        MoveResult,
+        perform=_ENGINE + "files:perform_move",
+        ledger_arguments=_CALLS + "move_arguments",
+        traces="edit",
+        time_limit="change_timeout_s",
+        near=_ANY,
+        suggestion="above",
+    ),
+    Verb(
+        TrashRequest,
+        TrashResult,
+        perform=_ENGINE + "files:perform_trash",
+        ledger_arguments=_CALLS + "path_arguments",
+        traces="edit",
+        time_limit="change_timeout_s",
+        near=_ANY,
+        suggestion="above",
+    ),
+)
+
+BY_REQUEST: Mapping[type[Request], Verb] = MappingProxyType({verb.request: verb for verb in VERBS})
+BY_RESULT: Mapping[type[Result], Verb] = MappingProxyType({verb.result: verb for verb in VERBS})
+
+
+@cache
+def function(name: str) -> Callable[..., Any]:
+    """What a row names as `module:function`; its module is imported the first time."""
+    module, _, attribute = name.partition(":")
+    __import__(module)  # not by importlib, whose imports `python -X importtime` does not show
+    found: Callable[..., Any] = getattr(sys.modules[module], attribute)
+    return found
+
+
+def changes(request: Request) -> bool:
+    """Whether performing it leaves traces, so that it must not be done twice."""
+    if BY_REQUEST[type(request)].traces == "none":
+        return False
+    return not getattr(request, "dry_run", False)
+
+
+def is_edit(request: Request) -> bool:
+    """Whether it is what remains possible when only changes are."""
+    return BY_REQUEST[type(request)].traces == "edit"

@@ -1,0 +1,344 @@
+"""The one junction: (workspace, contract, tool, arguments) -> reply.
+
+Every face and every library method comes through `Workspace.call` or its
+raising twin, so that the same call gives the same reply everywhere.  Failures
+are caught here, once, and worded by the contract.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from os import PathLike
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom import config
+from readroom.caller import ANONYMOUS, Caller
+from readroom.contracts import contract
+from readroom.contracts.base import Bound, Contract, Tool
+from readroom.contracts.rows import in_lines
+from readroom.deadline import Deadline
+from readroom.errors import (
+    Internal,
+    NoOutline,
+    NotGranted,
+    ReadroomError,
+)
+from readroom.limits import MIN_REPLY_BYTES
+from readroom.limits.session import STORE_BYTES
+from readroom.memory_workspaces import Instances
+from readroom.policy.changes import WriteTargets
+from readroom.policy.guard import Guard
+from readroom.session.budgets import counted
+from readroom.session.conversation import Session
+from readroom.session.gatekeeper import CallContext
+from readroom.session.receipt import Receipt
+from readroom.stores.base import Store
+from readroom.stores.memory import MemoryStore
+from readroom.values import Cap, Fact, Reply
+
+# -----------------------------------------------------------------------------
+# A tool as a program that hosts a model takes it: name, words, schema, and what to call.
+# -----------------------------------------------------------------------------
+
+
+class Calling(Protocol):
+    """A workspace's `call` for one contract."""
+
+    def __call__(self, tool: str, arguments: Mapping[str, Fact]) -> Reply:
+        """The reply to one call."""
+
+
+class Offer(Struct, frozen=True):
+    """One tool of a workspace.
+
+    Attributes:
+        tool: Its record.
+        call: What answers it.
+    """
+
+    tool: Tool
+    call: Calling
+
+    @property
+    def name(self) -> str:
+        """What the model calls it."""
+        return self.tool.name
+
+    @property
+    def description(self) -> str:
+        """What the model is told of it."""
+        return self.tool.description
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """JSON Schema of its arguments."""
+        return self.tool.input_schema
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it changes nothing."""
+        return self.tool.read_only
+
+    @property
+    def handler(self) -> Callable[..., Reply]:
+        """Takes the arguments by keyword and gives the reply; a failure is a reply, too."""
+
+        def handle(**arguments: Fact) -> Reply:
+            return self.call(self.tool.name, arguments)
+
+        return handle
+
+
+_LOG = logging.getLogger("readroom")
+# Servers send it to their log; nobody else should find a traceback on the screen.
+_LOG.addHandler(logging.NullHandler())
+
+
+class Workspace:
+    """A folder (or another store) with its policy, limits and session.
+
+    Safe to share between threads.  Use as a context manager or call `close`.
+    """
+
+    def __init__(self, root: str | PathLike[str] | Store, *, settings: config.Settings | None = None) -> None:
+        """Open a workspace.
+
+        Args:
+            root: A local folder, or a store.
+            settings: Policy and limits from `config.load`; without it those of the root.
+
+        Raises:
+            NotFound, NotAFolder: There is no such folder.
+            BadConfig: Its `readroom.toml` or an ignore file cannot be used.
+        """
+        self._store = config.open_store(root)
+        self.settings = settings or config.load(self._store)
+        self.limits = self.settings.limits
+        self.engine = config.engine(self._store, self.settings)
+        self.gatekeeper = config.gatekeeper(self._store, self.settings)
+        self._instances = Instances[Workspace]()
+        self._records: dict[str, Contract] = {}
+
+    def read(self, /, path: str, **options: Fact) -> Reply:
+        """Read a window of a file; options are those of `read_file`. Raises ReadroomError."""
+        return self.perform("read_file", {"path": path, **options})
+
+    def grep(self, /, pattern: str, **options: Fact) -> Reply:
+        """Search file contents; options are those of `grep_files`. Raises ReadroomError."""
+        return self.perform("grep_files", {"pattern": pattern, **options})
+
+    def find(self, /, query: str, **options: Fact) -> Reply:
+        """Find what answers a question; options are those of `find_relevant`. Raises ReadroomError."""
+        return self.perform("find_relevant", {"query": query, **options})
+
+    def list(self, /, path: str = ".", **options: Fact) -> Reply:
+        """List a folder; options are those of `list_directory`. Raises ReadroomError."""
+        return self.perform("list_directory", {"path": path, **options})
+
+    def edit(
+        self, /, path: str, expected_hash: str, edits: Sequence[Mapping[str, Fact]], **options: Fact
+    ) -> Reply:
+        """Replace texts in a file; options are those of `edit_file`. Raises ReadroomError."""
+        arguments = {"path": path, "expected_hash": expected_hash, "edits": edits, **options}
+        return self.perform("edit_file", arguments)
+
+    def write(self, /, path: str, content: str, expected_hash: str, **options: Fact) -> Reply:
+        """Create or replace a file; options are those of `write_file`. Raises ReadroomError."""
+        arguments = {"path": path, "content": content, "expected_hash": expected_hash, **options}
+        return self.perform("write_file", arguments)
+
+    def run(self, /, command: str, **options: Fact) -> Reply:
+        """Run a command where policy allows it; options are those of `run_command`. Raises ReadroomError."""
+        return self.perform("run_command", {"command": command, **options})
+
+    @property
+    def runs_commands(self) -> bool:
+        """Whether policy allows it."""
+        return self.engine.commands is not None
+
+    @property
+    def guard(self) -> Guard:
+        """The store under the policy."""
+        return self.engine.services.guard
+
+    @property
+    def places(self) -> WriteTargets:
+        """Where files may be changed."""
+        return self.engine.services.targets
+
+    def tools(self, contract_name: str = "native", caller: Caller = ANONYMOUS) -> tuple[Offer, ...]:
+        """The tools that this workspace offers, each with its schema and a `handler` that calls it."""
+        call = partial(self.call, contract_name=contract_name, caller=caller)
+        return tuple(Offer(tool, call) for tool in self.offered(contract_name))
+
+    def offered(self, contract_name: str = "native") -> tuple[Tool, ...]:
+        """The records of those tools; those that run commands only where policy allows it."""
+        return self.contract(contract_name).offered(commands=self.runs_commands)
+
+    def contract(self, name: str) -> Contract:
+        """The contract of that name, as this workspace offers it. Raises BadValue when there is none."""
+        if name not in self._records:
+            setup, roots = self.settings.setup, self._store.roots or (self.settings.setup.root,)
+            setup = replace(setup, root=roots[0])
+            self._records[name] = contract(name, setup)
+        return self._records[name]
+
+    def perform(
+        self,
+        tool: str,
+        arguments: Mapping[str, Fact],
+        *,
+        contract_name: str = "native",
+        deadline: Deadline | None = None,
+        reply_bytes: int | None = None,
+        caller: Caller = ANONYMOUS,
+    ) -> Reply:
+        """The reply to one tool call.
+
+        Args:
+            tool: Name in the contract.
+            arguments: As a model sends them.
+            contract_name: Whose tools are meant.
+            deadline: Ends the work; its flag cancels it.
+            reply_bytes: What the caller's client passes on, when that is less than the contract's cap.
+            caller: Whose conversation it is, who pays for it, and who stands in the ledger.
+
+        Raises:
+            ReadroomError: Any class of `readroom.errors`.
+        """
+        record = self._records.get(contract_name) or self.contract(contract_name)
+        cap = self.cap(record, reply_bytes, tool)
+        with self.gatekeeper.visit(caller, record, tool, arguments, cap) as visit:
+            bound = record.bind(tool, arguments)
+            return self._answer(visit, record, bound, caller, deadline or Deadline())
+
+    def call(
+        self,
+        tool: str,
+        arguments: object,
+        *,
+        contract_name: str = "native",
+        deadline: Deadline | None = None,
+        reply_bytes: int | None = None,
+        reply_lines: int | None = None,
+        caller: Caller = ANONYMOUS,
+        granted: frozenset[str] | None = None,
+        receipt: Receipt | None = None,
+    ) -> Reply:
+        """Like `perform`, but a failure is a reply too, in the contract's words: for models.
+
+        `granted` are the tools that the caller may use; None is all of them.  `reply_lines` is the most
+        lines that its client passes on.  With a `receipt` the reply may be sent when that says so.
+        """
+        record = self._records.get(contract_name) or self.contract(contract_name)
+        cap = self.cap(record, reply_bytes, tool)
+        if reply_lines is not None and record.by_lines:
+            cap = in_lines(cap, reply_lines)
+        with self.gatekeeper.visit(caller, record, tool, arguments, cap, receipt) as visit:
+            try:
+                if granted is not None and record.tool(tool).name not in granted:
+                    raise NotGranted(tool, [one.name for one in record.tools if one.name in granted])
+                bound = record.bind(tool, arguments)
+                return self._answer(visit, record, bound, caller, deadline or Deadline())
+            except ReadroomError as error:
+                return visit.refusal(error)
+            except Exception as error:
+                _LOG.exception("call of %s failed", tool)
+                return visit.refusal(Internal(type(error).__name__))
+
+    def session(self, session_id: str = "") -> Session:
+        """The conversation of that id, as callers name it; its `compacted` says that it was shortened."""
+        return self.gatekeeper.session(session_id)
+
+    def refuse(
+        self,
+        error: ReadroomError,
+        contract_name: str = "native",
+        tool: str = "",
+        *,
+        reply_bytes: int | None = None,
+    ) -> Reply:
+        """A failure that a face met before the call began, in the contract's words."""
+        record = self.contract(contract_name)
+        return record.worded(tool, None).render_error(error, self.cap(record, reply_bytes, tool))
+
+    def close(self) -> None:
+        """Release the store, end what reads documents, remove kept outputs and what was expanded."""
+        self.engine.close()
+        self.gatekeeper.close()
+        self._instances.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def cap(self, record: Contract, reply_bytes: int | None = None, tool: str = "") -> Cap:
+        """The size of a reply of a tool, and how it is measured.
+
+        Args:
+            record: Its contract.
+            reply_bytes: What the caller's client passes on, when that is less.
+            tool: Its name; there may be none of that name.
+        """
+        # None is "nobody has set it"; a value is one, also where it is the usual one.
+        size, given = record.cap_of(tool), self.limits.reply_bytes
+        if given is not None:
+            size = given if record.raisable else min(size, given)
+        if reply_bytes is not None:
+            size = min(size, reply_bytes)
+        return Cap(max(size, MIN_REPLY_BYTES), record.measure)
+
+    def _answer(
+        self,
+        visit: CallContext,
+        record: Contract,
+        bound: Bound,
+        caller: Caller,
+        deadline: Deadline,
+    ) -> Reply:
+        if record.seconds is not None:
+            deadline = deadline.within(record.seconds)
+        engine = self.engine
+        if bound.store is not None:
+            engine = self._where(bound.store, caller, deadline).engine
+        for attempt in visit.attempts(bound):
+            try:
+                result = engine.perform(record, attempt.request, attempt.cap, deadline, caller, bound.steps)
+            except NoOutline:
+                if attempt.is_degraded:
+                    continue  # without a reply: the next attempt is for counts
+                raise
+            if not attempt.content:
+                result = counted(result, attempt.request)
+            reply = bound.wording.render(result, attempt.cap)
+            attempt.result, attempt.reply = reply.shown or result, reply
+        return visit.settled()
+
+    def _where(self, store: str, caller: Caller, deadline: Deadline) -> Workspace:
+        """The workspace of a call: this one, or a store in memory of the same conversation.
+
+        The one without a name begins as a copy of the folder; where there is none, this is in memory.
+        """
+        if not store and self.guard.folder is None:
+            return self
+
+        def make() -> Workspace:
+            if store:
+                held = MemoryStore(most_bytes=STORE_BYTES)
+            else:
+                from readroom.engine.snapshot import snapshot
+
+                held = snapshot(self.guard, deadline.within(self.limits.list_timeout_s))
+            return Workspace(held, settings=config.in_memory(self.settings))
+
+        return self._instances.of((caller.token, caller.session, store), make)

@@ -1,0 +1,111 @@
+"""edit_file and write_file as the native contract publishes and words them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from readroom.contracts.native import NATIVE
+from readroom.contracts.native import changes as native_changes
+from readroom.contracts.native.calls import to_call
+from readroom.contracts.native.facts import FACTS
+from readroom.errors import NoMatch, Stale
+from readroom.limits import MIN_REPLY_BYTES
+from readroom.stores.memory import MemoryStore
+from readroom.values import Cap
+from readroom.values.changes import ABSENT, Diff, Edit, EditRequest, EditResult, Hunk, WriteRequest
+from readroom.workspace import Workspace
+
+CHANGING = {"edit_file", "write_file"}
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+edits = st.builds(Edit, texts, texts, st.booleans())
+encodings = st.none() | st.just("utf-8")
+
+
+@given(
+    st.builds(
+        EditRequest,
+        st.just("a b/\nc"),
+        texts,
+        st.lists(edits, max_size=4).map(tuple),
+        st.booleans(),
+        encodings,
+    )
+)
+def test_an_edit_as_a_call_is_the_same_edit(request: EditRequest) -> None:
+    call = to_call(request)
+    sent: Any = json.loads(json.dumps(call.arguments))
+    again = NATIVE.bind(call.tool, sent).request
+    assert again == EditRequest(
+        sent["path"], request.expected_hash, request.edits, request.dry_run, request.encoding
+    )
+
+
+@given(st.builds(WriteRequest, st.just("a"), texts, st.sampled_from([ABSENT, "0" * 64]), encodings))
+def test_a_write_as_a_call_is_the_same_write(request: WriteRequest) -> None:
+    call = to_call(request)
+    assert NATIVE.bind(call.tool, json.loads(json.dumps(call.arguments))).request == request
+
+
+def test_hosts_are_told_which_tools_change_files() -> None:
+    for tool in NATIVE.tools:
+        if tool.name in CHANGING:
+            assert (tool.read_only, tool.destructive, tool.idempotent) == (False, True, True)
+
+
+def test_the_edits_are_described_where_they_stand() -> None:
+    schema = NATIVE.tool("edit_file").input_schema
+    assert schema["required"] == ["path", "expected_hash", "edits"]
+    assert schema["properties"]["edits"] == {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {
+                "old_text": {
+                    "type": "string",
+                    "description": "As in the file, without line numbers; fits one place",
+                },
+                "new_text": {"type": "string"},
+                "replace_all": {"type": "boolean"},
+            },
+            "required": ["old_text", "new_text"],
+        },
+    }
+
+
+@pytest.mark.parametrize("tool", sorted(CHANGING))
+def test_every_fact_that_is_sent_is_documented_and_the_reverse(tool: str) -> None:
+    with Workspace(MemoryStore()) as workspace:
+        reply = workspace.write("f", "one", ABSENT)
+        if tool == "edit_file":
+            known = str(reply.facts["content_hash"])
+            reply = workspace.edit("f", known, [{"old_text": "one", "new_text": "two"}])
+    assert list(reply.facts) == list(FACTS[tool])
+    assert json.loads(json.dumps(reply.facts)) == reply.facts
+
+
+def cap(size: int) -> Cap:
+    return Cap(size, NATIVE.measure)
+
+
+def test_a_reply_keeps_to_its_cap_however_long_its_path_is() -> None:
+    diff = Diff([Hunk(1, 1, 1, 1, ["-old", "+new"])], 3, 10, 20)
+    for path in ("p" * 4000, "\u202e" * 1000):
+        result = EditResult(path, "sha256:" + "0" * 64, None, 1, 1, 1, 1, 1, 1, "utf-8", False, diff)
+        assert len(native_changes.render(result, cap(MIN_REPLY_BYTES)).text.encode()) <= MIN_REPLY_BYTES
+
+
+def test_what_an_error_shows_below_its_sentences_is_cut_to_the_cap() -> None:
+    for error in (
+        Stale("f", "sha256:" + "0" * 64, "sha256:" + "1" * 64, changed="+é\n" * 5000),
+        NoMatch("f", 0, "hint", place="1\té\n" * 5000),
+    ):
+        reply = NATIVE.render_error(error, cap(MIN_REPLY_BYTES))
+        assert len(reply.text.encode()) <= MIN_REPLY_BYTES
+        assert reply.text.endswith("…")
+        assert "Next: read_file" in reply.text.split("\n")[0]

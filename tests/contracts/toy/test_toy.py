@@ -1,0 +1,124 @@
+"""A contract is its folder and one row of the registry: everything else works for it as for the others."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import readroom
+from readroom import contracts
+from readroom.config import Settings
+from readroom.ledger import LedgerPolicy
+from readroom.session.budgets import BudgetPolicy
+from readroom.values import Reply
+from readroom.workspace import Workspace
+from tests.contracts import toy
+
+SECRET = "not to be seen"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setitem(contracts.WHERE, "toy", "tests.contracts.toy:TOY")
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "a.txt").write_text("".join(f"line {number} says word\n" for number in range(1, 801)))
+    (root / "large.txt").write_text("x\n" * toy.MOST_BYTES)
+    (root / ".env").write_text(SECRET)
+    (root / "picture.png").write_bytes(bytes.fromhex("89504e470d0a1a0a0000000d49484452") + bytes(40))
+    return root
+
+
+@pytest.fixture
+def workspace(folder: Path) -> Iterator[Workspace]:
+    with Workspace(folder) as opened:
+        yield opened
+
+
+def call(workspace: Workspace, tool: str, **arguments: Any) -> Reply:
+    reply = workspace.call(tool, arguments, contract_name="toy")
+    assert len(reply.text.encode()) <= toy.TOY.reply_bytes
+    return reply
+
+
+def test_its_tools_are_offered_with_their_schemas(workspace: Workspace) -> None:
+    tools = {tool.name: tool for tool in workspace.tools("toy")}
+    assert list(tools) == ["show", "find", "names"]
+    assert tools["show"].input_schema["required"] == ["file"]
+
+
+def test_following_its_own_calls_shows_every_line_once(workspace: Workspace) -> None:
+    seen: list[str] = []
+    tool, arguments = "show", {"file": "a.txt"}
+    for _ in range(100):
+        reply = call(workspace, tool, **arguments)
+        seen += json.loads(reply.text)["lines"]
+        following: Any = reply.facts["next"]
+        if following is None:
+            break
+        tool, arguments = following["tool"], following["arguments"]
+    assert seen == [f"line {number} says word" for number in range(1, 801)]
+
+
+def test_it_searches_and_lists(workspace: Workspace) -> None:
+    found = json.loads(call(workspace, "find", what="line 77 says").text)
+    assert found == {"found": {"a.txt": [[77, "line 77 says word"]]}, "all": True}
+    assert json.loads(call(workspace, "names").text)["names"] == ["a.txt", "large.txt", "picture.png"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "code"),
+    [
+        ("show", {"file": "large.txt"}, "too_large"),
+        ("show", {"file": "picture.png"}, "binary"),
+        ("show", {"file": ".env"}, "denied"),
+        ("show", {"file": "../x"}, "outside_root"),
+        ("show", {"file": "b.txt"}, "not_found"),
+        ("show", {"path": "a.txt"}, "unknown_argument"),
+        ("grep_files", {}, "unknown_tool"),
+    ],
+)
+def test_what_is_refused_is_refused_in_its_words(
+    workspace: Workspace, tool: str, arguments: dict[str, str], code: str
+) -> None:
+    reply = call(workspace, tool, **arguments)
+    assert reply.is_error
+    said = json.loads(reply.text)
+    assert said["failed"] == code
+    assert SECRET not in reply.text
+
+
+def test_budgets_and_the_ledger_hold_for_it(folder: Path, tmp_path: Path) -> None:
+    ledger = LedgerPolicy(enabled=True, file=str(tmp_path / "ledger.sqlite3"))
+    with Workspace(folder, settings=Settings(budgets=BudgetPolicy(session=2000), ledger=ledger)) as workspace:
+        replies = [call(workspace, "show", file="a.txt") for _ in range(3)]
+        assert not replies[0].is_error
+        last = json.loads(replies[-1].text)
+        assert (last["lines"], last["of"]) == ([], 800)
+        assert "counts instead of content" in last["notes"][0]
+        assert workspace.gatekeeper.recorder is not None
+        rows = list(workspace.gatekeeper.recorder.open().rows())
+    assert [row.event.contract for row in rows] == ["toy"] * 3
+
+
+def test_nothing_else_knows_of_it() -> None:
+    source = Path(readroom.__file__).parent
+    assert not [path for path in source.rglob("*.py") if '"toy"' in path.read_text(encoding="utf-8")]
+
+
+def test_it_is_made_of_public_names() -> None:
+    tree = ast.parse(Path(toy.__file__).read_text(encoding="utf-8"))
+    names = [
+        f"{node.module}.{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
+    assert not [name for name in names if "._" in name]
+    ours = {name.split(".")[1] for name in names if name.startswith("readroom.")}
+    assert ours <= {"contracts", "errors", "quoting", "values"}

@@ -1,0 +1,234 @@
+"""find_relevant as a caller sees it: which passages come, in which form, and how pages go on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from readroom import Workspace
+from readroom.limits.find import FIND_BUDGET_TOKENS, FIND_FILES_APART
+from readroom.stores.memory import MemoryStore
+from readroom.text.tokens import estimate
+from tests.laws.driving import Driver, fact
+
+STOCK = {
+    "shop/cart.py": """\
+import decimal
+import json
+
+
+class Cart:
+    \"\"\"What a customer wants to buy.\"\"\"
+
+    def __init__(self):
+        self.lines = []
+
+    def addItem(self, article, count):
+        self.lines.append((article, count))
+
+    def total_price(self):
+        return sum(article.price * count for article, count in self.lines)
+""",
+    "shop/payment.py": """\
+import cart
+
+
+def charge_customer(cart, card):
+    \"\"\"Charge the card of a customer; a refused card is retried once.\"\"\"
+    for attempt in range(2):
+        if card.charge(cart.total_price()):
+            return True
+    return False
+""",
+    "tests/test_cart.py": "def test_total_price_of_items():\n    assert Cart().total_price() == 0\n" * 4,
+    "docs/cart.md": "# Cart\n\nThe total price of the items of a cart.\n",
+    "README.md": "# Shop\n\nSells things.\n",
+}
+
+
+def workspace(files: Mapping[str, str | bytes]) -> Workspace:
+    return Workspace(
+        MemoryStore({path: data.encode() if isinstance(data, str) else data for path, data in files.items()})
+    )
+
+
+def spans(files: list[dict[str, Any]]) -> set[tuple[str, int, int]]:
+    return {(file["path"], one["start"], one["end"]) for file in files for one in file["passages"]}
+
+
+def test_passages_come_with_line_numbers_signature_and_hash() -> None:
+    reply = workspace(STOCK).find("total price")
+    lines = reply.text.split("\n")
+    assert re.fullmatch(r"\d+ passages in \d+ files \| 5 files looked at", lines[0])
+    assert re.fullmatch(r"shop/cart\.py \| lines [\d, -]+ of 15 \| sha256:[0-9a-f]{12}", lines[1])
+    assert "14\t    def total_price(self):" in lines
+
+
+def test_a_hash_of_the_heading_is_enough_to_edit(tmp_path: Path) -> None:
+    for path, text in STOCK.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    with Workspace(tmp_path) as room:
+        found = re.search(
+            r"shop/payment\.py .* (sha256:[0-9a-f]{12})", room.find("card refused retried").text
+        )
+        assert found is not None
+        room.edit("shop/payment.py", found[1], [{"old_text": "range(2)", "new_text": "range(3)"}])
+    assert "range(3)" in (tmp_path / "shop/payment.py").read_text()
+
+
+def test_words_are_found_in_every_spelling_of_names() -> None:
+    for question in ("adding items", "add_item", "AddItem", "items added"):
+        assert "11\t    def addItem(self, article, count):" in workspace(STOCK).find(question).text
+
+
+def test_tests_and_documentation_come_behind_the_rest_unless_asked_for() -> None:
+    files = [
+        file["path"] for file in fact(workspace(STOCK).find("total price of items", output="files"), "files")
+    ]
+    assert files[0] == "shop/cart.py"
+    assert {"tests/test_cart.py", "docs/cart.md"} <= set(files[1:])
+    asked = [
+        file["path"] for file in fact(workspace(STOCK).find("test total price", output="files"), "files")
+    ]
+    assert asked[0] == "tests/test_cart.py"
+
+
+SYMBOLS = {
+    "many.py": "from deep.place import load_all\n" + "load_all()  # load_all, load all\n" * 50,
+    "load_all.md": "# load_all\n\nload_all load_all load_all\n",
+    "deep/place.py": "x = 1\n\n\nclass Loader:\n    def load_all(self):\n        return 1\n",
+    "deep/other.go": "package deep\n\nfunc (l *Loader) LoadAll() int {\n\treturn 1\n}\n",
+}
+
+
+@pytest.mark.parametrize("symbol", ["load_all", "Loader.load_all", "Loader::load_all", "Loader#load_all()"])
+def test_a_symbol_shows_its_definition_first(symbol: str) -> None:
+    lines = workspace(SYMBOLS).find(symbol).text.split("\n")
+    assert lines[1].startswith("deep/place.py | ")
+    assert "5\t    def load_all(self):" in lines[2:7]
+
+
+def test_a_passage_inside_of_a_definition_shows_what_encloses_it() -> None:
+    body = "".join(f"        step_{number}()\n" + ("\n" if number % 9 == 8 else "") for number in range(90))
+    files = {"a.py": f"class Outer:\n    def long(self):\n{body}        rare_needle()\n"}
+    lines = workspace(files).find("rare needle", budget_tokens=400).text.split("\n")
+    assert lines[2:5] == ["1\tclass Outer:", "2\t    def long(self):", "…"]
+    assert any(line.endswith("rare_needle()") for line in lines)
+
+
+def test_outputs_show_signatures_or_names_alone() -> None:
+    outline = workspace(STOCK).find("total price", output="outline").text.split("\n")
+    assert "14\tdef total_price(self)" in outline
+    assert not any("return sum" in line for line in outline)
+    names = workspace(STOCK).find("total price", output="files").text.split("\n")
+    assert names[1] == "shop/cart.py"
+
+
+def test_explain_says_what_counted() -> None:
+    reply = workspace(STOCK).find("total price", explain=True)
+    assert re.search(r"price x\d+ and in its name \+\d", reply.text)
+    (first, *_) = fact(reply, "files")
+    assert all(one["why"] for one in first["passages"])
+    assert first["why"]
+
+
+def many(count: int) -> dict[str, str]:
+    return {
+        f"pkg/module_{number:03}.py": f"def needle_{number}(thread):\n"
+        + "".join(f"    line_{line} = {number}\n" for line in range(number % 30))
+        + f"\n\ndef other_{number}():\n    return needle_{number}\n"
+        for number in range(count)
+    }
+
+
+@pytest.mark.parametrize("budget", [100, 300, FIND_BUDGET_TOKENS, 10_000])
+def test_pages_show_every_passage_once(budget: int) -> None:
+    """Over more files than are taken apart at once, following `next` until it is absent."""
+    files = many(2 * FIND_FILES_APART + 3)
+    driver = Driver(MemoryStore({path: text.encode() for path, text in files.items()}))
+    seen: list[tuple[str, int, int]] = []
+    for reply in driver.pages("find_relevant", query="needle thread", budget_tokens=budget):
+        here = spans(fact(reply, "files"))
+        assert here
+        assert estimate(reply.text) < budget * 1.3 + 120
+        seen += here
+    assert len(seen) == len(set(seen))
+    assert {path for path, _, _ in seen} == set(files)
+    for path, text in files.items():
+        shown = {line for name, first, last in seen if name == path for line in range(first, last + 1)}
+        wanted = {at for at, line in enumerate(text.split("\n"), 1) if "needle" in line}
+        assert wanted <= shown
+
+
+def test_pages_of_names_show_every_file_once() -> None:
+    files = many(2 * FIND_FILES_APART + 3)
+    driver = Driver(MemoryStore({path: text.encode() for path, text in files.items()}))
+    pages = driver.pages("find_relevant", query="needle", output="files", budget_tokens=100)
+    seen = [file["path"] for reply in pages for file in fact(reply, "files")]
+    assert sorted(seen) == sorted(files)
+
+
+def test_a_page_is_about_as_large_as_its_budget() -> None:
+    room = workspace(many(60))
+    for budget in (500, 2000, 6000):
+        tokens = fact(room.find("needle thread", budget_tokens=budget), "tokens")
+        assert 0.6 * budget < tokens < 1.1 * budget + 60
+
+
+def test_a_passage_that_is_larger_than_the_budget_says_where_it_goes_on() -> None:
+    files = {"a.txt": "\n".join(f"needle word{number} and more words to fill it" for number in range(38))}
+    driver = Driver(MemoryStore({path: text.encode() for path, text in files.items()}))
+    reply = driver.call("find_relevant", query="needle", budget_tokens=100)
+    ((_, first, last),) = spans(fact(reply, "files"))
+    assert first == 1 < last < 38
+    (rest,) = [item for item in fact(reply, "omitted") if item["what"] == "lines"]
+    assert (rest["from"], rest["to"]) == (last + 1, 38)
+    assert driver.follow(rest["call"]).text.split("\n")[1].startswith(f"{last + 1}\t")
+
+
+def test_path_glob_and_type_narrow_what_is_looked_at() -> None:
+    room = workspace(STOCK)
+    assert {file["path"] for file in fact(room.find("cart", path="shop"), "files")} <= {
+        "shop/cart.py",
+        "shop/payment.py",
+    }
+    assert {file["path"] for file in fact(room.find("cart", glob="*.md"), "files")} == {"docs/cart.md"}
+    assert {file["path"] for file in fact(room.find("cart", type="md"), "files")} == {"docs/cart.md"}
+
+
+def test_one_file_alone_is_ranked_by_its_parts() -> None:
+    text = "".join(f"def part_{number}():\n    return common\n\n\n" for number in range(200))
+    text = text.replace(
+        "def part_150():\n    return common", "def part_150():\n    return common, rare_thing"
+    )
+    (file,) = fact(
+        workspace({"a.py": text}).find("common rare thing", path="a.py", budget_tokens=100), "files"
+    )
+    assert "part_150" in [one["symbol"] for one in file["passages"]]
+
+
+def test_where_nothing_matches_it_is_said_what_was_looked_at() -> None:
+    reply = workspace(STOCK).find("zebra")
+    assert fact(reply, "shown") == 0
+    assert reply.text.startswith("0 passages in 0 files | 5 files looked at\n[Nothing holds a word of it.")
+
+
+def test_a_budget_that_runs_low_shows_less(tmp_path: Path) -> None:
+    (tmp_path / "readroom.toml").write_text("[budget]\nsession = 10000\n")
+    for path, text in many(40).items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    with Workspace(tmp_path) as room:
+        replies = [
+            room.call("find_relevant", {"query": "needle thread", "budget_tokens": 600}) for _ in range(40)
+        ]
+    outputs = [fact(reply, "output") for reply in replies if not reply.is_error]
+    assert outputs[0] == "passages"
+    assert set(outputs[1:]) - {"passages"} <= {"outline", "files"}
+    assert outputs[-1] != "passages"
+    assert fact(replies[-1], "error")["code"] == "budget_spent"

@@ -1,0 +1,117 @@
+"""Questions of every sort get an answer or a sentence: short, endless, in any script, hostile."""
+
+from __future__ import annotations
+
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from readroom import Workspace
+from readroom.errors import BadValue
+from readroom.stores.memory import MemoryStore
+from tests.engine.find.test_find import STOCK, workspace
+from tests.laws.driving import Driver, fact
+
+SCRIPTS = {
+    "zh.md": "# 配置\n\n数据库连接超时后会自动重试三次。\n",
+    "ja.md": "# 設定\n\nデータベース接続がタイムアウトした場合は再試行します。\n",
+    "ru.md": "# Настройки\n\nСоединение с базой данных повторяется трижды.\n",
+    "fr.md": "# Réglages\n\nLa connexion à la base est réessayée trois fois après un délai dépassé.\n",
+    "el.md": "# Ρυθμίσεις\n\nΗ σύνδεση με τη βάση επαναλαμβάνεται.\n",
+    "th.md": "# ตั้งค่า\n\nเชื่อมต่อฐานข้อมูลใหม่สามครั้ง\n",
+    "code.py": "def connect(retries=3):\n    return open_database(retries)\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "path"),
+    [
+        ("数据库连接超时", "zh.md"),
+        ("データベースの再試行", "ja.md"),
+        ("соединения с базами", "ru.md"),
+        ("reglages de la connexion depassee", "fr.md"),
+        ("RÉGLAGES RÉESSAYÉE", "fr.md"),
+        ("σύνδεση βάση", "el.md"),
+        ("ฐานข้อมูล", "th.md"),
+        ("how does connecting retry?", "code.py"),
+    ],
+)
+def test_scripts_are_found_by_their_own_words(question: str, path: str) -> None:
+    (first, *_) = fact(workspace(SCRIPTS).find(question, output="files"), "files")
+    assert first["path"] == path
+
+
+@pytest.mark.parametrize("question", ["", " ", "?!", "\n\t", "()[]{}", "…", "---", "\x00"])
+def test_a_question_without_a_word_is_refused_with_advice(question: str) -> None:
+    with pytest.raises(BadValue, match="holds no word"):
+        workspace(STOCK).find(question)
+
+
+@pytest.mark.parametrize("question", ["x", "the", "a b c", "7", "_", "is it?"])
+def test_the_shortest_questions_are_answered(question: str) -> None:
+    if any(letter.isalnum() for letter in question):
+        assert fact(workspace(STOCK).find(question), "searched_files") == 5
+
+
+@pytest.mark.parametrize(
+    "question", ["cart(.*", "[cart", "cart+*?{2}", "^cart$|\\bprice\\b", "(?i)CART", "a|b|cart"]
+)
+def test_marks_of_patterns_mean_nothing(question: str) -> None:
+    assert fact(workspace(STOCK).find(question), "shown") > 0
+
+
+def test_a_thousand_words_are_answered_and_what_was_not_looked_for_is_told() -> None:
+    words = [
+        f"{first}{second}{third}word"
+        for first in "abcdefghij"
+        for second in "klmnopqrst"
+        for third in "uvwxyzabcd"
+    ]
+    reply = workspace(STOCK).find("total price\n" + " ".join(words))
+    assert fact(reply, "files")[0]["path"] == "shop/cart.py"
+    assert fact(reply, "left_words") > 900
+    assert "words of the query not looked for" in reply.text
+
+
+def test_a_long_question_is_not_repeated_in_the_next_call() -> None:
+    question = "needle\n" + "2026-11-22 12:00:00 ERROR connection reset by peer\n" * 300
+    files = {f"f{number}.txt": "needle connection\n" * 60 for number in range(30)}
+    reply = workspace(files).find(question)
+    assert len(reply.text) < len(question)
+    assert 'the same call with cursor="' in reply.text
+    assert fact(reply, "next")["arguments"]["query"] == question
+
+
+def test_of_a_pasted_log_the_rare_words_count() -> None:
+    log = "".join(f"2026-11-22 12:{minute:02}:00 INFO worker request served ok\n" for minute in range(60))
+    log += 'File "shop/ledger.py", line 7, in reconcile\nLedgerMismatch: totals differ\n'
+    files = {
+        **{
+            f"worker_{number}.py": "def serve(request):\n    worker = request.worker\n    return ok\n"
+            for number in range(30)
+        },
+        "shop/ledger.py": "class LedgerMismatch(Exception):\n    pass\n\n\n"
+        "def reconcile(totals):\n    raise LedgerMismatch\n",
+    }
+    (first, *_) = fact(workspace(files).find(log), "files")
+    assert first["path"] == "shop/ledger.py"
+
+
+_ALPHABET = st.sampled_from(string.printable + "äöéßИяж数据库ひらकि\u200b\u202e\ud800🙂") | st.characters()
+
+
+@given(st.text(_ALPHABET, max_size=60))
+def test_any_text_is_a_question_or_is_refused_in_words(question: str) -> None:
+    driver = Driver(MemoryStore({path: text.encode() for path, text in {**STOCK, **SCRIPTS}.items()}))
+    reply = driver.call("find_relevant", query=question, budget_tokens=200)
+    if reply.is_error:
+        assert fact(reply, "error")["code"] in ("bad_value", "bad_arguments")
+
+
+@given(st.binary(max_size=300), st.text("abc déÉ数据\n\r\t", min_size=1, max_size=12))
+def test_any_bytes_are_a_file(data: bytes, question: str) -> None:
+    room = Workspace(MemoryStore({"x": data, "a.py": data, "b.md": data, "c.log": data}))
+    reply = room.call("find_relevant", {"query": "abc " + question})
+    assert not reply.is_error, reply.text

@@ -1,0 +1,236 @@
+"""A limit never looks like "not found": what a search says when its time is up, or nobody waits any more."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from readroom.deadline import Deadline
+from readroom.engine.grep.coverage import Coverage
+from readroom.engine.grep.process import Child
+from readroom.engine.grep.ripgrep import Tree
+from readroom.engine.grep.scope import Scope
+from readroom.errors import Cancelled
+from readroom.limits import GREP_MAX_TIMEOUT_S, Limits
+from readroom.paths import ROOT
+from readroom.policy.guard import Guard
+from readroom.search.ripgrep import pattern_flags
+from readroom.stores.base import Store
+from readroom.stores.local import LocalStore
+from readroom.stores.memory import MemoryStore
+from readroom.values import GrepOutput, GrepRequest, GrepSort
+from tests.engine.grep.searching import matches, on_disk, search
+
+FILES = {
+    f"d{number // 50}/f{number:04d}": b"needle %d\n" % number if number % 37 == 0 else b"hay\n" * 20
+    for number in range(600)
+}
+NEEDLES = sorted((path, 1) for path, data in FILES.items() if data.startswith(b"needle"))
+
+ENDLESS = 1 << 40
+"""Bytes of a file with a hole that long: nobody gets to its end."""
+
+
+class Clock:
+    """Goes on by a step whenever it is looked at."""
+
+    def __init__(self, step: float, act: Callable[[int], None] = lambda looks: None) -> None:
+        self._step = step
+        self._looks = 0
+        self._act = act
+
+    def __call__(self) -> float:
+        self._looks += 1
+        self._act(self._looks)
+        return self._looks * self._step
+
+
+def stores() -> list[str]:
+    return ["disk", "memory"]
+
+
+@pytest.mark.parametrize("kind", stores())
+@pytest.mark.parametrize("output", ["content", "files", "count"])
+@pytest.mark.parametrize("looks", [3, 7, 40])
+def test_following_next_after_each_timeout_shows_everything_once(
+    kind: str, output: GrepOutput, looks: int
+) -> None:
+    with on_disk(FILES) as disk:
+        store: Store = disk if kind == "disk" else MemoryStore(FILES)
+        following: GrepRequest | None = GrepRequest("needle", output=output, timeout_s=float(looks))
+        found = []
+        stopped = 0
+        while following is not None:
+            result = search(store, following, deadline=Deadline(clock=Clock(1.0)))
+            assert result.complete is (result.reason is None) is (result.next is None)
+            stopped += result.reason == "timeout"
+            found += matches(result)
+            following = result.next
+    assert found == NEEDLES
+    assert stopped
+
+
+@pytest.mark.parametrize("kind", stores())
+@pytest.mark.parametrize("sort", ["mtime", "relevance"])
+def test_an_order_that_was_not_finished_in_time_goes_on_by_path(kind: str, sort: GrepSort) -> None:
+    with on_disk(FILES) as disk:
+        store: Store = disk if kind == "disk" else MemoryStore(FILES)
+        result = search(
+            store, GrepRequest("needle", sort=sort, timeout_s=2), deadline=Deadline(clock=Clock(1.0))
+        )
+        assert (result.complete, result.reason) == (False, "timeout")
+        assert result.next == GrepRequest("needle", sort="path", timeout_s=2)
+
+
+@pytest.mark.parametrize("kind", stores())
+def test_no_time_at_all_is_a_partial_result_and_offers_more_time(kind: str) -> None:
+    with on_disk(FILES) as disk:
+        store: Store = disk if kind == "disk" else MemoryStore(FILES)
+        request = GrepRequest("needle", timeout_s=1)
+        result = search(store, request, deadline=Deadline(clock=Clock(100.0)))
+        assert (result.shown, result.complete, result.reason) == (0, False, "timeout")
+        assert result.next is not None
+        if result.next.cursor is None:
+            assert result.next.timeout_s == 3
+        # As far as the search came, it does not go again.
+        assert matches(search(store, replace(result.next, timeout_s=None))) == NEEDLES
+
+
+def test_more_time_than_allowed_is_never_offered() -> None:
+    request = GrepRequest("needle", timeout_s=GREP_MAX_TIMEOUT_S)
+    result = search(MemoryStore(FILES), request, deadline=Deadline(clock=Clock(1000.0)))
+    assert result.next is not None
+    assert result.next.timeout_s == GREP_MAX_TIMEOUT_S
+
+
+def test_the_time_limit_is_that_of_the_workspace_unless_the_call_has_its_own() -> None:
+    store, limits = MemoryStore(FILES), Limits(grep_timeout_s=2.0)
+    assert (
+        search(store, GrepRequest("needle"), limits=limits, deadline=Deadline(clock=Clock(1.0))).reason
+        == "timeout"
+    )
+    patient = GrepRequest("needle", timeout_s=100_000.0)
+    deadline = Deadline(clock=Clock(0.1))
+    assert search(store, patient, limits=limits, deadline=deadline).reason is None
+
+
+def test_a_search_that_finds_nothing_in_time_knows_how_far_it_came(tmp_path: Path) -> None:
+    """A file that takes for ever is named, by the cursor or as one that was left: all before it is done."""
+    for name in ("a", "b/c", "d"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"hay\n")
+    endless(tmp_path / "b" / "x")
+    request = GrepRequest("needle", include=frozenset({"binary"}), timeout_s=30)
+    # The clock goes on slowly until the search sits in that file, and then at once to the end.
+    result = search(LocalStore(tmp_path), request, deadline=Deadline(clock=Clock(1.0)))
+    assert (result.shown, result.complete) == (0, False)
+    left = [item.request.path for item in result.omitted if isinstance(item.request, GrepRequest)]
+    cursor = None if result.next is None else result.next.cursor
+    assert left == ["b/x"] or (cursor or "").endswith(".0.b/x")
+
+
+def endless(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(ENDLESS)
+
+
+def children() -> set[int]:
+    """Processes that this one started and that still run."""
+    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,comm="], capture_output=True, check=True)
+    rows = [row.split() for row in listed.stdout.decode().split("\n") if row]
+    return {int(pid) for pid, parent, *name in rows if int(parent) == os.getpid() and "rg" in name}
+
+
+@pytest.mark.parametrize("path", [".", "x"])
+@pytest.mark.parametrize("pattern", ["needle", r"\<needle\>"])
+def test_a_caller_that_goes_away_ends_the_search_and_its_process(
+    path: str, pattern: str, tmp_path: Path
+) -> None:
+    endless(tmp_path / "x")
+    deadline = Deadline(1e9, clock=Clock(1.0, lambda looks: deadline.cancel() if looks == 8 else None))
+    request = GrepRequest(pattern, path, include=frozenset({"binary"}), timeout_s=200)
+    with pytest.raises(Cancelled):
+        search(LocalStore(tmp_path), request, deadline=deadline)
+    assert children() == set()
+
+
+def test_a_cancelled_child_is_gone_at_once(tmp_path: Path) -> None:
+    endless(tmp_path / "x")
+    deadline = Deadline()
+    with Child(["--no-config", "--text", "needle", "./"], deadline, folder=str(tmp_path)) as child:
+        pid = child.pid
+        threading.Thread(target=deadline.cancel).start()
+        with pytest.raises(Cancelled):
+            list(child.output())
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_a_page_that_is_full_leaves_no_process_behind(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"needle\nneedle\n")
+    endless(tmp_path / "x")
+    result = search(LocalStore(tmp_path), GrepRequest("needle", limit=1, include=frozenset({"binary"})))
+    assert (result.shown, result.reason) == (1, "limit")
+    assert children() == set()
+
+
+def test_progress_is_reported_while_files_are_looked_at() -> None:
+    seen: list[tuple[int, int | None, str]] = []
+    deadline = Deadline(progress=lambda done, total, unit: seen.append((done, total, unit)))
+    search(MemoryStore(FILES), GrepRequest("needle"), deadline=deadline)
+    assert seen
+    assert seen == sorted(seen)
+    assert {unit for _, _, unit in seen} == {"files"}
+
+
+# --- how much of the tree --------------------------------------------------------------------
+
+
+def test_coverage_counts_files_in_path_order() -> None:
+    names = [f"a/{number:04d}" for number in range(100)] + ["b"]
+    coverage = Coverage(lambda deadline: iter(names), Deadline())
+    coverage.count()
+    assert coverage.at("") == (0, 101)
+    assert coverage.at("zzz") == (97, 101)
+    for number in (0, 1, 16, 17, 50, 99):
+        searched, total = coverage.at(f"a/{number:04d}")
+        assert total == 101
+        assert searched is not None
+        assert number - 15 <= searched <= number
+
+
+def test_a_count_that_was_not_finished_says_only_what_it_knows() -> None:
+    deadline = Deadline()
+
+    def names() -> list[str]:
+        return [f"{number:04d}" for number in range(100)]
+
+    def listing(within: Deadline) -> object:
+        for number, name in enumerate(names()):
+            if number == 50:
+                deadline.cancel()
+            within.check()
+            yield name
+
+    coverage = Coverage(listing, deadline)  # type: ignore[arg-type]  # a generator
+    coverage.count()
+    assert coverage.at("0020") == (17, None)
+    assert coverage.at("0090") == (None, None)
+
+
+def test_the_files_that_are_counted_are_those_that_are_searched(tmp_path: Path) -> None:
+    for name in ("a.py", "b.js", "c/d.py", ".h/e.py", "log/f.py", ".gitignore"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"log/\n" if name == ".gitignore" else b"needle\n")
+    guard, deadline = Guard(LocalStore(tmp_path)), Deadline()
+    request = GrepRequest("needle", glob=("*.py",))
+    with guard.open_folder(ROOT) as top:
+        scope = Scope(guard, request, top.real, None)
+        tree = Tree(guard, top, scope, request, deadline, 1.0, top.fileno(), pattern_flags(request))
+        assert list(tree.listing(deadline)) == list(tree.files(None)) == ["a.py", "c/d.py"]

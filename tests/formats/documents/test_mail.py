@@ -1,0 +1,154 @@
+"""Messages, mailboxes and items of Outlook: headers, text, and attachments as parts."""
+
+from __future__ import annotations
+
+import io
+import struct
+from email.message import EmailMessage
+
+import pytest
+
+from readroom.formats.documents import Document, Unit, Unreadable
+from readroom.formats.documents.mail import eml, msg
+from readroom.limits.documents import MAIL_BYTES
+from tests.engine.documents.making import pdf, png
+from tests.formats.documents import compounds
+from tests.formats.documents.packages import refused
+
+
+def _opened(message: EmailMessage) -> Document:
+    return eml.open_document(io.BytesIO(message.as_bytes()))
+
+
+def _message(text: str = "Hello,\nworld\n") -> EmailMessage:
+    message = EmailMessage()
+    message["From"] = "Änn <ann@x.test>"
+    message["To"] = "bob@x.test"
+    message["Subject"] = "Grüße aus Köln"
+    message.set_content(text)
+    return message
+
+
+def test_headers_are_decoded_and_stand_before_the_text() -> None:
+    document = _opened(_message())
+    assert (document.unit, document.titles) == (Unit.PART, ["Grüße aus Köln"])
+    assert document.part(1).lines == [
+        "From: Änn <ann@x.test>", "To: bob@x.test", "Subject: Grüße aus Köln", "", "Hello,", "world",
+    ]  # fmt: skip
+
+
+def test_attachments_are_parts_that_show_what_they_are() -> None:
+    message = _message()
+    message.add_attachment(
+        pdf([["page one"], ["page two"]]), maintype="application", subtype="pdf", filename="a.pdf"
+    )
+    message.add_attachment("x = 1\n", filename="b.py")
+    message.add_attachment(png(2, 2), maintype="image", subtype="png", filename="c.png")
+    message.add_attachment(b"\0\1", maintype="application", subtype="x-y", filename="../../d.bin")
+    document = _opened(message)
+    assert list(document.titles[1:]) == ["a.pdf", "b.py", "c.png", "d.bin"]
+    assert [line for line in document.part(1).lines if line.startswith("[attachment")][1:2] == [
+        "[attachment: b.py, text/plain, 6 bytes: part 3]"
+    ]
+    assert document.part(2).lines == ["[page 1]", "page one", "[page 2]", "page two"]
+    assert document.part(3).lines == ["x = 1"]
+    assert [picture.mime for picture in document.part(4).pictures] == ["image/png"]
+    assert document.part(5).notes == ["It is a binary file (application/x-y, 2 bytes), and is not shown."]
+
+
+def test_a_message_in_a_message_is_a_part_and_so_is_what_it_carries() -> None:
+    inner = _message("inner text\n")
+    inner.replace_header("Subject", "inner")
+    inner.add_attachment("deep\n", filename="deep.txt")
+    outer = _message("outer text\n")
+    outer.add_attachment(inner)
+    document = _opened(outer)
+    assert document.titles == ["Grüße aus Köln", "inner", "deep.txt"]
+    assert [(at.level, at.part) for at in document.contents] == [(1, 1), (2, 2), (3, 3)]
+    assert "inner text" in document.part(2).lines
+    assert document.part(3).lines == ["deep"]
+
+
+@pytest.mark.parametrize(("plain", "line"), [("plain\n", "plain"), (" \n", "from HTML")])
+def test_the_plain_form_is_shown_where_it_has_words(plain: str, line: str) -> None:
+    message = _message(plain)
+    message.add_alternative("<p>from <b>HTML</b></p>", subtype="html")
+    assert _opened(message).part(1).lines[-1] == line
+
+
+def test_a_charset_that_is_not_true_is_found_out() -> None:
+    data = b"Subject: x\nContent-Type: text/plain; charset=utf-8\n\n" + "Größe, Straße und Käse".encode(
+        "cp1252"
+    )
+    assert eml.open_document(io.BytesIO(data)).part(1).lines[-1] == "Größe, Straße und Käse"
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "cp1252"])
+def test_headers_that_are_not_encoded_are_read_all_the_same(charset: str) -> None:
+    data = "Subject: Grüße\nTo: Jörg <j@x.test>\n\nTschüß\n".encode(charset)
+    assert eml.open_document(io.BytesIO(data)).part(1).lines == [
+        "To: Jörg <j@x.test>",
+        "Subject: Grüße",
+        "",
+        "Tschüß",
+    ]
+
+
+def test_a_mailbox_has_its_messages_with_their_attachments() -> None:
+    second = _message("second\n")
+    second.add_attachment("in it\n", filename="a.txt")
+    box = b"From a\nSubject: one\n\n>From here\nFrom there\n\nFrom b\n" + second.as_bytes()
+    document = eml.open_document(io.BytesIO(box))
+    assert document.titles == ["one", "Grüße aus Köln", "a.txt"]
+    assert document.part(1).lines == ["Subject: one", "", "From here", "From there"]
+
+
+def test_a_large_mailbox_is_read_message_by_message() -> None:
+    large = b"From a\nSubject: one\n\n" + b"x" * MAIL_BYTES + b"\n\n"
+    second = _message("second\n")
+    second.add_attachment("in it\n", filename="a.txt")
+    document = eml.open_document(io.BytesIO(large + b"From b\n" + second.as_bytes()))
+    assert document.titles == ["one", "Grüße aus Köln"]
+    with pytest.raises(Unreadable, match="it is a message of more than"):
+        document.part(1)
+    part = document.part(2)
+    assert "[attachment: a.txt, text/plain, 6 bytes]" in part.lines
+    assert part.notes == ["Not shown: 1 attachment."]
+
+
+def test_what_does_not_start_as_a_message_is_refused() -> None:
+    assert "header" in refused(eml.open_document, io.BytesIO(b"just text\n")).problem
+
+
+def test_an_item_of_outlook_is_laid_out_as_a_message() -> None:
+    inner = "__attach_version1.0_#00000001/__substg1.0_3701000D/"
+    data = compounds.message(
+        {
+            **compounds.attachment(0, "a.csv", b"x,y\n1,2\n", "text/csv"),
+            **compounds.texts(inner, p0037="inner", p1000="inside"),
+        },
+        p0037="subject", p1000="body\r\n", p0C1A="Ann", p0C1F="ann@x.test",
+    )  # fmt: skip
+    document = msg.open_document(io.BytesIO(data))
+    assert document.titles == ["subject", "a.csv", "inner"]
+    assert document.part(1).lines[:4] == ["From: Ann <ann@x.test>", "Subject: subject", "", "body"]
+    assert document.part(2).lines == ["x,y", "1,2"]
+    assert document.part(3).lines == ["Subject: inner", "", "inside"]
+
+
+def test_texts_of_old_items_are_in_the_encoding_that_the_message_names() -> None:
+    page = struct.pack("<HHI", 3, 0x3FDE, 6) + struct.pack("<II", 1251, 0)
+    data = compounds.message(
+        {"__properties_version1.0": bytes(32) + page, "__substg1.0_1000001E": "Привет, мир".encode("cp1251")}
+    )
+    assert msg.open_document(io.BytesIO(data)).part(1).lines[-1] == "Привет, мир"
+
+
+def test_a_message_that_is_only_rtf_shows_its_text() -> None:
+    # The example of the specification: its second half repeats what was written before.
+    packed = bytes.fromhex(
+        "2d0000002b0000004c5a4675f1c5c7a703000a007263706731323542320af32068656c090020627705b06c647d0a800fa0"
+    )
+    assert msg.unpacked(packed) == b"{\\rtf1\\ansi\\ansicpg1252\\pard hello world}\r\n"
+    data = compounds.message({"__substg1.0_10090102": packed}, p0037="x")
+    assert msg.open_document(io.BytesIO(data)).part(1).lines[-1] == "hello world"

@@ -1,0 +1,123 @@
+"""Word and PowerPoint before 2007, and binary workbooks: what is shown, and how."""
+
+from __future__ import annotations
+
+import io
+import struct
+
+import pytest
+import python_calamine
+
+from readroom.formats.documents import Area, Encrypted, doc, ppt, sheets
+from tests.formats.documents import binary_sheets as binary
+from tests.formats.documents import compounds
+from tests.formats.documents.compounds import CELL, ROW_END, Word, drawing, shape
+from tests.formats.documents.packages import refused
+from tests.hostile import letters
+
+_OUTLINE = 0x2640
+
+
+def test_headings_of_an_old_document_make_sections() -> None:
+    word = Word()
+    for level, words in ((0, "One"), (1, "Sub"), (0, "Two")):
+        word.paragraph(words, (_OUTLINE, level))
+        word.paragraph(f"text of {words}")
+    document = doc.open_document(io.BytesIO(word.build()))
+    assert document.titles == ["One", "Two"]
+    assert document.part(1).lines == ["# One", "text of One", "", "## Sub", "text of Sub"]
+    assert [(at.level, at.title, at.part) for at in document.contents] == [
+        (1, "One", 1),
+        (2, "Sub", 1),
+        (1, "Two", 2),
+    ]
+
+
+def test_a_table_of_an_old_document_has_rows() -> None:
+    word = Word()
+    for row in (("a", "b"), ("c", "d")):
+        for words in row:
+            word.paragraph(words, CELL, end="\x07")
+        word.paragraph("", CELL, ROW_END, end="\x07")
+    word.paragraph("behind")
+    assert doc.open_document(io.BytesIO(word.build())).part(1).lines == ["a | b", "c | d", "behind"]
+
+
+def test_fields_in_fields_show_their_results() -> None:
+    word = Word()
+    word.paragraph('a \x13IF \x13PAGE\x141\x15 = 1\x14yes\x15 \x13HYPERLINK "https://x.test/y"\x14here\x15 z')
+    assert doc.open_document(io.BytesIO(word.build())).part(1).lines == ["a yes [here](https://x.test/y) z"]
+
+
+def test_text_of_word_6_is_read_in_the_encoding_of_its_language() -> None:
+    text = "Привет\r".encode("cp1251")
+    head = (
+        struct.pack("<HHHHHH", 0xA5DC, 101, 0, 0x419, 0, 0)
+        + bytes(12)
+        + struct.pack("<II", 0x300, 0x300 + len(text))
+    )
+    head = head.ljust(0x34, b"\0") + struct.pack("<8I", len(text), *[0] * 7)
+    data = compounds.compound({"WordDocument": head.ljust(0x300, b"\0") + text})
+    assert doc.open_document(io.BytesIO(data)).part(1).lines == ["Привет"]
+
+
+def test_old_documents_that_cannot_be_read_say_why() -> None:
+    assert isinstance(refused(doc.open_document, io.BytesIO(letters.encrypted_doc())), Encrypted)
+    assert isinstance(refused(ppt.open_document, io.BytesIO(letters.encrypted_ppt())), Encrypted)
+    assert "saved in a quick way" in refused(doc.open_document, io.BytesIO(letters.quick_saved_doc())).problem
+    slides = io.BytesIO(compounds.slides([[drawing(shape("x"))]]))
+    assert refused(doc.open_document, slides).advice == "Give it a name that ends with .ppt, then it is read."
+
+
+def test_slides_have_titles_lists_and_notes() -> None:
+    pages = [[drawing(shape("Title", 0), shape("one\rtwo\x0bmore", 1), shape("free"))], [drawing(shape("x"))]]
+    notes = [drawing(shape("*", 4, 8), shape("spoken", 2, 12), shape("*", 4, 9), shape("Secret", 4, 10))]
+    document = ppt.open_document(io.BytesIO(compounds.slides(pages, notes=notes)))
+    assert document.titles == ["Title", ""]
+    assert document.part(1).lines == [
+        "# Title",
+        "- one",
+        "- two",
+        "  more",
+        "free",
+        "",
+        "Notes:",
+        "spoken",
+        "Secret",
+    ]
+    assert document.part(2).lines == ["x"]
+
+
+def test_a_hidden_slide_says_so() -> None:
+    hidden = compounds.record(1017, bytes(10) + b"\x04\0\0\0\0\0")
+    document = ppt.open_document(io.BytesIO(compounds.slides([[drawing(shape("x")), hidden]])))
+    assert ppt.HIDDEN in document.part(1).notes
+
+
+def _workbook() -> bytes:
+    rows = [binary.row(1, binary.text(1, "name"), binary.text(2, "value"))]
+    rows += [binary.row(at, binary.text(1, f"row {at}"), binary.formula(3, at / 2)) for at in range(3, 9)]
+    return binary.workbook({"one": binary.sheet(*rows), "two": binary.sheet()})
+
+
+def test_cells_of_a_binary_workbook_are_those_that_the_library_reads_from_all_of_it() -> None:
+    data = _workbook()
+    part = sheets.open_document(io.BytesIO(data)).part(1)
+    library = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data)).get_sheet_by_name("one")
+    table = library.to_python(skip_empty_area=False)
+    assert [line.split("\t") for line in part.lines] == [
+        [f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in row][: 3 if row[2] != "" else 2]
+        if any(cell != "" for cell in row) else [""]
+        for row in table
+    ]  # fmt: skip
+    assert part.total_rows == 8
+    assert "6 formulas are shown as their values." in part.notes
+
+
+@pytest.mark.parametrize("rows", [(3, 4), (2, 2), (8, 20), (9, 30)])
+def test_an_area_of_a_binary_workbook_has_its_rows_and_the_header(rows: tuple[int, int]) -> None:
+    document = sheets.open_document(io.BytesIO(_workbook()))
+    whole = document.part(1).lines
+    part = document.part(1, Area(*rows))
+    assert list(part.lines) == list(whole[rows[0] - 1 : rows[1]])
+    assert (part.header, part.total_rows) == ("name\tvalue", 8)

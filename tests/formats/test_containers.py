@@ -1,0 +1,303 @@
+"""Archives as trees of members: what other programs find in them is found, and nothing hurts."""
+
+from __future__ import annotations
+
+import io
+import lzma
+import sys
+import tarfile
+import zipfile
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from readroom.formats import containers
+from readroom.formats.containers import open_container
+from readroom.formats.containers.members import BadContainer, Container, Member
+from readroom.formats.containers.names import led_to, normal
+from readroom.limits.containers import CONTAINER_MEMBERS
+from tests.hostile import containers as hostile
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+
+@dataclass
+class _Bytes:
+    data: bytes
+
+    @property
+    def size(self) -> int:
+        return len(self.data)
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        assert offset >= 0
+        assert size >= 0
+        return self.data[offset : offset + size]
+
+    def read_into(self, offset: int, buffer: memoryview) -> int:
+        data = self.read_at(offset, len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _opened(data: bytes) -> Container:
+    found = open_container(_Bytes(data))
+    assert found is not None
+    return found
+
+
+def _content(container: Container, name: str) -> bytes:
+    member = container.members[name]
+    data = b"".join(container.reader.pieces(member))
+    place = container.reader.place(member)
+    if place is not None:
+        assert len(data) == place[1]
+    return data
+
+
+_parts = st.text(st.characters(exclude_characters="/\0\\", exclude_categories=["Cs"]), min_size=1, max_size=8)
+_names = st.lists(_parts, min_size=1, max_size=4).map("/".join)
+_trees = st.dictionaries(_names, st.binary(max_size=3000), max_size=8)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    _trees, st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+)
+def test_a_zip_has_the_members_that_the_standard_library_finds(tree: dict[str, bytes], method: int) -> None:
+    data = hostile.zipped(tree, method)
+    found = _opened(data)
+    with zipfile.ZipFile(io.BytesIO(data)) as oracle:
+        expected = {normal(info.filename): oracle.read(info) for info in oracle.infolist()}
+    readable = {name: member for name, member in found.members.items() if not member.problem}
+    for name, member in readable.items():
+        assert _content(found, name) == expected[name]
+        assert member.size == len(expected[name])
+    if not found.notes and not found.left_out_count:
+        assert set(found.members) == {name for name in expected if name}
+
+
+@settings(max_examples=150, deadline=None)
+@given(_trees, st.sampled_from([tarfile.PAX_FORMAT, tarfile.GNU_FORMAT]))
+def test_a_tar_has_the_members_that_the_standard_library_finds(tree: dict[str, bytes], form: int) -> None:
+    data = hostile.tarred(tree, form=form)
+    if not tree:
+        assert open_container(_Bytes(data)) is None or not _opened(data).members
+        return
+    found = _opened(data)
+    with tarfile.open(fileobj=io.BytesIO(data)) as oracle:
+        expected = {}
+        for info in oracle.getmembers():
+            file = oracle.extractfile(info)
+            assert file is not None
+            expected[normal(info.name)] = (file.read(), int(info.mtime), info.mode)
+    for name, member in found.members.items():
+        assert (_content(found, name), member.mtime_ns // 10**9, member.mode) == expected[name]
+    if not found.notes and not found.left_out_count:
+        assert set(found.members) == {name for name in expected if name}
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(["zip", "tar"]), st.integers(0, 4000), st.binary(min_size=1, max_size=6))
+def test_damage_anywhere_is_said_and_never_a_crash(form: str, at: int, damage: bytes) -> None:
+    tree = {"a.txt": b"line\n" * 100, "folder/b.txt": bytes(range(256)) * 4, "c": b""}
+    data = bytearray(hostile.zipped(tree) if form == "zip" else hostile.tarred(tree))
+    at %= len(data)
+    data[at : at + len(damage)] = damage
+    for broken in (bytes(data), bytes(data[:at])):
+        try:
+            found = open_container(_Bytes(broken))
+            for name in found.members if found is not None else ():
+                assert found is not None
+                member = found.members[name]
+                if member.kind == "file":
+                    assert sum(map(len, found.reader.pieces(member))) == member.size
+        except BadContainer:
+            continue
+
+
+@settings(max_examples=300)
+@given(st.text(max_size=40))
+def test_names_stay_inside(name: str) -> None:
+    found = normal(name)
+    if found:
+        assert not found.startswith("/")
+        assert not {"..", ".", ""} & set(found.split("/"))
+        assert normal(found) == found
+
+
+def test_what_leads_out_is_left_out_and_named() -> None:
+    for name, data in hostile.escaping().items():
+        found = _opened(data)
+        inside = {"ok.txt", "dot/ok.txt"} | ({"..\\win.txt"} if name.endswith("tar") else set())
+        assert set(found.members) == inside, name
+        assert found.left_out_count == len(found.left_out) == (4 if name.endswith("zip") else 3)
+        assert "../../escaped.txt" in found.left_out
+
+
+def test_a_member_is_never_more_than_it_says() -> None:
+    found = _opened(hostile.lying_bomb())
+    pieces = found.reader.pieces(found.members["lies.txt"])
+    with pytest.raises(BadContainer, match="more than it says"):
+        next(pieces)
+
+
+def test_a_bomb_goes_by_in_small_pieces_and_its_neighbours_are_read() -> None:
+    found = _opened(hostile.bomb(64 * hostile.MB))
+    assert _expands(found, "zeros") == 64 * hostile.MB  # deflate cannot make more of it
+    assert _content(found, "small.txt") == b"small\n"
+
+
+def _expands(found: Container, name: str) -> int:
+    largest = 0
+    size = 0
+    for piece in found.reader.pieces(found.members[name]):
+        largest, size = max(largest, len(piece)), size + len(piece)
+    assert largest <= 256 * 1024
+    return size
+
+
+def test_members_that_share_bytes_are_not_read() -> None:
+    found = _opened(hostile.overlapping())
+    assert len(found.members) == 200
+    assert all(member.problem for member in found.members.values())
+
+
+def test_encrypted_and_damaged_are_told_apart() -> None:
+    found = _opened(hostile.encrypted())
+    assert found.members["secret.txt"].problem == found.members["aes.txt"].problem == "it is encrypted"
+    assert _content(found, "plain.txt") == b"plain\n"
+    broken = _opened(hostile.damaged()["broken.zip"])
+    with pytest.raises(BadContainer, match="damaged"):
+        _content(broken, "a.txt")
+    assert _content(broken, "b.txt") == b"b line\n"
+    with pytest.raises(BadContainer, match="cut short"):
+        _opened(hostile.damaged()["cut.zip"])
+
+
+def test_a_tar_that_is_cut_short_shows_what_it_has() -> None:
+    found = _opened(hostile.damaged()["cut.tar"])
+    assert _content(found, "a.txt") == b"a line\n" * 1000
+    assert found.members["b.txt"].problem == "it is cut short"
+    assert "cut short" in found.notes[0]
+
+
+def test_duplicates_are_named() -> None:
+    archives = hostile.doubled()
+    zipped, tarred = _opened(archives["twice.zip"]), _opened(archives["twice.tar"])
+    assert "several members" in zipped.members["twice.txt"].problem
+    assert _content(zipped, "once.txt") == b"once\n"
+    assert _content(tarred, "twice.txt") == b"second\n"
+    assert "the last counts" in tarred.notes[0]
+    both = _opened(archives["both.tar"])
+    assert list(both.members) == ["x"]
+    assert "file and folder" in both.notes[0]
+
+
+def test_links_are_links() -> None:
+    for data in hostile.linked().values():
+        found = _opened(data)
+        link = found.members["good"]
+        assert (link.kind, found.reader.target(link)) == ("link", "a/b.txt")
+        assert led_to("good", "a/b.txt") == "a/b.txt"
+        assert led_to("x/out", "../../etc/passwd") is None
+    hard = found.members["hard-good"]
+    assert (hard.target, hard.is_hard) == ("a/b.txt", True)
+    assert (found.members["tty"].kind, found.members["pipe"].kind) == ("other", "other")
+
+
+def test_no_more_members_are_looked_at_than_the_limit_and_it_says_so() -> None:
+    found = _opened(hostile.no_zip_start(hostile.many_members(CONTAINER_MEMBERS + 10)))
+    assert len(found.members) == CONTAINER_MEMBERS
+    assert "only the first 120,000" in found.notes[0]
+
+
+@pytest.mark.parametrize("build", [hostile.huge_header, hostile.negative])
+def test_headers_of_tars_cannot_lead_the_walk_astray(build: object) -> None:
+    with pytest.raises(BadContainer, match="damaged"):
+        _opened(build())  # type: ignore[operator]
+
+
+def test_a_decoder_that_wants_too_much_memory_is_not_made() -> None:
+    data = bytearray(hostile.zipped({"x": b"text\n" * 1000}, zipfile.ZIP_LZMA))
+    at = data.index(b"\x5d\x00\x00", 30)
+    data[at + 1 : at + 5] = b"\xff\xff\xff\xff"
+    found = _opened(bytes(data))
+    with pytest.raises(BadContainer, match="remember"):
+        _content(found, "x")
+
+
+def test_zstd_and_xz_members_are_read() -> None:
+    for method, packed in ((93, zstd.compress(b"text\n" * 100)), (95, lzma.compress(b"text\n" * 100))):
+        raw = bytearray(hostile.zipped({"x": packed}, zipfile.ZIP_STORED))
+        found = _opened(bytes(raw))
+        member = found.members["x"]
+        import zlib
+
+        from msgspec.structs import replace
+
+        real = replace(member, method=method, size=500, check=zlib.crc32(b"text\n" * 100))
+        assert b"".join(found.reader.pieces(real)) == b"text\n" * 100
+
+
+def test_an_archive_behind_other_data_is_found() -> None:
+    out = io.BytesIO(b"PK\3\4" + b"#!/bin/sh\nexec unzip\n")
+    out.seek(0, io.SEEK_END)
+    with zipfile.ZipFile(out, "a") as archive:
+        archive.writestr("inner.txt", "content\n")
+    found = _opened(out.getvalue())
+    assert _content(found, "inner.txt") == b"content\n"
+
+
+def test_zip64_fields_are_followed() -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive, archive.open("big.txt", "w", force_zip64=True) as file:
+        file.write(b"line\n")
+    data = bytearray(out.getvalue())
+    found = _opened(bytes(data))
+    assert _content(found, "big.txt") == b"line\n"
+
+
+def test_old_tars_are_told_by_their_sum() -> None:
+    info = tarfile.TarInfo("old.txt")
+    info.size = 5
+    header = bytearray(info.tobuf(tarfile.USTAR_FORMAT))
+    header[257:265] = b"\0" * 8
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    assert containers.recognise(bytes(header)) == "tar"
+    assert (
+        _content(_opened(bytes(header) + b"text\n".ljust(512, b"\0") + b"\0" * 1024), "old.txt") == b"text\n"
+    )
+    assert containers.recognise(b"a text that is no archive\n" * 40) is None
+
+
+def test_every_hostile_archive_is_opened_or_refused() -> None:
+    for name, data in hostile.all_of_them().items():
+        try:
+            found = open_container(_Bytes(data))
+        except BadContainer:
+            continue
+        if found is None:
+            continue
+        assert isinstance(found.members, dict), name
+        for folder, names in found.folders.items():
+            assert all("/" not in one and one not in ("", ".", "..") for one in names), (name, folder)
+
+
+def test_sparse_files_are_named() -> None:
+    info = tarfile.TarInfo("sparse.img")
+    info.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "real.img"}
+    found = _opened(hostile.tar_of((info, b"0\n"), (hostile.entry("after.txt"), b"after\n")))
+    assert "sparse" in found.members["real.img"].problem
+    assert _content(found, "after.txt") == b"after\n"
+
+
+def test_a_member_says_what_it_is() -> None:
+    member: Member = _opened(hostile.zipped({"a/b.txt": "text"})).members["a/b.txt"]
+    assert (member.kind, member.size) == ("file", 4)

@@ -1,0 +1,392 @@
+"""Tables of data: what each format's own reader finds is shown, and nothing hurts."""
+
+from __future__ import annotations
+
+import io
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from readroom import Workspace
+from readroom.formats.data import Column as DataColumn
+from readroom.formats.data import (
+    Database,
+    columnar,
+    delimited,
+    json_lines,
+    picked_columns,
+    sqlite,
+)
+from readroom.formats.data.values import aligned, cell
+from readroom.formats.documents import Area, Encrypted, Part, Unreadable
+from readroom.formats.documents.page_ranges import SCHEMA
+from readroom.limits.data import BRIEF_ROWS, SQLITE_COPIED_BYTES
+from readroom.stores.memory import MemoryStore
+
+
+def _database(path: Path, *statements: str) -> Path:
+    connection = sqlite3.connect(path)
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+    return path
+
+
+def _shop(path: Path) -> Path:
+    return _database(
+        path,
+        "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT NOT NULL DEFAULT 'x', photo BLOB, note TEXT)",
+        "CREATE TABLE orders (number INTEGER, user INTEGER REFERENCES users(id), total REAL, "
+        "PRIMARY KEY (number, user)) WITHOUT ROWID",
+        "CREATE UNIQUE INDEX users_name ON users (name)",
+        "CREATE VIEW rich AS SELECT name FROM users WHERE id > 1",
+        "CREATE TRIGGER keep AFTER INSERT ON users BEGIN SELECT 1; END",
+        "INSERT INTO users VALUES (1, 'Ann', x'89504e47', NULL), (2, 'Bob', NULL, '')",
+        "INSERT INTO users VALUES (3, 'Eve\nAdam', NULL, 'NULL')",
+        "INSERT INTO orders VALUES (1, 1, 9.5), (2, 2, 100)",
+    )
+
+
+def _rows(part: Part) -> list[list[str]]:
+    return [[value.strip() for value in line.split(" | ")] for line in part.lines]
+
+
+def test_a_database_shows_its_tables_with_types_keys_and_indexes(tmp_path: Path) -> None:
+    with _shop(tmp_path / "shop.db").open("rb") as file:
+        found = sqlite.open_document(file)
+    assert found.titles == ["orders", "users", "rich"]
+    schema = "\n".join(found.part(SCHEMA).lines)
+    for line in (
+        "trigger keep on users",
+        "table orders (2 rows)",
+        "  number INTEGER primary key 1",
+        "  user INTEGER primary key 2 not null references users(id)",
+        "table users (3 rows)",
+        "  id INTEGER primary key",
+        "  name TEXT not null default 'x'",
+        "  index users_name (name) unique",
+        "view rich (rows not counted)",
+        "  as CREATE VIEW rich AS SELECT name FROM users WHERE id > 1",
+    ):
+        assert line in schema, line
+    assert found.contents[1].title == "users (3 rows: id INTEGER, name TEXT, photo BLOB, note TEXT)"
+
+
+def test_rows_are_aligned_and_values_are_told_apart(tmp_path: Path) -> None:
+    with _shop(tmp_path / "shop.db").open("rb") as file:
+        part = sqlite.open_document(file).part(2, Area(1, 10))
+    assert part.header == "id | name      | photo                 | note"
+    assert part.lines == [
+        " 1 | Ann       | x'89504e47' (4 bytes) | NULL",
+        " 2 | Bob       | NULL                  | ''",
+        " 3 | Eve\\nAdam | NULL                  | 'NULL'",
+    ]
+    assert (part.total_rows, part.total_known) == (3, True)
+
+
+def test_columns_are_picked_by_name_number_and_range(tmp_path: Path) -> None:
+    with _shop(tmp_path / "shop.db").open("rb") as file:
+        found = sqlite.open_document(file)
+        part = found.part(2, Area(2, 3, columns="NAME,id"))
+        assert _rows(part) == [["Bob", "2"], ["Eve\\nAdam", "3"]]
+        assert found.part(2, Area(1, 1, columns="2-3")).header == "name | photo"
+        with pytest.raises(match="no column 'nome'"):
+            found.part(2, Area(1, 1, columns="nome"))
+    columns = [DataColumn(name, "") for name in ("a", "b, c", "3", "A")]
+    assert list(picked_columns("'b, c',3,A,a", columns)) == [1, 2, 3, 0]
+
+
+def test_the_file_is_left_alone(tmp_path: Path) -> None:
+    path = _shop(tmp_path / "wal.db")
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("PRAGMA journal_mode=WAL")
+    writer.execute("INSERT INTO users VALUES (9, 'late', NULL, NULL)")
+    before = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
+    with path.open("rb") as file:
+        part = sqlite.open_document(file).part(2, Area(1, 10))
+    assert "WAL mode" in part.notes[0]
+    assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before
+    writer.execute("INSERT INTO users VALUES (10, 'later', NULL, NULL)")  # nothing is locked
+    writer.close()
+
+
+def test_a_large_database_is_opened_by_its_descriptor(tmp_path: Path) -> None:
+    path = tmp_path / "large ?#%.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE t (n INTEGER, fill BLOB)")
+    connection.executemany("INSERT INTO t VALUES (?, zeroblob(1000000))", [(n,) for n in range(60)])
+    connection.commit()
+    connection.close()
+    assert path.stat().st_size > SQLITE_COPIED_BYTES
+    with path.open("rb") as file:
+        found = sqlite.open_document(file)
+        part = found.part(1, Area(59, 60))
+        assert [row[0] for row in _rows(part)] == ["58", "59"]
+        path.rename(tmp_path / "elsewhere.db")
+        _shop(path)
+        assert [row[0] for row in _rows(sqlite.open_document(file).part(1, Area(1, 1)))] == ["0"]
+        (tmp_path / "elsewhere.db").unlink()
+        with pytest.raises(Unreadable, match="in no file"):
+            sqlite.open_document(file)
+
+
+def test_sql_of_the_file_cannot_reach_out(tmp_path: Path) -> None:
+    other = _shop(tmp_path / "other.db")
+    path = _database(
+        tmp_path / "evil.db",
+        "CREATE TABLE t (x)",
+        "INSERT INTO t VALUES (1)",
+        "CREATE VIEW endless AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
+        "SELECT n FROM c",
+        "CREATE VIEW loader AS SELECT load_extension('/tmp/evil.so') FROM t",
+        "CREATE VIEW large AS SELECT zeroblob(1000000000) AS z FROM t",
+    )
+    with path.open("rb") as file:
+        found = sqlite.open_document(file)
+        numbers = {title: number for number, title in enumerate(found.titles, 1)}
+        assert _rows(found.part(numbers["endless"], Area(1, 3))) == [["1"], ["2"], ["3"]]
+        assert not found.part(numbers["endless"], Area(1, 3)).total_known
+        for name in ("loader", "large"):
+            with pytest.raises(Unreadable, match="SQLite says"):
+                found.part(numbers[name], Area(1, 1))
+        table = found.tables[0]
+        with pytest.raises(sqlite3.DatabaseError, match=r"authorized|too many attached"):
+            table.connection.execute("ATTACH DATABASE ? AS other", (str(other),))  # type: ignore[attr-defined]
+
+
+def test_wide_cells_are_cut_inside_of_sql_and_shown_whole_alone(tmp_path: Path) -> None:
+    path = _database(
+        tmp_path / "wide.db",
+        "CREATE TABLE t (id INTEGER, long_text TEXT, blob BLOB)",
+        "INSERT INTO t VALUES (1, printf('%.*c', 5000, 'é'), zeroblob(1000000))",
+    )
+    with path.open("rb") as file:
+        found = sqlite.open_document(file)
+        part = found.part(1, Area(1, 1))
+        assert "[+4,880 chars]" in part.lines[0]
+        assert "(1,000,000 bytes)" in part.lines[0]
+        assert 'pages="1!long_text" shows one column whole' in part.notes[-1]
+        assert found.part(1, Area(1, 1, columns="long_text")).lines == ["é" * 5000]
+
+
+def test_damage_in_the_middle_shows_what_is_before(tmp_path: Path) -> None:
+    path = tmp_path / "broken.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE t (n INTEGER, fill TEXT)")
+    connection.executemany("INSERT INTO t VALUES (?, ?)", [(n, "x" * 400) for n in range(2000)])
+    connection.commit()
+    connection.close()
+    data = bytearray(path.read_bytes())
+    for page in range(100, 110):
+        data[page * 4096 : (page + 1) * 4096] = b"\xff" * 4096
+    found = sqlite.open_document(io.BytesIO(data))
+    part = found.part(1, Area(1, 2000))
+    assert 0 < len(part.lines) < 2000
+    assert "cannot be read: it is damaged" in part.notes[0]
+    with pytest.raises(Unreadable, match="cut short"):
+        sqlite.open_document(io.BytesIO(data[:50]))
+    cut = sqlite.open_document(io.BytesIO(data[:40960])).part(1, Area(1, 50))
+    assert "It is cut short: it has 40,960 of" in cut.notes[0]
+    assert len(cut.lines) == 50
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 20_000), st.binary(min_size=1, max_size=8), st.booleans())
+def test_damage_anywhere_in_a_database_is_said(at: int, damage: bytes, cut: bool) -> None:
+    data = bytearray(_SHOP)
+    at %= len(data)
+    data[at : at + len(damage)] = damage
+    try:
+        found = sqlite.open_document(io.BytesIO(bytes(data[:at] if cut else data)))
+    except Unreadable:
+        return
+    for number in (SCHEMA, *range(1, len(found.titles) + 1)):
+        try:
+            assert isinstance(found.part(number, Area(1, 5)).lines, Sequence)
+        except Unreadable:
+            continue
+
+
+def _shop_bytes() -> bytes:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT)")
+    connection.execute("CREATE INDEX names ON users (name)")
+    connection.executemany("INSERT INTO users (name) VALUES (?)", [(f"user {n}",) for n in range(300)])
+    connection.commit()
+    return connection.serialize()
+
+
+_SHOP = _shop_bytes()
+
+
+def _table(rows: int) -> pa.Table:
+    return pa.table(
+        {
+            "id": pa.array(range(rows), pa.int64()),
+            "name": [f"user {n}" for n in range(rows)],
+            "tags": [[n, n + 1] for n in range(rows)],
+            "place": [{"x": n, "y": None} for n in range(rows)],
+            "day": pa.array([date(2026, 1, 1)] * rows),
+            "at": pa.array([datetime(2026, 1, 1, 12)] * rows, pa.timestamp("us")),
+        }
+    )
+
+
+def _columnar(form: str, rows: int = 5_000) -> bytes:
+    out = io.BytesIO()
+    if form == "parquet":
+        pyarrow.parquet.write_table(_table(rows), out, row_group_size=700)
+    elif form == "feather":
+        pyarrow.feather.write_feather(_table(rows), out, chunksize=900)
+    else:
+        with pa.ipc.new_stream(out, _table(1).schema) as writer:
+            writer.write_table(_table(rows), max_chunksize=600)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("form", ["parquet", "feather", "stream"])
+def test_a_window_of_a_columnar_file_is_what_its_own_reader_has(form: str) -> None:
+    found = columnar.open_document(io.BytesIO(_columnar(form)))
+    expected = _table(5_000).to_pylist()
+    for first, last in ((1, 3), (699, 702), (4_999, 5_000), (1_400, 1_400)):
+        part = found.part(1, Area(first, last, columns="id,name,tags"))
+        assert _rows(part) == [
+            [str(row["id"]), row["name"], json.dumps(row["tags"])] for row in expected[first - 1 : last]
+        ]
+    assert found.part(1, Area(5_001, 5_010)).lines == []
+    part = found.part(1, Area(1, 1))
+    assert [line.lstrip() for line in part.lines] == [
+        '0 | user 0 | [0, 1] | {"x": 0, "y": null} | 2026-01-01 | 2026-01-01 12:00:00'
+    ]
+    assert (part.total_rows, part.total_known) == ((2, False) if form == "stream" else (5_000, True))
+    schema = found.part(SCHEMA).lines
+    assert "  name string" in schema
+    assert any("list<" in line for line in schema)
+
+
+_SMALL = {form: _columnar(form, 50) for form in ("parquet", "feather", "stream")}
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.sampled_from(sorted(_SMALL)),
+    st.integers(0, 10**6),
+    st.binary(min_size=1, max_size=6),
+)
+def test_damage_anywhere_in_a_columnar_file_is_said(form: str, at: int, damage: bytes) -> None:
+    data = bytearray(_SMALL[form])
+    at %= len(data)
+    data[at : at + len(damage)] = damage
+    name = {"parquet": "a.parquet", "feather": "a.feather", "stream": "a.arrows"}[form]
+    for broken in (bytes(data), bytes(data[:at])):
+        # In its process: a library that ends it is one more answer.
+        with Workspace(MemoryStore({name: broken})) as workspace:
+            reply = workspace.call("read_file", {"path": name})
+        error = reply.facts.get("error")
+        assert not isinstance(error, Mapping) or error["code"] != "internal"
+
+
+def test_what_is_not_read_is_named() -> None:
+    with pytest.raises(Unreadable, match="version 1"):
+        columnar.open_document(io.BytesIO(b"FEA1" + b"\0" * 100))
+    with pytest.raises(Encrypted):
+        columnar.open_document(io.BytesIO(b"PARE" + b"\0" * 100))
+
+
+def test_csv_has_columns_types_and_rows() -> None:
+    data = b'id;name;since\n1;"Ann;\nA";2026-01-01\n2;Bob;2026-02-01\n'
+    found = delimited.open_document(io.BytesIO(data))
+    assert found.part(SCHEMA).lines == [
+        "table (2 rows)",
+        "  id integer",
+        "  name text",
+        "  since date",
+        "  fields parted by semicolon; the first row names the columns; types are those of the first rows",
+    ]
+    assert _rows(found.part(1, Area(1, 9))) == [["1", "Ann;\\nA", "2026-01-01"], ["2", "Bob", "2026-02-01"]]
+    plain = delimited.open_document(io.BytesIO(b"1,2\n3,4\n"))
+    assert (plain.part(1, Area(1, 9)).header, plain.part(1).total_rows) == ("column 1 | column 2", 2)
+    utf16 = delimited.open_document(io.BytesIO("a\tb\nä\t1\n".encode("utf-16")))
+    assert _rows(utf16.part(1, Area(1, 9))) == [["ä", "1"]]
+
+
+_FIELD = st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], include_characters="\n")
+"""What a text that is not binary may hold."""
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(
+        st.lists(
+            st.text(_FIELD, max_size=6),
+            min_size=2,
+            max_size=2,
+        ),
+        min_size=1,
+        max_size=20,
+    )
+)
+def test_every_row_of_a_csv_is_shown_once(rows: list[list[str]]) -> None:
+    import csv
+
+    out = io.StringIO()
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerows([["first column", "second column"], *rows])
+    found = delimited.open_document(io.BytesIO(out.getvalue().encode()))
+    shown = [line for at in range(1, len(rows) + 1) for line in found.part(1, Area(at, at)).lines]
+    assert len(shown) == len(rows)
+    assert found.part(1, Area(1, 1)).total_rows == len(rows)
+    for line, row in zip(shown, rows, strict=True):
+        first = cell(row[0], 120)[0]
+        assert line.lstrip().startswith(first.strip()) or not first.strip()
+
+
+def test_json_lines_have_the_keys_of_the_first_lines_as_columns() -> None:
+    lines = [{"a": 1, "b": {"c": [1]}}, {"a": 2.5}, "", {"a": 3, "z": "new"}]
+    data = "\n".join(json.dumps(line) if line else "" for line in lines) + "\nnot json\n"
+    found = json_lines.open_document(io.BytesIO(data.encode()))
+    schema = found.part(SCHEMA).lines
+    assert schema[1:3] == ["  a number", "  b object in 1 of the first 3"]
+    part = found.part(1, Area(1, 10))
+    assert part.total_rows == 5
+    assert _rows(part)[4][-1] == "not json"
+    assert any("Not JSON, shown as text: line 5" in note for note in part.notes)
+
+
+def test_a_million_columns_are_bounded_and_said() -> None:
+    header = ",".join(f"c{n}" for n in range(100_000))
+    found = delimited.open_document(io.BytesIO(f"{header}\n{'1,' * 99_999}1\n".encode()))
+    part = found.part(1, Area(1, 1))
+    assert len(part.lines[0]) < 2_000
+    assert '99,970 more columns: pages="1!31-60" goes on.' in part.notes
+    assert len(found.part(SCHEMA).lines) < 2_100
+    assert found.part(1, Area(1, 1, columns="99999-")).header == "c99998 | c99999"
+
+
+def test_a_text_table_without_an_end_of_line_is_bounded() -> None:
+    with pytest.raises(Unreadable, match="characters"):
+        json_lines.open_document(io.BytesIO(b'{"a": "' + b"x" * 5_000_000))
+
+
+@given(st.lists(st.lists(st.text(max_size=50), min_size=3, max_size=3), max_size=5))
+def test_aligned_rows_are_lines(rows: list[list[str]]) -> None:
+    written = [[cell(value, 20)[0] for value in row] for row in rows]
+    header, lines = aligned(["a", "b", "c"], written, [False, True, False])
+    assert len(lines) == len(rows)
+    assert "\n" not in header + "".join(lines)
+
+
+def test_several_tables_are_shown_briefly(tmp_path: Path) -> None:
+    with _shop(tmp_path / "shop.db").open("rb") as file:
+        found: Database = sqlite.open_document(file)
+    assert found.part(1, Area(1, 100)).brief == BRIEF_ROWS

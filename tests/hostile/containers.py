@@ -1,0 +1,248 @@
+"""Archives that are made to do harm, each small, whatever it claims.
+
+python -m tests.hostile.containers FOLDER   writes them all
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import struct
+import sys
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+MB = 1024 * 1024
+LINK_MODE = 0o120777 << 16
+
+
+def zipped(members: Mapping[str, bytes | str], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+def tarred(members: Mapping[str, bytes], *, form: int = tarfile.PAX_FORMAT, mode: str = "w") -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode=mode, format=form) as archive:  # type: ignore[call-overload]
+        for name, data in members.items():
+            info = tarfile.TarInfo(name)
+            info.size, info.mtime = len(data), 1_700_000_000
+            archive.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+def tar_of(*entries: tuple[tarfile.TarInfo, bytes]) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for info, data in entries:
+            info.size = len(data) if info.isreg() else 0
+            archive.addfile(info, io.BytesIO(data) if info.isreg() else None)
+    return out.getvalue()
+
+
+def entry(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, target
+    return info
+
+
+def escaping() -> dict[str, bytes]:
+    """Names that lead out, written as no careful program writes them."""
+    names = [
+        "../../escaped.txt",
+        "/etc/cron.d/escaped",
+        "a/../../escaped",
+        "ok.txt",
+        "..\\win.txt",
+        "./dot/ok.txt",
+    ]
+    raw = zipped({name: b"content of " + name.encode() for name in names})
+    return {
+        "names.zip": raw,
+        "names.tar": tar_of(*((entry(name), b"content of " + name.encode()) for name in names)),
+    }
+
+
+def linked() -> dict[str, bytes]:
+    """Links that lead out, in circles, and to what is denied."""
+    links = {
+        "out": "../../../etc/passwd",
+        "abs": "/etc/passwd",
+        "loop": "loop",
+        "denied": ".env",
+        "good": "a/b.txt",
+    }
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, target in links.items():
+            info = zipfile.ZipInfo(name)
+            info.create_system, info.external_attr = 3, LINK_MODE
+            archive.writestr(info, target)
+        archive.writestr("a/b.txt", "linked content\n")
+        archive.writestr(".env", "SECRET=zip\n")
+    hard = [(entry(f"hard-{name}", tarfile.LNKTYPE, target), b"") for name, target in links.items()]
+    return {
+        "links.zip": out.getvalue(),
+        "links.tar": tar_of(
+            (entry("a/b.txt"), b"linked content\n"),
+            (entry(".env"), b"SECRET=tar\n"),
+            *((entry(name, tarfile.SYMTYPE, target), b"") for name, target in links.items()),
+            *hard,
+            (entry("folder", tarfile.SYMTYPE, "a"), b""),
+            (entry("tty", tarfile.CHRTYPE), b""),
+            (entry("pipe", tarfile.FIFOTYPE), b""),
+        ),
+    }
+
+
+def doubled() -> dict[str, bytes]:
+    """Two members of one name, of which programs take different ones; and a file that is a folder, too."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("twice.txt", "first\n")
+        archive.writestr("once.txt", "once\n")
+        archive.filelist[0].filename = archive.filelist[0].filename
+        info = zipfile.ZipInfo("twicf.txt")
+        archive.writestr(info, "second\n")
+    again = out.getvalue().replace(b"twicf.txt", b"twice.txt")
+    return {
+        "twice.zip": again,
+        "twice.tar": tar_of((entry("twice.txt"), b"first\n"), (entry("twice.txt"), b"second\n")),
+        "both.tar": tar_of((entry("x"), b"file\n"), (entry("x/y"), b"below a file\n")),
+    }
+
+
+def bomb(size: int = 128 * MB) -> bytes:
+    """A member of nothing but zeros, which says so."""
+    return zipped({"zeros": b"\0" * size, "small.txt": b"small\n"})
+
+
+def lying_bomb() -> bytes:
+    """A member that says it has ten bytes and has a hundred million."""
+    data = zlib.compress(b"a" * 100_000_000, 9)[2:-4]
+    raw = bytearray(zipped({"lies.txt": b"0123456789"}, zipfile.ZIP_STORED))
+    local = struct.pack("<4s5H3L2H", b"PK\3\4", 20, 0, 8, 0, 33, 0, len(data), 10, 8, 0) + b"lies.txt" + data
+    central = struct.pack(
+        "<4s6H3L5H2L", b"PK\1\2", 20, 20, 0, 8, 0, 33, 0, len(data), 10, 8, 0, 0, 0, 0, 0, 0
+    ) + b"lies.txt"  # fmt: skip
+    raw = bytearray(local + central)
+    return bytes(raw) + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, len(central), len(local), 0)
+
+
+def overlapping(count: int = 200) -> bytes:
+    """Many members that are one and the same bytes, as bombs that need no nesting."""
+    content = b"b" * 1_000_000
+    data, check = zlib.compress(content, 9)[2:-4], zlib.crc32(content)
+    sizes = (check, len(data), len(content))
+    body = struct.pack("<4s5H3L2H", b"PK\3\4", 20, 0, 8, 0, 33, *sizes, 1, 0) + b"m" + data
+    one = struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, 20, 0, 8, 0, 33, *sizes, 4, 0, 0, 0, 0, 0, 0)
+    directory = b"".join(one + b"m%03d" % number for number in range(count))
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, count, count, len(directory), len(body), 0)
+    return body + directory + end
+
+
+def encrypted() -> bytes:
+    """One member in the clear, one that says to be encrypted, one by AES."""
+    raw = bytearray(zipped({"plain.txt": b"plain\n", "secret.txt": b"secret\n", "aes.txt": b"aes\n"}))
+    for name, flags, method in ((b"secret.txt", 1, 8), (b"aes.txt", 1, 99)):
+        at = raw.rfind(name) - 46
+        raw[at + 8] |= flags
+        raw[at + 10 : at + 12] = struct.pack("<H", method)
+    return bytes(raw)
+
+
+def many_members(count: int = 200_000) -> bytes:
+    """More entries than anybody looks at, all of one empty member."""
+    one = struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, 20, 0, 0, 0, 33, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0)
+    directory = b"".join(one + b"%06d" % number for number in range(count))
+    return directory + struct.pack(
+        "<4s4H2LH", b"PK\5\6", 0, 0, 0xFFFE, 0xFFFE, len(directory), 0, 0
+    )  # fmt: skip
+
+
+def no_zip_start(data: bytes) -> bytes:
+    """An archive behind something else that begins like one."""
+    return b"PK\3\4" + b"\0" * 26 + data
+
+
+def huge_header() -> bytes:
+    """A tar whose extended header says to have a terabyte."""
+    info = tarfile.TarInfo("x")
+    info.type, info.size = tarfile.XHDTYPE, 1 << 40
+    return info.tobuf(tarfile.GNU_FORMAT) + b"\0" * 1024
+
+
+def negative() -> bytes:
+    """A tar member with a negative size, on which a walk could go back for ever."""
+    info = tarfile.TarInfo("x")
+    data = bytearray(info.tobuf(tarfile.GNU_FORMAT))
+    data[124:136] = b"\xff" + b"\xff" * 9 + b"\xfe\x00"
+    data[148:156] = b" " * 8
+    data[148:156] = b"%06o\0 " % sum(data)
+    return bytes(data) + b"\0" * 1024
+
+
+def damaged() -> dict[str, bytes]:
+    whole = zipped({"a.txt": b"a line\n" * 1000, "b.txt": b"b line\n"})
+    broken = bytearray(whole)
+    broken[60:64] = b"\xff\xff\xff\xff"
+    stored = tarred({"a.txt": b"a line\n" * 1000, "b.txt": b"b\n" * 2000})
+    return {
+        "cut.zip": whole[: len(whole) // 2],
+        "broken.zip": bytes(broken),
+        "cut.tar": stored[: len(stored) // 2],
+        "no-members.tar": b"\0" * 10_240,
+    }
+
+
+def nested(depth: int) -> bytes:
+    """A text in an archive in an archive, so deep."""
+    data, name = b"the innermost line\n", "inner.txt"
+    for level in range(depth):
+        data, name = zipped({name: data}), f"level{level + 1}.zip"
+    return data
+
+
+def odd_names() -> bytes:
+    """Names that look like our own words, or like nothing."""
+    return tar_of(
+        *(
+            (entry(name), b"content\n")
+            for name in (
+                "a!/b.txt", "x.zip!/y", "line\nbreak", "\x1b[31mred", "-rf", "é", "end of listing | next: x",
+                "\u202etxt.exe", "a\\.env", " ", "'quoted'",
+            )
+        )
+    )  # fmt: skip
+
+
+BUILDERS: Mapping[str, Callable[[], bytes]] = {
+    "bomb.zip": bomb,
+    "lying.zip": lying_bomb,
+    "overlapping.zip": overlapping,
+    "encrypted.zip": encrypted,
+    "many.zip": lambda: no_zip_start(many_members()),
+    "huge-header.tar": huge_header,
+    "negative.tar": negative,
+    "nested.zip": lambda: nested(12),
+    "odd-names.tar": odd_names,
+}
+
+
+@functools.cache
+def all_of_them() -> dict[str, bytes]:
+    found = {name: build() for name, build in BUILDERS.items()}
+    return found | escaping() | linked() | doubled() | damaged()
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1])
+    target.mkdir(parents=True, exist_ok=True)
+    for name, data in all_of_them().items():
+        (target / name).write_bytes(data)

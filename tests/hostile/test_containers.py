@@ -1,0 +1,29 @@
+"""None of the hostile archives takes more than 128 MB or 10 s, and none ends the server."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.hostile.containers import all_of_them
+from tests.peak import REPO
+
+MOST_BYTES = 128 * 1024 * 1024
+MOST_S = 10.0
+
+
+def test_hostile_archives_are_bounded(tmp_path: Path) -> None:
+    for name, data in all_of_them().items():
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "plain.txt").write_text("still here\n", encoding="utf-8")
+    command = [sys.executable, "-m", "tests.hostile.opened", str(tmp_path)]
+    done = subprocess.run(command, cwd=REPO, capture_output=True, timeout=280, check=False)
+    assert done.returncode == 0, done.stderr.decode()[-2000:]
+    found = json.loads(done.stdout)
+    assert found["bytes"] <= MOST_BYTES
+    assert found["cpu_s"] <= MOST_S
+    assert "internal" not in found["codes"]
+    assert {"broken_data", "encrypted"} <= set(found["codes"])
+    assert "still here" in found["plain"]

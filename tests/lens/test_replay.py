@@ -1,0 +1,156 @@
+"""Recorded sessions made again with our tools: what the model used is shown again, and at what price."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from readroom.lens.audit import Options
+from readroom.lens.normal_form import Replayed
+from tests.lens.ground_truth import audited
+from tests.lens.making import called, numbered, record, returned, said
+from tests.lens.project import restored
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return restored(tmp_path_factory.mktemp("shop"), tmp_path_factory.mktemp("records"))
+
+
+def _replayed(session: str, folder: Path, project: Path) -> list[Replayed]:
+    options = Options(secrets=False, replay=str(project))
+    return [row for part in audited(session, folder, options) for row in part.replayed]
+
+
+@pytest.mark.parametrize(
+    "session",
+    [
+        "claude-code/tools",
+        "codex/tools",
+        "gemini-cli/tools",
+        "opencode/tools",
+        "qwen-code/tools",
+        "inspect/tools",
+    ],
+)
+def test_no_line_that_was_used_is_missing(session: str, tmp_path: Path, project: Path) -> None:
+    """Every read is made again and shows every line that was shown, but for the file that policy denies."""
+    rows = _replayed(session, tmp_path, project)
+    assert sum(row.missing for row in rows) == 0
+    reads = [row for row in rows if row.made.startswith("read_file")]
+    assert {row.file for row in reads if row.state == "denied"} <= {".env"}
+    # A picture and a line of 67,108 characters are not in the folder that was put together again.
+    assert {row.file for row in reads if row.state == "gone"} <= {"static/logo.png", "static/app.min.js"}
+    assert {row.state for row in reads} <= {"same", "changed", "denied", "gone"}
+    for row in reads:
+        if row.state == "same":
+            assert row.kept_lines == row.then_lines
+
+
+def test_what_would_have_come_has_its_price(tmp_path: Path, project: Path) -> None:
+    """The same lines, in one reply or in several, cost about what they cost in the form of opencode."""
+    rows = [row for row in _replayed("opencode/tools", tmp_path, project) if row.state == "same"]
+    same = [row for row in rows if row.kept_lines == row.then_lines and row.made.startswith("read_file")]
+    assert len(same) >= 6
+    then, now = sum(row.then_tokens for row in same), sum(row.now_tokens for row in same)
+    assert [row.now_lines for row in same] == [row.then_lines for row in same]
+    assert 0.9 * then < now < 1.02 * then
+
+
+def test_lines_that_differ_today_are_told_as_changed(tmp_path: Path, project: Path) -> None:
+    """What stands in the file now is compared line by line with what was shown."""
+    lines = (project / "app/tax.py").read_text(encoding="utf-8").split("\n")[:20]
+    told = [*lines[:9], "something else", *lines[10:]]
+    path = record(
+        tmp_path / "r.jsonl",
+        [
+            called(1, "Read", {"file_path": "/home/dev/shop/app/tax.py"}),
+            returned(1, numbered(told)),
+            said("so"),
+        ],
+    )
+    from readroom.lens.audit import audit
+    from readroom.lens.sessions import Audited
+
+    (part,) = audit(path, Options(secrets=False, replay=str(project)))
+    assert isinstance(part, Audited)
+    (row,) = part.replayed
+    assert (row.state, row.changed_lines, row.kept_lines) == ("changed", 1, 19)
+
+
+def test_a_line_that_only_the_record_had_and_the_model_used_is_not_missing(
+    tmp_path: Path, project: Path
+) -> None:
+    """A line is missing when it stands in the file and was not shown; what is gone from the file is
+    changed.
+    """
+    path = record(
+        tmp_path / "r.jsonl",
+        [
+            called(1, "Read", {"file_path": "/home/dev/shop/app/main.py"}),
+            returned(1, numbered(["a line that is no longer there"] * 40)),
+            said("I saw: a line that is no longer there\na line that is no longer there"),
+        ],
+    )
+    from readroom.lens.audit import audit
+    from readroom.lens.sessions import Audited
+
+    (part,) = audit(path, Options(secrets=False, replay=str(project)))
+    assert isinstance(part, Audited)
+    assert [row.missing for row in part.replayed] == [0]
+
+
+def _audit(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "readroom", "audit", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )
+
+
+def test_a_replay_at_a_commit_sees_what_git_has_there(tmp_path: Path) -> None:
+    """The folder has moved on; the session is compared with what it worked on, and nothing in the folder
+    changes.
+    """
+    root = tmp_path / "shop"
+    root.mkdir()
+    (root / "a.py").write_text("first = 1\nsecond = 2\n")
+    git = ["git", "-C", str(root), "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *words], check=True, capture_output=True)
+    (root / "a.py").write_text("other = 1\nsecond = 2\n")
+    path = record(
+        tmp_path / "r.jsonl",
+        [
+            called(1, "Read", {"file_path": "/home/dev/shop/a.py"}),
+            returned(1, numbered(["first = 1", "second = 2"])),
+            said("x"),
+        ],
+    )
+    states = []
+    for commit in ([], ["--commit", "HEAD"]):
+        rows = tmp_path / f"rows{len(commit)}.jsonl"
+        done = _audit(str(path), "--replay", str(root), *commit, "--jsonl", str(rows), "--no-secrets")
+        assert done.returncode == 0, done.stderr
+        found = [json.loads(line) for line in rows.read_text().split("\n") if line]
+        states.append(Counter(row["state"] for row in found if row["row"] == "replayed"))
+    assert states == [Counter(changed=1), Counter(same=1)]
+    assert (root / "a.py").read_text() == "other = 1\nsecond = 2\n"
+
+
+def test_a_commit_that_git_does_not_know_is_said(tmp_path: Path) -> None:
+    path = record(
+        tmp_path / "r.jsonl", [called(1, "Read", {"file_path": "a"}), returned(1, "1\ta"), said("x")]
+    )
+    for name in ("nowhere", "--output=x"):
+        done = _audit(str(path), "--replay", str(tmp_path), f"--commit={name}")
+        assert done.returncode == 5
+        assert "Traceback" not in done.stderr
+    assert sorted(found.name for found in tmp_path.iterdir()) == ["r.jsonl"]

@@ -1,0 +1,149 @@
+"""The pure parts of ranking: words, parts, roles, scores."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from readroom.deadline import Deadline
+from readroom.outline import build
+from readroom.ranking.counting import CountedText
+from readroom.ranking.parts import PART_LINES, cut
+from readroom.ranking.query import MAX_TERMS, parse, term_of
+from readroom.ranking.roles import Role, older_versions, roles
+from readroom.ranking.score import Scale, count, rank_files
+from readroom.ranking.words import fold, lower, stem, sub_words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("parseHTTPHeaders", ["parse", "http", "headers"]),
+        ("parse_http_headers2", ["parse", "http", "headers", "2"]),
+        ("XMLHttpRequest", ["xml", "http", "request"]),
+        ("Größe naïve", ["grose", "naive"]),
+        ("数据库", ["数据", "据库"]),
+        ("ключ-значение", ["ключ", "значение"]),
+        ("", []),
+    ],
+)
+def test_names_and_sentences_fall_into_the_same_words(text: str, words: list[str]) -> None:
+    assert sub_words(text) == words
+
+
+@given(st.text())
+def test_folding_and_lowering_keep_every_place(text: str) -> None:
+    assert len(fold(text)) == len(text)
+    assert len(lower(fold(text))) == len(text)
+
+
+def test_forms_of_a_word_have_one_stem() -> None:
+    assert stem("caching") == stem("cached") == stem("caches")
+    assert stem("соединения") == stem("соединение")
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "places"),
+    [
+        ("set offset reset setUp SETUP", "set", [0, 17]),
+        ("getHTTPServer httpServer HTTPS", "http", [3, 14]),
+        ("queries Query subquery myQuery", "query", [0, 8, 25]),
+        ("数据库连接", "数据", [0]),
+    ],
+)
+def test_words_are_counted_where_they_begin(text: str, word: str, places: list[int]) -> None:
+    assert list(CountedText(text).places(term_of(word), 99)) == places
+
+
+_CODE = st.lists(
+    st.sampled_from(
+        [
+            "def f():",
+            "    return 1",
+            "class A:",
+            "    def m(self):",
+            "        pass",
+            "",
+            "x = 1",
+            "# c",
+            "  ",
+            "}",
+        ]
+    ),
+    max_size=200,
+)
+
+
+@given(_CODE)
+def test_parts_hold_every_line_with_a_letter_once_and_in_order(lines: list[str]) -> None:
+    items = build("\n".join(lines), "python", Deadline()).items
+    parts = cut(lines, items)
+    covered = [line for part in parts for line in range(part.first, part.last + 1)]
+    assert covered == sorted(set(covered))
+    assert {at for at, line in enumerate(lines, 1) if line.strip()} <= set(covered)
+    assert all(part.last - part.first < PART_LINES for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("path", "role"),
+    [
+        ("tests/test_a.py", Role.TEST),
+        ("src/a_test.go", Role.TEST),
+        ("web/a.spec.ts", Role.TEST),
+        ("src/FooTest.java", Role.TEST),
+        ("docs/a.md", Role.DOCUMENTATION),
+        ("vendor/x/a.go", Role.VENDORED),
+        ("dist/app.js", Role.GENERATED),
+        ("app.min.js", Role.GENERATED),
+        ("LICENSE", Role.LEGAL),
+        ("pkg/__init__.py", Role.EXPORTS),
+        ("examples/a.py", Role.EXAMPLE),
+    ],
+)
+def test_names_tell_what_files_are_for(path: str, role: Role) -> None:
+    assert role in roles(path, parse("connection pool"), older_versions([path]))
+
+
+@pytest.mark.parametrize(
+    "path", ["src/contest.py", "latest.py", "src/changeset.ex", "attestation/a.go", "docker.py"]
+)
+def test_names_that_only_look_like_it_have_no_role(path: str) -> None:
+    assert roles(path, parse("connection pool"), older_versions([path])) == ()
+
+
+def test_older_versions_are_told_by_what_stands_beside_them() -> None:
+    is_older = older_versions(
+        ["api/v1/a.py", "api/v2/a.py", "pkg/v1/x.py", "pkg/v1/y.py", "pkg/x.py", "pkg/y.py"]
+    )
+    assert is_older("api/v1/a.py")
+    assert not is_older("api/v2/a.py")
+    assert is_older("pkg/v1/x.py")
+
+
+def test_of_long_questions_the_title_and_the_longest_words_are_looked_for() -> None:
+    text = "\n".join(f"word{letter}{other}" * 2 for letter in "abcdefghij" for other in "klmnop")
+    query = parse("connection lost\n" + text)
+    assert len(query.terms) == MAX_TERMS
+    assert {"connection", "lost"} <= {term.word for term in query.terms}
+    assert query.left_out > 0
+
+
+_FILES = st.dictionaries(
+    st.sampled_from(["a.py", "b.py", "src/door.py", "tests/door.py", "c/key.md"]),
+    st.text("dorkey _\n", max_size=80),
+    min_size=1,
+)
+
+
+@given(_FILES, st.sampled_from(["door", "key door", "open_door", "dor key doors"]))
+def test_scores_do_not_depend_on_the_order_of_files(files: dict[str, str], question: str) -> None:
+    query = parse(question)
+
+    def ranked(names: list[str]) -> list[tuple[str, float]]:
+        found = [count(query, path, path, CountedText(files[path]), len(files[path])) for path in names]
+        counted = [one for one in found if one is not None]
+        scale = Scale(query, counted, len(files), sum(map(len, files.values())))
+        return [(one.path, one.score) for one in rank_files(scale, counted)]
+
+    assert ranked(sorted(files)) == ranked(sorted(files, reverse=True))
