@@ -11,14 +11,14 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os import PathLike
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom import config
 from readroom.caller import ANONYMOUS, Caller
+from readroom.closeable import Closeable
 from readroom.contracts import contract
 from readroom.contracts.base import Bound, Contract, Tool
 from readroom.contracts.rows import in_lines
@@ -100,7 +100,7 @@ _LOG = logging.getLogger("readroom")
 _LOG.addHandler(logging.NullHandler())
 
 
-class Workspace:
+class Workspace(Closeable):
     """A folder (or another store) with its policy, limits and session.
 
     Safe to share between threads.  Use as a context manager or call `close`.
@@ -273,14 +273,6 @@ class Workspace:
         self.engine.close()
         self.gatekeeper.close()
         self._instances.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def cap(self, record: Contract, reply_bytes: int | None = None, tool: str = "") -> Cap:
         """The size of a reply of a tool, and how it is measured.

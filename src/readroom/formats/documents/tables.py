@@ -14,7 +14,7 @@ text, its paragraphs stand alone, and its headings are headings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from readroom.limits.documents import TABLE_LINE_CHARS, TABLE_ROW_CHARS
@@ -50,6 +50,22 @@ def row(cells: Sequence[Cell]) -> Iterator[Block]:
         yield 0, (ROW,)
         for cell in cells:
             yield from _parted(cell)
+
+
+def merged(rows: Iterable[Sequence[Block]]) -> Iterator[tuple[Block, bool]]:
+    """The blocks of all rows; those that are a line each become one block together, marked by True."""
+    lines: list[str] = []
+    for blocks in rows:
+        if len(blocks) == 1 and not blocks[0][0] and len(blocks[0][1]) == 1:
+            lines += blocks[0][1]
+            continue
+        if lines:
+            yield (0, tuple(lines)), True
+            lines = []
+        for block in blocks:
+            yield block, False
+    if lines:
+        yield (0, tuple(lines)), True
 
 
 def _fits(written: str, texts: Sequence[Sequence[str]]) -> bool:

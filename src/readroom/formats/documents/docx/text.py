@@ -108,21 +108,13 @@ class Story:
 
     def _table(self, table: Element) -> Iterator[Block]:
         """Its rows; those that are a line each as one block."""
-        plain: list[str] = []
         about = table.find(f"{W}tblPr")
         if about is not None and any(local(at) in ("tblCaption", "tblDescription") for at in about):
             self._dropped["alternative text"] += 1
-        for row in self._held(table, "tr"):
-            found = list(tables.row([self._cell(cell) for cell in self._held(row, "tc")]))
-            if len(found) == 1 and not found[0][0] and len(found[0][1]) == 1:
-                plain += found[0][1]
-                continue
-            if plain:
-                yield Block(0, tuple(plain), table=True)
-                plain = []
-            yield from (Block(level, tuple(lines)) for level, lines in found)
-        if plain:
-            yield Block(0, tuple(plain), table=True)
+        cells = ([self._cell(cell) for cell in self._held(row, "tc")] for row in self._held(table, "tr"))
+        rows = (list(tables.row(row)) for row in cells)
+        for (level, lines), is_table in tables.merged(rows):
+            yield Block(level, tuple(lines), table=is_table)
 
     def _cell(self, cell: Element) -> list[tuple[int, Sequence[str]]]:
         merge = cell.find(f"{W}tcPr/{W}vMerge")

@@ -188,27 +188,21 @@ class Walker:
 
     def _table(self, table: Element) -> Iterator[Block]:
         """Its rows; those that are a line each as one block."""
-        plain: list[str] = []
         self.dropped["alternative text"] += any(
             local(at) in ("title", "desc") and bool((at.text or "").strip()) for at in table
         )
         outer, self._items = self._items, []
-        for row in self._rows(table):
-            found = list(tables.row(list(self._cells(row))))
-            times = odf.number(row, f"{TABLE}number-rows-repeated")
-            if found and times > REPEATED_ROWS:
-                self.dropped["repeated row"] += times - REPEATED_ROWS
-            for _ in range(min(times, REPEATED_ROWS) if found else 0):
-                if len(found) == 1 and not found[0][0] and len(found[0][1]) == 1:
-                    plain += found[0][1]
-                    continue
-                if plain:
-                    yield Block(0, tuple(plain), table=True)
-                    plain = []
-                yield from (Block(level, tuple(lines)) for level, lines in found)
+        for (level, lines), is_table in tables.merged(self._written_rows(table)):
+            yield Block(level, tuple(lines), table=is_table)
         self._items = outer
-        if plain:
-            yield Block(0, tuple(plain), table=True)
+
+    def _written_rows(self, table: Element) -> Iterator[Sequence[tables.Block]]:
+        for row in self._rows(table):
+            blocks = list(tables.row(list(self._cells(row))))
+            times = odf.number(row, f"{TABLE}number-rows-repeated")
+            if blocks and times > REPEATED_ROWS:
+                self.dropped["repeated row"] += times - REPEATED_ROWS
+            yield from (blocks for _ in range(min(times, REPEATED_ROWS) if blocks else 0))
 
     def _rows(self, parent: Element) -> Iterator[Element]:
         for element in parent:
