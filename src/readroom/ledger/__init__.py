@@ -46,8 +46,8 @@ class LedgerPolicy(Struct, frozen=True):
 
     def __repr__(self) -> str:
         """Without the address, which may hold a password."""
-        shown = (name for name in self.__struct_fields__ if name != "url")
-        return f"LedgerPolicy({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+        names = (name for name in self.__struct_fields__ if name != "url")
+        return f"LedgerPolicy({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
 
 Opener = Callable[[], "Ledger"]

@@ -124,15 +124,15 @@ def migrate(backend: Backend) -> None:
 
 def _migrate(backend: Backend, execute: Execute) -> None:
     execute("CREATE TABLE IF NOT EXISTS ledger_schema (version INTEGER NOT NULL)")
-    found = execute("SELECT version FROM ledger_schema")
-    version = found[0][0] if found else 0
+    versions = execute("SELECT version FROM ledger_schema")
+    version = versions[0][0] if versions else 0
     if version > VERSION:
         raise LedgerFailed(
             backend.name,
             f"it has version {version}, and this readroom knows versions up to {VERSION}",
             "Update readroom.",
         )
-    if not found:
+    if not versions:
         execute("INSERT INTO ledger_schema (version) VALUES (0)")
     for statements in MIGRATIONS[version:]:
         for statement in backend.migrate(statements):
@@ -213,8 +213,8 @@ class Ledger:
         """Up to `limit` rows in order, from the first after a number or, with `newest`, the last ones."""
         where, values = _where([*conditions, Condition("number > ?", (after,))])
         sql = f"{_SELECT}{where} ORDER BY number{' DESC' if newest else ''} LIMIT ?"
-        found = self._backend.run(lambda execute: execute(sql, (*values, limit)), write=False)
-        rows = [from_values(one) for one in found]
+        records = self._backend.run(lambda execute: execute(sql, (*values, limit)), write=False)
+        rows = [from_values(record) for record in records]
         return rows[::-1] if newest else rows
 
     def count(self, conditions: Sequence[Condition] = ()) -> int:
@@ -242,8 +242,8 @@ class Ledger:
 def _where(conditions: Sequence[Condition]) -> tuple[str, tuple[object, ...]]:
     if not conditions:
         return "", ()
-    joined = " AND ".join(f"({one.sql})" for one in conditions)
-    return f" WHERE {joined}", tuple(value for one in conditions for value in one.values)
+    joined = " AND ".join(f"({condition.sql})" for condition in conditions)
+    return f" WHERE {joined}", tuple(value for condition in conditions for value in condition.values)
 
 
 def _head(execute: Execute) -> Head:
@@ -252,8 +252,8 @@ def _head(execute: Execute) -> Head:
 
 def _start(execute: Execute) -> Head:
 
-    found = execute("SELECT number, hash FROM checkpoints ORDER BY number DESC LIMIT 1")
-    return Head(*found[0]) if found else Head(0, START)
+    checkpoints = execute("SELECT number, hash FROM checkpoints ORDER BY number DESC LIMIT 1")
+    return Head(*checkpoints[0]) if checkpoints else Head(0, START)
 
 
 def _appended(execute: Execute, events: Sequence[Event]) -> list[Row]:
@@ -275,8 +275,8 @@ def _appended(execute: Execute, events: Sequence[Event]) -> list[Row]:
 def _recorded(execute: Execute, ids: Sequence[str]) -> dict[str, Row]:
     """Rows by the ids of their events."""
     places = ", ".join("?" * len(ids))
-    found = map(from_values, execute(f"{_SELECT} WHERE id IN ({places})", ids))
-    return {one.event.id: one for one in found}
+    rows = map(from_values, execute(f"{_SELECT} WHERE id IN ({places})", ids))
+    return {row.event.id: row for row in rows}
 
 
 def _pruned(execute: Execute, before_us: int, event: Event) -> int:
@@ -284,16 +284,16 @@ def _pruned(execute: Execute, before_us: int, event: Event) -> int:
         return 0
     kept = execute("SELECT MIN(number) FROM calls WHERE time_us >= ?", (before_us,))[0][0]
     last = _head(execute).number if kept is None else kept - 1
-    found = execute("SELECT hash FROM calls WHERE number = ?", (last,))
-    if not found:
+    last_rows = execute("SELECT hash FROM calls WHERE number = ?", (last,))
+    if not last_rows:
         return 0
     removed = int(execute("SELECT COUNT(*) FROM calls WHERE number <= ?", (last,))[0][0])
-    told = f'{{"up_to":{last},"hash":"{found[0][0]}","removed":{removed}}}'
-    _appended(execute, [replace(event, arguments=told)])
+    summary = f'{{"up_to":{last},"hash":"{last_rows[0][0]}","removed":{removed}}}'
+    _appended(execute, [replace(event, arguments=summary)])
     execute("DELETE FROM calls WHERE number <= ?", (last,))
     now = time.time_ns() // 1000
     execute(
         "INSERT INTO checkpoints (number, hash, time_us, removed) VALUES (?, ?, ?, ?)",
-        (last, found[0][0], now, removed),
+        (last, last_rows[0][0], now, removed),
     )
     return removed

@@ -41,22 +41,22 @@ class Filter(Struct, frozen=True):
 
     def conditions(self) -> list[Condition]:
         """For a ledger."""
-        found = [
+        conditions = [
             Condition(f"{name} = ?", (value,))
             for name in ("agent", "session", "tool", "face", "workspace", "outcome")
             if (value := getattr(self, name)) is not None and (name, value) != ("outcome", "failed")
         ]
         if self.outcome == "failed":
-            found.append(Condition("outcome NOT IN ('ok', 'begun')", ()))
+            conditions.append(Condition("outcome NOT IN ('ok', 'begun')", ()))
         if self.path is not None:
-            found.append(_about(self.path.rstrip("/") or "."))
+            conditions.append(_about(self.path.rstrip("/") or "."))
         if self.since_us is not None:
-            found.append(Condition("time_us >= ?", (self.since_us,)))
+            conditions.append(Condition("time_us >= ?", (self.since_us,)))
         if self.until_us is not None:
-            found.append(Condition("time_us < ?", (self.until_us,)))
+            conditions.append(Condition("time_us < ?", (self.until_us,)))
         if self.refused:
-            found.append(Condition("decision = 'refused'", ()))
-        return found
+            conditions.append(Condition("decision = 'refused'", ()))
+        return conditions
 
 
 def _about(path: str) -> Condition:
@@ -95,16 +95,16 @@ GROUPS = ("tool", "kind", "path", "agent", "session", "outcome", "face", "worksp
 
 def totals(rows: Iterable[Row], by: str) -> list[Total]:
     """Calls and tokens by one column, the most tokens first."""
-    found: dict[str, Total] = {}
+    by_name: dict[str, Total] = {}
     for row in rows:
         if row.event.outcome == "begun":
             continue
         name = str(getattr(row.event, by) or "")
-        total = found.setdefault(name, Total(name))
+        total = by_name.setdefault(name, Total(name))
         total.calls += 1
         total.tokens += row.event.tokens
         total.failed += row.event.outcome != "ok"
-    return sorted(found.values(), key=lambda total: (-total.tokens, -total.calls, total.name))
+    return sorted(by_name.values(), key=lambda total: (-total.tokens, -total.calls, total.name))
 
 
 def most_read(rows: Iterable[Row]) -> list[Total]:
@@ -112,33 +112,33 @@ def most_read(rows: Iterable[Row]) -> list[Total]:
     calls: Counter[str] = Counter()
     tokens: Counter[str] = Counter()
     for row in rows:
-        paths = {one.path for one in row.event.spans}
+        paths = {span.path for span in row.event.spans}
         for path in paths:
             calls[path] += 1
             tokens[path] += row.event.tokens // len(paths)
-    found = [Total(path, count, tokens[path]) for path, count in calls.items()]
-    return sorted(found, key=lambda total: (-total.calls, -total.tokens, total.name))
+    ranked = [Total(path, count, tokens[path]) for path, count in calls.items()]
+    return sorted(ranked, key=lambda total: (-total.calls, -total.tokens, total.name))
 
 
 def shown_twice(rows: Iterable[Row]) -> list[Twice]:
     """Lines that a conversation was shown again while they were still in view, the longest first."""
     seen: dict[tuple[str, int, str, str], list[tuple[int, int, int]]] = {}
-    found: dict[tuple[str, str, str, int, int], Twice] = {}
+    repeats: dict[tuple[str, str, str, int, int], Twice] = {}
     for row in rows:
         event = row.event
-        for one in event.spans:
-            if one.content_hash is None or not one.last:
+        for span in event.spans:
+            if span.content_hash is None or not span.last:
                 continue
-            before = seen.setdefault((event.session, event.epoch, one.path, one.content_hash), [])
+            before = seen.setdefault((event.session, event.epoch, span.path, span.content_hash), [])
             for first, last, number in before:
-                low, high = max(first, one.first), min(last, one.last)
+                low, high = max(first, span.first), min(last, span.last)
                 if low <= high:
-                    key = (event.session, one.path, one.content_hash, low, high)
-                    twice = found.setdefault(key, Twice(*key, rows=[number]))
+                    key = (event.session, span.path, span.content_hash, low, high)
+                    twice = repeats.setdefault(key, Twice(*key, rows=[number]))
                     twice.rows.append(row.number)
                     break
-            before.append((one.first, one.last, row.number))
-    return sorted(found.values(), key=lambda one: (one.first - one.last, one.rows))
+            before.append((span.first, span.last, row.number))
+    return sorted(repeats.values(), key=lambda span: (span.first - span.last, span.rows))
 
 
 # -----------------------------------------------------------------------------
@@ -152,9 +152,9 @@ def write_jsonl(rows: Iterable[Row], out: TextIO) -> int:
     """One JSON object a line; `arguments` and `shown` as the values they are. The number of rows."""
     count = 0
     for row in rows:
-        told = dict(zip(COLUMNS, row.values(), strict=True))
-        told["arguments"], told["shown"] = json.loads(row.event.arguments), json.loads(row.event.shown)
-        out.write(json.dumps(told, separators=(",", ":")) + "\n")
+        record = dict(zip(COLUMNS, row.values(), strict=True))
+        record["arguments"], record["shown"] = json.loads(row.event.arguments), json.loads(row.event.shown)
+        out.write(json.dumps(record, separators=(",", ":")) + "\n")
         count += 1
     return count
 
@@ -195,7 +195,7 @@ def write_parquet(rows: Iterable[Row], path: str) -> int:
     with pyarrow.parquet.ParquetWriter(path, schema) as writer:
         for page in _pages(rows):
             columns = list(zip(*(row.values() for row in page), strict=True))
-            writer.write_table(pyarrow.table([list(one) for one in columns], schema=schema))
+            writer.write_table(pyarrow.table([list(column) for column in columns], schema=schema))
             count += len(page)
     return count
 

@@ -68,12 +68,12 @@ def _encoded(arguments: Mapping[str, Fact], hide: Collection[str]) -> str:
     return json.dumps(_reduced_object(arguments, hide, 0), separators=(",", ":"))
 
 
-def _reduced_object(found: Mapping[str, object], hide: Collection[str], depth: int) -> dict[str, Fact]:
+def _reduced_object(members: Mapping[str, object], hide: Collection[str], depth: int) -> dict[str, Fact]:
     kept: dict[str, Fact] = {}
-    for name, value in list(found.items())[:LEDGER_ARGUMENTS]:
+    for name, value in list(members.items())[:LEDGER_ARGUMENTS]:
         kept[_short_name(str(name))] = _reduced(str(name), value, hide, depth)
-    if len(found) > LEDGER_ARGUMENTS:
-        kept["..."] = len(found) - LEDGER_ARGUMENTS
+    if len(members) > LEDGER_ARGUMENTS:
+        kept["..."] = len(members) - LEDGER_ARGUMENTS
     return kept
 
 
@@ -100,7 +100,7 @@ def _reduced(name: str, value: object, hide: Collection[str], depth: int) -> Fac
     if isinstance(value, Mapping):
         return _reduced_object(value, hide, depth + 1)
     if isinstance(value, Sequence):
-        kept = [_reduced(name, one, hide, depth + 1) for one in value[:LEDGER_ARGUMENTS]]
+        kept = [_reduced(name, item, hide, depth + 1) for item in value[:LEDGER_ARGUMENTS]]
         return kept if len(value) <= LEDGER_ARGUMENTS else [*kept, f"and {len(value) - len(kept)} more"]
     return type(value).__name__
 
@@ -109,10 +109,10 @@ def _text(name: str, text: str, hide: Collection[str]) -> Fact:
     if name in KEPT and name not in hide and len(text) <= LEDGER_TEXT_CHARS:
         return text
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    found: dict[str, Fact] = {"chars": len(text), "sha256": digest}
+    reduced: dict[str, Fact] = {"chars": len(text), "sha256": digest}
     if name in KEPT and name not in hide:
-        found["start"] = text[:LEDGER_TEXT_CHARS]
-    return found
+        reduced["start"] = text[:LEDGER_TEXT_CHARS]
+    return reduced
 
 
 _LOG = logging.getLogger("readroom")
@@ -210,7 +210,7 @@ class Recorder:
     def submit(self, entry: Entry, done: Done) -> None:
         """Record a call soon: `done` hears of it, in another thread, or here and now when it has failed."""
 
-        def told(failure: ReadroomError | None) -> None:
+        def recorded(failure: ReadroomError | None) -> None:
             if failure is not None:
                 _LOG.error("the ledger misses a call of %s: %s", entry.tool[:LEDGER_NAME_CHARS], failure)
             done(failure)
@@ -218,9 +218,9 @@ class Recorder:
         try:
             book = self.open()
         except ReadroomError as error:
-            told(error)
+            recorded(error)
         else:
-            book.submit(self._event(entry), told)
+            book.submit(self._event(entry), recorded)
 
     def begin(self, entry: Entry) -> None:
         """Record that a call begins. Raises LedgerFailed or MissingProgram."""
@@ -239,9 +239,9 @@ class Recorder:
         hide = self._policy.hide
         request, caller = entry.request, entry.caller
         if entry.facts is not None:
-            told = json.dumps(entry.facts, separators=(",", ":"))
+            arguments = json.dumps(entry.facts, separators=(",", ":"))
         else:
-            told = of_anything(entry.arguments, hide) if request is None else of_request(request, hide)
+            arguments = of_anything(entry.arguments, hide) if request is None else of_request(request, hide)
         return Event(
             id=uuid.uuid4().hex,
             time_us=time.time_ns() // 1000,
@@ -254,12 +254,12 @@ class Recorder:
             contract=_name(entry.contract),
             tool=_name(entry.tool),
             path=_path(request, entry.arguments),
-            arguments=told,
+            arguments=arguments,
             decision=entry.decision,
             rule=None if entry.rule is None else _name(entry.rule),
             outcome=entry.outcome,
             kind=entry.kind,
-            shown=encoded_spans([replace(one, path=as_value(one.path)) for one in entry.shown]),
+            shown=encoded_spans([replace(span, path=as_value(span.path)) for span in entry.shown]),
             tokens=entry.tokens,
             counter=self._counter,
             duration_us=entry.duration_us,
@@ -274,5 +274,5 @@ def _name(text: str, most: int = LEDGER_NAME_CHARS) -> str:
 def _path(request: Request | None, arguments: object) -> str | None:
     if request is not None:
         return _name(request.path, LEDGER_TEXT_CHARS)
-    found = arguments.get("path") if isinstance(arguments, dict) else None
-    return _name(found, LEDGER_TEXT_CHARS) if isinstance(found, str) else None
+    path = arguments.get("path") if isinstance(arguments, dict) else None
+    return _name(path, LEDGER_TEXT_CHARS) if isinstance(path, str) else None

@@ -73,7 +73,7 @@ class Event(Struct, frozen=True):
     @property
     def spans(self) -> Sequence[ShownLines]:
         """What was shown."""
-        return [ShownLines(*one) for one in json.loads(self.shown)]
+        return [ShownLines(*fields) for fields in json.loads(self.shown)]
 
 
 FIELDS: Final = tuple(field.name for field in fields(Event))
@@ -101,8 +101,8 @@ class Row(Struct, frozen=True):
 
 def encoded_spans(spans: Sequence[ShownLines]) -> str:
     """Spans as the column `shown` holds them."""
-    told = [[one.path, one.content_hash, one.first, one.last] for one in spans]
-    return json.dumps(told, separators=(",", ":"))
+    rows = [[span.path, span.content_hash, span.first, span.last] for span in spans]
+    return json.dumps(rows, separators=(",", ":"))
 
 
 def row(number: int, previous: str, event: Event) -> Row:

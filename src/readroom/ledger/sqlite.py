@@ -78,9 +78,9 @@ class SqliteBackend:
             try:
                 self._connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
                 try:
-                    found = work(_SqliteStatements(self._connection))
+                    result = work(_SqliteStatements(self._connection))
                     self._connection.execute("COMMIT")
-                    return found
+                    return result
                 except BaseException:
                     with contextlib.suppress(sqlite3.Error):
                         self._connection.execute("ROLLBACK")
@@ -105,10 +105,10 @@ class SqliteBackend:
             self._connection = self._opened()
             self._pid = os.getpid()
         try:
-            found = os.stat(self._path)
+            status = os.stat(self._path)
         except OSError as error:
             raise LedgerFailed(self._path, error.strerror or type(error).__name__) from None
-        if (found.st_dev, found.st_ino) != self._file:
+        if (status.st_dev, status.st_ino) != self._file:
             raise LedgerFailed(self._path, "another file has taken its place", "Start readroom again.")
 
     def _opened(self) -> sqlite3.Connection:
@@ -153,15 +153,15 @@ def _own_file(path: str, *, make: bool) -> tuple[int, int]:
             os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
             with contextlib.suppress(FileExistsError):
                 os.close(os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_CREAT | os.O_EXCL, 0o600))
-        found = os.lstat(path)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.lstat(path)
+        if not stat.S_ISREG(status.st_mode):
             raise LedgerFailed(path, "it is no regular file")
-        if found.st_uid != os.geteuid():
+        if status.st_uid != os.geteuid():
             raise LedgerFailed(path, "it belongs to another user")
-        if stat.S_IMODE(found.st_mode) & 0o077:
+        if stat.S_IMODE(status.st_mode) & 0o077:
             os.chmod(path, 0o600)
     except FileNotFoundError:
         raise LedgerFailed(path, "there is no such file", "Name the right one with --file.") from None
     except OSError as error:
         raise LedgerFailed(path, error.strerror or type(error).__name__) from None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

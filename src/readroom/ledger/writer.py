@@ -68,10 +68,10 @@ class Writer:
         """Write events, in order; when this returns, they are durable. Raises what `commit` raises."""
         mine = [_Waiting(event) for event in events]
         self._queue.extend(mine)
-        for one in mine:
-            while not one.over:
-                self._take_turn(one)
-        return [_row(one) for one in mine]
+        for waiting in mine:
+            while not waiting.over:
+                self._take_turn(waiting)
+        return [_row(waiting) for waiting in mine]
 
     def submit(self, event: Event, done: Done) -> None:
         """Write an event soon; `done` is called by another thread when that is over."""
@@ -109,9 +109,9 @@ class Writer:
         """Write what waits, unless `mine` was written while its owner waited for this turn."""
         with self._turn:
             group = [] if mine is not None and mine.over else self._write()
-        for one in group:
-            if one.done is not None:
-                one.done(_told(one.failure))
+        for waiting in group:
+            if waiting.done is not None:
+                waiting.done(_told(waiting.failure))
 
     def _write(self) -> list[_Waiting]:
         """One transaction for the first of the queue. Its owners are told by the caller, after the turn."""
@@ -125,9 +125,9 @@ class Writer:
         except Exception as error:
             if len(group) == 1:
                 _failed(group, error)
-            for one in group:
+            for waiting in group:
                 # One event cannot be written, by a defect; that is not a reason to lose those of others.
-                self._alone(one)
+                self._alone(waiting)
         except BaseException:
             # Whoever has the turn is interrupted. What was written after all is found by its id.
             self._queue.extendleft(reversed(group))
@@ -136,30 +136,30 @@ class Writer:
 
     def _written(self, group: Sequence[_Waiting]) -> None:
         if group:
-            rows = self._commit([one.event for one in group])
-            for one, row in zip(group, rows, strict=True):
-                one.row = row
-                one.over = True
+            rows = self._commit([waiting.event for waiting in group])
+            for waiting, row in zip(group, rows, strict=True):
+                waiting.row = row
+                waiting.over = True
 
-    def _alone(self, one: _Waiting) -> None:
-        if not one.over:
+    def _alone(self, waiting: _Waiting) -> None:
+        if not waiting.over:
             try:
-                self._written([one])
+                self._written([waiting])
             except Exception as error:
-                _failed([one], error)
+                _failed([waiting], error)
 
 
 def _failed(group: Sequence[_Waiting], error: Exception) -> None:
-    for one in group:
-        one.failure = error
-        one.over = True
+    for waiting in group:
+        waiting.failure = error
+        waiting.over = True
 
 
-def _row(one: _Waiting) -> Row:
-    if one.failure is not None:
-        raise one.failure
-    assert one.row is not None
-    return one.row
+def _row(waiting: _Waiting) -> Row:
+    if waiting.failure is not None:
+        raise waiting.failure
+    assert waiting.row is not None
+    return waiting.row
 
 
 def _told(failure: Exception | None) -> ReadroomError | None:

@@ -23,11 +23,11 @@ def records(paths: Iterable[Path]) -> Iterator[Path]:
 
     Links in folders are not followed.
     """
-    found = 0
+    count = 0
     for path in paths:
         for record in _below(path) if path.is_dir() else [path]:
-            found += 1
-            if found > RECORDS_FOUND:
+            count += 1
+            if count > RECORDS_FOUND:
                 return
             yield record
 

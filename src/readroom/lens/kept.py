@@ -26,9 +26,9 @@ def beside(record: Path) -> Callable[[str], str]:
         if not name or name in (".", "..") or "\0" in name or len(name) > 255:
             return ""
         for folder in _folders(record):
-            found = _read(os.path.join(folder, name))
-            if found:
-                return found
+            content = _read(os.path.join(folder, name))
+            if content:
+                return content
         return ""
 
     return text
@@ -36,18 +36,18 @@ def beside(record: Path) -> Callable[[str], str]:
 
 def _folders(record: Path) -> list[str]:
     """The folders near a record in which its client keeps outputs, and those inside of them."""
-    found: list[str] = []
+    folders: list[str] = []
     nearby = [record.parent / record.stem, *list(record.parents)[:5]]
     for place in nearby:
         for name in sorted(_FOLDERS):
             folder = place / name
-            if folder.is_symlink() or not folder.is_dir() or len(found) >= KEPT_FOLDERS:
+            if folder.is_symlink() or not folder.is_dir() or len(folders) >= KEPT_FOLDERS:
                 continue
-            found.append(str(folder))
+            folders.append(str(folder))
             with suppress(OSError), os.scandir(folder) as entries:
                 inner = sorted(entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
-                found += inner[: KEPT_FOLDERS - len(found)]
-    return found
+                folders += inner[: KEPT_FOLDERS - len(folders)]
+    return folders
 
 
 def _read(path: str) -> str:

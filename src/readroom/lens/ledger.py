@@ -42,13 +42,13 @@ def replay(rows: Iterable[Row], workspace: Workspace) -> Iterator[ReplayedRow]:
     known: dict[str, tuple[State, str]] = {}
     for row in rows:
         event = row.event
-        shown = [
+        spans = [
             item
             for item in as_list(decode(event.shown.encode()))
             if isinstance(item, list) and len(item) >= 2
         ]
         files: dict[str, State] = {}
-        for path, hash_ in ((as_text(item[0]), as_text(item[1])) for item in shown):
+        for path, hash_ in ((as_text(item[0]), as_text(item[1])) for item in spans):
             if path not in known:
                 known[path] = _today(workspace, path)
             state, now = known[path]

@@ -88,8 +88,8 @@ class Replay:
                 break
         tokens = sum(self._counter.count(reply.text) for reply in replies)
         runs = [run for reply in replies for run in _shown(made[0][0], reply)]
-        said = "; ".join(f"{tool} {msgspec.json.encode(arguments).decode()}" for tool, arguments in made[:3])
-        self._add(result, said, state, tokens, runs, then)
+        calls = "; ".join(f"{tool} {msgspec.json.encode(arguments).decode()}" for tool, arguments in made[:3])
+        self._add(result, calls, state, tokens, runs, then)
 
     def _followed(
         self, tool: str, arguments: dict[str, Any], then: set[tuple[str, int]], replies: list[Reply]
@@ -150,8 +150,8 @@ class Replay:
             reply = self._workspace.call("read_file", arguments)
         except ReadroomError:
             return False
-        shown = _shown("read_file", reply)
-        return not reply.is_error and any(missed.line in run.lines for run in shown)
+        runs = _shown("read_file", reply)
+        return not reply.is_error and any(missed.line in run.lines for run in runs)
 
 
 def _by_place(runs: Iterable[Run]) -> dict[tuple[str, int], str]:
@@ -224,9 +224,9 @@ def _reads(file: str, runs: tuple[Run, ...]) -> list[_Request]:
 
 
 def _of_command(result: Result) -> list[_Request]:
-    found = commands.pieces(tools.command_of(result.called.arguments))
+    pieces = commands.pieces(tools.command_of(result.called.arguments))
     # A search may be in the syntax of another program, and what printed no lines of files is not a read.
-    if not result.seen.runs or any(piece.search for piece in found):
+    if not result.seen.runs or any(piece.search for piece in pieces):
         return []
     return _reads(result.seen.file, result.seen.runs)
 
@@ -243,8 +243,8 @@ def folder_at(root: Path, commit: str | None) -> Iterator[Path]:
         return
     if commit.startswith("-"):
         raise StoreFailed(str(root), f"{commit!r} is not the name of a commit")
-    asked = ["git", "-C", str(root), "archive", "--format=tar", commit]
-    done = subprocess.run(asked, capture_output=True, check=False)
+    command = ["git", "-C", str(root), "archive", "--format=tar", commit]
+    done = subprocess.run(command, capture_output=True, check=False)
     if done.returncode:
         raise StoreFailed(str(root), f"git does not know {commit!r} there")
     with tempfile.TemporaryDirectory(prefix="readroom-replay-") as made:

@@ -430,7 +430,7 @@ class _Assembler:
             for call in self._calls
         ]
         carried = [self._carried(call) for call in self._calls]
-        found = [
+        findings = [
             msgspec.structs.replace(
                 finding,
                 session=self._session.session,
@@ -456,7 +456,7 @@ class _Assembler:
             cache_write_tokens=sum(turn.cache_write_tokens for turn in self._turns),
             cost=sum(turn.cost for turn in self._turns),
         )
-        return Audited(session, self._turns, self._calls, self._lines, found)
+        return Audited(session, self._turns, self._calls, self._lines, findings)
 
     def _requests(self, turn: int, epoch: int) -> int:
         """How many requests carried a result of that turn: those after it, in its epoch."""

@@ -109,8 +109,8 @@ def _require_shallow(text: str) -> None:
     if max(text.count(opening) for opening in _OPENING) <= OUTLINE_BRACKETS:
         return
     depth = angles = 0
-    for found in _BRACKETS.finditer(text):
-        mark = found[0]
+    for bracket in _BRACKETS.finditer(text):
+        mark = bracket[0]
         if mark == "<":
             angles += 1
         elif mark == ">":
@@ -155,10 +155,10 @@ def look_up(outline: Outline, symbol: str, line: int | None = None) -> FoundSymb
     """
     listed = list(rows(outline.items))
     # In the quotes of replies too, unless something has them in its name.
-    found = _named(listed, symbol, line) or _named(listed, unquoted(symbol) or symbol, line)
-    if len(found) > 1:
-        found = _different(found)
-    return FoundSymbol(found, () if found else _near(listed, symbol))
+    matching = _named(listed, symbol, line) or _named(listed, unquoted(symbol) or symbol, line)
+    if len(matching) > 1:
+        matching = _different(matching)
+    return FoundSymbol(matching, () if matching else _near(listed, symbol))
 
 
 def _named(listed: Sequence[Row], symbol: str, line: int | None) -> list[Row]:
@@ -172,11 +172,11 @@ def _named(listed: Sequence[Row], symbol: str, line: int | None) -> list[Row]:
         lambda row: bool(parts) and _flat(row)[-len(parts) :] == parts,
     )
     for fits in ways:
-        found = [row for row in listed if fits(row)]
-        if found:
-            here = [row for row in found if line is not None and row.item.start <= line <= row.item.end]
-            found = here or found
-            return _outermost(_owned(found))
+        rows = [row for row in listed if fits(row)]
+        if rows:
+            here = [row for row in rows if line is not None and row.item.start <= line <= row.item.end]
+            rows = here or rows
+            return _outermost(_owned(rows))
     return []
 
 
@@ -205,26 +205,26 @@ def _flat(row: Row) -> tuple[str, ...]:
     return tuple(part for name in row.path for part in _parts(name) or (name,))
 
 
-def _owned(found: list[Row]) -> list[Row]:
+def _owned(rows: list[Row]) -> list[Row]:
     """Without blocks that extend a type which is itself among them."""
-    own = [row for row in found if row.item.kind not in ("impl", "extension")]
-    return own or found
+    own = [row for row in rows if row.item.kind not in ("impl", "extension")]
+    return own or rows
 
 
-def _outermost(found: list[Row]) -> list[Row]:
+def _outermost(rows: list[Row]) -> list[Row]:
     """Without those inside another one."""
     kept: list[Row] = []
-    for row in found:
+    for row in rows:
         inside = kept and kept[-1].item.start <= row.item.start and row.item.end <= kept[-1].item.end
         if not (inside and row.depth > kept[-1].depth):
             kept.append(row)
     return kept
 
 
-def _different(found: list[Row]) -> list[Row]:
+def _different(rows: list[Row]) -> list[Row]:
     """One for each span: definitions on the same lines read the same."""
     spans: dict[tuple[int, int], Row] = {}
-    for row in found:
+    for row in rows:
         spans.setdefault((row.item.start, row.item.end), row)
     return list(spans.values())
 

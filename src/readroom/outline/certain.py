@@ -46,18 +46,18 @@ def errors_of(root: Node, deadline: Deadline) -> list[tuple[int, int]]:
 
     What it understood within something larger that it did not understand is none of them.
     """
-    found: set[tuple[int, int]] = set()
+    spans: set[tuple[int, int]] = set()
     waiting = [root]
     while waiting:
         node = waiting.pop()
         deadline.check()
         if node.is_error or node.is_missing:
             row = node.start_point[0] + 1
-            found.add((row, row))
+            spans.add((row, row))
             leaves = [child for child in node.children if not child.child_count]
-            found.update((child.start_point[0] + 1, child.end_point[0] + 1) for child in leaves)
+            spans.update((child.start_point[0] + 1, child.end_point[0] + 1) for child in leaves)
         waiting += [child for child in node.children if child.has_error]
-    return sorted(found)
+    return sorted(spans)
 
 
 def with_ends(
@@ -95,9 +95,13 @@ class _Judge:
         """The item with its end, at most `last`, put where it may be where it is not certain."""
         end = item.end
         if not item.certain:
-            found = self._by_indent(item)
-            closed = found is not None and _CLOSES.match(self._text(found)) and self._ends_behind(item, found)
-            end = found if found and closed else max(item.end, self._before_next(item, starts))
+            by_indent = self._by_indent(item)
+            closed = (
+                by_indent is not None
+                and _CLOSES.match(self._text(by_indent))
+                and self._ends_behind(item, by_indent)
+            )
+            end = by_indent if by_indent and closed else max(item.end, self._before_next(item, starts))
             end = min(max(end, item.line), max(last, item.end))
         members = tuple(self.ended(member, starts, end) for member in item.members)
         return replace(item, members=members, end=max([end, *(member.end for member in members)]))

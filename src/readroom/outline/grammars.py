@@ -70,13 +70,13 @@ def load(grammar: Grammar) -> Language:
     """The compiled grammar, imported when first used."""
     key = (grammar.module, grammar.function)
     with _LOCK:
-        found = _LANGUAGES.get(key)
-        if found is None:
+        language = _LANGUAGES.get(key)
+        if language is None:
             from tree_sitter import Language
 
-            found = Language(getattr(import_module(grammar.module), grammar.function)())
-            _LANGUAGES[key] = found
-        return found
+            language = Language(getattr(import_module(grammar.module), grammar.function)())
+            _LANGUAGES[key] = language
+        return language
 
 
 # -----------------------------------------------------------------------------

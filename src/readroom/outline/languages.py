@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 
 def _by_name(**names: str) -> Mapping[str, str]:
-    found = {name: language for language, all_of in names.items() for name in all_of.split()}
-    return MappingProxyType(found)
+    table = {name: language for language, all_of in names.items() for name in all_of.split()}
+    return MappingProxyType(table)
 
 
 SUFFIXES = _by_name(
@@ -72,12 +72,12 @@ _CPP_HEADER = re.compile(
 def language_of(path: str, head: str) -> str | None:
     """The language of a text with this path and beginning; None when no outline knows it."""
     name = path.rpartition("/")[2].lower()
-    found = NAMES.get(name)
-    if found is None and "." in name:
-        found = SUFFIXES.get(name.rpartition(".")[2])
-    if found is None and head.startswith("#!"):
+    language = NAMES.get(name)
+    if language is None and "." in name:
+        language = SUFFIXES.get(name.rpartition(".")[2])
+    if language is None and head.startswith("#!"):
         program = _SHEBANG.match(head)
-        found = INTERPRETERS.get(program[1].lower()) if program else None
-    if found == "c" and name.endswith(".h") and _CPP_HEADER.search(head):
+        language = INTERPRETERS.get(program[1].lower()) if program else None
+    if language == "c" and name.endswith(".h") and _CPP_HEADER.search(head):
         return "cpp"
-    return found
+    return language

@@ -119,10 +119,10 @@ def markdown(text: str, deadline: Deadline) -> list[Item]:
 
 
 def _add_heading(stack: _Stack, name: str, line: int, level: int) -> None:
-    shown = shortened(name)
-    if not shown:
+    title = shortened(name)
+    if not title:
         return
-    stack.add("heading", shown, f"{'#' * level} {shown}".rstrip(), line, level, line)
+    stack.add("heading", title, f"{'#' * level} {title}".rstrip(), line, level, line)
 
 
 # --- TOML --------------------------------------------------------------------------------------

@@ -75,8 +75,8 @@ def _js_function(node: Node) -> Node | None:
         return value
     if value.type == "call_expression":
         arguments = value.child_by_field_name("arguments")
-        given = [] if arguments is None else arguments.named_children[:2]
-        return next((one for one in given if one.type in _JS_FUNCTIONS), None)
+        handed_over = [] if arguments is None else arguments.named_children[:2]
+        return next((one for one in handed_over if one.type in _JS_FUNCTIONS), None)
     return None
 
 
@@ -112,22 +112,22 @@ def _js_body(node: Node) -> Node | None:
 # --- C -----------------------------------------------------------------------------------------
 
 
-def _inside(found: Node) -> Node | None:
+def _inside(node: Node) -> Node | None:
     """What a declarator declares by itself: the next one inside."""
-    inner = found.child_by_field_name("declarator")
-    if inner is None and found.type in ("parenthesized_declarator", "reference_declarator"):
-        return found.named_children[-1] if found.named_children else None
+    inner = node.child_by_field_name("declarator")
+    if inner is None and node.type in ("parenthesized_declarator", "reference_declarator"):
+        return node.named_children[-1] if node.named_children else None
     return inner
 
 
 def _declarator(node: Node) -> Node | None:
     """The name inside pointers, arrays, functions and parentheses."""
-    found = node.child_by_field_name("declarator")
+    declarator = node.child_by_field_name("declarator")
     for _ in range(_MOST_DECLARATORS):
-        inner = None if found is None else _inside(found)
+        inner = None if declarator is None else _inside(declarator)
         if inner is None:
-            return found
-        found = inner
+            return declarator
+        declarator = inner
     return None
 
 
@@ -138,15 +138,15 @@ def _c_declared(source: bytes, node: Node) -> Named:
 
 def _c_prototype(source: bytes, node: Node) -> Named:
     """A declared function; a declared pointer to one is a variable."""
-    found = node.child_by_field_name("declarator")
+    declarator = node.child_by_field_name("declarator")
     for _ in range(_MOST_DECLARATORS):
-        if found is None or found.type == "parenthesized_declarator":
+        if declarator is None or declarator.type == "parenthesized_declarator":
             return None
-        if found.type == "function_declarator":
-            inner = found.child_by_field_name("declarator")
+        if declarator.type == "function_declarator":
+            inner = declarator.child_by_field_name("declarator")
             plain = inner is not None and inner.type != "parenthesized_declarator"
             return _c_declared(source, node) if plain else None
-        found = _inside(found)
+        declarator = _inside(declarator)
     return None
 
 

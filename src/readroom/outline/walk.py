@@ -86,28 +86,28 @@ class Walk:
             self.too_deep = True
             return []
         self._deadline.check()
-        grammar, found = self._grammar, list[Item]()
+        grammar, items = self._grammar, list[Item]()
         for node in nodes:
             kind = node.type
             if kind in grammar.comments or kind in grammar.attached:
-                if outer is None or found:
+                if outer is None or items:
                     lead = _Lead.after(lead, _rows(node), row_before, attached=kind in grammar.attached)
                 continue
             rule = grammar.rules.get(kind)
             item = None
             if rule is not None:
-                item = self._item(node, rule, depth, parent, None if found else outer, lead)
+                item = self._item(node, rule, depth, parent, None if items else outer, lead)
             if item is not None:
-                found.append(item)
+                items.append(item)
             elif kind in grammar.wraps:
                 inside = outer or node if self._is_single(node) else None
-                found += self._scan(node.named_children, row_before, depth + 1, parent, inside, lead)
+                items += self._scan(node.named_children, row_before, depth + 1, parent, inside, lead)
             elif kind in grammar.through or kind == _BROKEN:
-                found += self._scan(node.named_children, node.start_point[0], depth + 1, parent)
+                items += self._scan(node.named_children, node.start_point[0], depth + 1, parent)
             row_before = node.end_point[0]
             # What precedes the definition within its wrapper is no reason to forget the comment above both.
-            lead = lead if outer is not None and not found else None
-        return found
+            lead = lead if outer is not None and not items else None
+        return items
 
     def _is_single(self, wrapper: Node) -> bool:
         """Whether it holds one definition, whose signature it begins."""
@@ -150,9 +150,9 @@ class Walk:
 
     def _body(self, node: Node, rule: NodeRule) -> Node | None:
         for name in rule.body:
-            found = BODIES[name](node) if name in BODIES else node.child_by_field_name(name)
-            if found is not None:
-                return found
+            body = BODIES[name](node) if name in BODIES else node.child_by_field_name(name)
+            if body is not None:
+                return body
         return (
             next((one for one in node.named_children if one.type in rule.body), None) if rule.body else None
         )
@@ -186,12 +186,12 @@ class Walk:
 
     def _comments_before(self, body: Node) -> list[Node]:
         """Comments before the first thing in a body stand outside it in some grammars."""
-        found: list[Node] = []
+        comments: list[Node] = []
         previous = body.prev_sibling
         while previous is not None and previous.type in self._grammar.comments:
-            found.insert(0, previous)
+            comments.insert(0, previous)
             previous = previous.prev_sibling
-        return found
+        return comments
 
     def _members(self, body: Node, depth: int, kind: str) -> tuple[Item, ...]:
         before = self._comments_before(body)

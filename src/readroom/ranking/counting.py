@@ -48,12 +48,12 @@ class CountedText:
 
     def places(self, term: Term, most: int) -> Sequence[int]:
         """The first places of words with the stem of the term, at most `most`."""
-        found = self._places.get(term.stem)
-        if found is None:
+        places = self._places.get(term.stem)
+        if places is None:
             if len(self._places) >= _KEPT_WORDS:
                 self._places.clear()
-            found = self._places[term.stem] = self._look(term, most)
-        return found
+            places = self._places[term.stem] = self._look(term, most)
+        return places
 
     def pairs(self, first: Term, second: Term, most: int) -> list[int]:
         """The places of the first term where the second follows at once."""
@@ -61,12 +61,12 @@ class CountedText:
         if not behind:
             return []
         reach = len(first.word) + _NEIGHBOUR_CHARS
-        found = []
+        together = []
         for at in self.places(first, most):
             following = bisect_right(behind, at)
             if following < len(behind) and behind[following] - at <= reach:
-                found.append(at)
-        return found
+                together.append(at)
+        return together
 
     def defines(self, name: str) -> bool:
         """Whether a line looks as if it defined the name; what a grammar says is surer."""
@@ -87,12 +87,12 @@ class CountedText:
         low, key = self._low, term.key
         # Most words are in few texts; where offsets are the same in bytes, this says so ten times faster.
         at = stringzilla.find(low, key) if low.isascii() and key.isascii() else low.find(key)
-        found: list[int] = []
-        while at >= 0 and len(found) < most:
+        places: list[int] = []
+        while at >= 0 and len(places) < most:
             if term.anywhere or self._is_word_of(term, at):
-                found.append(at)
+                places.append(at)
             at = low.find(key, at + len(key))
-        return found
+        return places
 
     def _is_word_of(self, term: Term, at: int) -> bool:
         """Whether a word with the stem of the term begins here."""
@@ -108,8 +108,8 @@ class CountedText:
         word = SUB_WORD.match(folded, at)
         if word is None:
             return False
-        found = self._low[at : word.end()]
-        return found == term.stem or stem(found) == term.stem
+        word_there = self._low[at : word.end()]
+        return word_there == term.stem or stem(word_there) == term.stem
 
 
 def _is_word(letter: str) -> bool:

@@ -128,8 +128,8 @@ def _piece(
     names: tuple[str, ...],
     signatures: tuple[tuple[int, str], ...],
 ) -> TextPart:
-    found = sum(1 for line in lines[first - 1 : last] if _IMPORT.match(line)) if not names else 0
-    return TextPart(first, last, names, signatures, imports=found >= _IMPORTS)
+    imports = sum(1 for line in lines[first - 1 : last] if _IMPORT.match(line)) if not names else 0
+    return TextPart(first, last, names, signatures, imports=imports >= _IMPORTS)
 
 
 def _breath(lines: Sequence[str], first: int) -> int:
@@ -139,9 +139,9 @@ def _breath(lines: Sequence[str], first: int) -> int:
         line = lines[number - 1]
         if lines[number - 2].strip() or not line.strip():
             continue
-        found = len(line) - len(line.lstrip())
-        if indent is None or found <= indent:
-            best, indent = number - 1, found
+        depth = len(line) - len(line.lstrip())
+        if indent is None or depth <= indent:
+            best, indent = number - 1, depth
     while best > first and not lines[best - 1].strip():
         best -= 1
     return best

@@ -78,10 +78,10 @@ class Query(Struct, frozen=True):
 
 def term_of(word: str, weight: float = 1.0) -> Term:
     """The term for a sub-word."""
-    anywhere, found = is_unspaced(word[0]), stem(word)
+    anywhere, stemmed = is_unspaced(word[0]), stem(word)
     # Stemming turns `cache` and `caching` into `cach`, but leaves the e of `store`; y becomes i.
-    key = found if anywhere else found.rstrip("ei")
-    return Term(found, key if len(key) > 1 else found, word, weight, anywhere)
+    key = stemmed if anywhere else stemmed.rstrip("ei")
+    return Term(stemmed, key if len(key) > 1 else stemmed, word, weight, anywhere)
 
 
 def parse(text: str) -> Query:

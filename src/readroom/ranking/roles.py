@@ -103,10 +103,10 @@ def roles(path: str, query: Query, older: Callable[[str], bool]) -> tuple[Role, 
         query: The question.
         older: Whether a path belongs to an older version; of `older_versions`.
     """
-    found = dict.fromkeys(role for role, pattern in _PATTERNS if pattern.search(path))
+    matching = dict.fromkeys(role for role, pattern in _PATTERNS if pattern.search(path))
     if older(path):
-        found[Role.OLDER] = None
-    return tuple(role for role in found if not query.asks_for(*_ASKED.get(role, ())))
+        matching[Role.OLDER] = None
+    return tuple(role for role in matching if not query.asks_for(*_ASKED.get(role, ())))
 
 
 def older_versions(paths: Iterable[str]) -> Callable[[str], bool]:

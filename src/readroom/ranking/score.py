@@ -157,7 +157,7 @@ def count(query: Query, path: str, place: str, text: CountedText, size: int) -> 
 class Scale:
     """How rare each word is in the files that were looked at, and how long they are."""
 
-    def __init__(self, query: Query, found: Sequence[Counted], files: int, size: int) -> None:
+    def __init__(self, query: Query, counted: Sequence[Counted], files: int, size: int) -> None:
         """Take the measure.
 
         Args:
@@ -170,11 +170,13 @@ class Scale:
         self.files = max(files, 1)
         self.mean = max(size / self.files, 1.0)
         self.terms = [
-            term.weight * self._rareness(sum(1 for one in found if one.counts[at]))
+            term.weight * self._rareness(sum(1 for file in counted if file.counts[at]))
             for at, term in enumerate(query.terms)
         ]
         self.pairs = [
-            PAIR * min(first.weight, second.weight) * self._rareness(sum(1 for one in found if one.pairs[at]))
+            PAIR
+            * min(first.weight, second.weight)
+            * self._rareness(sum(1 for file in counted if file.pairs[at]))
             for at, (first, second) in enumerate(pairs_of(query))
         ]
 
@@ -182,17 +184,17 @@ class Scale:
     def within(cls, query: Query, candidate: Candidate) -> Scale:
         """The measure of one text alone: how rare each word is in its parts."""
         counts, pairs = _counts(query, candidate)
-        found = [Counted("", "", 0, times, together) for times, together in zip(counts, pairs, strict=True)]
-        return cls(query, found, len(candidate.parts), candidate.starts[-1])
+        counted = [Counted("", "", 0, times, together) for times, together in zip(counts, pairs, strict=True)]
+        return cls(query, counted, len(candidate.parts), candidate.starts[-1])
 
     def _rareness(self, files: int) -> float:
         return math.log(1 + (self.files - files + 0.5) / (files + 0.5))
 
 
-def rank_files(scale: Scale, found: Sequence[Counted]) -> list[RankedFile]:
+def rank_files(scale: Scale, counted: Sequence[Counted]) -> list[RankedFile]:
     """The files, best first."""
-    older = older_versions(one.place for one in found)
-    ranked = [_ranked(scale, one, older) for one in found]
+    older = older_versions(each.place for each in counted)
+    ranked = [_ranked(scale, each, older) for each in counted]
     return sorted(ranked, key=lambda file: (-file.score, file.path))
 
 
@@ -205,34 +207,34 @@ def _ranked(scale: Scale, counted: Counted, older: Callable[[str], bool]) -> Ran
 
 def _file_points(scale: Scale, counted: Counted) -> list[Why]:
     length = _length(counted.size, scale.mean)
-    query, found = scale.query, list[Why]()
+    query, reasons = scale.query, list[Why]()
     for term, weight, times in zip(query.terms, scale.terms, counted.counts, strict=True):
         if times:
-            found.append(Why(f"{term.word} x{times}", weight * _saturated(times, length)))
+            reasons.append(Why(f"{term.word} x{times}", weight * _saturated(times, length)))
     for (first, second), weight, times in zip(pairs_of(query), scale.pairs, counted.pairs, strict=True):
         if times:
-            found.append(Why(f"{first.word} {second.word} x{times}", weight * _saturated(times, length)))
+            reasons.append(Why(f"{first.word} {second.word} x{times}", weight * _saturated(times, length)))
     folder, name = names_of(counted.place)
     for term, weight in zip(query.terms, scale.terms, strict=True):
         in_name = likeness(term, name)
         if in_name:
-            found.append(Why(f"{term.word} in its name", NAME * in_name * weight))
+            reasons.append(Why(f"{term.word} in its name", NAME * in_name * weight))
         elif in_folder := likeness(term, folder):
-            found.append(Why(f"{term.word} in its folders", FOLDER * in_folder * weight))
+            reasons.append(Why(f"{term.word} in its folders", FOLDER * in_folder * weight))
     for defined in counted.defined:
-        found.append(Why(f"defines {defined}", SYMBOL if query.symbol else NAMED))
+        reasons.append(Why(f"defines {defined}", SYMBOL if query.symbol else NAMED))
     if query.symbol and lower(fold(query.symbol[-1])) == "".join(word for word, _ in name):
-        found.append(Why("bears its name", SYMBOL))
-    return found
+        reasons.append(Why("bears its name", SYMBOL))
+    return reasons
 
 
-def explain_file(scale: Scale, file: RankedFile, found: Iterable[Counted]) -> list[Why]:
+def explain_file(scale: Scale, file: RankedFile, counted: Iterable[Counted]) -> list[Why]:
     """What counted for a file, most first."""
     whys = sorted(_file_points(scale, file.counted), key=lambda why: (-why.points, why.what))
     covered = _covered(file.counted.place, scale.query)
     if covered:
         whys.append(Why(f"{covered:.0%} of its name asked for", 1 + COVERED * covered, factor=True))
-    older = older_versions(one.place for one in found)
+    older = older_versions(other.place for other in counted)
     whys += [
         Why(role.value, FACTORS[role], factor=True) for role in roles(file.counted.place, scale.query, older)
     ]
@@ -241,18 +243,18 @@ def explain_file(scale: Scale, file: RankedFile, found: Iterable[Counted]) -> li
 
 def rank_parts(scale: Scale, candidates: Sequence[Candidate]) -> list[RankedPart]:
     """The parts of files in which something of the question stands, best first."""
-    sizes = [_size(one, part) for one in candidates for part in one.parts]
+    sizes = [_size(scored, part) for scored in candidates for part in scored.parts]
     mean = max(sum(sizes) / max(len(sizes), 1), 1.0)
     names = _NameLikeness(scale.query)
-    ranked = [part for one in candidates for part in _parts_of(scale, names, one, mean)]
-    return sorted(ranked, key=lambda one: (-one.score, one.path, one.part.first))
+    ranked = [part for scored in candidates for part in _parts_of(scale, names, scored, mean)]
+    return sorted(ranked, key=lambda scored: (-scored.score, scored.path, scored.part.first))
 
 
 def rank_with_parts(files: Sequence[RankedFile], parts: Sequence[RankedPart]) -> list[RankedFile]:
     """The files in the order that their best parts make of it."""
     best: dict[str, float] = {}
-    for one in parts:
-        best[one.path] = max(best.get(one.path, 0.0), one.own)
+    for part in parts:
+        best[part.path] = max(best.get(part.path, 0.0), part.own)
     scored = [replace(file, score=file.score + best.get(file.path, 0.0)) for file in files]
     return sorted(scored, key=lambda file: (-file.score, file.path))
 
@@ -266,27 +268,27 @@ class _NameLikeness:
 
     def likenesses(self, name: str) -> list[float]:
         """For each term, how much the name is like it."""
-        found = self._known.get(name)
-        if found is None:
+        values = self._known.get(name)
+        if values is None:
             words = words_of(name)
-            found = self._known[name] = [likeness(term, words) for term in self._terms]
-        return found
+            values = self._known[name] = [likeness(term, words) for term in self._terms]
+        return values
 
     def counts(self, names: Sequence[str]) -> list[float]:
         """For each term, how many occurrences the qualified name of a part stands for."""
         if not names:
             return [0.0] * len(self._terms)
-        found = [OWN_NAME * like for like in self.likenesses(names[-1])]
+        counts = [OWN_NAME * like for like in self.likenesses(names[-1])]
         for name in names[:-1]:
             for at, like in enumerate(self.likenesses(name)):
-                found[at] += like == 1.0
-        return found
+                counts[at] += like == 1.0
+        return counts
 
 
 def _parts_of(scale: Scale, names: _NameLikeness, candidate: Candidate, mean: float) -> list[RankedPart]:
     query, parts = scale.query, candidate.parts
     counts, pairs = _counts(query, candidate)
-    found = []
+    ranked = []
     for part, times, together in zip(parts, counts, pairs, strict=True):
         named = names.counts(part.names)
         if not any(times) and not any(named):
@@ -299,8 +301,8 @@ def _parts_of(scale: Scale, names: _NameLikeness, candidate: Candidate, mean: fl
             score = own + FILE_SHARE * candidate.file.score
             if query.symbol and _asked_for(part, query):
                 score += EXACT
-            found.append(RankedPart(candidate.file.path, part, score, own, whys))
-    return found
+            ranked.append(RankedPart(candidate.file.path, part, score, own, whys))
+    return ranked
 
 
 def _counts(query: Query, candidate: Candidate) -> tuple[list[list[int]], list[list[int]]]:
@@ -332,18 +334,18 @@ def _part_points(
     pairs: Sequence[int],
     length: float,
 ) -> list[Why]:
-    query, found = scale.query, list[Why]()
+    query, reasons = scale.query, list[Why]()
     for term, weight, times, more in zip(query.terms, scale.terms, counts, named, strict=True):
         if times or more:
             word = f"{term.word} x{times}" + (" and in its name" if more else "")
-            found.append(Why(word, weight * _saturated(times + more, length)))
+            reasons.append(Why(word, weight * _saturated(times + more, length)))
     for (first, second), weight, times in zip(pairs_of(query), scale.pairs, pairs, strict=True):
         if times:
-            found.append(Why(f"{first.word} {second.word} x{times}", weight * _saturated(times, length)))
+            reasons.append(Why(f"{first.word} {second.word} x{times}", weight * _saturated(times, length)))
     defined = _asked_for(part, query)
     if defined is not None:
-        found.append(Why(f"defines {defined}", SYMBOL if query.symbol else NAMED))
-    return found
+        reasons.append(Why(f"defines {defined}", SYMBOL if query.symbol else NAMED))
+    return reasons
 
 
 def _asked_for(part: TextPart, query: Query) -> str | None:
@@ -386,14 +388,14 @@ def names_of(path: str) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, s
 
 def likeness(term: Term, words: Sequence[tuple[str, str]]) -> float:
     """1 when the term is one of the words, INSIDE when it is within one or begins with one, else 0."""
-    found = 0.0
+    best = 0.0
     for word, stemmed in words:
         if stemmed == term.stem:
             return 1.0
         inside = len(term.key) >= INSIDE_CHARS and term.key in word
         if inside or (len(word) >= INSIDE_CHARS and term.word.startswith(word)):
-            found = INSIDE
-    return found
+            best = INSIDE
+    return best
 
 
 def _in_names(path: str, query: Query) -> bool:
@@ -404,5 +406,5 @@ def _in_names(path: str, query: Query) -> bool:
 def _covered(path: str, query: Query) -> float:
     """The share of the words of a file's name that the question asks for."""
     words = names_of(path)[1]
-    asked = {term.stem for term in query.terms}
-    return sum(1 for _, stemmed in words if stemmed in asked) / len(words) if words else 0.0
+    stems = {term.stem for term in query.terms}
+    return sum(1 for _, stemmed in words if stemmed in stems) / len(words) if words else 0.0

@@ -52,9 +52,9 @@ class _Folding(dict[int, int]):
 
     def __missing__(self, code: int) -> int:
         plain = [one for one in unicodedata.normalize("NFKD", chr(code)) if not unicodedata.combining(one)]
-        found = ord(plain[0]) if len(plain) == 1 else code
-        self[code] = found = _WITHOUT_ACCENT.get(found, found)
-        return found
+        folded = ord(plain[0]) if len(plain) == 1 else code
+        self[code] = folded = _WITHOUT_ACCENT.get(folded, folded)
+        return folded
 
 
 class _Lowering(dict[int, int]):
@@ -62,8 +62,8 @@ class _Lowering(dict[int, int]):
 
     def __missing__(self, code: int) -> int:
         small = chr(code).lower()
-        self[code] = found = ord(small) if len(small) == 1 else code
-        return found
+        self[code] = lowered = ord(small) if len(small) == 1 else code
+        return lowered
 
 
 # Each holds at most as many entries as there are characters; the same answer whoever asks.
@@ -106,11 +106,11 @@ def stem(word: str) -> str:
 
 def sub_words(text: str) -> list[str]:
     """The sub-words of a name or a sentence in order: folded, in small letters, not stemmed."""
-    found: list[str] = []
+    folded_words: list[str] = []
     for match in SUB_WORD.finditer(fold(text)):
         word = lower(match[0])
         if is_unspaced(word[0]) and len(word) > 1:
-            found += [word[at : at + 2] for at in range(len(word) - 1)]
+            folded_words += [word[at : at + 2] for at in range(len(word) - 1)]
         else:
-            found.append(word)
-    return found
+            folded_words.append(word)
+    return folded_words

@@ -37,11 +37,11 @@ class Globs:
         Raises:
             BadPattern: One of them can match nothing.
         """
-        found = [pattern for number, glob in enumerate(globs, 1) for pattern in _patterns(glob, number)]
-        self._list = PatternList(found)
-        self._takes_rest = all(pattern.negated for pattern in found)
-        self.takes_all = not found
-        self.texts = tuple(pattern.text for pattern in found)
+        parsed = [pattern for number, glob in enumerate(globs, 1) for pattern in _patterns(glob, number)]
+        self._list = PatternList(parsed)
+        self._takes_rest = all(pattern.negated for pattern in parsed)
+        self.takes_all = not parsed
+        self.texts = tuple(pattern.text for pattern in parsed)
 
     def decides(self, path: str, *, folder: bool) -> bool | None:
         """Whether a glob takes exactly this path or leaves it out; None when no glob speaks of it."""
@@ -61,15 +61,15 @@ class Globs:
 
 def _patterns(glob: str, number: int) -> Iterator[IgnorePattern]:
     sign, glob_text = ("!", glob[1:]) if glob.startswith("!") else ("", glob)
-    for one in _alternatives(glob, glob_text):
-        found = patterns([sign + one.removeprefix("./")], first=number)
+    for alternative in _alternatives(glob, glob_text):
+        parsed = patterns([sign + alternative.removeprefix("./")], first=number)
         try:
-            if not found:
-                raise UnusablePattern(one)
-            found[0].compiled()
+            if not parsed:
+                raise UnusablePattern(alternative)
+            parsed[0].compiled()
         except UnusablePattern:
             raise BadPattern("glob", _brief(glob), f"{_brief(glob)!r} can match no name", _ADVICE) from None
-        yield found[0]
+        yield parsed[0]
 
 
 def _brief(glob: str) -> str:
@@ -81,27 +81,27 @@ def _alternatives(glob: str, text: str, depth: int = 0) -> list[str]:
     if depth > _DEEPEST:
         problem = f"it has braces in braces, more than {_DEEPEST} deep"
         raise BadPattern("glob", _brief(glob), problem, _ADVICE)
-    found = [""]
+    alternatives = [""]
     at = 0
     while at < len(text):
         char = text[at]
         if char == "{":
             inner, at = _braces(glob, text, at)
-            found = [
+            alternatives = [
                 begin + choice
-                for begin in found
+                for begin in alternatives
                 for part in inner
                 for choice in _alternatives(glob, part, depth + 1)
             ]
         else:
             width = 2 if char == "\\" else _set_length(text, at)
-            found = [begin + text[at : at + width] for begin in found]
+            alternatives = [begin + text[at : at + width] for begin in alternatives]
             at += width
-        if len(found) > _MOST_ALTERNATIVES:
+        if len(alternatives) > _MOST_ALTERNATIVES:
             raise BadPattern(
                 "glob", _brief(glob), f"its braces stand for more than {_MOST_ALTERNATIVES} globs", _ADVICE
             )
-    return found
+    return alternatives
 
 
 def _braces(glob: str, text: str, at: int) -> tuple[list[str], int]:

@@ -68,9 +68,11 @@ class Pattern:
                     raise Untranslatable("a line end", end.start())
                 self._regex = _compiled(text, literal=True, ignore_case=ignore_case, multiline=multiline)
             else:
-                found = translate(text, ignore_case=ignore_case, multiline=multiline, keeps_cr=self.keeps_cr)
-                self._borders = found.ascii_borders
-                whole = f"(?m)(?:{found.text})"
+                translation = translate(
+                    text, ignore_case=ignore_case, multiline=multiline, keeps_cr=self.keeps_cr
+                )
+                self._borders = translation.ascii_borders
+                whole = f"(?m)(?:{translation.text})"
                 self._regex = _compiled(whole, literal=False, ignore_case=ignore_case, multiline=multiline)
         except Untranslatable as error:
             self.problem = f"does not have {error.what}"
@@ -92,13 +94,13 @@ class Pattern:
 
     def first_in(self, piece: bytes) -> tuple[int, int] | None:
         """Where a piece of one line matches first, from and to."""
-        found = None if self._regex is None else self._regex.search(piece)
-        return None if found is None else found.span()
+        match = None if self._regex is None else self._regex.search(piece)
+        return None if match is None else match.span()
 
     def spans_in(self, piece: bytes) -> list[tuple[int, int]]:
         """Where it matches in a piece of one line, without what matches nothing."""
-        found = [] if self._regex is None else [match.span() for match in self._regex.finditer(piece)]
-        return [(first, last) for first, last in found if first < last]
+        spans = [] if self._regex is None else [match.span() for match in self._regex.finditer(piece)]
+        return [(first, last) for first, last in spans if first < last]
 
     def _by_line(self, text: bytes, check: Callable[[], None]) -> Iterator[Hit]:
         size = len(text)
@@ -106,16 +108,16 @@ class Pattern:
         for turn in range(size + 1):
             if turn % _CHECK_EVERY == 0:
                 check()
-            found = self._regex.search(text, at) if at < size else None
-            if found is None:
+            match = self._regex.search(text, at) if at < size else None
+            if match is None:
                 return
-            begin = found.start()
+            begin = match.start()
             start = text.rfind(b"\n", at, begin) + 1 or at
             if start >= size:
                 return  # behind the last line feed there is no line
             number += text.count(b"\n", counted, start)
             counted = start
-            yield Hit(number, start, begin - start, found.end() - begin)
+            yield Hit(number, start, begin - start, match.end() - begin)
             end = text.find(b"\n", begin)
             if end < 0:
                 return
@@ -126,10 +128,10 @@ class Pattern:
         size = len(text)
         start, number = 0, 1
         reported = 0
-        for turn, found in enumerate(self._regex.finditer(text)):
+        for turn, match in enumerate(self._regex.finditer(text)):
             if turn % _CHECK_EVERY == 0:
                 check()
-            begin, end = found.span()
+            begin, end = match.span()
             while (feed := text.find(b"\n", start, begin)) >= 0:
                 start, number = feed + 1, number + 1
             if start >= size:
@@ -162,8 +164,10 @@ def _compiled(text: str, *, literal: bool, ignore_case: bool, multiline: bool) -
     try:
         return re2.compile(text, options)
     except re2.error as error:
-        said = error.args[0] if error.args else "it is not valid"
-        raise _Refused(said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)) from None
+        problem = error.args[0] if error.args else "it is not valid"
+        raise _Refused(
+            problem.decode("utf-8", "replace") if isinstance(problem, bytes) else str(problem)
+        ) from None
 
 
 def held(data: bytes, *, keep_cr: bool) -> bytes:

@@ -83,8 +83,8 @@ def superset(
     """
     any_case = ignore_case or (not fixed and re.search(r"\(\?[A-Za-z]*i", pattern) is not None)
     writer = _Writer(any_case=any_case, multiline=multiline, foreign=foreign)
-    found = writer.literal(pattern) if fixed else writer.whole(pattern)
-    return found if writer.differs else None
+    wider = writer.literal(pattern) if fixed else writer.whole(pattern)
+    return wider if writer.differs else None
 
 
 class _Writer:
@@ -104,7 +104,7 @@ class _Writer:
         return self._ended()
 
     def whole(self, pattern: str) -> str:
-        tokens = [(found.lastgroup or "", found[0]) for found in _TOKEN.finditer(pattern)]
+        tokens = [(match.lastgroup or "", match[0]) for match in _TOKEN.finditer(pattern)]
         for at, (kind, token) in enumerate(tokens):
             match kind:
                 case "char" | "escape" | "code":
@@ -205,10 +205,10 @@ def _in_any_encoding(text: str, *, any_case: bool) -> str:
 
 def _forms(texts: list[str]) -> str:
     """One of some texts of equal meaning."""
-    found = {form: None for text in texts for form in (escaped(text), *_byte_forms(text))}
+    forms = {form: None for text in texts for form in (escaped(text), *_byte_forms(text))}
     if any("\ufffd" in text for text in texts):
-        found[_FOREIGN] = None
-    return f"(?:{'|'.join(found)})"
+        forms[_FOREIGN] = None
+    return f"(?:{'|'.join(forms)})"
 
 
 def _byte_forms(text: str) -> Iterator[str]:
@@ -221,16 +221,16 @@ def _byte_forms(text: str) -> Iterator[str]:
         if 0 not in data:
             yield "(?-u:" + "".join(f"\\x{byte:02x}" for byte in data) + ")"
 
-    found = _SWITCHED.fullmatch(text.encode("iso2022_jp", "replace"))
-    if found is not None:
-        inside = "".join(f"\\x{byte:02x}" for byte in found[1])
+    match = _SWITCHED.fullmatch(text.encode("iso2022_jp", "replace"))
+    if match is not None:
+        inside = "".join(f"\\x{byte:02x}" for byte in match[1])
         yield rf"(?:\x1b\$[@B])?{inside}(?:\x1b\([BJ])?"
 
 
 def _cases(char: str) -> set[str]:
     """All characters of the encodings that are detected which are `char` without regard to case."""
     folded = char.casefold()
-    return {one for one in {*_repertoire(), char, char.lower(), char.upper()} if one.casefold() == folded}
+    return {same for same in {*_repertoire(), char, char.lower(), char.upper()} if same.casefold() == folded}
 
 
 @cache

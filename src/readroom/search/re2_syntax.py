@@ -99,14 +99,14 @@ class _Translator:
         self._dot_all = False
 
     def whole(self) -> Translation:
-        found: list[str] = []
+        parts: list[str] = []
         while self._at < len(self._text):
-            found.append(self._next())
+            parts.append(self._next())
         if self._open:
             raise Untranslatable("unclosed group", self._open[-1])
         if self._any_case and self._property_at is not None:
             raise Untranslatable("a property without regard to case", self._property_at)
-        return Translation("".join(found), self._borders)
+        return Translation("".join(parts), self._borders)
 
     def _next(self) -> str:
         char = self._text[self._at]
@@ -134,11 +134,11 @@ class _Translator:
         return char
 
     def _take(self, form: re.Pattern[str], what: str) -> str:
-        found = form.match(self._text, self._at)
-        if found is None:
+        match = form.match(self._text, self._at)
+        if match is None:
             raise Untranslatable(what, self._at)
-        self._at = found.end()
-        return found[0]
+        self._at = match.end()
+        return match[0]
 
     def _group(self) -> str:
         at = self._at
@@ -193,32 +193,32 @@ class _Translator:
         raise Untranslatable("escape", at)
 
     def _named_set(self, char: str, at: int, inside: bool) -> str:
-        found = _SETS[char.lower()]
+        members = _SETS[char.lower()]
         if char.islower():
-            return found if inside else f"[{found}]"
+            return members if inside else f"[{members}]"
         if inside:
             if char == "D":
                 return r"\P{Nd}"
             raise Untranslatable("a complement in a set", at)
-        return f"[^{found}]"
+        return f"[^{members}]"
 
     def _set(self) -> str:
         """A bracketed set, without sets inside it."""
         start = self._at
         self._at += 1
-        found = ["["]
+        written = ["["]
         if self._text.startswith("^", self._at):
-            found.append("^")
+            written.append("^")
             self._at += 1
         if self._text.startswith("]", self._at):
-            found.append(r"\]")
+            written.append(r"\]")
             self._at += 1
         while self._at < len(self._text):
             char = self._text[self._at]
             if char == "]":
                 self._at += 1
-                return "".join((*found, "]"))
-            found.append(self._set_item(char))
+                return "".join((*written, "]"))
+            written.append(self._set_item(char))
         raise Untranslatable("unclosed set", start)
 
     def _set_item(self, char: str) -> str:

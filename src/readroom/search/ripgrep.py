@@ -57,8 +57,8 @@ def program() -> str:
 
 def _version(path: str) -> int:
     done = subprocess.run([path, "--version"], capture_output=True, check=False)
-    found = _VERSION.match(done.stdout.decode("utf-8", "replace"))
-    return int(found[1]) if found else 0
+    match = _VERSION.match(done.stdout.decode("utf-8", "replace"))
+    return int(match[1]) if match else 0
 
 
 def pattern_flags(request: GrepRequest, patterns: Sequence[str] = ()) -> list[str]:
@@ -92,7 +92,7 @@ def late_flags() -> list[str]:
     """
     begins = [WIDE, MAGIC, SWITCHES.pattern, rb"\A" + JOURNAL]
     return [
-        *pattern_flags(GrepRequest(""), [f"(?-u){one.decode()}" for one in begins]),
+        *pattern_flags(GrepRequest(""), [f"(?-u){begin.decode()}" for begin in begins]),
         "--multiline",
         "--text",
         "--encoding=none",
@@ -139,12 +139,12 @@ def literal_glob(path: str) -> str:
 
 def type_table(listing: str) -> dict[str, list[str]]:
     """Globs by type, from `rg --type-list`."""
-    found = {}
+    table = {}
     for line in listing.split("\n"):
         name, _, globs = line.partition(": ")
         if globs:
-            found[name] = globs.split(", ")
-    return found
+            table[name] = globs.split(", ")
+    return table
 
 
 def unknown_type(request: GrepRequest, table: Mapping[str, Sequence[str]]) -> BadPattern:
@@ -180,8 +180,8 @@ def _near_types(wanted: str, table: Mapping[str, Sequence[str]]) -> list[str]:
 
 def unreadable(messages: bytes) -> list[str]:
     """Paths that could not be searched, from rg's messages."""
-    found = map(_UNREADABLE.fullmatch, messages.split(b"\n"))
-    return [os.fsdecode(match[1]) for match in found if match]
+    lines = map(_UNREADABLE.fullmatch, messages.split(b"\n"))
+    return [os.fsdecode(match[1]) for match in lines if match]
 
 
 def asks_for_nul(messages: bytes) -> bool:
@@ -223,19 +223,19 @@ _UNSUPPORTED = {
 
 def _parse_error(text: str, request: GrepRequest) -> BadPattern:
     error = re.search(r"^error: (.*)$", text, re.MULTILINE)
-    said = error[1] if error else "it is not a valid regular expression"
+    detail = error[1] if error else "it is not a valid regular expression"
     for word, (problem, advice) in _UNSUPPORTED.items():
-        if word in said:
+        if word in detail:
             return _bad(request, problem, advice, at=_position(text, request.pattern))
     at = _position(text, request.pattern)
     if (len(request.pattern) - len(request.pattern.rstrip("\\"))) % 2:
-        said, at = "it ends with a backslash, and nothing is behind it", len(request.pattern) - 1
+        detail, at = "it ends with a backslash, and nothing is behind it", len(request.pattern) - 1
     # Literal text that holds a line end is only looked for across lines.
     spans = request.multiline or any(end in request.pattern for end in "\r\n")
     return BadPattern(
         "pattern",
         request.pattern,
-        said,
+        detail,
         "To find this text as it is, set fixed.",
         at=at,
         next_request=replace(request, fixed=True, multiline=spans, cursor=None),

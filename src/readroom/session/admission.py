@@ -68,8 +68,8 @@ class Admission(Struct):
         if self.local and not self.keys.made.any_made():
             return {name: folders.ensured(folder).token for name, folder in self.served.items()}
         # Clients that were given one before tokens were made for others keep it.
-        found = {name: folders.of(folder) for name, folder in self.served.items()}
-        return {name: one.token for name, one in found.items() if one is not None}
+        tokens = {name: folders.of(folder) for name, folder in self.served.items()}
+        return {name: token.token for name, token in tokens.items() if token is not None}
 
     @property
     def asks(self) -> bool:
@@ -87,5 +87,5 @@ class Admission(Struct):
 
     def find(self, token: str) -> Grant | None:
         """What a presented token allows, whatever its state; None for one that is not known here."""
-        found = None if self.keys is None else self.keys.made.find(token)
-        return self._openings.find(token) if found is None and self._openings is not None else found
+        grant = None if self.keys is None else self.keys.made.find(token)
+        return self._openings.find(token) if grant is None and self._openings is not None else grant

@@ -155,15 +155,15 @@ class Reservation:
 
     def settle(self, tokens: int) -> tuple[Use, ...]:
         """Give back what was set aside, and pay what it did cost. How far each budget is used."""
-        found = []
+        uses = []
         with self._lock:
             for account in self._accounts:
                 before = account.used
                 account.reserved -= self.amount
                 account.used += tokens
-                found.append(Use(account.scope, account.limit, account.used, account.warned(before)))
+                uses.append(Use(account.scope, account.limit, account.used, account.warned(before)))
         self.amount = 0
-        return tuple(found)
+        return tuple(uses)
 
 
 @final
@@ -189,23 +189,25 @@ class BudgetPool:
     def used(self, caller: Caller) -> tuple[Use, ...]:
         """How far the budgets of a caller are used."""
         with self._lock:
-            return tuple(Use(one.scope, one.limit, one.used) for one in self._accounts(caller))
+            return tuple(
+                Use(account.scope, account.limit, account.used) for account in self._accounts(caller)
+            )
 
     def _accounts(self, caller: Caller) -> list[_Account]:
-        found = []
+        accounts = []
         if self.policy.session is not None:
-            found.append(self._account("session", caller.session, self.policy.session))
+            accounts.append(self._account("session", caller.session, self.policy.session))
         if self.policy.token is not None and caller.token:
-            found.append(self._account("token", caller.token, self.policy.token))
+            accounts.append(self._account("token", caller.token, self.policy.token))
         if self._workspace is not None:
-            found.append(self._workspace)
-        return found
+            accounts.append(self._workspace)
+        return accounts
 
     def _account(self, scope: str, name: str, limit: int) -> _Account:
         kept = self._kept[scope]
-        found = kept.get(name)
-        if found is None:
-            found = kept[name] = _Account(scope, limit)
+        named = kept.get(name)
+        if named is None:
+            named = kept[name] = _Account(scope, limit)
         kept.move_to_end(name)
         if len(kept) > BUDGET_ACCOUNTS:
             # Those with something reserved are in use right now.
@@ -214,7 +216,7 @@ class BudgetPool:
             )
             if oldest is not None:
                 del kept[oldest]
-        return found
+        return named
 
 
 # -----------------------------------------------------------------------------
@@ -230,8 +232,8 @@ def degraded(request: Request, level: Level) -> Request:
     less = BY_REQUEST[type(request)].degraded
     if level is Level.CONTENT or less is None:
         return request
-    found: Request = function(less)(request, level)
-    return found
+    smaller: Request = function(less)(request, level)
+    return smaller
 
 
 def less_of_read(request: ReadRequest, level: Level) -> ReadRequest:

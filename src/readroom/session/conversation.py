@@ -66,11 +66,11 @@ class Session:
         with self._lock:
             self._epoch = max(self._epoch, epoch)
 
-    def show(self, shown: ShownLines) -> None:
+    def show(self, span: ShownLines) -> None:
         """Remember what a reply shows; the files shown longest ago are forgotten."""
-        if shown.content_hash is None:
+        if span.content_hash is None:
             return
-        self._shown.put((shown.path, shown.content_hash), self._epoch)
+        self._shown.put((span.path, span.content_hash), self._epoch)
 
     def outline(self, path: str) -> None:
         """Remember that a reply has the outline of that file, or of what it does not show of it."""
@@ -126,11 +126,11 @@ class Sessions:
 
 def shown_by(result: Result) -> Sequence[ShownLines]:
     """The spans that a reply for `result` shows, at most SHOWN_SPANS; names of listings are none."""
-    shown = BY_RESULT[type(result)].shown
-    if shown is None:
+    name = BY_RESULT[type(result)].shown
+    if name is None:
         return ()
-    found: Sequence[ShownLines] = function(shown)(result)
-    return found
+    spans: Sequence[ShownLines] = function(name)(result)
+    return spans
 
 
 def shown_by_read(result: ReadResult) -> Sequence[ShownLines]:
@@ -156,7 +156,7 @@ def shown_by_change(result: EditResult | WriteResult) -> Sequence[ShownLines]:
 
 def shown_by_edit_files(result: EditFilesResult) -> Sequence[ShownLines]:
     """As of one change, for each file."""
-    return [ShownLines(one.path, one.content_hash) for one in result.files]
+    return [ShownLines(file.path, file.content_hash) for file in result.files]
 
 
 def shown_by_run(result: RunResult) -> Sequence[ShownLines]:
@@ -172,17 +172,17 @@ def shown_by_find(result: FindResult) -> Sequence[ShownLines]:
     """Whole passages, with the hash of the file."""
     if result.request.output != "passages":
         return ()
-    found = [
+    spans = [
         ShownLines(file.path, file.content_hash, passage.first, passage.last)
         for file in result.files
         for passage in file.passages
     ]
-    return found[:SHOWN_SPANS]
+    return spans[:SHOWN_SPANS]
 
 
 def shown_by_grep(result: GrepResult) -> Sequence[ShownLines]:
     """Runs of shown lines; previews are parts of lines, and the hash of a searched file is not known."""
-    found: list[ShownLines] = []
+    spans: list[ShownLines] = []
     for file in result.files:
         first = last = 0
         for line in file.lines:
@@ -190,10 +190,10 @@ def shown_by_grep(result: GrepResult) -> Sequence[ShownLines]:
                 last = line.number
                 continue
             if last:
-                found.append(ShownLines(file.path, None, first, last))
+                spans.append(ShownLines(file.path, None, first, last))
             first = last = line.number
         if last:
-            found.append(ShownLines(file.path, None, first, last))
-        if len(found) >= SHOWN_SPANS:
-            return found[:SHOWN_SPANS]
-    return found
+            spans.append(ShownLines(file.path, None, first, last))
+        if len(spans) >= SHOWN_SPANS:
+            return spans[:SHOWN_SPANS]
+    return spans

@@ -148,12 +148,12 @@ class Expansion:
     def index(self, encoding: Encoding, deadline: Deadline) -> LineIndex:
         """The index of what was expanded so far. Raises TimedOut or Cancelled."""
         with self._lock:
-            found = self._indexes.get(encoding)
-            if found is None or found.size != self.spool.size:
+            index = self._indexes.get(encoding)
+            if index is None or index.size != self.spool.size:
                 counting = Pass(Counter(encoding, BLOCK_BYTES), hashed=False)
                 counting.run(self.spool, deadline)
-                found = self._indexes[encoding] = index_of(counting)
-            return found
+                index = self._indexes[encoding] = index_of(counting)
+            return index
 
     def _step(self, raw: Source) -> None:
         expanding = self.stopped is None
@@ -190,11 +190,13 @@ class Expansion:
 
     def _break_off(self, problem: str, size: int, whole: int) -> None:
         where = f"in bytes {self.consumed - size + 1:,} to {self.consumed:,}" if size else "at the end"
-        told = f"the {self.compression} data {problem}, {where} of {whole:,} bytes"
+        problem_and_place = f"the {self.compression} data {problem}, {where} of {whole:,} bytes"
         rest = (
             f"{self.spool.size:,} bytes of content before that can be read, the last line may be incomplete"
         )
-        self.stopped = Warn("broken_data", f"{told}; {rest}" if self.spool.size else told)
+        self.stopped = Warn(
+            "broken_data", f"{problem_and_place}; {rest}" if self.spool.size else problem_and_place
+        )
 
 
 class _Enough(Exception):
@@ -332,10 +334,10 @@ class Expansions:
 
     def _found(self, key: _Key) -> Expansion | None:
         with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
+            expansion = self._kept.get(key)
+            if expansion is not None:
                 self._kept.move_to_end(key)
-            return found
+            return expansion
 
     def _expanded(
         self,
@@ -375,7 +377,7 @@ class Expansions:
                 self._kept.popitem(last=False)
 
     def _too_much(self) -> bool:
-        size = sum(one.spool.size for one in self._kept.values())
+        size = sum(expansion.spool.size for expansion in self._kept.values())
         return size > self._max_bytes or len(self._kept) > self._max_files
 
 

@@ -77,24 +77,24 @@ class FolderTokens:
     def state(self, folder: str) -> tuple[int, ...] | None:
         """What changes when the file of a folder's token does; None when there is none to look at."""
         try:
-            found = os.lstat(os.path.join(self._path, _name(folder)))
+            status = os.lstat(os.path.join(self._path, _name(folder)))
         except OSError:
             return None
-        kept = (found.st_dev, found.st_ino, found.st_mode, found.st_uid, found.st_size)
-        return (*kept, found.st_mtime_ns, found.st_ctime_ns)
+        identity = (status.st_dev, status.st_ino, status.st_mode, status.st_uid, status.st_size)
+        return (*identity, status.st_mtime_ns, status.st_ctime_ns)
 
     def shown(self, folder: str) -> FolderToken:
         """That of a folder. Raises NoFolderToken or BadTokenStore."""
-        found = self.of(folder)
-        if found is None:
+        token = self.of(folder)
+        if token is None:
             raise NoFolderToken(os.path.realpath(folder))
-        return found
+        return token
 
     def ensured(self, folder: str) -> FolderToken:
         """That of a folder, made now if it has none. Raises BadTokenStore."""
-        found = self.of(folder)
-        if found is not None:
-            return found
+        token = self.of(folder)
+        if token is not None:
+            return token
         real = os.path.realpath(folder)
         with self._writing() as below:
             # Another server may have been faster.
@@ -107,26 +107,26 @@ class FolderTokens:
 
     def all(self) -> list[FolderToken]:
         """Those that work, oldest first; a file that does not is left out."""
-        found = []
+        tokens = []
         with self._below() as below:
             if below is None:
                 return []
             for name in os.listdir(below):
                 with suppress(BadTokenStore):
-                    one = self._parsed(below, name) if name.endswith(_SUFFIX) else None
-                    if one is not None and _name(one.folder) == name:
-                        found.append(one)
-        return sorted(found, key=lambda one: (one.created, one.id))
+                    token = self._parsed(below, name) if name.endswith(_SUFFIX) else None
+                    if token is not None and _name(token.folder) == name:
+                        tokens.append(token)
+        return sorted(tokens, key=lambda token: (token.created, token.id))
 
     def remove(self, identifier: str) -> FolderToken | None:
         """End the token with this id; None when no folder has it."""
-        for one in self.all():
-            if one.id == identifier:
+        for token in self.all():
+            if token.id == identifier:
                 with self._writing() as below:
-                    now = self._read(below, one.folder)
+                    now = self._read(below, token.folder)
                     if now is not None and now.id == identifier:
-                        os.unlink(_name(one.folder), dir_fd=below)
-                        return one
+                        os.unlink(_name(token.folder), dir_fd=below)
+                        return token
         return None
 
     @contextmanager
@@ -169,10 +169,10 @@ class FolderTokens:
                 raise self._bad(_said(error), _ELSEWHERE) from None
 
     def _read(self, below: int, folder: str) -> FolderToken | None:
-        found = self._parsed(below, _name(folder), folder)
-        if found is not None and found.folder != folder:
+        token = self._parsed(below, _name(folder), folder)
+        if token is not None and token.folder != folder:
             raise self._spoiled(_name(folder), "is that of another folder", folder)
-        return found
+        return token
 
     def _parsed(self, below: int, name: str, folder: str = "") -> FolderToken | None:
         try:
@@ -186,17 +186,17 @@ class FolderTokens:
             data = os.read(file, _MOST_BYTES + 1)
         finally:
             os.close(file)
-        found = _decoded(data)
-        if found is None:
+        token = _decoded(data)
+        if token is None:
             raise self._spoiled(name, "is not what readroom wrote", folder)
-        return found
+        return token
 
-    def _trusted(self, name: str, found: os.stat_result, folder: str) -> None:
-        if not stat.S_ISREG(found.st_mode):
+    def _trusted(self, name: str, status: os.stat_result, folder: str) -> None:
+        if not stat.S_ISREG(status.st_mode):
             raise self._spoiled(name, "is not a regular file", folder)
-        if found.st_uid != os.geteuid():
+        if status.st_uid != os.geteuid():
             raise self._spoiled(name, "belongs to another account", folder)
-        if found.st_mode & 0o077:
+        if status.st_mode & 0o077:
             problem = "can be read by other accounts, who may know the token by now"
             raise self._spoiled(name, problem, folder)
 
@@ -246,10 +246,10 @@ class Openings:
             return None
         known = self._known.get(identifier)
         for folder in self._names if known is None else (known,):
-            found = self._of(folder)
-            if found is not None and hmac.compare_digest(found.token.encode(), token.encode()):
+            folder_token = self._of(folder)
+            if folder_token is not None and hmac.compare_digest(folder_token.token.encode(), token.encode()):
                 self._known[identifier] = folder
-                return found.grant(frozenset(self._names[folder]))
+                return folder_token.grant(frozenset(self._names[folder]))
         return None
 
     def _of(self, folder: str) -> FolderToken | None:
@@ -258,10 +258,10 @@ class Openings:
         before = self._read.get(folder)
         if before is not None and before[0] == state:
             return before[1]
-        found = self._tokens.of(folder)
+        token = self._tokens.of(folder)
         if state is not None:
-            self._read[folder] = (state, found)
-        return found
+            self._read[folder] = (state, token)
+        return token
 
 
 def _name(folder: str) -> str:

@@ -229,13 +229,22 @@ class Gatekeeper:
         session = self._sessions.of(caller.session)
         return CallContext(self, session, record, caller, tool, arguments, cap, receipt)
 
-    def turned_away(self, *many: TurnedAway) -> ReadroomError | None:
+    def turned_away(self, *refusals: TurnedAway) -> ReadroomError | None:
         """Record what a face refused before it was a call; the failure, when it could not be recorded."""
         if self.recorder is None:
             return None
         entries = [
-            Entry(one.caller, 0, "", one.asked, {}, facts=one.facts, outcome=one.code, decision="refused")
-            for one in many
+            Entry(
+                refusal.caller,
+                0,
+                "",
+                refusal.asked,
+                {},
+                facts=refusal.facts,
+                outcome=refusal.code,
+                decision="refused",
+            )
+            for refusal in refusals
         ]
         return self.recorder.write_all(entries)
 
@@ -305,11 +314,11 @@ class CallContext:
             if self._keeper.counts and attempt.reply is not None:
                 self._tokens = self._cost(attempt.reply)
             return
-        held = self._reserve(self._keeper.budget_pool, request)
+        reserved = self._reserve(self._keeper.budget_pool, request)
         if recorder is not None:
             self._record_beginning(recorder, request)
-        self._level = held.level
-        size = min(self._cap.size - BUDGET_NOTE_BYTES, held.amount * BUDGET_BYTES_PER_TOKEN)
+        self._level = reserved.level
+        size = min(self._cap.size - BUDGET_NOTE_BYTES, reserved.amount * BUDGET_BYTES_PER_TOKEN)
         while True:
             attempt = self._attempt = self._for_less(request, size)
             yield attempt
@@ -317,12 +326,12 @@ class CallContext:
                 self._level = Level.COUNTS
                 continue
             tokens = self._tokens = self._cost(attempt.reply)
-            if changes(request) or tokens + BUDGET_NOTE_TOKENS <= held.amount or self._affords(tokens):
+            if changes(request) or tokens + BUDGET_NOTE_TOKENS <= reserved.amount or self._affords(tokens):
                 return
             # Nine tenths of what the last reply says would fit: bytes of other lines may cost more tokens,
             # and a try too many costs more than what is left unused.
             if size > MIN_REPLY_BYTES:
-                size = max(MIN_REPLY_BYTES, size * held.amount // (tokens + BUDGET_NOTE_TOKENS) * 9 // 10)
+                size = max(MIN_REPLY_BYTES, size * reserved.amount // (tokens + BUDGET_NOTE_TOKENS) * 9 // 10)
             elif self._level < Level.COUNTS:
                 self._level = Level(self._level + 1)
             else:
@@ -330,12 +339,12 @@ class CallContext:
 
     def _for_less(self, request: Request, size: int) -> Attempt:
         """A try under a budget."""
-        asked = degraded(request, self._level)
+        smaller = degraded(request, self._level)
         return Attempt(
-            asked,
+            smaller,
             replace(self._cap, size=max(size, MIN_REPLY_BYTES)),
-            content=shows_content(asked, self._level),
-            is_degraded=asked != request,
+            content=shows_content(smaller, self._level),
+            is_degraded=smaller != request,
         )
 
     def settled(self) -> Reply:
@@ -344,14 +353,14 @@ class CallContext:
         assert attempt is not None
         assert attempt.reply is not None
         assert attempt.result is not None
-        result, shown = attempt.result, shown_by(attempt.result)
+        result, spans = attempt.result, shown_by(attempt.result)
         kind = result.kind.value if isinstance(result, ReadResult) else None
         reply = attempt.reply
         if self._keeper.counts:
-            reply = self._leave(reply, self._tokens, kind=kind, shown=shown)
+            reply = self._leave(reply, self._tokens, kind=kind, shown=spans)
         self._over = True
-        for one in shown:
-            self._session.show(one)
+        for span in spans:
+            self._session.show(span)
         if isinstance(result, ReadResult) and result.outline is not None:
             self._session.outline(result.path)
         return reply
@@ -403,10 +412,12 @@ class CallContext:
         """Set tokens aside for the reply. Raises BudgetSpent."""
         most = self._cap.size // BUDGET_BYTES_PER_TOKEN + BUDGET_NOTE_TOKENS
         call = budget_pool.policy.call
-        held = self._reserved = budget_pool.reserve(self._caller, most if call is None else min(most, call))
-        if held.level is Level.SPENT or (held.level is Level.CHANGES and not is_edit(request)):
-            raise self._spent(changes_left=held.level is Level.CHANGES)
-        return held
+        reservation = self._reserved = budget_pool.reserve(
+            self._caller, most if call is None else min(most, call)
+        )
+        if reservation.level is Level.SPENT or (reservation.level is Level.CHANGES and not is_edit(request)):
+            raise self._spent(changes_left=reservation.level is Level.CHANGES)
+        return reservation
 
     def _spent(self, *, changes_left: bool) -> BudgetSpent:
         assert self._reserved is not None
@@ -415,11 +426,11 @@ class CallContext:
 
     def _affords(self, tokens: int) -> bool:
         """Whether a reply that costs more than was set aside can be paid for."""
-        held, budget_pool = self._reserved, self._keeper.budget_pool
-        assert held is not None
+        reservation, budget_pool = self._reserved, self._keeper.budget_pool
+        assert reservation is not None
         assert budget_pool is not None
         wanted, call = tokens + BUDGET_NOTE_TOKENS, budget_pool.policy.call
-        return (call is None or wanted <= call) and held.grow(wanted)
+        return (call is None or wanted <= call) and reservation.grow(wanted)
 
     def _leave(self, reply: Reply, tokens: int, **known: Any) -> Reply:
         """Settle and record, with what is known of the entry. Raises LedgerFailed: it is required."""

@@ -96,12 +96,12 @@ class IndexFolder:
         """What is kept of that file, in whatever state it was then."""
         with contextlib.suppress(OSError, _Refused), self._opened(make=False) as folder:
             data = _read(folder, _name(version, encoding))
-            found = _parsed(data)
-            if found is not None:
-                kept, index = found
+            parsed = _parsed(data)
+            if parsed is not None:
+                kept, index = parsed
                 same = (kept.device, kept.inode) == (version.device, version.inode)
                 if same and index.encoding == encoding:
-                    return found
+                    return parsed
         return None
 
     def save(self, version: Version, index: LineIndex) -> None:
@@ -116,11 +116,11 @@ class IndexFolder:
     @contextlib.contextmanager
     def _opened(self, *, make: bool) -> Iterator[int]:
         """A descriptor of the folder, which is this user's own."""
-        held = _step(self._place, None, make=make)
+        place = _step(self._place, None, make=make)
         try:
-            folder = _step(FOLDER, held, make=make)
+            folder = _step(FOLDER, place, make=make)
         finally:
-            os.close(held)
+            os.close(place)
         try:
             yield folder
         finally:
@@ -135,10 +135,10 @@ def _step(path: str, above: int | None, *, make: bool) -> int:
             os.mkdir(path, 0o700, dir_fd=above)
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
     try:
-        found = os.fstat(fd)
-        if found.st_uid != os.geteuid():
+        status = os.fstat(fd)
+        if status.st_uid != os.geteuid():
             raise _Refused
-        if stat.S_IMODE(found.st_mode) & 0o077:
+        if stat.S_IMODE(status.st_mode) & 0o077:
             os.fchmod(fd, 0o700)
     except BaseException:
         os.close(fd)
@@ -155,17 +155,17 @@ def _require_own_place(path: str, *, make: bool) -> None:
 
 
 def _name(version: Version, encoding: Encoding) -> str:
-    told = f"{version.device}:{version.inode}:{encoding.name}:{encoding.bom.hex()}"
-    return hashlib.blake2b(told.encode(), digest_size=16).hexdigest() + ".index"
+    identity = f"{version.device}:{version.inode}:{encoding.name}:{encoding.bom.hex()}"
+    return hashlib.blake2b(identity.encode(), digest_size=16).hexdigest() + ".index"
 
 
 def _read(folder: int, name: str) -> bytes:
     fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     try:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_nlink != 1:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_nlink != 1:
             raise _Refused
-        if found.st_size > INDEX_FILE_BYTES:
+        if status.st_size > INDEX_FILE_BYTES:
             raise _Refused
         with contextlib.suppress(OSError):
             os.utime(fd)  # the oldest leave first, and this one is in use
@@ -191,23 +191,23 @@ def _write(folder: int, name: str, data: bytes) -> None:
 
 def _trim(folder: int, max_bytes: int) -> None:
     """Remove the oldest until the rest is within the bounds, and what was left half written."""
-    found: list[tuple[int, int, str]] = []
+    files: list[tuple[int, int, str]] = []
     now = time.time()
     with os.scandir(folder) as entries:
         for entry in entries:
             with contextlib.suppress(OSError):  # another process removes them, too
-                told = entry.stat(follow_symlinks=False)
+                status = entry.stat(follow_symlinks=False)
                 if _NAME.fullmatch(entry.name):
-                    found.append((told.st_mtime_ns, told.st_size, entry.name))
-                elif _PART.fullmatch(entry.name) and told.st_mtime < now - _ABANDONED_S:
+                    files.append((status.st_mtime_ns, status.st_size, entry.name))
+                elif _PART.fullmatch(entry.name) and status.st_mtime < now - _ABANDONED_S:
                     os.unlink(entry.name, dir_fd=folder)
-    size, count = sum(one[1] for one in found), len(found)
-    for _, one, name in sorted(found):
+    size, count = sum(file[1] for file in files), len(files)
+    for _, length, name in sorted(files):
         if size <= max_bytes and count <= INDEX_DISK_FILES:
             return
         with contextlib.suppress(OSError):
             os.unlink(name, dir_fd=folder)
-        size -= one
+        size -= length
         count -= 1
 
 
@@ -274,8 +274,8 @@ def _little(numbers: array[int]) -> bytes:
 
 
 def _numbers(data: bytes) -> array[int]:
-    found = array("Q")
-    found.frombytes(data)
+    numbers = array("Q")
+    numbers.frombytes(data)
     if sys.byteorder != "little":
-        found.byteswap()
-    return found
+        numbers.byteswap()
+    return numbers

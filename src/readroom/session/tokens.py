@@ -183,13 +183,13 @@ class Tokens:
 
     def _connection(self) -> sqlite3.Connection:
         """This thread's, for reading."""
-        found: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if found is None:
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
             # Closed by `close`, which another thread calls.
-            found = self._local.connection = _opened(self._path, check_same_thread=False)
+            connection = self._local.connection = _opened(self._path, check_same_thread=False)
             with self._lock:
-                self._opened.append(found)
-        return found
+                self._opened.append(connection)
+        return connection
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
@@ -211,16 +211,16 @@ def new_token() -> str:
 
 def token_id(token: str) -> str | None:
     """The id in what may be a token of ours."""
-    found = SECRET.fullmatch(token)
-    return None if found is None else found[1]
+    match = SECRET.fullmatch(token)
+    return None if match is None else match[1]
 
 
-def ours(path: str, *found: os.stat_result) -> None:
+def ours(path: str, *statuses: os.stat_result) -> None:
     """Raises BadTokenStore unless these belong to this account or root, and no other can write them."""
-    for one in found:
-        if one.st_uid not in (os.geteuid(), 0):
+    for status in statuses:
+        if status.st_uid not in (os.geteuid(), 0):
             problem = "it belongs to another account"
-        elif one.st_mode & stat.S_IWOTH:
+        elif status.st_mode & stat.S_IWOTH:
             problem = "other accounts can write it"
         else:
             continue

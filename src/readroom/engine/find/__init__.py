@@ -61,8 +61,8 @@ def perform(services: Services, job: Job[FindRequest]) -> FindResult:
     _require_usable(request, query)
     within = job.deadline.within(limits.grep_timeout_s)
     search = _Ranking(services, job, within, query, read_cursor(request))
-    _, found = guard.stat(request.path)
-    if found.kind is not EntryKind.FOLDER:
+    _, stat = guard.stat(request.path)
+    if stat.kind is not EntryKind.FOLDER:
         return search.page(look_at(guard, query, WorkPath(request.path)))
     scoped = GrepRequest("", request.path, request.glob, request.type, include=frozenset({*request.include}))
     with guard.open_folder(request.path) as top:
@@ -120,28 +120,28 @@ class _Ranking:
         """The page for what the first stage found."""
         scale = Scale(self._query, seen.found, seen.files, seen.chars)
         files = scoring.rank_files(scale, seen.found)
-        shown = self._names if self._request.output == "files" else self._passages
-        return self._complete(shown(scale, seen, files), seen)
+        output = self._names if self._request.output == "files" else self._passages
+        return self._complete(output(scale, seen, files), seen)
 
     def _apart(self, files: Sequence[RankedFile]) -> list[Apart]:
         """The files taken apart, as many as there is time for. Raises TimedOut when that is none."""
-        found = list[Apart]()
+        apart = list[Apart]()
         try:
             for file in files:
                 # The first one has all the time of the caller: a call that shows nothing leads nowhere.
-                one = take_apart(self._services, file, self._deadline if self._begun else self._patient)
+                parts = take_apart(self._services, file, self._deadline if self._begun else self._patient)
                 self._begun = True
-                if one is not None:
-                    found.append(one)
+                if parts is not None:
+                    apart.append(parts)
         except TimedOut:
-            if not found:
+            if not apart:
                 raise
-        return found
+        return apart
 
     def _parts(self, scale: Scale, seen: Seen, apart: Sequence[Apart]) -> list[RankedPart]:
         if seen.files == 1 and apart:
             scale = Scale.within(self._query, apart[0].candidate)
-        return scoring.rank_parts(scale, [one.candidate for one in apart])
+        return scoring.rank_parts(scale, [file.candidate for file in apart])
 
     # --- pages ---------------------------------------------------------------------------------
 
@@ -167,13 +167,16 @@ class _Ranking:
                 break
         begun = (cursor.round + 1) * FIND_FILES_APART if waiting else cursor.round * FIND_FILES_APART
         left = max(0, len(files) - begun) if waiting or cursor.after is None else 0
-        found = page.files()
+        shown_files = page.files()
         if request.explain:
             ranked = {file.path: file for file in files}
-            found = [replace(one, why=self._why(scale, ranked[one.path], seen)) for one in found]
+            shown_files = [
+                replace(shown_file, why=self._why(scale, ranked[shown_file.path], seen))
+                for shown_file in shown_files
+            ]
         return FindResult(
             request,
-            found,
+            shown_files,
             shown=page.shown,
             more_passages=waiting,
             more_files=left,
@@ -186,10 +189,10 @@ class _Ranking:
         self, page: PageOfPassages, cursor: FindCursor, parts: Sequence[RankedPart]
     ) -> tuple[FindCursor, int]:
         """Where the page goes on after as many of the parts as fit, and how many are left."""
-        placed = [(place_of(one.score, one.path, one.part.first), one) for one in parts]
-        waiting = [(place, one) for place, one in placed if cursor.after is None or place > cursor.after]
-        for at, (place, one) in enumerate(waiting):
-            if not page.add(one, explain=self._request.explain):
+        placed = [(place_of(part.score, part.path, part.part.first), part) for part in parts]
+        waiting = [(place, part) for place, part in placed if cursor.after is None or place > cursor.after]
+        for at, (place, part) in enumerate(waiting):
+            if not page.add(part, explain=self._request.explain):
                 return cursor, len(waiting) - at
             cursor = replace(cursor, after=place)
         return cursor, 0
@@ -201,25 +204,25 @@ class _Ranking:
         ranked = (
             [] if cursor.round else scoring.rank_with_parts(best, self._parts(scale, seen, self._apart(best)))
         )
-        rows = [FindCursor(cursor.since, 0, place_of(one.score, one.path)) for one in ranked]
-        rows += [FindCursor(cursor.since, 1, place_of(one.score, one.path)) for one in others]
-        shown, used, size, following = list[FoundFile](), 0, 0, None
+        rows = [FindCursor(cursor.since, 0, place_of(scored.score, scored.path)) for scored in ranked]
+        rows += [FindCursor(cursor.since, 1, place_of(scored.score, scored.path)) for scored in others]
+        listed, used, size, following = list[FoundFile](), 0, 0, None
         for place, file in zip(rows, [*ranked, *others], strict=True):
             if cursor.after is not None and (place.round, place.after) <= (cursor.round, cursor.after):
                 continue
             why = self._why(scale, file, seen) if request.explain else ()
-            row = quote(file.path) + "\n" + "".join(f"{one.what} {one.value:.2f}, " for one in why)
+            row = quote(file.path) + "\n" + "".join(f"{scored.what} {scored.value:.2f}, " for scored in why)
             used += estimate(row)
             size += len(row.encode("utf-8", "replace"))
-            if shown and (used > self._tokens or size > self._size):
+            if listed and (used > self._tokens or size > self._size):
                 break
-            shown.append(FoundFile(file.path, file.score, why=why))
+            listed.append(FoundFile(file.path, file.score, why=why))
             following = place
         left = 0 if following is None else len(rows) - rows.index(following) - 1
         return FindResult(
             request,
-            shown,
-            shown=len(shown),
+            listed,
+            shown=len(listed),
             more_files=left,
             next=self._following(following) if left else None,
         )
@@ -248,5 +251,5 @@ class _Ranking:
 
 def _literal(request: FindRequest, query: Query, path: str) -> GrepRequest:
     """A search of a file that is too large to be ranked, for the most telling word of the question."""
-    word = max((term.word for term in query.terms), key=lambda one: (len(one), one))
+    word = max((term.word for term in query.terms), key=lambda telling: (len(telling), telling))
     return GrepRequest(word, path, ignore_case=True)

@@ -78,8 +78,8 @@ def write_cursor(request: FindRequest, cursor: FindCursor) -> str:
 
 
 def _fingerprint(request: FindRequest) -> str:
-    asked = (
+    arguments = (
         *(request.query, request.path, request.glob, request.type, request.output),
         sorted(request.include),
     )
-    return blake2s(repr(asked).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    return blake2s(repr(arguments).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]

@@ -90,21 +90,21 @@ class KeptTexts:
 
     def put(self, path: str, source: Source, text: str) -> KnownText:
         """What was read of an opened file; kept if its state says what it holds and there is room."""
-        found = KnownText(source.stat, text, sys.getsizeof(text), self._search)
+        known = KnownText(source.stat, text, sys.getsizeof(text), self._search)
         if not _is_settled(source):
-            return found
+            return known
         with self._lock:
             old = self._kept.pop(path, None)
             self._bytes -= old.size if old else 0
-            while self._bytes + found.size > self._max_bytes and self._kept:
+            while self._bytes + known.size > self._max_bytes and self._kept:
                 first = next(iter(self._kept))
                 if self._kept[first].search > self._search - _UNUSED:
-                    return found
+                    return known
                 self._bytes -= self._kept.pop(first).size
-            if self._bytes + found.size <= self._max_bytes:
-                self._kept[path] = found
-                self._bytes += found.size
-        return found
+            if self._bytes + known.size <= self._max_bytes:
+                self._kept[path] = known
+                self._bytes += known.size
+        return known
 
     def get_apart(self, path: str, now: Stat) -> Apart | None:
         """The file as it was taken apart, if it is still in that state."""

@@ -50,10 +50,10 @@ def take_apart(services: Services, file: RankedFile, deadline: Deadline) -> Apar
             known = texts.get_apart(path, source.stat)
             if known is not None:
                 return replace(known, candidate=replace(known.candidate, file=file))
-            found = read_text(source)
-            if found is None:
+            decoded = read_text(source)
+            if decoded is None:
                 return None
-            apart = _apart(file, found, source.stat.links, services.outlines, deadline)
+            apart = _apart(file, decoded, source.stat.links, services.outlines, deadline)
             texts.put_apart(path, source, apart)
             return apart
     except (TimedOut, Cancelled):
@@ -63,19 +63,19 @@ def take_apart(services: Services, file: RankedFile, deadline: Deadline) -> Apar
 
 
 def _apart(
-    file: RankedFile, found: DecodedFile, links: int, outlines: OutlineCache, deadline: Deadline
+    file: RankedFile, decoded: DecodedFile, links: int, outlines: OutlineCache, deadline: Deadline
 ) -> Apart:
-    digits = hashlib.sha256(found.data).hexdigest()
-    lines = found.text.split("\n")
+    digits = hashlib.sha256(decoded.data).hexdigest()
+    lines = decoded.text.split("\n")
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
     if lines[-1] == "":
         lines.pop()
         starts.pop()
-    items = _items(file.path, found.text, found.encoding.name, digits, outlines, deadline)
+    items = _items(file.path, decoded.text, decoded.encoding.name, digits, outlines, deadline)
     lines = [line.removesuffix("\r") for line in lines]
-    return Apart(Candidate(file, CountedText(found.text), cut(lines, items), starts), links, lines, digits)
+    return Apart(Candidate(file, CountedText(decoded.text), cut(lines, items), starts), links, lines, digits)
 
 
 def _items(
@@ -89,17 +89,17 @@ def _items(
         return ()
     if len(text) > FIND_PARSED_BYTES:
         return ()
-    found = outlines.get(language, encoding, digits)
-    if found is None:
+    outline = outlines.get(language, encoding, digits)
+    if outline is None:
         try:
-            found = build(text, language, deadline.within(FIND_PARSE_S))
+            outline = build(text, language, deadline.within(FIND_PARSE_S))
         except Unparsable:
             return ()
         except TimedOut:
             deadline.check()
             return ()
-        outlines.put(found, encoding, digits)
-    return found.items
+        outlines.put(outline, encoding, digits)
+    return outline.items
 
 
 class PageOfPassages:
@@ -128,7 +128,7 @@ class PageOfPassages:
 
     def begin(self, files: Sequence[Apart]) -> None:
         """Parts of these files come now."""
-        self._apart |= {one.candidate.file.path: one for one in files}
+        self._apart |= {file.candidate.file.path: file for file in files}
 
     def add(self, ranked: RankedPart, *, explain: bool) -> bool:
         """Show a part, if there is room; the first one is cut so that there is."""
@@ -153,23 +153,23 @@ class PageOfPassages:
 
     def warnings(self) -> list[Warn]:
         """What is hidden in the lines that are shown, and which of the files have several names."""
-        found = []
+        warnings = []
         for path, taken in self._taken.items():
             links = self._apart[path].links
             if links > 1:
-                found.append(Warn("hard_link", f"{quote(path)} has {links} names"))
+                warnings.append(Warn("hard_link", f"{quote(path)} has {links} names"))
             rows = [row for _, passage in taken for row in (*passage.around, *passage.rows)]
             if hidden.scan([line for _, line in rows], 1, limit=1):
-                found += [
+                warnings += [
                     Warn(warn.code, f"{quote(path)}: {warn.detail}", warn.line, warn.column)
                     for number, line in rows
                     for warn in hidden.scan([line], number, limit=MAX_WARNINGS)
                 ]
-        return found[:MAX_WARNINGS]
+        return warnings[:MAX_WARNINGS]
 
     def _file(self, path: str, taken: Sequence[tuple[RankedPart, Passage]]) -> FoundFile:
         apart = self._apart[path]
-        passages = sorted((passage for _, passage in taken), key=lambda one: one.first)
+        passages = sorted((passage for _, passage in taken), key=lambda passage_: passage_.first)
         return FoundFile(
             path=path,
             score=apart.candidate.file.score,
@@ -194,31 +194,38 @@ class PageOfPassages:
         long = ((number, len(line)) for number, line in numbered if len(line) > FIND_LINE_CHARS)
         cuts = {number: Cut(1, FIND_LINE_CHARS, length) for number, length in long}
         rows = [(number, line[:FIND_LINE_CHARS]) for number, line in numbered]
-        why = [Reason(one.what, one.points, one.factor) for one in ranked.why] if explain else ()
+        why = [Reason(reason.what, reason.points, reason.factor) for reason in ranked.why] if explain else ()
         symbol = ".".join(part.names) or None
         return Passage(part.first, part.last, rows, ranked.score, symbol, signature, around, cuts, why)
 
     def omitted(self) -> list[Omission]:
         """What is left out within what is shown: rests of lines, and of a passage that was cut."""
-        found = []
+        omissions = []
         for path, taken in self._taken.items():
             for ranked, passage in taken:
-                for number, one in passage.cuts.items():
-                    rest = ReadRequest(path, offset=number, column=one.last + 1)
-                    found.append(
-                        Omission("columns", one.last + 1, one.total, "long", line=number, request=rest)
+                for number, shown_part in passage.cuts.items():
+                    rest = ReadRequest(path, offset=number, column=shown_part.last + 1)
+                    omissions.append(
+                        Omission(
+                            "columns",
+                            shown_part.last + 1,
+                            shown_part.total,
+                            "long",
+                            line=number,
+                            request=rest,
+                        )
                     )
                 if self._output == "passages" and passage.last < ranked.part.last:
                     first, last = passage.last + 1, ranked.part.last
                     rest = ReadRequest(path, offset=first, limit=last - first + 1)
-                    found.append(Omission("lines", first, last, "budget", request=rest))
-        return found
+                    omissions.append(Omission("lines", first, last, "budget", request=rest))
+        return omissions
 
     def _cost(self, path: str, passage: Passage) -> tuple[int, int]:
         """Tokens and bytes that a passage adds to the page."""
         rows = [_ROW.format(number, text) for number, text in passage.around]
         rows += [_ROW.format(number, line) for number, line in passage.rows]
-        rows += [f"{one.what} {one.value:.2f}, " for one in passage.why]
+        rows += [f"{reason.what} {reason.value:.2f}, " for reason in passage.why]
         if path not in self._taken:
             rows.append(
                 f"{quote(path)} | lines {passage.first}-{passage.last} of 10000 | sha256:{'0' * 12}\n"

@@ -130,8 +130,8 @@ class Survey:
 
     def _counted(self, kept: KnownText, real: WorkPath, relative: str) -> Counted | None:
         question = f"{relative}\0{self._query.text}"
-        asked, counted = kept.answer
-        if asked != question:
+        known_question, counted = kept.answer
+        if known_question != question:
             counted = count(self._query, real, relative, CountedText(kept.text), len(kept.text))
             kept.answer = (question, counted)
         return counted
@@ -154,9 +154,9 @@ class Survey:
                 if source.size > FIND_FILE_BYTES:
                     self._leave(real)
                     return None
-                found = read_text(source)
+                decoded = read_text(source)
                 # What is not text is kept as an empty one: it need not be looked at again either.
-                return self._texts.put(real, source, "" if found is None else found.text)
+                return self._texts.put(real, source, "" if decoded is None else decoded.text)
         except Cancelled:
             raise
         except ReadroomError:
@@ -179,12 +179,12 @@ def look_at(guard: Guard, query: Query, path: WorkPath) -> Seen:
         if source.size > _ALONE * FIND_FILE_BYTES:
             advice = "Search it with grep_files, or read a part of it."
             raise TooLarge(quote(path), source.size, _ALONE * FIND_FILE_BYTES, "bytes", advice)
-        found = read_text(source)
-        if found is None:
+        decoded = read_text(source)
+        if decoded is None:
             media = sniff(source.read_at(0, HEAD_BYTES)) or UNKNOWN
             raise Binary(path, media.name, source.stat.size, media.advice)
-        counted = count(query, source.real, source.real, CountedText(found.text), len(found.text))
-    return Seen([counted] if counted else [], 1, len(found.text))
+        counted = count(query, source.real, source.real, CountedText(decoded.text), len(decoded.text))
+    return Seen([counted] if counted else [], 1, len(decoded.text))
 
 
 _ALONE = 8
@@ -215,9 +215,9 @@ def _encoding_of(source: Source, head: bytes) -> Encoding | None:
     """How a file is read that begins so; None when it is not text."""
     if head.isascii() and not any(mark in head for mark in _TELLING):
         return encodings.UTF8
-    found = encodings.detect(head, complete=source.size <= HEAD_BYTES)
-    binary = found is None or classify(source.real, head, found) in (Kind.BINARY, Kind.IMAGE)
-    return None if binary else found
+    encoding = encodings.detect(head, complete=source.size <= HEAD_BYTES)
+    binary = encoding is None or classify(source.real, head, encoding) in (Kind.BINARY, Kind.IMAGE)
+    return None if binary else encoding
 
 
 _TELLING = (b"\0", b"\x1b", b"%PDF")

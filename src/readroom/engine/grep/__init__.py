@@ -96,8 +96,8 @@ def perform(services: Services, job: Job[GrepRequest], *, confined: bool = True)
         from readroom.engine.grep.archives import ArchiveSearch  # few searches look into them
 
         search.archives = ArchiveSearch(services.archives(), guard, request, within)
-    _, found = guard.stat(request.path)
-    if found.kind is not EntryKind.FOLDER:
+    _, stat = guard.stat(request.path)
+    if stat.kind is not EntryKind.FOLDER:
         return search.file()
     with guard.open_folder(request.path) as top:
         return search.folder(top)
@@ -194,12 +194,12 @@ class _Search:
         self._top = top.real
         globs = ripgrep.globs_of_type(self._request)
         scope = Scope(self._guard, self._request, top.real, globs)
-        with ExitStack() as held:
-            rounds = self._finding.rounds(top, scope, held)
+        with ExitStack() as opened:
+            rounds = self._finding.rounds(top, scope, opened)
             if self.files.documents is not None:
                 rounds = self.files.documents.beside(rounds, scope)
             if self.archives is not None:
-                held.callback(self.archives.close)
+                opened.callback(self.archives.close)
                 rounds = self.archives.beside(rounds, top, scope)
             if sort_of(self._request) != "path":
                 return self._in_rank_order(rounds)
@@ -208,7 +208,7 @@ class _Search:
             if rounds.tree is None:
                 return self._in_path_order(rounds, None)
             coverage = Coverage(rounds.tree.listing, self._deadline)
-            return self._in_path_order(rounds, held.enter_context(coverage))
+            return self._in_path_order(rounds, opened.enter_context(coverage))
 
     def _in_path_order(self, rounds: Rounds, coverage: Coverage | None) -> GrepResult:
         begun = PLAIN if self._cursor is None else self._cursor.place.rank
@@ -283,8 +283,8 @@ class _Search:
             with self._deadline.share(self.files.share) as file.deadline:
                 try:
                     with self.files.content(file, join_below(self._top, relative)) as content:
-                        found = self._searcher.search(content)
-                        return None if found is None else relevance(found, spelled)
+                        searched = self._searcher.search(content)
+                        return None if searched is None else relevance(searched, spelled)
                 except TimedOut:
                     if self._deadline.expired:
                         raise
@@ -352,7 +352,7 @@ class _Search:
 
     def _take_over(self, rounds: Rounds) -> None:
         """What the finders left: files that they could not read, or not to the end."""
-        for finder in {id(one): one for one in (rounds.plain, rounds.wide)}.values():
+        for finder in {id(each): each for each in (rounds.plain, rounds.wide)}.values():
             for path, searched, size in finder.left:
                 self._left.text(path, searched, size, 0)
         new = set(rounds.plain.unreadable).difference(self._left.unreadable)

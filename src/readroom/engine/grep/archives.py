@@ -64,15 +64,15 @@ class ArchiveSearch:
         self.close()
         path = join_below(WorkPath(self._request.path), archive)
         try:
-            found = self._archives.folder(self._guard, path, self._deadline)
+            inside = self._archives.folder(self._guard, path, self._deadline)
         except (BrokenData, BadDocument):
             self.broken.append(archive)
             return ()
         except RefusedError:
             return ()  # as of a file that is denied
-        if found is None:
+        if inside is None:
             return ()
-        self._inner, self._path = found[0], path
+        self._inner, self._path = inside[0], path
         assert isinstance(self._inner.store, MemberStore)
         container = self._inner.store.origin.container
         names = [name for name, member in container.members.items() if member.kind == "file"]
@@ -115,8 +115,8 @@ class _Beside:
 
     def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
         """Candidates in path order; from a cursor on, its own file included."""
-        with closing(self._finder.files(after, at_once=at_once)) as found:
-            merged = heapq.merge(found, self._members(after), key=path_key)
+        with closing(self._finder.files(after, at_once=at_once)) as files:
+            merged = heapq.merge(files, self._members(after), key=path_key)
             for path, _ in groupby(merged):
                 yield path
 

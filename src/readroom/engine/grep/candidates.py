@@ -153,17 +153,17 @@ class Finding:
         self._share = share
         self._confined = confined
 
-    def rounds(self, top: Folder, scope: Scope, held: ExitStack) -> Rounds:
+    def rounds(self, top: Folder, scope: Scope, opened: ExitStack) -> Rounds:
         """The rounds; `held` closes what they hold."""
         if self._guard.folder is None:
             walked = Walked(self._guard, top, scope, self._deadline)
             return Rounds(walked, walked)
-        root = held.enter_context(self._guard.open_folder(ROOT)).fileno() if self._confined else None
-        given = (self._guard, top, scope, self._request, self._deadline)
+        root = opened.enter_context(self._guard.open_folder(ROOT)).fileno() if self._confined else None
+        shared = (self._guard, top, scope, self._request, self._deadline)
         sought, spare = self._sought()
-        tree = Tree(*given, self._share, root, sought, spare)
-        wide = Tree(*given, GREP_FILE_LEAST_S, root, late_flags(), heads=True)
-        held.callback(wide.close)
+        tree = Tree(*shared, self._share, root, sought, spare)
+        wide = Tree(*shared, GREP_FILE_LEAST_S, root, late_flags(), heads=True)
+        opened.callback(wide.close)
         return Rounds(tree, wide, tree)
 
     def _sought(self) -> tuple[list[str], list[str] | None]:
@@ -173,13 +173,13 @@ class Finding:
         unknown = pattern_flags(request, [_as_regex(request), *anywhere(multiline=request.multiline)])
         if self._pattern.problem is not None:
             return unknown, None
-        found = superset(
+        wider = superset(
             request.pattern,
             fixed=request.fixed,
             ignore_case=request.ignore_case,
             multiline=request.multiline,
         )
-        return (plain, None) if found is None else (pattern_flags(request, [found]), unknown)
+        return (plain, None) if wider is None else (pattern_flags(request, [wider]), unknown)
 
 
 def _as_regex(request: GrepRequest) -> str:

@@ -118,8 +118,8 @@ def more_time(seconds: float) -> float:
 
 def patient(request: GrepRequest) -> GrepRequest:
     """The same request, with time to do something."""
-    asked = request.timeout_s
-    return request if asked is None else replace(request, timeout_s=max(asked, _LEAST_S))
+    timeout_s = request.timeout_s
+    return request if timeout_s is None else replace(request, timeout_s=max(timeout_s, _LEAST_S))
 
 
 def named(paths: Sequence[str]) -> str:
@@ -160,10 +160,10 @@ class Left:
     def text(self, relative: str, searched: int | None, size: int | None, line: int) -> None:
         """A file was left after so many bytes, as far as that is known, and behind this line shown."""
         if searched is not None and size is not None:
-            said = f"{searched:,} of {size:,} bytes searched"
+            detail = f"{searched:,} of {size:,} bytes searched"
         else:
-            said = "not searched to its end"
-        self._leave(relative, said, "bytes", (searched or 0) + 1, size or 0, line)
+            detail = "not searched to its end"
+        self._leave(relative, detail, "bytes", (searched or 0) + 1, size or 0, line)
 
     def compressed_text(self, relative: str, size: int) -> None:
         """A compressed file was not expanded in time."""
@@ -177,12 +177,12 @@ class Left:
         part, row = part_of(place), row_of(place)
         unit = reached.unit
         if row:
-            said = f"{unit} {part} of {reached.total} searched to row {row:,}"
+            detail = f"{unit} {part} of {reached.total} searched to row {row:,}"
         elif part > 1:
-            said = f"{unit}s 1-{part - 1:,} of {reached.total:,} searched"
+            detail = f"{unit}s 1-{part - 1:,} of {reached.total:,} searched"
         else:
-            said = f"{unit} 1 of {reached.total:,} not searched in time"
-        self._leave(relative, said, "parts", max(part, 1), reached.total, place)
+            detail = f"{unit} 1 of {reached.total:,} not searched in time"
+        self._leave(relative, detail, "parts", max(part, 1), reached.total, place)
 
     def broken(self, path: WorkPath, reached: Reached) -> None:
         """Parts of a document, or all of it, cannot be read."""
@@ -190,7 +190,7 @@ class Left:
             where = f"{reached.unit} {part} of {quote(path)}" if part else quote(path)
             self._broken.append(f"{where} cannot be read: {problem}")
 
-    def _leave(self, relative: str, said: str, what: str, first: int, last: int, after: int) -> None:
+    def _leave(self, relative: str, detail: str, what: str, first: int, last: int, after: int) -> None:
         path = join_below(WorkPath(self._request.path), "" if relative == ITSELF else relative)
         alone = replace(self._request, path=path, glob=(), type=None, sort=None, limit=None, cursor=None)
         alone = replace(alone, timeout_s=more_time(self._seconds))
@@ -198,7 +198,7 @@ class Left:
             alone = replace(alone, cursor=write_grep_cursor(alone, (), ITSELF, after))
         omission = Omission(what, first, max(first, last), "timeout", request=alone)
         if relative not in self._unfinished:
-            self._unfinished[relative] = _Unfinished(path, said, omission)
+            self._unfinished[relative] = _Unfinished(path, detail, omission)
             self.latest = relative
 
     # --- saying it ----------------------------------------------------------------------------
@@ -210,9 +210,9 @@ class Left:
 
     def omissions(self) -> Iterator[Omission]:
         """What was left, with the requests that search it."""
-        for relative, one in list(self._unfinished.items())[:MAX_OMITTED]:
+        for relative, unfinished in list(self._unfinished.items())[:MAX_OMITTED]:
             if relative != ITSELF:  # what goes on there is the search itself
-                yield one.omission
+                yield unfinished.omission
         count = len(self.compressed)
         if count:
             again = replace(self._request, include=self._request.include | {"compressed"}, cursor=None)
@@ -222,13 +222,13 @@ class Left:
         """The same in words, and what cannot be read."""
         items = list(self._unfinished.values())
         if items:
-            said = "; ".join(f"{quote(one.path)}: {one.said}" for one in items[:NAMED])
+            detail = "; ".join(f"{quote(file.path)}: {file.said}" for file in items[:NAMED])
             more = f"; and {len(items) - NAMED} more" if len(items) > NAMED else ""
-            yield Warn("unfinished", f"out of time, no error: {said}{more}")
+            yield Warn("unfinished", f"out of time, no error: {detail}{more}")
         if self._broken:
             others = len(self._broken) - NAMED
-            said = "; ".join(self._broken[:NAMED])
-            yield Warn("unreadable", said + (f"; and {others} more" if others > 0 else ""))
+            detail = "; ".join(self._broken[:NAMED])
+            yield Warn("unreadable", detail + (f"; and {others} more" if others > 0 else ""))
         if self.compressed:
             count = len(self.compressed)
             what = "1 compressed file was" if count == 1 else f"{count:,} compressed files were"

@@ -87,9 +87,9 @@ class DocumentSearch:
             page.add_document(path, relative, parts, after)
             return
         if self._request.output == "files":
-            matches = int(any(next(found.hits, None) is not None for _, found, _ in parts))
+            matches = int(any(next(searched.hits, None) is not None for _, searched, _ in parts))
         else:
-            matches = sum(sum(1 for _ in found.hits) for _, found, _ in parts)
+            matches = sum(sum(1 for _ in searched.hits) for _, searched, _ in parts)
         if matches:
             page.add_file(path, relative, matches)
 
@@ -104,8 +104,8 @@ class DocumentSearch:
             try:
                 if opened.unit is Unit.SHEET:
                     row = row_of(after) if number == part_of(after) else 0
-                    for found, end in self._rows(reading, number, row):
-                        yield number, found, end
+                    for searched, end in self._rows(reading, number, row):
+                        yield number, searched, end
                         reached.place = end
                 else:
                     part = reading.part(number, text_only=True)
@@ -143,8 +143,8 @@ class DocumentSearch:
 
 
 def _form(source: Source) -> str | None:
-    found = recognise(source.real, source.read_at(0, HEAD_BYTES))
-    return None if found is None or found.only_asked else found.format
+    recognised = recognise(source.real, source.read_at(0, HEAD_BYTES))
+    return None if recognised is None or recognised.only_asked else recognised.format
 
 
 @final
@@ -173,8 +173,8 @@ class Beside:
 
     def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
         """Candidates in path order; from a cursor on, its own file included."""
-        with closing(self._tree.files(after, at_once=at_once)) as found:
-            merged = heapq.merge(found, self._documents(after), key=path_key)
+        with closing(self._tree.files(after, at_once=at_once)) as files:
+            merged = heapq.merge(files, self._documents(after), key=path_key)
             for path, _ in groupby(merged):
                 yield path
 

@@ -74,12 +74,12 @@ class FileSearch:
         if self._request.output == "count":
             matches = self._searcher.count(file)
             return not matches or self._page.add_file(path, relative, matches)
-        found = self._searcher.search(file)
-        if found is None:
+        searched = self._searcher.search(file)
+        if searched is None:
             return True
         if self._request.output == "files":
-            return next(found.hits, None) is None or self._page.add_file(path, relative, 1)
-        return self._page.add_lines(path, relative, found, after)
+            return next(searched.hits, None) is None or self._page.add_file(path, relative, 1)
+        return self._page.add_lines(path, relative, searched, after)
 
     def document(self, source: Source, path: WorkPath, relative: str, deadline: Deadline) -> bool:
         """Put what a document holds on the page; False when the page is full."""
@@ -93,9 +93,9 @@ class FileSearch:
         except TimedOut:
             # In the middle of a part, it is the last line shown that all is done up to.
             last = self._page.last
-            shown = last.line if last is not None and last.path == relative else None
+            last_line = last.line if last is not None and last.path == relative else None
             if relative == ITSELF or not self.deadline.expired:
-                self._left.document(relative, reached, max(reached.place, shown or 0))
+                self._left.document(relative, reached, max(reached.place, last_line or 0))
             raise
         finally:
             self._left.broken(path, reached)
@@ -125,8 +125,8 @@ class FileSearch:
             if isinstance(content, ExpandedSource) and content.stopped is not None:
                 about = content.stopped
                 alone = path == self._request.path
-                told = about if alone else replace(about, detail=f"{quote(path)}: {about.detail}")
-                self._left.beside.append(told)
+                warning = about if alone else replace(about, detail=f"{quote(path)}: {about.detail}")
+                self._left.beside.append(warning)
 
     def leave(self, file: Opened, relative: str) -> None:
         """Note a file whose time is up."""

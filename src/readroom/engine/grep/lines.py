@@ -127,9 +127,9 @@ class FileText:
         """The first line feed at or after `start` and before `end`; -1 without one."""
         for at in range(start, min(end, self.size), BLOCK_BYTES):
             self._deadline.check()
-            found = self._data.read_at(at, min(BLOCK_BYTES, end - at)).find(b"\n")
-            if found >= 0:
-                return at + found
+            offset = self._data.read_at(at, min(BLOCK_BYTES, end - at)).find(b"\n")
+            if offset >= 0:
+                return at + offset
         return -1
 
     def feed_before(self, end: int) -> int:
@@ -137,20 +137,20 @@ class FileText:
         while end > 0:
             self._deadline.check()
             start = max(0, end - BLOCK_BYTES)
-            found = self._data.read_at(start, end - start).rfind(b"\n")
-            if found >= 0:
-                return start + found
+            offset = self._data.read_at(start, end - start).rfind(b"\n")
+            if offset >= 0:
+                return start + offset
             end = start
         return -1
 
 
 def starts_before(text: Text, start: int, count: int) -> list[int]:
     """Where up to `count` lines before the line at `start` begin, in order."""
-    found: list[int] = []
-    while start > 0 and len(found) < count:
+    starts: list[int] = []
+    while start > 0 and len(starts) < count:
         start = text.feed_before(start - 1) + 1
-        found.append(start)
-    return found[::-1]
+        starts.append(start)
+    return starts[::-1]
 
 
 def starts_after(text: Text, start: int, count: int) -> Iterator[int]:
@@ -175,13 +175,13 @@ def preview(text: Text, hit: Hit, room: int, *, is_match: bool = True) -> GrepLi
         return _part_of_long(text, hit, room, is_match)
     line = text.slice(hit.start, text.size if feed < 0 else feed)
     line = line if feed < 0 else line.removesuffix(b"\r")
-    shown = _decoded(line, text)
-    if len(shown) <= room:
-        return GrepLine(hit.number, shown, is_match, chars=len(shown))
+    decoded = _decoded(line, text)
+    if len(decoded) <= room:
+        return GrepLine(hit.number, decoded, is_match, chars=len(decoded))
     column = hit.column or 0
     before = len(_decoded(line[:column], text))
-    first = _window(before, len(_decoded(line[column : column + hit.length], text)), len(shown), room)
-    return GrepLine(hit.number, shown[first : first + room], is_match, first + 1, len(shown))
+    first = _window(before, len(_decoded(line[column : column + hit.length], text)), len(decoded), room)
+    return GrepLine(hit.number, decoded[first : first + room], is_match, first + 1, len(decoded))
 
 
 def _window(before: int, length: int, total: int, room: int) -> int:
@@ -201,11 +201,11 @@ def _part_of_long(text: Text, hit: Hit, room: int, is_match: bool) -> GrepLine:
     piece = text.slice(begin, stop if end is None else min(stop, end))
     if end is None or stop < end:
         piece = piece[: prefix(piece, text.encoding)]
-    shown = _decoded(piece, text)
-    first = _window(_chars(text, begin, match), length, len(shown), room)
+    decoded = _decoded(piece, text)
+    first = _window(_chars(text, begin, match), length, len(decoded), room)
     column = _chars(text, hit.start, begin) + first + 1
     total = None if end is None else _chars(text, hit.start, end)
-    return GrepLine(hit.number, shown[first : first + room], is_match, column, total)
+    return GrepLine(hit.number, decoded[first : first + room], is_match, column, total)
 
 
 def _line_end(text: Text, at: int) -> int | None:
@@ -275,10 +275,10 @@ class Opened:
         self.deadline = deadline
         self.head = source.read_at(0, BINARY_HEAD)
         sample = self.head[:HEAD_BYTES]
-        found = by_bom(sample) or detect(sample, complete=source.size <= len(sample))
-        self.encoding = found or UTF8
+        detected = by_bom(sample) or detect(sample, complete=source.size <= len(sample))
+        self.encoding = detected or UTF8
         self.foreign = self.encoding.name != "utf-8"
-        self.wide_unmarked = is_wide_unmarked(sample, found)
+        self.wide_unmarked = is_wide_unmarked(sample, detected)
         self.compression = by_magic(self.head)
 
     @property
@@ -322,9 +322,9 @@ class Searcher:
             self.as_bytes.append(file.source.real)
         if file.encoding.unit == 1 and self._is_binary(file.head):
             return None
-        found = self._by_program(file) if self._stays_in_file(file) else self._small(file)
+        searched = self._by_program(file) if self._stays_in_file(file) else self._small(file)
         binary = file.encoding.unit == 1 and _looks_binary(file.head)
-        return replace(found, binary=True) if binary and found is not None else found
+        return replace(searched, binary=True) if binary and searched is not None else searched
 
     def count(self, file: Opened) -> int:
         """How many lines of a file match."""
@@ -334,8 +334,8 @@ class Searcher:
                 if self._is_binary(file.head)
                 else count_of_source(file.source, self._request, file.deadline)
             )
-        found = self.search(file)
-        return 0 if found is None else sum(1 for _ in found.hits)
+        searched = self.search(file)
+        return 0 if searched is None else sum(1 for _ in searched.hits)
 
     def _stays_in_file(self, file: Opened) -> bool:
         """Whether its text is searched where it is, by rg."""
@@ -347,9 +347,9 @@ class Searcher:
         return not file.foreign and not ends_matter
 
     def _is_binary(self, text: bytes) -> bool:
-        found = "binary" not in self._request.include and _looks_binary(text)
-        self.binary = self.binary or found
-        return found
+        binary = "binary" not in self._request.include and _looks_binary(text)
+        self.binary = self.binary or binary
+        return binary
 
     def _small(self, file: Opened) -> Searched | None:
         text = file.text(keep_cr=self._pattern.keeps_cr)
@@ -361,15 +361,15 @@ class Searcher:
         if not self._request.multiline:
             text = file.text(keep_cr=True)
         kept = HeldText(text, encoding)
-        found = lines_of_bytes(text, self._request, file.deadline)
-        return Searched(kept, (self._placed(kept, hit, file.deadline) for hit in found))
+        hits = lines_of_bytes(text, self._request, file.deadline)
+        return Searched(kept, (self._placed(kept, hit, file.deadline) for hit in hits))
 
     def _by_program(self, file: Opened) -> Searched:
         source = file.source
         text = FileText(source, file.deadline, file.encoding)
         mark = len(codecs.BOM_UTF8) if file.head.startswith(codecs.BOM_UTF8) else 0
-        found = lines_of_source(source, self._request, file.deadline, self._across_line_ends())
-        moved = (replace(hit, start=hit.start + mark) for hit in found)
+        hits = lines_of_source(source, self._request, file.deadline, self._across_line_ends())
+        moved = (replace(hit, start=hit.start + mark) for hit in hits)
         lines = (hit for hit in moved if _is_start(text, hit.start, mark))
         return Searched(text, (self._placed(text, hit, file.deadline) for hit in lines))
 
@@ -378,14 +378,14 @@ class Searcher:
         request = self._request
         if not request.multiline or self._pattern.keeps_cr or self._pattern.problem is not None:
             return []
-        found = superset(
+        wider = superset(
             request.pattern,
             fixed=request.fixed,
             ignore_case=request.ignore_case,
             multiline=True,
             foreign=False,
         )
-        return [] if found is None else [found]
+        return [] if wider is None else [wider]
 
     def _placed(self, text: Text, hit: Hit, deadline: Deadline) -> Hit:
         """The hit with the place of its match in the line, which rg was not asked for."""

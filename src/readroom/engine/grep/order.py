@@ -75,15 +75,15 @@ def by_relevance(files: Iterable[str], judge: Callable[[str], tuple[int, ...] | 
         yield GrepPlace(rank, path_key(path)), path
 
 
-def relevance(found: Searched, words: Sequence[str]) -> tuple[int, int, int] | None:
+def relevance(searched: Searched, words: Sequence[str]) -> tuple[int, int, int] | None:
     """The rank of a file by its first matching lines, smaller being better; None without a match."""
     lines: list[tuple[int, frozenset[str]]] = []
-    for hit in islice(found.hits, GREP_RANKED_LINES):
-        text = preview(found.text, hit, PREVIEW_CHARS).text.casefold()
+    for hit in islice(searched.hits, GREP_RANKED_LINES):
+        text = preview(searched.text, hit, PREVIEW_CHARS).text.casefold()
         lines.append((hit.number, frozenset(word for word in words if word in text)))
     if not lines:
         return None
-    covered: frozenset[str] = frozenset().union(*(held for _, held in lines))
+    covered: frozenset[str] = frozenset().union(*(words_there for _, words_there in lines))
     return -len(covered), _nearest(lines, covered), -len(lines)
 
 
@@ -92,8 +92,8 @@ def _nearest(lines: Sequence[tuple[int, frozenset[str]]], covered: frozenset[str
     best = lines[-1][0] - lines[0][0]
     for at, (first, _) in enumerate(lines):
         missing = set(covered)
-        for last, held in lines[at:]:
-            missing -= held
+        for last, words in lines[at:]:
+            missing -= words
             if not missing:
                 best = min(best, last - first)
                 break

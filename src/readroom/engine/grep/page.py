@@ -135,25 +135,25 @@ class Page:
         self.last = Last(self.rank, relative, None)
         return True
 
-    def add_lines(self, path: WorkPath, relative: str, found: Searched, after: int) -> bool:
+    def add_lines(self, path: WorkPath, relative: str, searched: Searched, after: int) -> bool:
         """Take the matching lines of a file behind line `after`; False when no more are wanted."""
-        symbols = None if self._symbols is None else self._symbols.of(path, found.text)
+        symbols = None if self._symbols is None else self._symbols.of(path, searched.text)
         heading = self._measure.found_in(GrepFile(path))
-        part = _FilePart(path, found.text, self._request, heading, symbols=symbols)
+        part = _FilePart(path, searched.text, self._request, heading, symbols=symbols)
         try:
-            self._add_hits(part, found, relative, after)
+            self._add_hits(part, searched, relative, after)
         finally:
             # What was taken stays when time passes before the end of the file.
             if part.matches:
                 lines = part.in_order()
                 self.files.append(GrepFile(path, part.matches, lines))
-                self._note_cuts(path, lines, readable=not found.binary)
+                self._note_cuts(path, lines, readable=not searched.binary)
         if part.matches and self.full is None:
             self.last = Last(self.rank, relative, None)
         return self.goes_on
 
-    def _add_hits(self, part: _FilePart, found: Searched, relative: str, after: int) -> None:
-        for hit in found.hits:
+    def _add_hits(self, part: _FilePart, searched: Searched, relative: str, after: int) -> None:
+        for hit in searched.hits:
             if hit.number <= after:
                 continue
             self.matches += 1
@@ -182,9 +182,9 @@ class Page:
         lines: list[GrepLine] = []
         matches = 0
         try:
-            for number, found, end in parts:
-                part = _FilePart(path, found.text, self._request, 0 if matches else heading, number)
-                self._add_part(part, found, relative, after)
+            for number, searched, end in parts:
+                part = _FilePart(path, searched.text, self._request, 0 if matches else heading, number)
+                self._add_part(part, searched, relative, after)
                 matches += part.matches
                 lines += part.in_order()
                 if self.full is not None:
@@ -198,8 +198,8 @@ class Page:
             self.last = Last(self.rank, relative, None)
         return self.full is None
 
-    def _add_part(self, part: _FilePart, found: Searched, relative: str, after: int) -> None:
-        for hit in found.hits:
+    def _add_part(self, part: _FilePart, searched: Searched, relative: str, after: int) -> None:
+        for hit in searched.hits:
             if place_in(part.number or 0, hit.number) <= after:
                 continue
             if self.shown and self.shown >= self._limit:
@@ -291,8 +291,8 @@ class _FilePart:
 
     def around(self, hit: Hit, room: int, *, alone: bool = False) -> list[GrepLine]:
         """The match and those lines around it that are not shown yet."""
-        found = self._around(hit, room, alone)
-        return found if self.number is None else [replace(line, part=self.number) for line in found]
+        lines = self._around(hit, room, alone)
+        return lines if self.number is None else [replace(line, part=self.number) for line in lines]
 
     def _around(self, hit: Hit, room: int, alone: bool) -> list[GrepLine]:
         text, number = self._text, hit.number
@@ -301,15 +301,19 @@ class _FilePart:
             match = replace(match, symbol=self._symbols(number))
         if alone:
             return [match]
-        found = []
+        before = []
         missing = [n for n in range(max(1, number - self._before), number) if n not in self.lines]
         if missing:
             starts = starts_before(text, hit.start, number - missing[0])
             numbers = range(number - len(starts), number)
             pairs = zip(numbers, starts, strict=True)
-            found = [context_line(text, n, start, room) for n, start in pairs if n not in self.lines]
+            before = [context_line(text, n, start, room) for n, start in pairs if n not in self.lines]
         following = enumerate(starts_after(text, hit.start, self._after), number + 1)
-        return [*found, match, *(context_line(text, n, s, room) for n, s in following if n not in self.lines)]
+        return [
+            *before,
+            match,
+            *(context_line(text, n, s, room) for n, s in following if n not in self.lines),
+        ]
 
     def add(self, lines: Sequence[GrepLine]) -> None:
         for line in lines:

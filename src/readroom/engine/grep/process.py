@@ -187,8 +187,8 @@ def _limit_memory(pid: int) -> None:
 
 def failed(child: Child) -> StoreFailed:
     """What its failure means for the caller."""
-    said = child.messages.partition(b"\n")[0].decode("utf-8", "replace").removeprefix("rg: ")
-    return StoreFailed(".", said or f"the search program ended with {child.status}")
+    message = child.messages.partition(b"\n")[0].decode("utf-8", "replace").removeprefix("rg: ")
+    return StoreFailed(".", message or f"the search program ended with {child.status}")
 
 
 # -----------------------------------------------------------------------------
@@ -233,16 +233,16 @@ class Watch:
 
     def is_stuck(self) -> bool:
         """Whether it has been in the same file for all of its share. To be asked again and again."""
-        left, found = self._deadline.remaining, self.now()
-        if left is None or found is None:
+        left, file = self._deadline.remaining, self.now()
+        if left is None or file is None:
             self._path = None
             return False
-        if found.path != self._path or self._since is None:
-            self._path, self._since = found.path, left
+        if file.path != self._path or self._since is None:
+            self._path, self._since = file.path, left
             return False
         if self._since - left < self._share:
             return False
-        self.stuck = found
+        self.stuck = file
         return True
 
 
@@ -271,10 +271,10 @@ def _position(pid: int, descriptor: str) -> int | None:
     """How far a process has read what it has open; None where nobody knows, or where it is mapped."""
     try:
         with open(f"/proc/{pid}/fdinfo/{descriptor}", encoding="ascii") as file:
-            found = re.match(r"pos:\s*(\d+)", file.read())
+            match = re.match(r"pos:\s*(\d+)", file.read())
     except OSError:
         return None
-    return int(found[1]) or None if found else None
+    return int(match[1]) or None if match else None
 
 
 def _size(path: str) -> int | None:
@@ -348,10 +348,10 @@ def _lines(
             for data in child.output():
                 *whole, left = (left + data).split(b"\n")
                 for line in whole:
-                    found = _HIT.match(line)
-                    if found is not None and (number := int(found[1])) > last:
+                    match = _HIT.match(line)
+                    if match is not None and (number := int(match[1])) > last:
                         last = number
-                        yield Hit(number, int(found[2]))
+                        yield Hit(number, int(match[2]))
             if child.status in (0, 1):
                 return
             if not child.starved:
@@ -365,9 +365,9 @@ def count_of_source(source: Source, request: GrepRequest, deadline: Deadline) ->
     assert fd is not None
     for mapped in _ways(source):
         with _on_descriptor(fd, ["--count", "--no-filename"], request, deadline, mapped) as child:
-            said = b"".join(child.output())
+            output = b"".join(child.output())
             if child.status in (0, 1):
-                return int(said or 0)
+                return int(output or 0)
             if not child.starved:
                 raise refusal(child.messages, request) or failed(child)
     raise StoreFailed(source.real, "a line of it is too long to be searched")

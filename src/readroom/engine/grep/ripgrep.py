@@ -218,8 +218,8 @@ class Tree:
         taken = key >= least and self._scope.takes(file.path) and self._may_be_named(file.path)
         if taken and not self._heads:
             self.left.append((file.path, file.read, file.size))
-        for one in self._taken_for(file.path):
-            self.unreadable.append(one)
+        for path in self._taken_for(file.path):
+            self.unreadable.append(path)
         return max(key + b"\0", least)
 
     def _taken_for(self, path: str) -> list[str]:
@@ -230,10 +230,10 @@ class Tree:
         spelled = re.compile(_UNSPELLED.sub(".", re.escape(name)), re.DOTALL)
         try:
             with self._guard.open_folder(join_below(self._top.real, folder)) as opened:
-                found = [f"{folder}/{one.name}" if folder else one.name for one in opened.entries()]
+                names = [f"{folder}/{one.name}" if folder else one.name for one in opened.entries()]
         except ReadroomError:
             return []
-        like = [one for one in found if spelled.fullmatch(one.rpartition("/")[2]) and one != path]
+        like = [one for one in names if spelled.fullmatch(one.rpartition("/")[2]) and one != path]
         return [one for one in like if self._scope.takes(one) and self._may_be_named(one)]
 
     def _started(self, after: Cursor | None, *, at_once: bool = True) -> Child | None:
@@ -323,15 +323,15 @@ class Tree:
 
     def _where(self, after: Cursor | None) -> list[str]:
         """Where rg begins: folders in path order. A link given to it by name would be followed."""
-        found = []
+        folders = []
         for folder in self._scope.hints().folders:
             if folder == "":
                 return ["./"]
             if after is not None and end_of_folder(path_key(folder)) <= after.place.key:
                 continue
             if self._scope.enters(folder) and self._is_folder(folder):
-                found.append(f"./{folder}")
-        return found
+                folders.append(f"./{folder}")
+        return folders
 
     def _is_folder(self, folder: str) -> bool:
         path = join_below(self._top.real, folder)
@@ -343,13 +343,13 @@ class Tree:
 
     def _skipped(self, path: str) -> list[str]:
         """Globs for what comes before a path, as far as arguments go; the rest is found and not taken."""
-        found: list[str] = []
+        globs: list[str] = []
         above = ""
         for part in path.split("/"):
             least = os.fsencode(part)
-            found += self._names_before(above, least)
+            globs += self._names_before(above, least)
             above = f"{above}/{part}" if above else part
-        return found if len(found) <= GREP_SKIPPED_NAMES else [*_ranges_before(path)]
+        return globs if len(globs) <= GREP_SKIPPED_NAMES else [*_ranges_before(path)]
 
     def _names_before(self, folder: str, least: bytes) -> list[str]:
         prefix = f"{folder}/" if folder else ""
@@ -383,8 +383,8 @@ def _ranges_before(path: str) -> Iterator[str]:
 
 def _before(char: str) -> str:
     """The character before it, or a smaller one, that may end a set of a glob."""
-    found = chr(ord(char) - 1)
-    return {"-": ",", "[": "Z", "\\": "Z", "]": "Z"}.get(found, found)
+    before = chr(ord(char) - 1)
+    return {"-": ",", "[": "Z", "\\": "Z", "]": "Z"}.get(before, before)
 
 
 _UNSPELLED = re.compile(r"[\ud800-\udfff]")

@@ -146,8 +146,8 @@ def _literal_folder(glob: str) -> str:
 
 def _outermost(folders: set[str]) -> list[str]:
     """Without those that lie in others, in path order."""
-    found: list[str] = []
+    outer: list[str] = []
     for folder in sorted(folders, key=path_key):
-        if not any(above == "" or folder == above or folder.startswith(above + "/") for above in found):
-            found.append(folder)
-    return found
+        if not any(above == "" or folder == above or folder.startswith(above + "/") for above in outer):
+            outer.append(folder)
+    return outer

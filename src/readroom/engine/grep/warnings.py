@@ -47,10 +47,10 @@ def pattern_of(request: GrepRequest, deadline: Deadline, *, local: bool) -> Patt
     Raises:
         BadPattern: None does, or only the one that this store does not have.
     """
-    found = Pattern(
+    pattern = Pattern(
         request.pattern, fixed=request.fixed, ignore_case=request.ignore_case, multiline=request.multiline
     )
-    if found.problem is not None:
+    if pattern.problem is not None:
         try:
             ripgrep.require_valid(request, deadline)
         except MissingProgram:
@@ -58,9 +58,9 @@ def pattern_of(request: GrepRequest, deadline: Deadline, *, local: bool) -> Patt
                 raise
         if not local:
             advice = "Write it with plain sets and repetitions, or set fixed for literal text."
-            problem = f"RE2, which searches documents and what is not on disk, {found.problem}"
-            raise BadPattern("pattern", request.pattern, problem, advice, at=found.problem_at)
-    return found
+            problem = f"RE2, which searches documents and what is not on disk, {pattern.problem}"
+            raise BadPattern("pattern", request.pattern, problem, advice, at=pattern.problem_at)
+    return pattern
 
 
 # -----------------------------------------------------------------------------
@@ -76,52 +76,54 @@ def warnings_of(
     symbols: Symbols | None,
 ) -> list[Warn]:
     """The warnings of a search that shows `files`; `unreadable` are relative to its path."""
-    found = []
+    warnings = []
     if unreadable:
         top = WorkPath(request.path)
         whole = [top if name == "." else join_below(top, name) for name in sorted(unreadable, key=path_key)]
-        found.append(Warn("unreadable", f"{named(whole)} cannot be read"))
+        warnings.append(Warn("unreadable", f"{named(whole)} cannot be read"))
     cells = next((file.path for file in files if reads_as_document(file.path)), None)
     if cells is not None and not request.documents and request.output == "content":
         how = "read them with encoding utf-8, or search with documents"
         stored = "JSON" if cells.lower().endswith(".ipynb") else "source"
-        found.append(Warn("notebook", f"lines of {quote(cells)} are those of its {stored}: {how}"))
+        warnings.append(Warn("notebook", f"lines of {quote(cells)} are those of its {stored}: {how}"))
     if searcher.too_wide:
         names = named(searcher.too_wide)
-        found.append(Warn("too_large", f"{names}: too large to be searched in UTF-16; read_file reads them"))
+        warnings.append(
+            Warn("too_large", f"{names}: too large to be searched in UTF-16; read_file reads them")
+        )
     if searcher.as_bytes:
         detail = (
             f"{named(searcher.as_bytes)}: too large to be searched in an encoding other than UTF-8, "
             "so only what is ASCII was found; read_file reads them"
         )
-        found.append(Warn("searched_as_bytes", detail))
+        warnings.append(Warn("searched_as_bytes", detail))
     if symbols is not None and symbols.gave_up:
-        found.append(Warn("no_symbols", "time did not suffice for the symbols of all files"))
-    return found
+        warnings.append(Warn("no_symbols", "time did not suffice for the symbols of all files"))
+    return warnings
 
 
 def linked(names: Mapping[str, int]) -> list[Warn]:
     """That some of the shown files have several names, with how many each has."""
     if not names:
         return []
-    found = named(list(names))
+    paths = named(list(names))
     several = f" has {next(iter(names.values()))} names" if len(names) == 1 else ": several names each"
-    return [Warn("hard_link", f"{found}{several}")]
+    return [Warn("hard_link", f"{paths}{several}")]
 
 
 def hidden_in(files: Sequence[GrepFile]) -> list[Warn]:
     """What is hidden in the lines that are shown, in the words of `text.hidden`, with the file it is in."""
-    shown = [(file, line) for file in files for line in file.lines]
-    if not hidden.scan([line.text for _, line in shown], 1, limit=1):
+    lines = [(file, line) for file in files for line in file.lines]
+    if not hidden.scan([line.text for _, line in lines], 1, limit=1):
         return []
-    found = [
+    warnings = [
         Warn(warn.code, f"{quote(file.path)}: {warn.detail}", warn.line, warn.column)
-        for file, line in shown
+        for file, line in lines
         for warn in hidden.scan([line.text], line.number, limit=MAX_WARNINGS, first_column=line.column)
     ]
-    rest = len(found) - MAX_WARNINGS
+    rest = len(warnings) - MAX_WARNINGS
     more = f"{rest} more about hidden characters in the lines shown"
-    return [*found[:MAX_WARNINGS], Warn(hidden.MORE, more)] if rest > 0 else found
+    return [*warnings[:MAX_WARNINGS], Warn(hidden.MORE, more)] if rest > 0 else warnings
 
 
 def left_out(request: GrepRequest) -> list[Warn]:

@@ -39,9 +39,9 @@ class Exchange(Struct):
     def log(self) -> None:
         """One line of JSON, when somebody wants it."""
         if LOG.isEnabledFor(logging.INFO):
-            told = msgspec.to_builtins(self)
-            del told["reached"]
-            LOG.info("%s", msgspec.json.encode(told).decode())
+            record = msgspec.to_builtins(self)
+            del record["reached"]
+            LOG.info("%s", msgspec.json.encode(record).decode())
 
 
 Labelled = TypeVar("Labelled", Counter, Histogram)

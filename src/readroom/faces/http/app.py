@@ -95,11 +95,11 @@ async def _unrouted(request: Request, error: Exception) -> Response:
 
 async def _compacted(request: Request) -> Response:
     """The host has shortened a conversation: what was shown before is no longer in view."""
-    access, given = within(request.scope, "native"), request.path_params["session"]
-    if not re.fullmatch(openapi.SESSION, given):
+    access, session = within(request.scope, "native"), request.path_params["session"]
+    if not re.fullmatch(openapi.SESSION, session):
         raise BadRequest("its address names no conversation", "Use up to 128 letters, digits, '_', '.', '-'.")
-    access.workspace.session(conversation(access.caller.token, given)).compacted()
-    return ok({"session": given, "compacted": True})
+    access.workspace.session(conversation(access.caller.token, session)).compacted()
+    return ok({"session": session, "compacted": True})
 
 
 async def _health(request: Request) -> Response:

@@ -104,9 +104,9 @@ class _Agent:
         body = await whole_body(request.receive)
 
         def arguments() -> dict[str, Any]:
-            given = _object(body or b"{}")
-            parts = {"parts": given.pop("path")} if "path" in given else {}
-            return {**given, **parts, **_query(request, required=())}
+            body_fields = _object(body or b"{}")
+            parts = {"parts": body_fields.pop("path")} if "path" in body_fields else {}
+            return {**body_fields, **parts, **_query(request, required=())}
 
         return await self._answer(request, routed.LIST, arguments)
 
@@ -114,7 +114,7 @@ class _Agent:
         exchange: Exchange = request.scope[EXCHANGE]
         exchange.contract, exchange.tool = "coder", name
         try:
-            given = arguments()
+            parsed = arguments()
         except _Refused as refusal:
             exchange.code = BadRequest.code
             return ok(refusal.body, 400)
@@ -122,12 +122,12 @@ class _Agent:
         if access.granted is not None and access.granted & _GRANTED_BY[name]:
             access = replace(access, granted=access.granted | {name})
         exchange.reached = True
-        reply = await self._calls.run_with(access, name, given, _with_facts, client_scope=client_scope)
+        reply = await self._calls.run_with(access, name, parsed, _with_facts, client_scope=client_scope)
         error: Any = reply.facts.get("error")
         if error is not None:
             exchange.code = error["code"]
         if reply.stream is not None:
-            return _Bytes(reply.stream, str(given["path"]))
+            return _Bytes(reply.stream, str(parsed["path"]))
         status: Any = reply.facts.get(routed.STATUS, 200)
         return again_later(Response(reply.text.encode(), status, media_type=JSON))
 
@@ -157,12 +157,12 @@ def _query(
 
 def _object(body: bytes) -> dict[str, Any]:
     try:
-        found = as_json(body)
+        value = as_json(body)
     except BadRequest as error:
         raise _Refused({"message": "Request body must be valid JSON.", "detail": error.message}) from None
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise _Refused({"message": "Request body must be valid JSON.", "detail": "it is no object"})
-    return found
+    return value
 
 
 class _Short(Exception):

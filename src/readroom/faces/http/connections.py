@@ -61,41 +61,41 @@ class Crowd:
         self._strangers: dict[str, dict[Visitor, None]] = {}
         self._guests: set[Visitor] = set()
 
-    def came(self, one: Visitor) -> Visitor | None:
+    def came(self, visitor: Visitor) -> Visitor | None:
         """Count a stranger; returns the one to be ended for it."""
-        mine = self._strangers.setdefault(one.address, {})
+        mine = self._strangers.setdefault(visitor.address, {})
         given_up = None
         if len(mine) >= self._share:
             given_up = _oldest(mine)
         elif self._count >= self._most_strangers:
             given_up = _oldest(max(self._strangers.values(), key=len))
-        mine[one] = None
+        mine[visitor] = None
         self._count += 1
         if given_up is not None:
             self.went(given_up)
         return given_up
 
-    def let_in(self, one: Visitor) -> bool:
+    def let_in(self, visitor: Visitor) -> bool:
         """A request of it may be answered; False when there is no room for another guest."""
-        if one in self._guests:
+        if visitor in self._guests:
             return True
         if len(self._guests) >= self._most_guests:
             return False
-        self.went(one)
-        self._guests.add(one)
+        self.went(visitor)
+        self._guests.add(visitor)
         return True
 
-    def went(self, one: Visitor) -> None:
+    def went(self, visitor: Visitor) -> None:
         """Forget it."""
-        self._guests.discard(one)
-        mine = self._strangers.get(one.address, {})
-        if one in mine:
-            del mine[one]
+        self._guests.discard(visitor)
+        mine = self._strangers.get(visitor.address, {})
+        if visitor in mine:
+            del mine[visitor]
             self._count -= 1
             if not mine:
-                del self._strangers[one.address]
+                del self._strangers[visitor.address]
 
 
-def _oldest(some: dict[Visitor, None]) -> Visitor:
+def _oldest(visitors: dict[Visitor, None]) -> Visitor:
     """The oldest that is idle, else the oldest: an answer to a stranger is a refusal."""
-    return next((one for one in some if one.idle), next(iter(some)))
+    return next((visitor for visitor in visitors if visitor.idle), next(iter(visitors)))

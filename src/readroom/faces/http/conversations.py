@@ -48,9 +48,13 @@ class Sessions:
     def open(self, session: Session) -> bool:
         """Keep a session, unless there are too many."""
         ends = self._clock() - HTTP_SESSION_IDLE_S
-        idle = [one for one in self._open.values() if not one.requests and one.used < ends]
-        for one in idle:
-            del self._open[one.id]
+        idle = [
+            session_idle
+            for session_idle in self._open.values()
+            if not session_idle.requests and session_idle.used < ends
+        ]
+        for session_idle in idle:
+            del self._open[session_idle.id]
         if len(self._open) >= HTTP_SESSIONS:
             return False
         self._open[session.id] = session
@@ -58,13 +62,13 @@ class Sessions:
 
     def find(self, session_id: str, owner: Owner) -> Session | None:
         """The session of that id; for anybody but its owner there is none."""
-        found = self._open.get(session_id)
-        if found is None or found.owner != owner:
+        session = self._open.get(session_id)
+        if session is None or session.owner != owner:
             return None
-        if not found.requests and found.used < self._clock() - HTTP_SESSION_IDLE_S:
+        if not session.requests and session.used < self._clock() - HTTP_SESSION_IDLE_S:
             del self._open[session_id]
             return None
-        return found
+        return session
 
     @contextmanager
     def using(self, session: Session) -> Iterator[None]:

@@ -51,7 +51,9 @@ def status_of(error: type[ReadroomError]) -> HTTPStatus:
 @cache
 def status_of_code(code: str) -> HTTPStatus:
     """The status of a failure by its code."""
-    return next((status_of(one) for one in _classes(ReadroomError) if one.code == code), _STATUS[-1][1])
+    return next(
+        (status_of(class_) for class_ in _classes(ReadroomError) if class_.code == code), _STATUS[-1][1]
+    )
 
 
 def as_body(value: Mapping[str, Fact]) -> bytes:
@@ -104,7 +106,7 @@ def _rpc(error: ReadroomError, status: int) -> dict[str, Fact]:
 
 
 def _classes(base: type[ReadroomError]) -> list[type[ReadroomError]]:
-    return [base, *(one for below in base.__subclasses__() for one in _classes(below))]
+    return [base, *(class_ for subclass in base.__subclasses__() for class_ in _classes(subclass))]
 
 
 def _sendable(value: Fact) -> Fact:

@@ -84,8 +84,8 @@ def checked(scope: Scope) -> str:
 
 def split(path: str) -> tuple[str | None, str]:
     """The name of a workspace, if there is one, and the address in it."""
-    found = _IN_WORKSPACE.fullmatch(path)
-    return (found[1], found[2]) if found else (None, path)
+    match = _IN_WORKSPACE.fullmatch(path)
+    return (match[1], match[2]) if match else (None, path)
 
 
 def told(scope: Scope, workspaces: Collection[str]) -> str:
@@ -163,11 +163,11 @@ class Hosts:
 
     def _known(self, host: str) -> bool:
         try:
-            found = urlsplit(f"//{host}")
-            name, _ = found.hostname, found.port  # a port that is none raises
+            parts = urlsplit(f"//{host}")
+            name, _ = parts.hostname, parts.port  # a port that is none raises
         except ValueError:
             return False
-        if not name or found.netloc != host or found.username is not None:
+        if not name or parts.netloc != host or parts.username is not None:
             return False
         return name in self._names or (not self._loopback and _is_address(name))
 
@@ -252,8 +252,8 @@ class Gate:
             return
         began = time.perf_counter()
         scope = {**scope, "headers": _trimmed(scope)}
-        asked = told(scope, self._rooms.names(None))
-        exchange = Exchange(scope["method"], _address(scope), asked=asked)
+        target = told(scope, self._rooms.names(None))
+        exchange = Exchange(scope["method"], _address(scope), asked=target)
         client_scope = ClientScope()
         connection: Carrier | None = scope.get("state", {}).get(CONNECTION)
         if connection is not None:
@@ -312,13 +312,13 @@ class Gate:
         return {**scope, "path": path, "raw_path": path.encode("ascii"), ACCESS: access, OPENS: opens}
 
     def _grant(self, headers: dict[bytes, bytes], exchange: Exchange) -> Grant | None:
-        given = headers.get(b"authorization")
+        authorization = headers.get(b"authorization")
         try:
-            if given is None:
+            if authorization is None:
                 if self._admission.asks:
                     raise Unauthorized("there is none", presented=False)
                 return None
-            kind, _, token = given.decode("latin-1").partition(" ")
+            kind, _, token = authorization.decode("latin-1").partition(" ")
             if kind.lower() != "bearer":
                 raise Unauthorized("it is not of the kind Bearer")
             grant = self._admission.find(token.strip())
@@ -374,8 +374,8 @@ def _address(scope: Scope) -> str:
 
 def _name(headers: dict[bytes, bytes], header: bytes) -> str:
     """A name that a client gives itself or its conversation; what is none counts as not given."""
-    found = headers.get(header, b"").decode("latin-1").strip()
-    return found if _NAME.fullmatch(found) else ""
+    name = headers.get(header, b"").decode("latin-1").strip()
+    return name if _NAME.fullmatch(name) else ""
 
 
 _NOSNIFF = (b"x-content-type-options", b"nosniff")

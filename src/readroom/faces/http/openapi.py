@@ -54,7 +54,7 @@ _PROBLEM = {
 
 def coder_paths(record: Contract) -> dict[str, Any]:
     """The paths of a record's routes."""
-    found = {}
+    paths = {}
     for route in record.routes:
         operation: dict[str, Any] = {
             "operationId": f"coder.{route.name}",
@@ -83,13 +83,13 @@ def coder_paths(record: Contract) -> dict[str, Any]:
             {
                 "name": name,
                 "in": "query",
-                "schema": one,
+                "schema": parameter,
                 "required": name == "path" and route.name not in (routes.EDIT, routes.LIST),
             }
-            for name, one in names.items()
+            for name, parameter in names.items()
         ]
-        found[f"{PREFIX}/{route.name}"] = {method: operation}
-    return found
+        paths[f"{PREFIX}/{route.name}"] = {method: operation}
+    return paths
 
 
 def _json(body: dict[str, Any], *, required: bool = True) -> dict[str, Any]:
@@ -234,12 +234,12 @@ def _compacted() -> dict[str, Any]:
 
 
 def _plain(name: str, summary: str, media: str, *, open_: bool = False) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "operationId": name,
         "summary": summary,
         "responses": {"200": {"description": summary, "content": {media: {}}}, **_errors()},
     }
-    return {**found, "security": []} if open_ else found
+    return {**operation, "security": []} if open_ else operation
 
 
 def _errors() -> dict[str, Any]:
@@ -284,8 +284,8 @@ def _tool(contract: Contract, tool: Tool) -> str:
     schema = tool.input_schema
     rows = "".join(
         f"<tr><td><code>{escape(name)}</code>{' *' if name in schema['required'] else ''}</td>"
-        f"<td>{escape(in_words(one))}</td><td>{escape(one.get('description', ''))}</td></tr>"
-        for name, one in schema["properties"].items()
+        f"<td>{escape(in_words(argument))}</td><td>{escape(argument.get('description', ''))}</td></tr>"
+        for name, argument in schema["properties"].items()
     )
     return (
         f"<h2><code>POST /v1/{contract.name}/{tool.name}</code></h2><p>{escape(tool.description)}</p>"

@@ -123,11 +123,11 @@ class Protocol(asyncio.Protocol):
             return
         if not self._held:
             self._whole, self._heads = not self._begun, 0
-        held = self._held + data
+        unparsed = self._held + data
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as error:
-            self._pass_over(held, len(self._held) + error.args[0])
+            self._pass_over(unparsed, len(self._held) + error.args[0])
             return
         except httptools.HttpParserError as error:
             raised = error.__context__  # by a callback
@@ -137,7 +137,7 @@ class Protocol(asyncio.Protocol):
             return
         self._held = b""
         if not self._in_head:
-            self._inner.data_received(held)
+            self._inner.data_received(unparsed)
             return
         self._head_bytes += len(data)
         if (
@@ -146,22 +146,22 @@ class Protocol(asyncio.Protocol):
             problem = f"its headers have more than {SERVE_HEAD_BYTES:,} bytes"
             self._refuse(BadRequest(problem, "Send fewer and shorter ones."))
         elif self._whole and self._heads == 1:
-            self._held = held
+            self._held = unparsed
         else:
-            self._inner.data_received(held)
+            self._inner.data_received(unparsed)
 
-    def _pass_over(self, held: bytes, head: int) -> None:
+    def _pass_over(self, unparsed: bytes, head: int) -> None:
         """Read a request without its offer of another protocol, as clients of Java make with their first one.
 
         httptools takes its body for that protocol, and so would uvicorn.
         """
         self._held = b""
-        plain, count = _OFFER.subn(b"", held[:head])
+        plain, count = _OFFER.subn(b"", unparsed[:head])
         if not (self._whole and self._heads == 1 and count):
             self._refuse(BadRequest("it offers another protocol behind another request", "Send it alone."))
             return
         self._parser, self._begun, self._in_head = _parser(self), False, False
-        self.data_received(plain + held[head:])
+        self.data_received(plain + unparsed[head:])
 
     def eof_received(self) -> None:
         """The client sends no more."""
@@ -172,8 +172,8 @@ class Protocol(asyncio.Protocol):
         if self._watch is not None:
             self._watch.cancel()
         self._gate.crowd.went(self)
-        for one in tuple(self._waiting):
-            one.leave()
+        for scope in tuple(self._waiting):
+            scope.leave()
         self._inner.connection_lost(exc)
 
     def pause_writing(self) -> None:

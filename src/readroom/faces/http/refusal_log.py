@@ -79,15 +79,15 @@ class RefusalSampler:
         """Whether there is something to settle."""
         return bool(self._counted)
 
-    def add(self, one: Refusal, *, room: bool = True) -> bool:
+    def add(self, refusal: Refusal, *, room: bool = True) -> bool:
         """Whether it is told by itself; otherwise it is counted, as it is when there is no `room`."""
-        kind = one.kind
+        kind = refusal.kind
         used_up = self._told[kind] >= self._alike
         if room and not used_up and self._told.total() < self._most:
             self._told[kind] += 1
             return True
         # Kinds have no bound, as addresses have none; those that were told so often have, and codes.
-        self._counted[kind if used_up else Refusal(one.code)] += one.times
+        self._counted[kind if used_up else Refusal(refusal.code)] += refusal.times
         return False
 
     def settle(self) -> list[Refusal]:
@@ -116,10 +116,10 @@ class Refusals:
         if not exchange.code or exchange.reached:
             return
         self._begin()
-        one = _refusal(exchange)
+        refusal = _refusal(exchange)
         room = self._places.acquire(blocking=False)
-        if self._tally.add(one, room=room):
-            self._thread.submit(self._write, [one])
+        if self._tally.add(refusal, room=room):
+            self._thread.submit(self._write, [refusal])
         elif room:
             self._places.release()
 
@@ -145,10 +145,10 @@ class Refusals:
         if self._places.acquire(blocking=False):
             self._thread.submit(self._write, self._tally.settle())
 
-    def _write(self, many: list[Refusal]) -> None:
+    def _write(self, refusals: list[Refusal]) -> None:
         by_workspace: dict[str, list[TurnedAway]] = {}
-        for one in many:
-            by_workspace.setdefault(one.workspace, []).append(_turned_away(one))
+        for refusal in refusals:
+            by_workspace.setdefault(refusal.workspace, []).append(_turned_away(refusal))
         try:
             for workspace, refused in by_workspace.items():
                 # A ledger that is locked would hold up the end of the server for ever.
@@ -160,12 +160,12 @@ class Refusals:
             self._places.release()
 
 
-def _turned_away(one: Refusal) -> TurnedAway:
-    facts: dict[str, Fact] = {"method": one.method, "status": one.status, "address": one.address}
+def _turned_away(refusal: Refusal) -> TurnedAway:
+    facts: dict[str, Fact] = {"method": refusal.method, "status": refusal.status, "address": refusal.address}
     facts = {name: value for name, value in facts.items() if value}
-    if one.times > 1:
-        facts["times"] = one.times
-    return TurnedAway(one.caller, one.asked, one.code, facts)
+    if refusal.times > 1:
+        facts["times"] = refusal.times
+    return TurnedAway(refusal.caller, refusal.asked, refusal.code, facts)
 
 
 def _refusal(exchange: Exchange) -> Refusal:

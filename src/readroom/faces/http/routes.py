@@ -30,17 +30,17 @@ def route(path: str, method: str, endpoint: Endpoint) -> Route:
         except (ReadroomError, Failed) as error:
             return failed(exchange, error)
 
-    found = Route(path, answer, methods=[method])
-    found.methods = {method}  # without the HEAD that Starlette adds
-    return found
+    made_route = Route(path, answer, methods=[method])
+    made_route.methods = {method}  # without the HEAD that Starlette adds
+    return made_route
 
 
 def failed(exchange: Exchange, error: ReadroomError | Failed) -> Response:
     """The answer to a request that failed outside a call."""
-    shown = Internal("Failed") if isinstance(error, Failed) else error
+    failure = Internal("Failed") if isinstance(error, Failed) else error
     # What the gate has said already stands: it ended the body that could not be read.
-    exchange.code = exchange.code or shown.code
-    return refused(shown)
+    exchange.code = exchange.code or failure.code
+    return refused(failure)
 
 
 async def whole_body(receive: Receive) -> bytes:

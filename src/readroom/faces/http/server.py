@@ -122,10 +122,10 @@ def _unix(path: str) -> Iterator[socket.socket]:
 def _clear(path: str) -> None:
     """Remove what a server left that was killed; nothing else, and not the socket of one that runs."""
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except FileNotFoundError:
         return
-    if not stat.S_ISSOCK(found.st_mode):
+    if not stat.S_ISSOCK(status.st_mode):
         raise BadValue("socket", path, "is a file and no socket", "Choose a path where there is nothing.")
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe:
         try:
@@ -192,7 +192,7 @@ def admitted(
             problem = "is open to other machines, which need a token"
             raise BadValue("host", where.host, problem, _NOT_OPEN)
         require_tokens(where.host, None if keys is None else keys.made)
-    folders = {name: one.guard.folder for name, one in workspaces.items()}
+    folders = {name: workspace.guard.folder for name, workspace in workspaces.items()}
     served = {name: folder for name, folder in folders.items() if folder is not None}
     return Admission(keys, served, serving.auth, private=private, local=local)
 
@@ -264,9 +264,9 @@ class _Web(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        for one in sockets or ():
+        for socket_ in sockets or ():
             # asyncio takes as many at once as may wait, and both are one number there.
-            one.listen(SERVE_BACKLOG)
+            socket_.listen(SERVE_BACKLOG)
         if self.started:
             self._on_started()
 

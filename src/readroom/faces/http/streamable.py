@@ -181,10 +181,10 @@ class Streamable:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The ASGI application."""
-        found = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        arrival = _Arrival(scope, receive, Reply(send), found)
+        named = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        arrival = _Arrival(scope, receive, Reply(send), named)
         arrival.exchange.route = MCP_PATH
-        if headers.is_stateless(found.get(headers.VERSION)):
+        if headers.is_stateless(named.get(headers.VERSION)):
             await self._stateless(arrival)
         else:
             await self._conversing(arrival)
@@ -221,12 +221,12 @@ class Streamable:
 
     async def _conversing(self, arrival: _Arrival) -> None:
         """A request of a version with sessions."""
-        given = arrival.headers.get(headers.SESSION)
+        session_id = arrival.headers.get(headers.SESSION)
         owner = (within(arrival.scope, self._contract).caller.token, arrival.exchange.workspace)
-        session = None if given is None else self._sessions.find(given, owner)
+        session = None if session_id is None else self._sessions.find(session_id, owner)
         if session is not None:
             arrival.exchange.agent = _printable(session.connection.client) or arrival.exchange.agent
-        if given is not None and session is None:
+        if session_id is not None and session is None:
             await arrival.reply.refuse(404, "Session not found: send initialize to open one")
         elif arrival.scope["method"] == "POST":
             await self._posted(arrival, session or self._sessions.made(owner), opened=session is not None)
@@ -305,11 +305,11 @@ class Streamable:
         """The answer to a call; None when nobody waits for it."""
         sender = self._sender(arrival, session)
         self._note_call(arrival.exchange, call, sender)
-        asked = Asked(connection, call, sender, arrival.reply.tell)
+        pending = Asked(connection, call, sender, arrival.reply.tell)
         with arrival.reply.still_here():
-            work = self._server.perform(asked)
+            work = self._server.perform(pending)
             answer = await (work if session is None else _cancellable(arrival, session, call, work))
-        arrival.exchange.code = asked.failed or arrival.exchange.code
+        arrival.exchange.code = pending.failed or arrival.exchange.code
         return answer
 
     def _sender(self, arrival: _Arrival, session: Session | None) -> Sender:
@@ -321,9 +321,9 @@ class Streamable:
         if call.method != "tools/call":
             return
         # Names that clients make up have no bound, and may hold anything.
-        known = [one.name for one in sender.access.workspace.contract(self._contract).callable]
+        names = [tool.name for tool in sender.access.workspace.contract(self._contract).callable]
         exchange.contract = self._contract
-        exchange.tool = call.params["name"] if call.params["name"] in known else ""
+        exchange.tool = call.params["name"] if call.params["name"] in names else ""
         exchange.reached = True
 
 
@@ -358,5 +358,5 @@ def _note(exchange: Exchange, message: Message | Answer, client: str | None) -> 
 
 def _printable(name: object) -> str:
     """A name that a client gives itself, for a line that may be looked at in a terminal."""
-    given = name[:LEDGER_NAME_CHARS] if isinstance(name, str) else ""
-    return "".join(letter for letter in given if letter.isprintable())
+    text = name[:LEDGER_NAME_CHARS] if isinstance(name, str) else ""
+    return "".join(letter for letter in text if letter.isprintable())

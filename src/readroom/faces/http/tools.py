@@ -61,10 +61,10 @@ class Tools:
         await send({"type": "http.response.body", "body": answer.body})
 
     async def _answer(self, scope: Scope, receive: Receive, exchange: Exchange) -> _Answer:
-        found = _ADDRESS.fullmatch(scope["path"])
-        if found is None or found[1] not in NAMES:
+        match = _ADDRESS.fullmatch(scope["path"])
+        if match is None or match[1] not in NAMES:
             raise NoSuchRoute
-        name, tool = found.groups()
+        name, tool = match.groups()
         access = within(scope, name)
         access.workspace.contract(name).tool(tool)
         exchange.contract, exchange.tool = name, tool

@@ -46,12 +46,12 @@ class Workspaces:
             BadConfig: The token's policy file cannot be used; nothing is served without it.
         """
         wanted = self.default if name is None else name
-        found = self._workspaces.get(wanted)
-        if found is None or (grant is not None and not grant.opens(wanted)):
+        workspace = self._workspaces.get(wanted)
+        if workspace is None or (grant is not None and not grant.opens(wanted)):
             raise NoSuchWorkspace(wanted, self.names(grant))
         if grant is None or grant.policy is None:
-            return found
-        return self._under(wanted, found, grant.policy)
+            return workspace
+        return self._under(wanted, workspace, grant.policy)
 
     def close(self) -> None:
         """Close the restricted ones."""
@@ -61,23 +61,23 @@ class Workspaces:
     def _under(self, name: str, whole: Workspace, policy: str) -> Workspace:
         key = (name, policy, *_state(policy))
         with self._lock:
-            found = self._restricted.get(key)
-            if found is None:
+            workspace = self._restricted.get(key)
+            if workspace is None:
                 root = whole.guard.folder
                 if root is None:
                     raise BadConfig(
                         policy, "", "it cannot restrict what is not a folder", "Use another token."
                     )
-                found = Workspace(root, settings=config.restricted(whole.settings, policy))
-                for oldest in self._restricted.put(key, found):
+                workspace = Workspace(root, settings=config.restricted(whole.settings, policy))
+                for oldest in self._restricted.put(key, workspace):
                     # A call that still runs in it is answered: what it has opened stays open.
                     oldest.close()
-            return found
+            return workspace
 
 
 def _state(path: str) -> tuple[int, int]:
     """What changes when the file does."""
     with suppress(OSError):
-        found = os.stat(path)
-        return found.st_mtime_ns, found.st_size
+        status = os.stat(path)
+        return status.st_mtime_ns, status.st_size
     return 0, 0

@@ -160,8 +160,8 @@ _ODD = re.compile(r"[^ -~]|['\\]")
 """All but printable ASCII, and what ends or escapes inside $'...'."""
 
 
-def _octal(found: re.Match[str]) -> str:
-    return "".join(f"\\{byte:03o}" for byte in found[0].encode("utf-8", "surrogateescape"))
+def _octal(match: re.Match[str]) -> str:
+    return "".join(f"\\{byte:03o}" for byte in match[0].encode("utf-8", "surrogateescape"))
 
 
 def _indented(text: str) -> str:

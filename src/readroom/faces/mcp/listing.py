@@ -56,5 +56,5 @@ def page(name: str, items: Sequence[object], cursor: str | None) -> dict[str, An
         if not 0 < begins < len(items) or begins % MCP_LIST_TOOLS:
             raise Refusal(INVALID_PARAMS, "There is no such cursor: send the nextCursor of a page as it is")
     ends = begins + MCP_LIST_TOOLS
-    found: dict[str, Any] = {name: items[begins:ends]}
-    return {**found, "nextCursor": str(ends)} if ends < len(items) else found
+    fields: dict[str, Any] = {name: items[begins:ends]}
+    return {**fields, "nextCursor": str(ends)} if ends < len(items) else fields

@@ -36,26 +36,26 @@ class Resources(Struct, frozen=True):
 
     async def list(self, cursor: str | None) -> dict[str, Any]:
         """The newest outputs first, a page at a time; none for whoever may not list them."""
-        asked: dict[str, Fact] = {"path": OUTPUTS, "sort": "mtime", "limit": MCP_RESOURCES}
+        arguments: dict[str, Fact] = {"path": OUTPUTS, "sort": "mtime", "limit": MCP_RESOURCES}
         if cursor is not None:
-            asked["cursor"] = cursor
-        result = await self.run("list_directory", asked)
+            arguments["cursor"] = cursor
+        result = await self.run("list_directory", arguments)
         facts = result["_meta"][FACTS_KEY]
         if result["isError"]:
             if facts["error"]["code"] == NotGranted.code:
                 return {"resources": []}
             raise self._refusal(result, {})
-        found: dict[str, Any] = {"resources": [_listed(entry) for entry in facts["entries"]]}
+        listed: dict[str, Any] = {"resources": [_listed(entry) for entry in facts["entries"]]}
         following = facts["next"]
-        return found if following is None else {**found, "nextCursor": following["arguments"]["cursor"]}
+        return listed if following is None else {**listed, "nextCursor": following["arguments"]["cursor"]}
 
     async def read(self, uri: str) -> dict[str, Any]:
         """The text that `read_file` gives, numbered, cut and saying so; an image beside it."""
-        found = _ADDRESS.fullmatch(uri)
-        if found is None:
+        match = _ADDRESS.fullmatch(uri)
+        if match is None:
             words = "There is no such resource. resources/list names those there are"
             raise Refusal(self._absent, words, {"uri": uri})
-        result = await self.run("read_file", {"path": found[1]})
+        result = await self.run("read_file", {"path": match[1]})
         if result["isError"]:
             raise self._refusal(result, {"uri": uri})
         contents = [_content(uri, part) for part in result["content"]]

@@ -55,17 +55,17 @@ def caller(meta: Mapping[str, Any] | None, client: str | None, header: str | Non
         client: `clientInfo.name`.
         header: `Mcp-Session-Id` of an HTTP request.
     """
-    given = (meta or {}).get(SESSION_META)
-    session = given if isinstance(given, str) and given else header or _PROCESS
+    stated = (meta or {}).get(SESSION_META)
+    session = stated if isinstance(stated, str) and stated else header or _PROCESS
     return Caller(agent=(client or "")[:LEDGER_NAME_CHARS], session=session[:LEDGER_NAME_CHARS], face="mcp")
 
 
 def epoch_of(meta: Mapping[str, Any] | None) -> int | None:
     """How often the host says that the conversation was compacted."""
-    given = (meta or {}).get(EPOCH_META)
-    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= _MOST_EPOCHS:
+    epoch = (meta or {}).get(EPOCH_META)
+    if isinstance(epoch, bool) or not isinstance(epoch, int) or not 0 <= epoch <= _MOST_EPOCHS:
         return None
-    return given
+    return epoch
 
 
 # -----------------------------------------------------------------------------
@@ -165,15 +165,15 @@ class Asked(Struct):
 
     async def report(self, done: float, total: float | None, words: str) -> None:
         """Say how far the work is."""
-        told = self.connection.progress(self.call, done, total, words)
-        if told is not None:
-            await self.tell(told)
+        message = self.connection.progress(self.call, done, total, words)
+        if message is not None:
+            await self.tell(message)
 
     async def log(self, level: str, words: str) -> None:
         """Say something to a client that wants to know."""
-        told = self.connection.log(self.call, level, words)
-        if told is not None:
-            await self.tell(told)
+        message = self.connection.log(self.call, level, words)
+        if message is not None:
+            await self.tell(message)
 
 
 class Server:
@@ -210,11 +210,11 @@ class Server:
             record.title, record.instructions, methods(record.name, outputs=outputs), shared=shared
         )
 
-    async def perform(self, asked: Asked) -> Answer | None:
+    async def perform(self, pending: Asked) -> Answer | None:
         """The answer to a call; None when its client has cancelled it."""
-        connection, call = asked.connection, asked.call
+        connection, call = pending.connection, pending.call
         try:
-            return connection.answer(call, await self._methods[call.method](asked))
+            return connection.answer(call, await self._methods[call.method](pending))
         except Refusal as refused:
             return connection.refuse(call, refused.code, refused.message, refused.data)
         except Failed:
@@ -222,7 +222,7 @@ class Server:
         except Exception:
             _LOG.exception("a request of the method %s failed", call.method)
         words = "readroom failed inside; see the server's log"
-        await asked.log("error", words)
+        await pending.log("error", words)
         return connection.refuse(call, eras.INTERNAL_ERROR, words)
 
     def hear(self, notice: Notice, sender: Sender) -> None:
@@ -230,35 +230,35 @@ class Server:
         access = _conversing(sender, notice.client, notice.meta)
         access.workspace.session(access.caller.session).compacted()
 
-    async def _list_tools(self, asked: Asked) -> dict[str, Any]:
-        tools = [capped(listed(tool), self._reply_chars) for tool in asked.sender.access.tools]
-        return page("tools", tools, asked.call.params.get("cursor"))
+    async def _list_tools(self, pending: Asked) -> dict[str, Any]:
+        tools = [capped(listed(tool), self._reply_chars) for tool in pending.sender.access.tools]
+        return page("tools", tools, pending.call.params.get("cursor"))
 
-    async def _call_tool(self, asked: Asked) -> dict[str, Any]:
-        given, client = asked.call.params, known(asked.call.client)
-        result = await self._run(asked, given["name"], given.get("arguments") or {})
+    async def _call_tool(self, pending: Asked) -> dict[str, Any]:
+        parameters, client = pending.call.params, known(pending.call.client)
+        result = await self._run(pending, parameters["name"], parameters.get("arguments") or {})
         if not result["isError"]:
             return result
-        asked.failed = result["_meta"][FACTS_KEY]["error"]["code"]
+        pending.failed = result["_meta"][FACTS_KEY]["error"]["code"]
         if client is not None and client.shows_meta:
             del result["_meta"]  # its model would see the whole JSON of an error
         return result
 
-    async def _list_resources(self, asked: Asked) -> dict[str, Any]:
-        return await self._resources(asked).list(asked.call.params.get("cursor"))
+    async def _list_resources(self, pending: Asked) -> dict[str, Any]:
+        return await self._resources(pending).list(pending.call.params.get("cursor"))
 
-    async def _list_templates(self, asked: Asked) -> dict[str, Any]:
+    async def _list_templates(self, pending: Asked) -> dict[str, Any]:
         # Nobody can guess the name of an output, so there is nothing to fill in.
         return {"resourceTemplates": []}
 
-    async def _read_resource(self, asked: Asked) -> dict[str, Any]:
-        return await self._resources(asked).read(asked.call.params["uri"])
+    async def _read_resource(self, pending: Asked) -> dict[str, Any]:
+        return await self._resources(pending).read(pending.call.params["uri"])
 
-    def _resources(self, asked: Asked) -> Resources:
-        return Resources(partial(self._run, asked), asked.call.version)
+    def _resources(self, pending: Asked) -> Resources:
+        return Resources(partial(self._run, pending), pending.call.version)
 
-    async def _run(self, asked: Asked, tool: str, arguments: Mapping[str, Fact]) -> dict[str, Any]:
-        call, sender = asked.call, asked.sender
+    async def _run(self, pending: Asked, tool: str, arguments: Mapping[str, Fact]) -> dict[str, Any]:
+        call, sender = pending.call, pending.sender
         access = _conversing(sender, call.client, call.meta)
         client = known(call.client)
         epoch = epoch_of(call.meta)
@@ -271,7 +271,7 @@ class Server:
             reply_bytes=reply_bytes(call.client, self._reply_chars),
             reply_lines=None if client is None else client.lines,
             client_scope=sender.client_scope,
-            send_progress=None if call.token is None else asked.report,
+            send_progress=None if call.token is None else pending.report,
         )
 
 

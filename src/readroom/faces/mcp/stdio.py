@@ -94,9 +94,12 @@ def serve_stdio(workspace: Workspace, *, contract_name: str, reply_chars: int | 
     record = workspace.contract(contract_name)
     with own_streams() as (incoming, outgoing):
         served = methods(contract_name, outputs=workspace.runs_commands)
-        told = card(record.title, record.instructions, served, shared=True)
+        server_card = card(record.title, record.instructions, served, shared=True)
         go_on(
-            workspace, Begun(told, incoming, outgoing), contract_name=contract_name, reply_chars=reply_chars
+            workspace,
+            Begun(server_card, incoming, outgoing),
+            contract_name=contract_name,
+            reply_chars=reply_chars,
         )
 
 

@@ -122,16 +122,16 @@ def _path(kind: Kind, arguments: Arguments, body: str) -> str:
     if kind != "command" or not command:
         return ""
     patch = _PATCHED.search(command)
-    found = [piece.file for piece in commands.pieces(command) if piece.file]
-    return patch[1] if patch else found[-1] if found else commands.script(command)
+    files = [piece.file for piece in commands.pieces(command) if piece.file]
+    return patch[1] if patch else files[-1] if files else commands.script(command)
 
 
 def _total(kind: Kind, result: Returned, unwrapped: Unwrapped, arguments: Arguments) -> int | None:
     if kind == "read":
         return numbering.total_lines(result.text)
-    found = commands.pieces(tools.command_of(arguments)) if kind == "command" and unwrapped.lines else []
-    whole = len(found) == 1 and found[0].file and found[0].first == 1 and found[0].count is None
-    return unwrapped.lines if whole and not found[0].search else None
+    pieces = commands.pieces(tools.command_of(arguments)) if kind == "command" and unwrapped.lines else []
+    whole = len(pieces) == 1 and pieces[0].file and pieces[0].first == 1 and pieces[0].count is None
+    return unwrapped.lines if whole and not pieces[0].search else None
 
 
 def _learn(known: Known, file: str, total: int | None, runs: list[Run]) -> None:
@@ -153,17 +153,17 @@ def _lines(
     known: Known,
     failed: bool,
 ) -> tuple[list[Run], list[tuple[str, int, int]]]:
-    found: list[Run] = []
+    runs: list[Run] = []
     if kind == "read" and not failed and not wrapping.is_receipt(text):
-        found = _read(arguments, unwrapped, file)
+        runs = _read(arguments, unwrapped, file)
     elif kind == "search" and not failed:
         folder = tools.folder_of(arguments)
-        found = list(numbering.matches("\n".join(unwrapped.body), folder))
+        runs = list(numbering.matches("\n".join(unwrapped.body), folder))
     elif kind in ("edit", "write"):
-        found = _edited(unwrapped, file, known)
+        runs = _edited(unwrapped, file, known)
     elif kind == "command":
-        found = _command(tools.command_of(arguments), unwrapped, known)
-    named = [msgspec.structs.replace(run, file=tools.name_of_file(run.file, known.root)) for run in found]
+        runs = _command(tools.command_of(arguments), unwrapped, known)
+    named = [msgspec.structs.replace(run, file=tools.name_of_file(run.file, known.root)) for run in runs]
     return _parted(_joined(named))
 
 
@@ -200,11 +200,11 @@ def _without_end(runs: list[Run], limit: int | None, unwrapped: Unwrapped) -> li
     # A numbered nothing at the end is what follows the final newline; a last line before a cut may be half
     # of one.
     last = runs[-1]
-    said = _RANGE.search(unwrapped.body[0], 0, 2000)
-    if said and int(said[1]) == last.last:
+    stated = _RANGE.search(unwrapped.body[0], 0, 2000)
+    if stated and int(stated[1]) == last.last:
         return runs
-    shown = sum(len(run.lines) for run in runs)
-    if len(last.lines) > 1 and ((last.lines[-1] == "" and shown != limit) or unwrapped.cut):
+    count = sum(len(run.lines) for run in runs)
+    if len(last.lines) > 1 and ((last.lines[-1] == "" and count != limit) or unwrapped.cut):
         runs[-1] = msgspec.structs.replace(last, lines=last.lines[:-1], partial=False)
     return runs
 
@@ -238,14 +238,14 @@ def _edited(unwrapped: Unwrapped, file: str, known: Known) -> list[Run]:
 
 
 def _command(command: str, unwrapped: Unwrapped, known: Known) -> list[Run]:
-    found = commands.pieces(command)
-    if not found:
+    pieces = commands.pieces(command)
+    if not pieces:
         return []
-    if len(found) == 1:
-        return _of_one(found[0], unwrapped, known)
+    if len(pieces) == 1:
+        return _of_one(pieces[0], unwrapped, known)
     if len(unwrapped.body) > 1 or unwrapped.head_cut:
         return []
-    return _of_several(found, unwrapped.body[0].split("\n"), known)
+    return _of_several(pieces, unwrapped.body[0].split("\n"), known)
 
 
 def _of_one(piece: commands.Piece, unwrapped: Unwrapped, known: Known) -> list[Run]:
@@ -281,21 +281,21 @@ def _first(piece: commands.Piece, known: Known) -> int | None:
     return max(1, total - (piece.count or 0) + 1) if total is not None else None
 
 
-def _of_several(found: list[commands.Piece], rows: list[str], known: Known) -> list[Run]:
+def _of_several(pieces: list[commands.Piece], rows: list[str], known: Known) -> list[Run]:
     """The lines of several commands in one output, while each says how many it prints; one of them may
     not.
     """
     if rows and rows[-1] == "":
         rows.pop()
-    unknown = [piece for piece in found if piece.count is None]
+    unknown = [piece for piece in pieces if piece.count is None]
     if len(unknown) > 1:
         return []
-    rest = len(rows) - sum(piece.count or 0 for piece in found)
+    rest = len(rows) - sum(piece.count or 0 for piece in pieces)
     if rest < 0 or (rest > 0 and not unknown):
         return []
     runs = []
     at = 0
-    for piece in found:
+    for piece in pieces:
         count = rest if piece.count is None else piece.count
         first = _first(piece, known)
         if piece.file and count and first is not None and not piece.search:
@@ -322,17 +322,17 @@ def _parted(runs: list[Run]) -> tuple[list[Run], list[tuple[str, int, int]]]:
     wide: list[tuple[str, int, int]] = []
     for run in runs:
         first = run.first
-        held: list[str] = []
+        whole_lines: list[str] = []
         for number, line in enumerate(run.lines, run.first):
             if len(line) < WIDE_CHARS and not (run.partial and number == run.last):
-                held.append(line)
+                whole_lines.append(line)
                 continue
             wide.append((run.file, number, len(line)))
-            if held:
-                whole.append(Run(run.file, first, tuple(held)))
-            first, held = number + 1, []
-        if held:
-            whole.append(Run(run.file, first, tuple(held)))
+            if whole_lines:
+                whole.append(Run(run.file, first, tuple(whole_lines)))
+            first, whole_lines = number + 1, []
+        if whole_lines:
+            whole.append(Run(run.file, first, tuple(whole_lines)))
     return whole, wide
 
 
@@ -383,5 +383,5 @@ def _cut_of_read(arguments: Arguments, runs: list[Run], total: int | None) -> Wh
     begins = min(run.first for run in runs)
     if limit is None and total is not None and last < total - 1:
         return "client"
-    asked = first is not None or limit is not None
-    return "arguments" if asked and (begins > 1 or total is None or last < total - 1) else None
+    limited = first is not None or limit is not None
+    return "arguments" if limited and (begins > 1 or total is None or last < total - 1) else None

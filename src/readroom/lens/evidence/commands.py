@@ -43,7 +43,7 @@ def pieces(command: str, folder: str = "") -> list[Piece]:
         words = list(lexer)
     except ValueError:
         return []
-    found: list[Piece] = []
+    printed: list[Piece] = []
     base = folder
     for pipeline in _split(words, _SEPARATORS):
         stages = _split(pipeline, frozenset({"|"}))
@@ -52,8 +52,8 @@ def pieces(command: str, folder: str = "") -> list[Piece]:
         if stages[0][0] == "cd" and len(stages[0]) == 2:
             base = posixpath.join(base, stages[0][1]) if base else stages[0][1]
             continue
-        found += _pipeline(stages, base)
-    return found
+        printed += _pipeline(stages, base)
+    return printed
 
 
 _RUNNERS = frozenset({"sh", "bash", "zsh", "python", "python3", "node", "ruby", "perl"})
@@ -78,14 +78,14 @@ def _split(words: list[str], marks: frozenset[str]) -> list[list[str]]:
 
 def _pipeline(stages: list[list[str]], base: str) -> list[Piece]:
     first = _without_redirects(stages[0])
-    found = _source(first) if first else [Piece()]
+    printed = _source(first) if first else [Piece()]
     for stage in stages[1:]:
-        found = [_filtered(found[0], _without_redirects(stage))] if len(found) == 1 else [Piece()]
+        printed = [_filtered(printed[0], _without_redirects(stage))] if len(printed) == 1 else [Piece()]
     return [
         msgspec.structs.replace(piece, file=posixpath.join(base, piece.file))
         if piece.file and base
         else piece
-        for piece in found
+        for piece in printed
     ]
 
 
@@ -130,15 +130,15 @@ def _sed(words: list[str]) -> list[Piece]:
     rest = [word for word in words if not word.startswith("-")]
     if not quiet or len(rest) != 2:
         return [Piece()]
-    found: list[Piece] = []
+    printed: list[Piece] = []
     for part in rest[0].split(";"):
         span = _SED.match(part.strip())
         if not span:
             return [Piece()]
         first = int(span[1])
         last = first if span[2] is None else None if span[2] == "$" else int(span[2])
-        found.append(Piece(rest[1], first, None if last is None else max(0, last - first + 1)))
-    return found
+        printed.append(Piece(rest[1], first, None if last is None else max(0, last - first + 1)))
+    return printed
 
 
 def _ends(name: str, words: list[str]) -> list[Piece]:
@@ -148,21 +148,21 @@ def _ends(name: str, words: list[str]) -> list[Piece]:
     files: list[str] = []
     expects = False
     for word in words:
-        given = word
+        number = word
         if (
             expects
             or re.match(r"^-n?\d+$", word)
             or re.match(r"^-n\+\d+$", word)
             or word.startswith("--lines=")
         ):
-            given = re.sub(r"^(-n|-|--lines=)", "", word) if not expects else word
+            number = re.sub(r"^(-n|-|--lines=)", "", word) if not expects else word
             expects = False
-            if not re.match(r"^\+?\d+$", given):
+            if not re.match(r"^\+?\d+$", number):
                 return [Piece()]
-            if given.startswith("+") and name == "tail":
-                first, count, from_end = int(given), None, False
+            if number.startswith("+") and name == "tail":
+                first, count, from_end = int(number), None, False
             else:
-                count = int(given)
+                count = int(number)
         elif word in ("-n", "--lines"):
             expects = True
         elif word.startswith("-"):

@@ -42,19 +42,19 @@ def numbered(text: str, file: str) -> list[Run]:
         return []
     runs: list[Run] = []
     first = 0
-    held: list[str] = []
+    texts: list[str] = []
     for row in rows:
-        found = _NUMBERED.match(row)
-        if found and found[2].strip() == separator.strip() and held and int(found[1]) == first + len(held):
-            held.append(found[3])
+        match = _NUMBERED.match(row)
+        if match and match[2].strip() == separator.strip() and texts and int(match[1]) == first + len(texts):
+            texts.append(match[3])
             continue
-        if held:
-            runs.append(_run(file, first, held))
-            held = []
-        if found and found[2].strip() == separator.strip():
-            first, held = int(found[1]), [found[3]]
-    if held:
-        runs.append(_run(file, first, held))
+        if texts:
+            runs.append(_run(file, first, texts))
+            texts = []
+        if match and match[2].strip() == separator.strip():
+            first, texts = int(match[1]), [match[3]]
+    if texts:
+        runs.append(_run(file, first, texts))
     return [run for run in runs if run.first > 0]
 
 
@@ -64,14 +64,14 @@ def _separator(rows: list[str]) -> str | None:
     before: dict[str, int] = {}
     numbers = 0
     for row in rows:
-        found = _NUMBERED.match(row)
-        if not found:
+        match = _NUMBERED.match(row)
+        if not match:
             continue
         numbers += 1
-        mark = found[2].strip() or found[2]
-        if before.get(mark) == int(found[1]) - 1 or mark not in before:
+        mark = match[2].strip() or match[2]
+        if before.get(mark) == int(match[1]) - 1 or mark not in before:
             counts[mark] = counts.get(mark, 0) + 1
-        before[mark] = int(found[1])
+        before[mark] = int(match[1])
     if not counts:
         return None
     best = max(counts, key=lambda mark: counts[mark])
@@ -79,11 +79,11 @@ def _separator(rows: list[str]) -> str | None:
     return best if counts[best] * 2 >= min(numbers, filled) and counts[best] * 3 >= filled else None
 
 
-def _run(file: str, first: int, held: list[str]) -> Run:
-    cut = bool(_MATCH_CUT.search(held[-1]))
+def _run(file: str, first: int, texts: list[str]) -> Run:
+    cut = bool(_MATCH_CUT.search(texts[-1]))
     if cut:
-        held = [*held[:-1], _MATCH_CUT.sub("", held[-1])]
-    return Run(file, first, tuple(held), cut)
+        texts = [*texts[:-1], _MATCH_CUT.sub("", texts[-1])]
+    return Run(file, first, tuple(texts), cut)
 
 
 def plain(text: str, file: str, first: int) -> Run | None:
@@ -112,14 +112,14 @@ class Stated(msgspec.Struct, frozen=True):
 
 def stated(text: str) -> Stated | None:
     """The range and the content of a text that says "Showing lines A-B of N" and gives them unnumbered."""
-    found = _UPDATED.search(text)
-    if found:
-        return Stated(int(found[1]), int(found[2]), int(found[3]), text[found.end() :])
-    found = _STATED.search(text, 0, 2000)
+    match = _UPDATED.search(text)
+    if match:
+        return Stated(int(match[1]), int(match[2]), int(match[3]), text[match.end() :])
+    match = _STATED.search(text, 0, 2000)
     content = _CONTENT.search(text, 0, 4000)
-    if not found or not content:
+    if not match or not content:
         return None
-    return Stated(int(found[1]), int(found[2]), int(found[3]), text[content.end() :])
+    return Stated(int(match[1]), int(match[2]), int(match[3]), text[content.end() :])
 
 
 _TOTALS = (
@@ -132,10 +132,10 @@ _TOTALS = (
 def total_lines(text: str) -> int | None:
     """How many lines the file has, where a text says so near its start or end."""
     for pattern in _TOTALS:
-        found = pattern.search(text, 0, 2000) or pattern.search(text, max(0, len(text) - 2000))
-        if found:
+        match = pattern.search(text, 0, 2000) or pattern.search(text, max(0, len(text) - 2000))
+        if match:
             # "of N total" is said by clients that count the nothing behind the final newline as a line.
-            return max(1, int(found[1]) - bool(found[2]))
+            return max(1, int(match[1]) - bool(match[2]))
     return None
 
 
@@ -152,9 +152,9 @@ def matches(text: str, folder: str, single: str = "") -> Iterator[Run]:
     """
     heading = single
     for row in text.split("\n"):
-        found = _PATH_MATCH.match(row)
-        if found and not found["path"].isdigit():
-            yield Run(found["path"], int(found["number"]), (found["text"],))
+        match = _PATH_MATCH.match(row)
+        if match and not match["path"].isdigit():
+            yield Run(match["path"], int(match["number"]), (match["text"],))
             continue
         line = _LINE.match(row)
         if line and heading:
@@ -188,22 +188,22 @@ _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 def diff(text: str, file: str) -> Iterator[Run]:
     """The lines of the new side that a unified diff shows."""
     first = 0
-    held: list[str] = []
+    texts: list[str] = []
     name = file
     for row in text.split("\n"):
         hunk = _HUNK.match(row)
         if hunk or row.startswith(("+++ ", "diff --git ")):
-            if held:
-                yield Run(name, first, tuple(held))
-            held = []
+            if texts:
+                yield Run(name, first, tuple(texts))
+            texts = []
             first = int(hunk[1]) if hunk else 0
             if row.startswith("+++ "):
                 name = file or row[4:].split("\t")[0].removeprefix("b/")
         elif first and row[:1] in (" ", "+"):
-            held.append(row[1:])
+            texts.append(row[1:])
         elif first and not row.startswith(("-", "\\")):
-            if held:
-                yield Run(name, first, tuple(held))
-            held, first = [], 0
-    if held:
-        yield Run(name, first, tuple(held))
+            if texts:
+                yield Run(name, first, tuple(texts))
+            texts, first = [], 0
+    if texts:
+        yield Run(name, first, tuple(texts))

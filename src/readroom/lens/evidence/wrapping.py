@@ -80,9 +80,9 @@ def unwrap(text: str) -> Unwrapped:
     body, cut, code = _clients(body)
     by_client |= cut
     exit_code = code if exit_code is None else exit_code
-    if found := _EXIT.match(body):
-        exit_code = int(found[1]) if exit_code is None else exit_code
-        body = body[found.end() :]
+    if exit_line := _EXIT.match(body):
+        exit_code = int(exit_line[1]) if exit_code is None else exit_code
+        body = body[exit_line.end() :]
     head = _CUT_HEAD.match(body)
     if head:
         body = body[head.end() :]

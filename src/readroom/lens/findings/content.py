@@ -67,14 +67,14 @@ class Denied(_Quiet):
 
     def result(self, result: Result) -> None:
         """Ask the rules about every file of which lines were shown."""
-        shown = {
+        spans = {
             run.file: (run.first, run.last, len("\n".join(run.lines))) for run in reversed(result.seen.runs)
         }
-        if result.seen.kind == "read" and not result.seen.error and not shown and result.seen.file:
-            shown[result.seen.file] = (0, 0, len(result.returned.text))
+        if result.seen.kind == "read" and not result.seen.error and not spans and result.seen.file:
+            spans[result.seen.file] = (0, 0, len(result.returned.text))
         for span in result.again:
-            shown.setdefault(span.file, (span.first, span.last, 0))
-        for file, (first, last, characters) in shown.items():
+            spans.setdefault(span.file, (span.first, span.last, 0))
+        for file, (first, last, characters) in spans.items():
             rule = self._rule(file)
             if rule:
                 share = characters / max(1, len(result.returned.text))
@@ -133,10 +133,10 @@ class Instructions(_Quiet):
         if result.seen.kind in _NEVER_READ or not _ADDRESSES.search(result.seen.text):
             return
         for place in places(result):
-            found = _ADDRESSES.search(place.text)
-            if found:
-                shown = excerpt(place.text, found.start())
-                self._add(_at(result, "instructions", place, "text that addresses the model", shown))
+            match = _ADDRESSES.search(place.text)
+            if match:
+                sentence = excerpt(place.text, match.start())
+                self._add(_at(result, "instructions", place, "text that addresses the model", sentence))
 
 
 def _at(result: Result, kind: FindingKind, place: Place, what: str, quoted: str) -> Finding:

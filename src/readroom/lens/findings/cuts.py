@@ -77,9 +77,9 @@ class Cuts:
 
 def _errors(lines: list[str]) -> list[str]:
     """The lines that say what failed; where none is sure to, those with a word for it."""
-    found = [(line, seen.weight) for line in lines if (seen := clue(line))]
-    sure = [line for line, weight in found if weight >= FAILURE]
-    return sure or [line for line, weight in found if weight == WORD]
+    weighed = [(line, seen.weight) for line in lines if (seen := clue(line))]
+    sure = [line for line, weight in weighed if weight >= FAILURE]
+    return sure or [line for line, weight in weighed if weight == WORD]
 
 
 def _lost_lines(whole: str, shown: str) -> list[str]:

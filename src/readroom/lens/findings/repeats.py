@@ -51,8 +51,8 @@ class Repeats:
 def _finding(
     result: Result, file: str, again: str, spans: list[Lines], count: int, texts: dict[tuple[str, int], str]
 ) -> Finding:
-    shown = [texts.get((file, number), "") for span in spans for number in range(span.first, span.last + 1)]
-    text = "\n".join(shown)
+    lines = [texts.get((file, number), "") for span in spans for number in range(span.first, span.last + 1)]
+    text = "\n".join(lines)
     # Of our own ledger only tokens of the whole reply are known.
     total = sum(span.last - span.first + 1 for span in result.again)
     tokens = estimate(text) if text.strip() else round(result.tokens * count / max(1, total))

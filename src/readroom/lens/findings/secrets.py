@@ -61,10 +61,10 @@ class SecretScanner:
         key = (file, line) if len(line) < _WINDOW else None
         if key in self._answers:
             return self._answers[key]
-        found = tuple(dict.fromkeys(kind for piece in _pieces(line) for kind in self._of(file, piece)))
+        kinds = tuple(dict.fromkeys(kind for piece in _pieces(line) for kind in self._of(file, piece)))
         if key is not None and len(self._answers) < 10_000:
-            self._answers[key] = found
-        return found
+            self._answers[key] = kinds
+        return kinds
 
     def _of(self, file: str, text: str) -> list[str]:
         kinds = []
@@ -72,8 +72,8 @@ class SecretScanner:
             # `analyze_string` finds and never verifies: that would ask the services whose keys they are.
             # The detector of keywords needs the name of the file, and has nothing to verify with.
             if type(detector).__name__ == "KeywordDetector":
-                found = detector.analyze_line(filename=_name(file), line=text, line_number=1)
-                real = any(_is_real(secret.secret_value or "", text) for secret in found)
+                secrets = detector.analyze_line(filename=_name(file), line=text, line_number=1)
+                real = any(_is_real(secret.secret_value or "", text) for secret in secrets)
             else:
                 real = next(iter(detector.analyze_string(text)), None) is not None
             if real:
@@ -112,10 +112,10 @@ def _pieces(line: str) -> list[str]:
         return [line]
     pieces: list[str] = []
     end = 0
-    for found in _MAYBE.finditer(line):
-        if found.start() < end:
+    for match in _MAYBE.finditer(line):
+        if match.start() < end:
             continue
-        start = max(0, found.start() - _WINDOW // 4)
+        start = max(0, match.start() - _WINDOW // 4)
         end = start + _WINDOW
         pieces.append(line[start:end])
         if len(pieces) >= _WINDOWS_OF_LINE:

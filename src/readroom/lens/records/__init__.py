@@ -97,10 +97,10 @@ def _database(path: Path) -> Iterator[Event]:
 
 
 def _json(path: Path) -> Iterator[Event]:
-    found = _as_lines(path) or _as_document(path)
-    if found is None:
+    events = _as_lines(path) or _as_document(path)
+    if events is None:
         raise Unknown("not a record of a client that is known")
-    return found
+    return events
 
 
 def _as_lines(path: Path) -> Iterator[Event] | None:

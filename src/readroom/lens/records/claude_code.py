@@ -72,7 +72,7 @@ def recognises(line: Object) -> bool:
 
 def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
     """The events of one file, a main session or a sub-agent."""
-    held: dict[str, _Held] = {}
+    pending: dict[str, _Held] = {}
     opened: set[str] = set()
     for line in lines:
         if isinstance(line, Skipped):
@@ -84,7 +84,7 @@ def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
         if (
             entry.get("type") == "api-request-blob"
         ):  # does not say which agent's request it is: a call's id does
-            for waiting in held.values():
+            for waiting in pending.values():
                 _sent(as_object(entry.get("message")), waiting)
             continue
         if "uuid" not in entry and as_text(entry.get("type")) in _SILENT:
@@ -93,8 +93,8 @@ def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
         if session not in opened:
             opened.add(session)
             yield _opened(entry, session)
-        yield from _events(entry, session, held.setdefault(session, _Held()), line.number)
-    for waiting in held.values():
+        yield from _events(entry, session, pending.setdefault(session, _Held()), line.number)
+    for waiting in pending.values():
         yield from waiting.release()
 
 
@@ -136,19 +136,19 @@ def _opened(entry: Object, session: str) -> Opened:
     )
 
 
-def _events(entry: Object, session: str, held: _Held, number: int) -> Iterator[Event]:
+def _events(entry: Object, session: str, pending: _Held, number: int) -> Iterator[Event]:
     kind = as_text(entry.get("type"))
     message = as_object(entry.get("message"))
     if kind == "assistant":
-        yield from held.release()
+        yield from pending.release()
         yield from _answer(entry, message, session)
     elif kind == "user":
-        yield from _user(entry, message, session, held)
+        yield from _user(entry, message, session, pending)
     elif kind == "attachment":
-        yield from _attachment(entry, session, held)
+        yield from _attachment(entry, session, pending)
     elif kind == "system":
         if as_text(entry.get("subtype")) == "compact_boundary":
-            yield from held.release()
+            yield from pending.release()
             yield Compacted(session, time_of(entry.get("timestamp")))
     elif kind not in _SILENT:
         yield Skipped(f"line {number}", f"kind {kind[:40]!r} is not known", session)
@@ -178,7 +178,7 @@ def _answer(entry: Object, message: Object, session: str) -> Iterator[Event]:
             yield Called(session, as_text(block.get("id")), tool, as_object(block.get("input")), time)
 
 
-def _user(entry: Object, message: Object, session: str, held: _Held) -> Iterator[Event]:
+def _user(entry: Object, message: Object, session: str, pending: _Held) -> Iterator[Event]:
     content = message.get("content")
     if isinstance(content, str):
         yield Asked(session, content)
@@ -187,7 +187,7 @@ def _user(entry: Object, message: Object, session: str, held: _Held) -> Iterator
         if block.get("type") == "tool_result":
             text, images = parts_text(block.get("content"))
             error = block.get("is_error")
-            held.results[as_text(block.get("tool_use_id"))] = Returned(
+            pending.results[as_text(block.get("tool_use_id"))] = Returned(
                 session,
                 as_text(block.get("tool_use_id")),
                 text,
@@ -199,19 +199,19 @@ def _user(entry: Object, message: Object, session: str, held: _Held) -> Iterator
             yield Asked(session, as_text(block.get("text")))
 
 
-def _attachment(entry: Object, session: str, held: _Held) -> Iterator[Event]:
+def _attachment(entry: Object, session: str, pending: _Held) -> Iterator[Event]:
     text = "\n".join(parts_text(piece.get("content"))[0] for piece in objects(entry.get("rendered")))
     if not text:
         return
-    if held.results and as_text(as_object(entry.get("attachment")).get("type")) not in _FILES:
-        held.added.append(text)
+    if pending.results and as_text(as_object(entry.get("attachment")).get("type")) not in _FILES:
+        pending.added.append(text)
     else:
         kind = as_text(as_object(entry.get("attachment")).get("type"))
         yield Asked(session, text, attached=kind in _FILES)
 
 
-def _sent(message: Object, held: _Held) -> None:
+def _sent(message: Object, pending: _Held) -> None:
     for block in objects(message.get("content")):
         id = as_text(block.get("tool_use_id"))
-        if block.get("type") == "tool_result" and id in held.results:
-            held.sent.setdefault(id, parts_text(block.get("content"))[0])
+        if block.get("type") == "tool_result" and id in pending.results:
+            pending.sent.setdefault(id, parts_text(block.get("content"))[0])

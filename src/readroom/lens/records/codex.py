@@ -152,10 +152,10 @@ def item_events(item: Object, session: str, time: str) -> Iterator[Event]:
     role = as_text(item.get("role"))
     if kind in _CALLS:
         id = as_text(item.get("call_id")) or as_text(item.get("id"))
-        given = item.get("arguments", item.get("input", item.get("action")))
+        arguments = item.get("arguments", item.get("input", item.get("action")))
         tool = as_text(item.get("name")) or kind
         server = as_text(item.get("namespace")).removeprefix("mcp__")
-        yield Called(session, id, tool, as_arguments(given), time, server)
+        yield Called(session, id, tool, as_arguments(arguments), time, server)
     elif kind in _OUTPUTS:
         text, images = parts_text(item.get("output"))
         yield Returned(session, as_text(item.get("call_id")), text, None, images, time)

@@ -38,16 +38,16 @@ def read(elements: Iterable[Element | Skipped], session: str) -> Iterator[Event]
     """The events of one conversation named `session`."""
     yield Opened(session, NAME)
     number = 0
-    asked = False
+    is_request = False
     for element in elements:
         if isinstance(element, Skipped):
             yield element
         elif element.key in ("", "messages", "input"):
             number += 1
             message = as_object(element.value)
-            asked = as_text(message.get("role")) in ("user", "tool") or "output" in message
+            is_request = as_text(message.get("role")) in ("user", "tool") or "output" in message
             yield from message_events(message, session, f"message {number}")
-    if asked:  # the array ends with what was asked: it is a request, and carried all of it
+    if is_request:  # the array ends with what was asked: it is a request, and carried all of it
         yield Answered(session, "the request itself")
 
 
@@ -118,7 +118,7 @@ _FOLDER = re.compile(r"(?:[Ww]orking directory: |<cwd>)(/[^\s<]{1,1000})")
 
 
 def _asked(text: str, session: str) -> Iterator[Event]:
-    found = _FOLDER.search(text, 0, 20_000)
-    if found:
-        yield Opened(session, folder=found[1])
+    match = _FOLDER.search(text, 0, 20_000)
+    if match:
+        yield Opened(session, folder=match[1])
     yield Asked(session, text)

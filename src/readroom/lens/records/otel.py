@@ -67,57 +67,57 @@ class _SpanReader:
         self._returned: set[tuple[str, str]] = set()
 
     def span(self, span: Object) -> Iterator[Event]:
-        given = _attributes(span.get("attributes"))
+        attributes = _attributes(span.get("attributes"))
         context = as_object(span.get("context"))
         trace = as_text(span.get("traceId") or span.get("trace_id") or context.get("trace_id"))
-        session = as_text(given.get("gen_ai.conversation.id")) or trace or "unnamed"
+        session = as_text(attributes.get("gen_ai.conversation.id")) or trace or "unnamed"
         started = time_of(span.get("startTimeUnixNano") or span.get("start_time"))
         ended = time_of(span.get("endTimeUnixNano") or span.get("end_time"))
         id = as_text(span.get("spanId") or span.get("span_id") or context.get("span_id"))
-        if not any(key.startswith("gen_ai.") for key in given):
+        if not any(key.startswith("gen_ai.") for key in attributes):
             return
         if session not in self._opened:
             self._opened.add(session)
             yield Opened(session, NAME, time=started)
-        if given.get("gen_ai.operation.name") == "execute_tool" or "gen_ai.tool.call.id" in given:
-            yield from self._tool(span, given, session, id, started, ended)
-        elif "gen_ai.usage.input_tokens" in given or given.get("gen_ai.operation.name") in (
+        if attributes.get("gen_ai.operation.name") == "execute_tool" or "gen_ai.tool.call.id" in attributes:
+            yield from self._tool(span, attributes, session, id, started, ended)
+        elif "gen_ai.usage.input_tokens" in attributes or attributes.get("gen_ai.operation.name") in (
             "chat",
             "generate_content",
         ):
-            yield from self._answer(given, session, id, started)
+            yield from self._answer(attributes, session, id, started)
 
     def _tool(
-        self, span: Object, given: Object, session: str, id: str, started: str, ended: str
+        self, span: Object, attributes: Object, session: str, id: str, started: str, ended: str
     ) -> Iterator[Event]:
-        call = as_text(given.get("gen_ai.tool.call.id")) or id
+        call = as_text(attributes.get("gen_ai.tool.call.id")) or id
         if (session, call) not in self._called:
             self._called.add((session, call))
-            arguments = as_arguments(given.get("gen_ai.tool.call.arguments"))
-            yield Called(session, call, as_text(given.get("gen_ai.tool.name")), arguments, started)
-        result = given.get("gen_ai.tool.call.result")
+            arguments = as_arguments(attributes.get("gen_ai.tool.call.arguments"))
+            yield Called(session, call, as_text(attributes.get("gen_ai.tool.name")), arguments, started)
+        result = attributes.get("gen_ai.tool.call.result")
         if result is not None and (session, call) not in self._returned:
             self._returned.add((session, call))
             text, images = parts_text(result)
             failed = as_object(span.get("status")).get("code") in (2, "STATUS_CODE_ERROR", "ERROR")
             yield Returned(
-                session, call, text, True if failed or "error.type" in given else None, images, ended
+                session, call, text, True if failed or "error.type" in attributes else None, images, ended
             )
 
-    def _answer(self, given: Object, session: str, id: str, started: str) -> Iterator[Event]:
-        for message in objects(_json(given.get("gen_ai.input.messages"))):
+    def _answer(self, attributes: Object, session: str, id: str, started: str) -> Iterator[Event]:
+        for message in objects(_json(attributes.get("gen_ai.input.messages"))):
             yield from self._parts(message, session, "")
-        cached = as_count(_number(given.get("gen_ai.usage.cache_read.input_tokens")))
+        cached = as_count(_number(attributes.get("gen_ai.usage.cache_read.input_tokens")))
         yield Answered(
             session,
             id,
             started,
-            as_text(given.get("gen_ai.response.model") or given.get("gen_ai.request.model")),
-            max(0, as_count(_number(given.get("gen_ai.usage.input_tokens"))) - cached),
-            as_count(_number(given.get("gen_ai.usage.output_tokens"))),
+            as_text(attributes.get("gen_ai.response.model") or attributes.get("gen_ai.request.model")),
+            max(0, as_count(_number(attributes.get("gen_ai.usage.input_tokens"))) - cached),
+            as_count(_number(attributes.get("gen_ai.usage.output_tokens"))),
             cached,
         )
-        for message in objects(_json(given.get("gen_ai.output.messages"))):
+        for message in objects(_json(attributes.get("gen_ai.output.messages"))):
             yield from self._parts(message, session, started)
 
     def _parts(self, message: Object, session: str, started: str) -> Iterator[Event]:

@@ -96,12 +96,12 @@ class _RowReader:
         id = as_text(row.get("id"))
         yield Answered(session, id, time)
         yield Called(session, id, as_text(row.get("tool")), as_arguments(row.get("arguments")), time, NAME)
-        shown = tuple(_spans(row.get("shown")))
+        spans = tuple(_spans(row.get("shown")))
         failed = as_text(row.get("outcome")) != "ok"
-        yield Recorded(session, id, shown, as_count(row.get("tokens")), failed, time)
+        yield Recorded(session, id, spans, as_count(row.get("tokens")), failed, time)
 
 
-def _spans(shown: object) -> Iterator[tuple[str, int, int, str]]:
-    for item in as_list(shown):
+def _spans(rows: object) -> Iterator[tuple[str, int, int, str]]:
+    for item in as_list(rows):
         if isinstance(item, list) and len(item) >= 4:
             yield as_text(item[0]), as_count(item[2]), as_count(item[3]), as_text(item[1])

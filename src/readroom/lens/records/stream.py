@@ -48,13 +48,13 @@ def lines(stream: BinaryIO) -> Iterator[Line | Skipped]:
     number = 0
     while raw := stream.readline(RECORD_LINE_BYTES):
         number += 1
-        left_out = 0
+        missing = 0
         if len(raw) == RECORD_LINE_BYTES and not raw.endswith(b"\n"):
-            raw, left_out = _shortened_line(stream, raw)
+            raw, missing = _shortened_line(stream, raw)
         if not raw.strip(b" \t\r\n\0"):
             continue
         try:
-            yield Line(number, decode(raw), left_out)
+            yield Line(number, decode(raw), missing)
         except NotReadable as error:
             yield from _rescued(raw, number, str(error))
 

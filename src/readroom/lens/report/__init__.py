@@ -28,7 +28,7 @@ def plain(text: str, most: int = 400) -> str:
     escape.
     """
     short = text if len(text) <= most else text[: most - 1] + "…"
-    return _UNSEEN.sub(lambda found: ascii(found[0])[1:-1], short)
+    return _UNSEEN.sub(lambda match: ascii(match[0])[1:-1], short)
 
 
 T = TypeVar("T")
@@ -106,10 +106,10 @@ class Totals:
                 _spend(self.files, call.file, call.tokens, carried, call.error)
         kinds = set()
         for finding in part.findings:
-            found = self.kinds.setdefault(finding.kind, Sum())
-            found.count += 1
-            found.tokens += finding.tokens
-            found.carried_tokens += finding.carried_tokens
+            sum_ = self.kinds.setdefault(finding.kind, Sum())
+            sum_.count += 1
+            sum_.tokens += finding.tokens
+            sum_.carried_tokens += finding.carried_tokens
             kinds.add(finding.kind)
             self._keep(
                 self._dearest.setdefault(finding.kind, []), finding.carried_tokens, finding, FINDINGS_LISTED
@@ -166,8 +166,8 @@ class Totals:
 
     def dearest(self, kind: FindingKind) -> list[Finding]:
         """The findings of a kind that cost most, dearest first."""
-        found = sorted(self._dearest.get(kind, ()), key=lambda item: (-item[0], -item[1]))
-        return [finding for _, _, finding in found]
+        ordered = sorted(self._dearest.get(kind, ()), key=lambda item: (-item[0], -item[1]))
+        return [finding for _, _, finding in ordered]
 
     def ordered_kinds(self) -> list[FindingKind]:
         """The kinds that were found, worst first."""

@@ -105,9 +105,9 @@ def _overview(totals: Totals, secrets: bool) -> Iterator[str]:
     yield '<div class="wide"><table>\n<thead><tr><th scope="col">What</th>'
     yield _columns("Findings", "Sessions", "Tokens", "Carried") + "</tr></thead>\n<tbody>\n"
     for kind in totals.ordered_kinds():
-        found = totals.kinds[kind]
+        sum_ = totals.kinds[kind]
         yield f'<tr><td><a href="#{kind}">{escape(FINDINGS[kind])}</a></td>'
-        yield _numbers(found.count, found.sessions, found.tokens, found.carried_tokens) + "</tr>\n"
+        yield _numbers(sum_.count, sum_.sessions, sum_.tokens, sum_.carried_tokens) + "</tr>\n"
     yield "</tbody></table></div>\n"
 
 
@@ -120,17 +120,17 @@ def _numbers(*values: int) -> str:
 
 
 def _kind(totals: Totals, kind: FindingKind) -> Iterator[str]:
-    found, listed = totals.kinds[kind], totals.dearest(kind)
+    sum_, listed = totals.kinds[kind], totals.dearest(kind)
     heading = FINDINGS[kind][:1].upper() + FINDINGS[kind][1:]
     yield f'<h2 id="{kind}">{escape(heading)}</h2>\n<details{" open" if len(listed) <= 20 else ""}>'
-    yield f"<summary>{found.count:,} findings, {found.carried_tokens:,} tokens carried</summary>\n"
+    yield f"<summary>{sum_.count:,} findings, {sum_.carried_tokens:,} tokens carried</summary>\n"
     yield '<div class="wide"><table>\n<thead><tr><th scope="col">Session, call</th><th scope="col">Place</th>'
     yield '<th scope="col">What</th>' + _columns("Tokens", "Carried") + "</tr></thead>\n<tbody>\n"
     for finding in listed:
         yield _row(finding)
     yield "</tbody></table></div>\n"
-    if found.count > len(listed):
-        yield f'<p class="soft">{found.count - len(listed):,} more are in the export.</p>\n'
+    if sum_.count > len(listed):
+        yield f'<p class="soft">{sum_.count - len(listed):,} more are in the export.</p>\n'
     yield "</details>\n"
 
 

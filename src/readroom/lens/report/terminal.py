@@ -13,7 +13,7 @@ _NAME_CHARS = 44
 _TOP = 8
 
 
-def summary(totals: Totals, shown: int, secrets: bool) -> str:
+def summary(totals: Totals, listed: int, secrets: bool) -> str:
     """The whole summary.
 
     Args:
@@ -22,7 +22,7 @@ def summary(totals: Totals, shown: int, secrets: bool) -> str:
         secrets: Whether secrets were looked for.
     """
     lines = [*_heading(totals), "", *_table("tool", totals.tools), "", *_table("file", totals.files)]
-    lines += ["", *_findings(totals, shown)]
+    lines += ["", *_findings(totals, listed)]
     if totals.replayed:
         lines += ["", *_replayed(totals)]
     if not secrets:
@@ -60,25 +60,25 @@ def _heading(totals: Totals) -> Iterator[str]:
 def _table(name: str, spent: dict[str, Spent]) -> Iterator[str]:
     yield f"{name:<{_NAME_CHARS}} {'calls':>7} {'tokens':>11} {'carried':>13} {'failed':>7}"
     for entry, cost in dearest_of(spent, _TOP):
-        shown = plain(entry, 400)
-        shown = shown if len(shown) <= _NAME_CHARS else "…" + shown[1 - _NAME_CHARS :]
+        label = plain(entry, 400)
+        label = label if len(label) <= _NAME_CHARS else "…" + label[1 - _NAME_CHARS :]
         figures = f"{cost.calls:>7,} {cost.tokens:>11,} {cost.carried_tokens:>13,} {cost.errors:>7,}"
-        yield f"{shown:<{_NAME_CHARS}} {figures}"
+        yield f"{label:<{_NAME_CHARS}} {figures}"
 
 
-def _findings(totals: Totals, shown: int) -> Iterator[str]:
+def _findings(totals: Totals, listed: int) -> Iterator[str]:
     if not totals.kinds:
         yield "Nothing was found."
     for kind in totals.ordered_kinds():
-        found = totals.kinds[kind]
+        sum_ = totals.kinds[kind]
         yield (
-            f"{kind}: {FINDINGS[kind]}: {found.count:,} in {counted(found.sessions, 'session')}, "
-            f"{found.tokens:,} tokens, {found.carried_tokens:,} carried"
+            f"{kind}: {FINDINGS[kind]}: {sum_.count:,} in {counted(sum_.sessions, 'session')}, "
+            f"{sum_.tokens:,} tokens, {sum_.carried_tokens:,} carried"
         )
-        for finding in totals.dearest(kind)[:shown]:
+        for finding in totals.dearest(kind)[:listed]:
             yield f"  {said(finding)}"
-        if found.count > shown:
-            yield f"  and {found.count - min(shown, len(totals.dearest(kind))):,} more"
+        if sum_.count > listed:
+            yield f"  and {sum_.count - min(listed, len(totals.dearest(kind))):,} more"
 
 
 def _replayed(totals: Totals) -> Iterator[str]:
