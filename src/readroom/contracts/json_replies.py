@@ -122,8 +122,8 @@ def window(
         value = worded(part)
         return value if isinstance(value, str) else encoded(value)
 
-    window_shown = fitted(result, cap, lambda part: byte_size(text(part)))
-    return replace(native_render.reply(text(window_shown), partial(facts, window_shown)), shown=window_shown)
+    fitting = fitted(result, cap, lambda part: byte_size(text(part)))
+    return replace(native_render.reply(text(fitting), partial(facts, fitting)), shown=fitting)
 
 
 def fitted(result: ReadResult, cap: Cap, sized: Callable[[ReadResult], int]) -> ReadResult:
