@@ -113,14 +113,14 @@ class Story:
         if about is not None and any(local(at) in ("tblCaption", "tblDescription") for at in about):
             self._dropped["alternative text"] += 1
         for row in self._held(table, "tr"):
-            found = list(tables.row([self._cell(cell) for cell in self._held(row, "tc")]))
-            if len(found) == 1 and not found[0][0] and len(found[0][1]) == 1:
-                plain += found[0][1]
+            row_lines = list(tables.row([self._cell(cell) for cell in self._held(row, "tc")]))
+            if len(row_lines) == 1 and not row_lines[0][0] and len(row_lines[0][1]) == 1:
+                plain += row_lines[0][1]
                 continue
             if plain:
                 yield Block(0, tuple(plain), table=True)
                 plain = []
-            yield from (Block(level, tuple(lines)) for level, lines in found)
+            yield from (Block(level, tuple(lines)) for level, lines in row_lines)
         if plain:
             yield Block(0, tuple(plain), table=True)
 
@@ -211,8 +211,8 @@ class Story:
         for box in mark.iter(f"{W}ddList"):
             entries = [entry.get(VAL, "") for entry in box.findall(f"{W}listEntry")]
             chosen = box.find(f"{W}result")
-            said = chosen.get(VAL, "0") if chosen is not None else "0"
-            at = int(said) if said.isascii() and said.isdecimal() and len(said) < 6 else 0
+            choice = chosen.get(VAL, "0") if chosen is not None else "0"
+            at = int(choice) if choice.isascii() and choice.isdecimal() and len(choice) < 6 else 0
             self._dropped["unselected choice"] += max(0, len(entries) - 1)
             return entries[at] if at < len(entries) else ""
         return ""
@@ -260,12 +260,12 @@ def _labelled(text: str, label: str, depth: int) -> list[str]:
 
 def _described(drawing: Element) -> str:
     """The descriptions of a drawing and of its pieces, each once."""
-    said: dict[str, None] = {}
+    descriptions: dict[str, None] = {}
     for element in drawing.iter():
         name = local(element)
         keys = _WP_NAMES if name in ("docPr", "cNvPr") else ("alt", "title") if name == "shape" else ()
-        said.update(dict.fromkeys(" ".join(element.get(key, "").split()) for key in keys))
-    return "; ".join(words for words in said if words)
+        descriptions.update(dict.fromkeys(" ".join(element.get(key, "").split()) for key in keys))
+    return "; ".join(words for words in descriptions if words)
 
 
 def _texts(element: Element) -> int:

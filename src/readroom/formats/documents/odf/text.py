@@ -96,8 +96,8 @@ class Walker:
         """The lines that a drawn element is written as."""
         outer, self._boxes = self._boxes, []
         words = self._drawing(shape)
-        found, self._boxes = [*([words] if words else []), *self._boxes], outer
-        return found
+        lines, self._boxes = [*([words] if words else []), *self._boxes], outer
+        return lines
 
     def _with_what_is_left(self, block: Block) -> Block:
         marks, dropped = tuple(self._marks), self.dropped
@@ -194,18 +194,18 @@ class Walker:
         )
         outer, self._items = self._items, []
         for row in self._rows(table):
-            found = list(tables.row(list(self._cells(row))))
+            row_lines = list(tables.row(list(self._cells(row))))
             times = odf.number(row, f"{TABLE}number-rows-repeated")
-            if found and times > REPEATED_ROWS:
+            if row_lines and times > REPEATED_ROWS:
                 self.dropped["repeated row"] += times - REPEATED_ROWS
-            for _ in range(min(times, REPEATED_ROWS) if found else 0):
-                if len(found) == 1 and not found[0][0] and len(found[0][1]) == 1:
-                    plain += found[0][1]
+            for _ in range(min(times, REPEATED_ROWS) if row_lines else 0):
+                if len(row_lines) == 1 and not row_lines[0][0] and len(row_lines[0][1]) == 1:
+                    plain += row_lines[0][1]
                     continue
                 if plain:
                     yield Block(0, tuple(plain), table=True)
                     plain = []
-                yield from (Block(level, tuple(lines)) for level, lines in found)
+                yield from (Block(level, tuple(lines)) for level, lines in row_lines)
         self._items = outer
         if plain:
             yield Block(0, tuple(plain), table=True)
@@ -226,13 +226,13 @@ class Walker:
                 self.dropped["covered cell"] += bool("".join(cell.itertext()).strip())
             if name not in ("table-cell", "covered-table-cell"):
                 continue
-            found = []
+            cell_lines = []
             if name == "table-cell":
-                found = [(block.level, block.lines) for block in self._blocks(cell) if block.lines]
+                cell_lines = [(block.level, block.lines) for block in self._blocks(cell) if block.lines]
             times = odf.number(cell, f"{TABLE}number-columns-repeated")
             for _ in range(min(times, max(1, REPEATED_ROWS - width))):
                 width += 1
-                yield found
+                yield cell_lines
 
     # --- inside paragraphs -------------------------------------------------------------------------
 
@@ -301,9 +301,9 @@ class Walker:
         author = "".join(at.text or "" for at in element if local(at) == "creator")
         outer, self._items = self._items, []
         texts = [at for at in element if at.tag.startswith(TEXT)]
-        found = [line for block in self._blocks(texts) for line in block.lines]
+        lines = [line for block in self._blocks(texts) for line in block.lines]
         self._items = outer
-        return running.said(" ".join(author.split()), found)
+        return running.said(" ".join(author.split()), lines)
 
     # --- drawings ----------------------------------------------------------------------------------
 
@@ -359,25 +359,25 @@ class Walker:
         texts = (" ".join("".join(at.itertext()).split()) for at in chart.iter(f"{TEXT}p"))
         words = [text for text in texts if text]
         left = len(words) - DRAWING_WORDS
-        shown = words[:DRAWING_WORDS] + ([f"({left:,} more of its words are not shown)"] if left > 0 else [])
-        written = f"[chart: {'; '.join(shown)}]" if shown else "[chart]"
+        listed = words[:DRAWING_WORDS] + ([f"({left:,} more of its words are not shown)"] if left > 0 else [])
+        written = f"[chart: {'; '.join(listed)}]" if listed else "[chart]"
         if len(written) <= TABLE_LINE_CHARS:
             return [written]
-        return [f"[chart: {shown[0]}", *(f"  {word}" for word in shown[1:]), "[end of chart]"]
+        return [f"[chart: {listed[0]}", *(f"  {word}" for word in listed[1:]), "[end of chart]"]
 
 
 def margins(package: OdfPackage, walker: Walker) -> list[str]:
     """Each different header or footer of the printed pages once."""
     if package.styles is None:
         return []
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
     for master in package.styles.iter(f"{STYLE}master-page"):
         for element in master:
             kind = local(element).partition("-")[0]
             if kind in ("header", "footer") and element.get(f"{STYLE}display") != "false":
                 lines = [line.strip() for line in walker.lines(element) if line.strip()]
-                found.update(dict.fromkeys(["\n".join(running.margin(kind, lines))] if lines else []))
-    return [line for text in found for line in text.split("\n")]
+                texts.update(dict.fromkeys(["\n".join(running.margin(kind, lines))] if lines else []))
+    return [line for text in texts for line in text.split("\n")]
 
 
 def too_deep() -> Unreadable:
@@ -387,17 +387,17 @@ def too_deep() -> Unreadable:
 
 def _start(element: Element) -> int | None:
     for name in ("start-value", "restart-numbering"):
-        said = element.get(f"{TEXT}{name}")
-        if said == "true":
+        value = element.get(f"{TEXT}{name}")
+        if value == "true":
             return 1
-        if said is not None and said.isascii() and said.isdecimal() and len(said) < 7:
-            return int(said)
+        if value is not None and value.isascii() and value.isdecimal() and len(value) < 7:
+            return int(value)
     return None
 
 
 def _described(element: Element) -> str:
-    said = (" ".join((at.text or "").split()) for at in element if local(at) in ("title", "desc"))
-    return "; ".join(dict.fromkeys(words for words in said if words))
+    descriptions = (" ".join((at.text or "").split()) for at in element if local(at) in ("title", "desc"))
+    return "; ".join(dict.fromkeys(words for words in descriptions if words))
 
 
 def _formula(element: Element) -> str:
