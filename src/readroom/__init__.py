@@ -60,13 +60,13 @@ if not TYPE_CHECKING:  # who would otherwise take every name for one of ours
         if name == "__all__":
             return _names()
         if name in _ELSEWHERE:
-            found: object = getattr(import_module(_ELSEWHERE[name]), name)
+            value: object = getattr(import_module(_ELSEWHERE[name]), name)
         elif name[:1].isupper() and name in _names():
-            found = getattr(import_module("readroom.errors"), name)
+            value = getattr(import_module("readroom.errors"), name)
         else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        globals()[name] = found
-        return found
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -33,8 +33,8 @@ def _awaited(
 
     @wraps(method)
     async def run(self: AsyncWorkspace, /, *arguments: P.args, **options: P.kwargs) -> T:
-        given = options.get("deadline")
-        deadline = given if isinstance(given, Deadline) else Deadline()
+        stated = options.get("deadline")
+        deadline = stated if isinstance(stated, Deadline) else Deadline()
         # `perform` and `call` take a deadline; the verbs of a workspace are sentences around `perform`.
         work: Callable[..., T] = getattr(_Ending, method.__name__, method)
         ending = _Ending(self.workspace, deadline)

@@ -30,25 +30,25 @@ class Instances(Generic[W]):
             TooLarge: There are as many as may be, and all of them are in use.
         """
         with self._lock:
-            found = self._kept.pop(key, None)
-            if found is None and len(self._kept) >= STORES:
+            entry = self._kept.pop(key, None)
+            if entry is None and len(self._kept) >= STORES:
                 self._drop_idle()
-            one = make() if found is None else found[0]
-            self._kept[key] = (one, self._clock())
-        return one
+            instance = make() if entry is None else entry[0]
+            self._kept[key] = (instance, self._clock())
+        return instance
 
     def close(self) -> None:
         """Release all of them."""
         with self._lock:
-            for one, _ in self._kept.values():
-                one.close()
+            for instance, _ in self._kept.values():
+                instance.close()
             self._kept.clear()
 
     def _drop_idle(self) -> None:
         """The one that has been unused for longest makes room, if that is long enough."""
-        key, (one, used) = next(iter(self._kept.items()))
+        key, (instance, used) = next(iter(self._kept.items()))
         if self._clock() - used < STORE_IDLE_S:
             advice = "Go on in one of them, or work without `instance`."
             raise TooLarge("Stores in memory", STORES + 1, STORES, "stores", advice)
         del self._kept[key]
-        one.close()
+        instance.close()

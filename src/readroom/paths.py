@@ -145,35 +145,35 @@ def _checked(path: str) -> str:
     return text
 
 
-def _resolve(text: str, asked: str) -> list[str]:
-    found: list[str] = []
+def _resolve(text: str, asked_path: str) -> list[str]:
+    parts: list[str] = []
     for part in text.split("/"):
         if part in ("", "."):
             continue
         if part != "..":
-            found.append(part)
-        elif found:
-            found.pop()
+            parts.append(part)
+        elif parts:
+            parts.pop()
         else:
-            raise OutsideRoot(asked, "'..' leads above the root")
-    if len(found) > MAX_PATH_DEPTH:
-        raise BadPath(asked, f"has more than {MAX_PATH_DEPTH} parts")
-    return found
+            raise OutsideRoot(asked_path, "'..' leads above the root")
+    if len(parts) > MAX_PATH_DEPTH:
+        raise BadPath(asked_path, f"has more than {MAX_PATH_DEPTH} parts")
+    return parts
 
 
-def _join(found: list[str]) -> WorkPath:
-    return WorkPath("/".join(found) or ".")
+def _join(parts: list[str]) -> WorkPath:
+    return WorkPath("/".join(parts) or ".")
 
 
 def _below(text: str, roots: Sequence[str]) -> WorkPath:
-    found: list[str] = []
+    resolved: list[str] = []
     for part in text.split("/"):
         if part == "..":
-            del found[-1:]
+            del resolved[-1:]
         elif part not in ("", "."):
-            found.append(part)
+            resolved.append(part)
     for root in roots:
         above = [part for part in root.split("/") if part]
-        if found[: len(above)] == above:
-            return _join(_resolve("/".join(found[len(above) :]), text))
+        if resolved[: len(above)] == above:
+            return _join(_resolve("/".join(resolved[len(above) :]), text))
     raise OutsideRoot(text, ELSEWHERE)

@@ -181,15 +181,15 @@ def _encoded(text: str) -> bytes:
 
 def shortened(name: str, most: int) -> str:
     """The name as shown, in about `most` UTF-8 bytes: of a longer one its beginning and its end."""
-    found = quote(name)
-    if len(found) <= most and len(found.encode("utf-8", "replace")) <= most:
-        return found
+    quoted = quote(name)
+    if len(quoted) <= most and len(quoted.encode("utf-8", "replace")) <= most:
+        return quoted
     # What is cut is the name: a cut through its quoted form could end the quotes early.
     half = most // 2
-    while half and len(found.encode("utf-8", "replace")) > most:
-        found = quote(f"{name[:half]}…{name[-half:]}")
+    while half and len(quoted.encode("utf-8", "replace")) > most:
+        quoted = quote(f"{name[:half]}…{name[-half:]}")
         half = half * 3 // 4
-    return found
+    return quoted
 
 
 _TITLED = re.compile(r"\A\"|, (?:lines|rows) \d+-\d+ of \d+\Z| \((?:page|slide|sheet|cell|section) \d+\)\Z")

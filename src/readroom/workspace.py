@@ -243,7 +243,10 @@ class Workspace(Closeable):
         with self.gatekeeper.visit(caller, record, tool, arguments, cap, receipt) as visit:
             try:
                 if granted is not None and record.tool(tool).name not in granted:
-                    raise NotGranted(tool, [one.name for one in record.tools if one.name in granted])
+                    raise NotGranted(
+                        tool,
+                        [granted_tool.name for granted_tool in record.tools if granted_tool.name in granted],
+                    )
                 bound = record.bind(tool, arguments)
                 return self._answer(visit, record, bound, caller, deadline or Deadline())
             except ReadroomError as error:
@@ -283,9 +286,9 @@ class Workspace(Closeable):
             tool: Its name; there may be none of that name.
         """
         # None is "nobody has set it"; a value is one, also where it is the usual one.
-        size, given = record.cap_of(tool), self.limits.reply_bytes
-        if given is not None:
-            size = given if record.raisable else min(size, given)
+        size, set_size = record.cap_of(tool), self.limits.reply_bytes
+        if set_size is not None:
+            size = set_size if record.raisable else min(size, set_size)
         if reply_bytes is not None:
             size = min(size, reply_bytes)
         return Cap(max(size, MIN_REPLY_BYTES), record.measure)
@@ -326,11 +329,11 @@ class Workspace(Closeable):
 
         def make() -> Workspace:
             if store:
-                held = MemoryStore(most_bytes=STORE_BYTES)
+                files = MemoryStore(most_bytes=STORE_BYTES)
             else:
                 from readroom.engine.snapshot import snapshot
 
-                held = snapshot(self.guard, deadline.within(self.limits.list_timeout_s))
-            return Workspace(held, settings=config.in_memory(self.settings))
+                files = snapshot(self.guard, deadline.within(self.limits.list_timeout_s))
+            return Workspace(files, settings=config.in_memory(self.settings))
 
         return self._instances.of((caller.token, caller.session, store), make)

@@ -149,8 +149,8 @@ class WorkspaceBackend(BackendProtocol):
         self, file_path: str, old_string: str, new_string: str, replace_all: bool = False
     ) -> EditResult:
         """As `edit`."""
-        given = _replacement(file_path, old_string, new_string, replace_all)
-        return _edited(await self._acall("edit", **given))
+        replacement = _replacement(file_path, old_string, new_string, replace_all)
+        return _edited(await self._acall("edit", **replacement))
 
     def delete(self, file_path: str) -> DeleteResult:
         """Remove a file, or a folder with all that is in it."""
@@ -170,11 +170,11 @@ class WorkspaceBackend(BackendProtocol):
         """Texts written to files; other bytes are refused, for no tool of a workspace writes them."""
         return [self._uploaded(path, data) for path, data in files]
 
-    def _call(self, tool: str, **given: Any) -> Reply:
-        return self._workspace.call(tool, given, contract_name="deepagents", caller=self._caller)
+    def _call(self, tool: str, **arguments: Any) -> Reply:
+        return self._workspace.call(tool, arguments, contract_name="deepagents", caller=self._caller)
 
-    async def _acall(self, tool: str, **given: Any) -> Reply:
-        return await self._awaited.call(tool, given, contract_name="deepagents", caller=self._caller)
+    async def _acall(self, tool: str, **arguments: Any) -> Reply:
+        return await self._awaited.call(tool, arguments, contract_name="deepagents", caller=self._caller)
 
     def _media(self, path: str, seen: Reply | None) -> ReadResult:
         """A file for the model as it is; an image, as `seen`, in the size that models are shown."""
@@ -183,10 +183,10 @@ class WorkspaceBackend(BackendProtocol):
         image: Any = None if seen is None else seen.facts.get(IMAGE)
         if image is not None and image["media_type"] == mimetypes.guess_type(path)[0]:
             return ReadResult(file_data=FileData(content=image["data"], encoding="base64"))
-        found = self._downloaded(path)
-        if found.content is None:
-            return ReadResult(error=found.error)
-        data = b64encode(found.content).decode("ascii")
+        downloaded = self._downloaded(path)
+        if downloaded.content is None:
+            return ReadResult(error=downloaded.error)
+        data = b64encode(downloaded.content).decode("ascii")
         return ReadResult(file_data=FileData(content=data, encoding="base64"))
 
     def _downloaded(self, path: str) -> FileDownloadResponse:
@@ -260,19 +260,19 @@ def _text(reply: Reply) -> ReadResult:
 
 
 def _info(entry: Any) -> FileInfo:
-    found = FileInfo(path=entry["path"] + ("/" if entry["is_folder"] else ""), is_dir=entry["is_folder"])
+    info = FileInfo(path=entry["path"] + ("/" if entry["is_folder"] else ""), is_dir=entry["is_folder"])
     if not entry["is_folder"]:
-        found["size"] = entry["size"]
+        info["size"] = entry["size"]
     if entry["mtime_ns"] is not None:
-        found["modified_at"] = datetime.fromtimestamp(entry["mtime_ns"] / 1e9, UTC).isoformat()
-    return found
+        info["modified_at"] = datetime.fromtimestamp(entry["mtime_ns"] / 1e9, UTC).isoformat()
+    return info
 
 
 def _listed(reply: Reply) -> LsResult:
     if reply.is_error:
         return LsResult(error=_listing_error(reply))
     facts: Any = reply.facts
-    return LsResult(entries=[_info(one) for one in facts["entries"]])
+    return LsResult(entries=[_info(entry) for entry in facts["entries"]])
 
 
 def _listing_error(reply: Reply) -> str:
@@ -285,20 +285,20 @@ def _globbed(reply: Reply) -> GlobResult:
     if reply.is_error:
         return GlobResult(error=reply.text)
     facts: Any = reply.facts
-    found = [_info(one) for one in facts["entries"] if one["is_file"]]
+    files = [_info(entry) for entry in facts["entries"] if entry["is_file"]]
     cut = facts["reason"] is not None
-    return GlobResult(matches=found, truncated=cut, truncation_reason="budget" if cut else None)
+    return GlobResult(matches=files, truncated=cut, truncation_reason="budget" if cut else None)
 
 
 def _found(reply: Reply) -> GrepResult:
     if reply.is_error:
         return GrepResult(error=reply.text)
     facts: Any = reply.facts
-    return GrepResult(matches=[_match(one) for one in facts["matches"]], truncated=not facts["complete"])
+    return GrepResult(matches=[_match(match) for match in facts["matches"]], truncated=not facts["complete"])
 
 
-def _match(found: Any) -> GrepMatch:
-    return GrepMatch(path=found["path"], line=found["line"], text=found["text"])
+def _match(match: Any) -> GrepMatch:
+    return GrepMatch(path=match["path"], line=match["line"], text=match["text"])
 
 
 def _edited(reply: Reply) -> EditResult:

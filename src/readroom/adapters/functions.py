@@ -40,15 +40,17 @@ def functions(
     def made(tool: Tool) -> Callable[..., str]:
         signature = _signature(tool.input_schema)
 
-        def call(*values: Any, **given: Any) -> str:
-            bound = signature.bind_partial(*values).arguments | given
+        def call(*values: Any, **named: Any) -> str:
+            bound = signature.bind_partial(*values).arguments | named
             arguments = {name: value for name, value in bound.items() if value is not None}
             return workspace.call(tool.name, arguments, contract_name=contract_name, caller=caller).text
 
         call.__name__ = call.__qualname__ = tool.name
         call.__doc__ = _words(tool)
         call.__signature__ = signature  # type: ignore[attr-defined]  # what inspect.signature looks for
-        call.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()}
+        call.__annotations__ = {
+            name: parameter.annotation for name, parameter in signature.parameters.items()
+        }
         call.__annotations__["return"] = str
         return call
 
@@ -95,7 +97,7 @@ _PLAIN: dict[str, Any] = {
 def _words(tool: Tool) -> str:
     """The description, and a line for each argument in the form that most frameworks read."""
     properties = tool.input_schema["properties"]
-    lines = [f"    {name}: {_about(name, one)}" for name, one in properties.items()]
+    lines = [f"    {name}: {_about(name, property_)}" for name, property_ in properties.items()]
     return "\n".join([tool.description, "", "Args:", *lines])
 
 
@@ -104,5 +106,7 @@ def _about(name: str, schema: dict[str, Any]) -> str:
     if schema.get("type") != "array" or "properties" not in schema.get("items", {}):
         return text
     # A list of objects is only "dict" in an annotation: its fields are said in words.
-    inner = "; ".join(f"{key}: {_about(key, one)}" for key, one in schema["items"]["properties"].items())
+    inner = "; ".join(
+        f"{key}: {_about(key, inner_schema)}" for key, inner_schema in schema["items"]["properties"].items()
+    )
     return f"objects with {inner}"

@@ -73,8 +73,8 @@ class Sandboxed:
                 for path in self._paths(workspace, request):
                     await self._fetch(memory, root, path)
                 if isinstance(request, ListRequest):
-                    for one in await self._names(root):
-                        memory.put(one, b"")
+                    for name_ in await self._names(root):
+                        memory.put(name_, b"")
             except ReadroomError as error:
                 cap = Cap(self._record.reply_bytes, self._record.measure)
                 return self._record.worded(name, arguments).render_error(error, cap)
@@ -88,17 +88,17 @@ class Sandboxed:
         """The names that a request is about. Raises OutsideRoot, Denied, BadPath."""
         if isinstance(request, ListRequest):
             return []
-        given = [request.path]
+        paths = [request.path]
         if isinstance(request, MoveRequest):
-            given.append(request.destination)
+            paths.append(request.destination)
         guard = workspace.guard.narrowed(self._record.layers)
-        found = [guard.parse(path) for path in given]
-        for path in found:
+        parsed = [guard.parse(path) for path in paths]
+        for path in parsed:
             try:
                 guard.stat(path)
             except NotFound:
                 continue  # nothing is here yet; what is denied was told from it
-        return found
+        return parsed
 
     async def _root(self) -> str:
         """The folder of the sandbox that the root stands for: it, or where programs start."""
@@ -192,26 +192,26 @@ def _tool(name: str, *, flat: bool) -> Tool:
     async def several(
         file_path: str, offset: int = 0, limit: int | None = None, instance: str | None = None
     ) -> str:
-        given: dict[str, Fact] = {"file_path": file_path, "offset": offset}
-        given |= {} if limit is None else {"limit": limit}
-        return await _answer(name, given | ({} if instance is None else {"instance": instance}))
+        arguments: dict[str, Fact] = {"file_path": file_path, "offset": offset}
+        arguments |= {} if limit is None else {"limit": limit}
+        return await _answer(name, arguments | ({} if instance is None else {"instance": instance}))
 
     work = several if flat else one
     return ToolDef(work, name, record.description, parameters, parallel=False).as_tool()
 
 
 async def _answer(name: str, arguments: dict[str, Fact]) -> str:
-    given = config.environment()
-    setup = given.inspect
+    environment = config.environment()
+    setup = environment.inspect
     available = _sandbox() if setup.mode == "sandbox" and setup.preflight != "skip" else None
     if setup.mode == "sandbox" and setup.preflight == "force" and available is None:
         raise ToolError("There is no sandbox, and INSPECT_SANDBOX_PREFLIGHT=force rules the store out.")
     if available is None:
-        reply = _in_store(name, arguments, replace(given, inspect=replace(setup, mode="store")))
+        reply = _in_store(name, arguments, replace(environment, inspect=replace(setup, mode="store")))
     else:
         try:
             async with asyncio.timeout(setup.seconds):
-                reply = await Sandboxed(available, given).answer(name, arguments)
+                reply = await Sandboxed(available, environment).answer(name, arguments)
         except TimeoutError:
             raise ToolError(f"Timeout: the sandbox took longer than {setup.seconds:g} seconds.") from None
     transcript().info({"answered_by": str(reply.facts["answered_by"])}, source="readroom")
@@ -232,13 +232,13 @@ def _in_store(name: str, arguments: dict[str, Fact], setup: Setup) -> Reply:
     instance = None
     with suppress(ReadroomError):  # the call itself says what is wrong with its arguments
         instance = contract(NAME, setup).bind(name, arguments).store
-    held = store_as(Files, instance or None)
-    memory = MemoryStore({path_of_key(key): text for key, text in held.files.items()})
+    files = store_as(Files, instance or None)
+    memory = MemoryStore({path_of_key(key): text for key, text in files.files.items()})
     with Workspace(memory, settings=config.plain(setup)) as workspace:
         reply = workspace.call(name, _nameless(arguments), contract_name=NAME)
     after = {key_of_path(path): data.decode("utf-8", "surrogateescape") for path, data in memory.contents()}
-    if list(after.items()) != list(held.files.items()):
-        held.files = after
+    if list(after.items()) != list(files.files.items()):
+        files.files = after
     return reply
 
 

@@ -41,11 +41,13 @@ def tools(workspace: Workspace, *, contract_name: str = "native", caller: Caller
     awaited = AsyncWorkspace(workspace)
 
     def made(tool: Tool) -> BaseTool:
-        def call(**given: Any) -> tuple[Content, dict[str, Any]]:
-            return _result(workspace.call(tool.name, given, contract_name=contract_name, caller=caller))
+        def call(**arguments: Any) -> tuple[Content, dict[str, Any]]:
+            return _result(workspace.call(tool.name, arguments, contract_name=contract_name, caller=caller))
 
-        async def acall(**given: Any) -> tuple[Content, dict[str, Any]]:
-            return _result(await awaited.call(tool.name, given, contract_name=contract_name, caller=caller))
+        async def acall(**arguments: Any) -> tuple[Content, dict[str, Any]]:
+            return _result(
+                await awaited.call(tool.name, arguments, contract_name=contract_name, caller=caller)
+            )
 
         return StructuredTool(
             name=tool.name,

@@ -43,8 +43,8 @@ def tools(
 
     def made(tool: Tool) -> FunctionTool:
         async def invoke(_: ToolContext[Any], arguments: str) -> Any:
-            given = _parsed(arguments)
-            reply = await awaited.call(tool.name, given, contract_name=contract_name, caller=caller)
+            parsed = _parsed(arguments)
+            reply = await awaited.call(tool.name, parsed, contract_name=contract_name, caller=caller)
             if not reply.images:
                 return reply.text
             images = [ToolOutputImage(image_url=data_url(image)) for image in reply.images]

@@ -23,10 +23,10 @@ def data_url(image: Image) -> str:
 
 @cache
 def _mendable() -> frozenset[str]:
-    return frozenset(one.code for base in (UsageError, ConflictError) for one in _classes(base))
+    return frozenset(class_.code for base in (UsageError, ConflictError) for class_ in _classes(base))
 
 
 def _classes(base: type[ReadroomError]) -> Iterator[type[ReadroomError]]:
     yield base
-    for one in base.__subclasses__():
-        yield from _classes(one)
+    for subclass in base.__subclasses__():
+        yield from _classes(subclass)

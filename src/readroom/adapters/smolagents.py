@@ -48,7 +48,9 @@ def show_images(step: Any, agent: MultiStepAgent | None = None) -> None:
     """A callback of steps: the images that tools have read since the last one are observed in this one."""
     if agent is None or not isinstance(step, ActionStep):
         return
-    read = [one for tool in agent.tools.values() if isinstance(tool, WorkspaceTool) for one in tool.taken()]
+    read = [
+        taken for tool in agent.tools.values() if isinstance(tool, WorkspaceTool) for taken in tool.taken()
+    ]
     if read:
         step.observations_images = [
             *(step.observations_images or ()),
@@ -78,26 +80,26 @@ class WorkspaceTool(Tool):  # type: ignore[misc]  # smolagents has no types
         """The text of the reply to one call; code may give the first arguments without their names."""
         arguments |= dict(zip(self.inputs, values, strict=False))
         # What an agent leaves out, and what its code sets to None, is not there.
-        given = {name: value for name, value in arguments.items() if value is not None}
-        reply = self._workspace.call(self.name, given, contract_name=self._contract, caller=self._caller)
+        stated = {name: value for name, value in arguments.items() if value is not None}
+        reply = self._workspace.call(self.name, stated, contract_name=self._contract, caller=self._caller)
         self._images += reply.images
         return reply.text
 
     def taken(self) -> list[Image]:
         """The images that were read since this was last asked."""
-        found, self._images = self._images, []
-        return found
+        images, self._images = self._images, []
+        return images
 
 
 def _inputs(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The arguments as smolagents describes them: one type each, words for each, and what may be left out."""
     required = schema.get("required", ())
-    found = {}
+    inputs = {}
     for name, value in schema["properties"].items():
         # Agents that write code are shown the words alone, not the values there are.
         words = value.get("description", name)
         if "enum" in value:
             words = f"{words} ({', '.join(map(str, value['enum']))})"
-        one = {**value, "type": value.get("type", "any"), "description": words}
-        found[name] = one if name in required else {**one, "nullable": True}
-    return found
+        described = {**value, "type": value.get("type", "any"), "description": words}
+        inputs[name] = described if name in required else {**described, "nullable": True}
+    return inputs

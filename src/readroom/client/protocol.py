@@ -105,8 +105,8 @@ class AgentError(Exception):
         self.validations = dict(validations or {})
 
     def __str__(self) -> str:
-        told = "; ".join(self.validations.values())
-        return f"{self.message} {told}" if told else self.message
+        details = "; ".join(self.validations.values())
+        return f"{self.message} {details}" if details else self.message
 
 
 class BadRequestError(AgentError, ValueError):
@@ -153,9 +153,9 @@ class WireCall(Struct, frozen=True):
     @property
     def url(self) -> str:
         """The address, with everything escaped that could mean something else."""
-        told = {name: value for name, value in self.query.items() if value is not None}
-        pairs = (f"{name}={escaped(str(value))}" for name, value in told.items())
-        return f"api/v0/{self.name}" + ("?" + "&".join(pairs) if told else "")
+        stated = {name: value for name, value in self.query.items() if value is not None}
+        pairs = (f"{name}={escaped(str(value))}" for name, value in stated.items())
+        return f"api/v0/{self.name}" + ("?" + "&".join(pairs) if stated else "")
 
     @property
     def headers(self) -> dict[str, str]:
@@ -201,17 +201,17 @@ def write_call(path: str, data: bytes) -> WireCall:
 
 def edit_call(files: Sequence[FileEdits], *, include_diff: bool) -> WireCall:
     """POST edit-files."""
-    told = [
+    described = [
         {
             "path": file.path,
             "edits": [
-                {"search": one.search, "replace": one.replace, "replace_all": one.replace_all}
-                for one in file.edits
+                {"search": edit.search, "replace": edit.replace, "replace_all": edit.replace_all}
+                for edit in file.edits
             ],
         }
         for file in files
     ]
-    body = json.dumps({"files": told, "include_diff": include_diff}).encode()
+    body = json.dumps({"files": described, "include_diff": include_diff}).encode()
     return WireCall("POST", "edit-files", {}, body, json=True)
 
 
@@ -223,28 +223,31 @@ def list_call(path: str) -> WireCall:
 # --- answers ----------------------------------------------------------------------------------
 
 
-def value_of(found: httpx2.Response) -> dict[str, Any]:
+def value_of(response: httpx2.Response) -> dict[str, Any]:
     """The object of an answer. Raises AgentError."""
-    value = _object(found)
-    if found.status_code == 200 and value is not None:
+    value = _object(response)
+    if response.status_code == 200 and value is not None:
         return value
-    raise _failure(found.status_code, value)
+    raise _failure(response.status_code, value)
 
 
-def _object(found: httpx2.Response) -> dict[str, Any] | None:
+def _object(response: httpx2.Response) -> dict[str, Any] | None:
     try:
-        value = json.loads(found.content)
+        value = json.loads(response.content)
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
 
 
 def _failure(status: int, value: dict[str, Any] | None) -> AgentError:
-    told = value or {}
-    error = told.get("error")
+    body = value or {}
+    error = body.get("error")
     inner = error if isinstance(error, dict) else {}
-    words = told.get("message") or inner.get("message") or (error if isinstance(error, str) else "")
-    validations = {str(one.get("field")): str(one.get("detail")) for one in told.get("validations") or ()}
+    words = body.get("message") or inner.get("message") or (error if isinstance(error, str) else "")
+    validations = {
+        str(validation.get("field")): str(validation.get("detail"))
+        for validation in body.get("validations") or ()
+    }
     kind = _BY_STATUS.get(status, AgentError)
     message = str(words or f"The agent answered {status} without a reason")
     return kind(status, message, code=str(inner.get("code", "")), validations=validations)
@@ -267,22 +270,24 @@ def lines_of(value: Mapping[str, Any]) -> ReadFileLinesResponse:
     )
 
 
-def bytes_of(found: httpx2.Response) -> bytes:
+def bytes_of(response: httpx2.Response) -> bytes:
     """The bytes of an answer. Raises AgentError."""
-    if found.status_code != 200:
-        raise _failure(found.status_code, _object(found))
-    return found.content
+    if response.status_code != 200:
+        raise _failure(response.status_code, _object(response))
+    return response.content
 
 
 def diffs_of(value: Mapping[str, Any]) -> list[FileDiff]:
     """The diffs in an answer of edit-files."""
-    return [FileDiff(str(one["path"]), str(one["diff"])) for one in value.get("files") or ()]
+    return [FileDiff(str(diff["path"]), str(diff["diff"])) for diff in value.get("files") or ()]
 
 
 def listing_of(value: Mapping[str, Any]) -> Listing:
     """The listing in an answer of list-directory."""
     entries = [
-        FileEntry(str(one["name"]), str(one["absolute_path_string"]), bool(one["is_dir"]))
-        for one in value["contents"]
+        FileEntry(str(item["name"]), str(item["absolute_path_string"]), bool(item["is_dir"]))
+        for item in value["contents"]
     ]
-    return Listing(str(value["absolute_path_string"]), entries, [str(one) for one in value.get("notes", ())])
+    return Listing(
+        str(value["absolute_path_string"]), entries, [str(item) for item in value.get("notes", ())]
+    )

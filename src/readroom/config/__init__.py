@@ -166,11 +166,11 @@ def load(
 
 def token_file() -> str:
     """The file of tokens. Raises BadConfig when there is no telling where this user's files are."""
-    found = own_tokens(os.environ, sys.platform)
-    if found is None:
+    path = own_tokens(os.environ, sys.platform)
+    if path is None:
         advice = "Set HOME or XDG_STATE_HOME; a server that asks for no token needs none (--open, --socket)."
         raise BadConfig("HOME", "", "it is not set to a folder", advice)
-    return found
+    return path
 
 
 def has_state() -> bool:
@@ -289,8 +289,8 @@ def room(guarded: Guard, changeable: WriteTargets, settings: Settings) -> Comman
         layers = (denials((*settings.exceptions, *VERSION_CONTROL_RULES)), *layers[1:])
     own = Guard(guarded.store, Rules(layers), settings.hardlinks)
     # What tools never show and commands may read is fixed, unless it may be changed, too.
-    shown = own if policy.version_control == "write" else guarded
-    return CommandService(guarded, shown, own, changeable, policy, settings.limits)
+    seen = own if policy.version_control == "write" else guarded
+    return CommandService(guarded, seen, own, changeable, policy, settings.limits)
 
 
 def _applied(settings: Settings, where: str, data: bytes | None, *, trusted: bool) -> Settings:

@@ -52,22 +52,22 @@ def applied(settings: Settings, file: ConfigFile, environ: Mapping[str, str], *,
     file.require_known(_CONTRACTS, "contracts")
     if not trusted:
         _refuse_what_is_the_operators(file)
-    given = {name: file.section(form, *name.split(".")).given() for name, form in SECTIONS.items()}
-    layers, exceptions = _layers(settings, given["policy"], file.where)
+    sections = {name: file.section(form, *name.split(".")).given() for name, form in SECTIONS.items()}
+    layers, exceptions = _layers(settings, sections["policy"], file.where)
     after = Settings(
         layers,
-        _limits(settings.limits, given["limits"], file, trusted=trusted),
-        _hardlinks(settings.hardlinks, given["policy"], trusted=trusted),
+        _limits(settings.limits, sections["limits"], file, trusted=trusted),
+        _hardlinks(settings.hardlinks, sections["policy"], trusted=trusted),
         (*settings.files, file.where),
-        replace(settings.changes, **_with_rules(given["changes"], file.where)),
-        _commands(settings.commands, given["commands"], environ),
+        replace(settings.changes, **_with_rules(sections["changes"], file.where)),
+        _commands(settings.commands, sections["commands"], environ),
         exceptions,
-        replace(settings.index, **given["index"]),
-        _ledger(settings.ledger, given["ledger"]),
-        replace(settings.budgets, **given["budget"]),
-        _setup(settings.setup, given, file),
+        replace(settings.index, **sections["index"]),
+        _ledger(settings.ledger, sections["ledger"]),
+        replace(settings.budgets, **sections["budget"]),
+        _setup(settings.setup, sections, file),
     )
-    return after if trusted else restrict(settings, after, given, file)
+    return after if trusted else restrict(settings, after, sections, file)
 
 
 def _layers(
@@ -102,15 +102,15 @@ def _hardlinks(before: HardLinkMode, policy: Mapping[str, Any], *, trusted: bool
     return after if trusted or before == "warn" else before
 
 
-def _commands(before: CommandPolicy, given: Mapping[str, Any], environ: Mapping[str, str]) -> CommandPolicy:
-    if "environment" in given:
-        named = tuple((name, environ[name]) for name in given["environment"] if name in environ)
-        given = {**given, "environment": named}
-    return replace(before, **given)
+def _commands(before: CommandPolicy, values: Mapping[str, Any], environ: Mapping[str, str]) -> CommandPolicy:
+    if "environment" in values:
+        named = tuple((name, environ[name]) for name in values["environment"] if name in environ)
+        values = {**values, "environment": named}
+    return replace(before, **values)
 
 
-def _ledger(before: LedgerPolicy, given: Mapping[str, Any]) -> LedgerPolicy:
-    values = dict(given)
+def _ledger(before: LedgerPolicy, section: Mapping[str, Any]) -> LedgerPolicy:
+    values = dict(section)
     if "synchronous" in values:
         values["full_sync"] = values.pop("synchronous") == "full"
     if "hide" in values:
@@ -118,8 +118,8 @@ def _ledger(before: LedgerPolicy, given: Mapping[str, Any]) -> LedgerPolicy:
     return replace(before, **values)
 
 
-def _setup(before: Setup, given: Given, file: ConfigFile) -> Setup:
-    kilo, command = given["contracts.kilo"], given["contracts.rnd"].get("front_matter")
+def _setup(before: Setup, sections: Given, file: ConfigFile) -> Setup:
+    kilo, command = sections["contracts.kilo"], sections["contracts.rnd"].get("front_matter")
     if kilo.get("max_read_file_line") == 0:
         advice = f"Use a number from 1, or {NEVER} to truncate no file."
         raise file.bad("contracts.kilo.max_read_file_line", "0 is not a number of lines", advice)
@@ -130,12 +130,12 @@ def _setup(before: Setup, given: Given, file: ConfigFile) -> Setup:
     return with_command(setup, os.path.join(beside, os.path.expanduser(command)))
 
 
-def _limits(before: Limits, given: Mapping[str, Any], file: ConfigFile, *, trusted: bool) -> Limits:
+def _limits(before: Limits, values: Mapping[str, Any], file: ConfigFile, *, trusted: bool) -> Limits:
     # Others may only lower it, and are told what to.
-    if trusted and given.get("reply_bytes", 0) > MAX_REPLY_BYTES:
+    if trusted and values.get("reply_bytes", 0) > MAX_REPLY_BYTES:
         advice = f"Use a whole number from {MIN_REPLY_BYTES} to {MAX_REPLY_BYTES}."
         raise file.bad("limits.reply_bytes", "is out of range", advice)
-    return replace(before, **given)
+    return replace(before, **values)
 
 
 # -----------------------------------------------------------------------------
@@ -228,9 +228,9 @@ def _refuse_what_is_the_operators(file: ConfigFile) -> None:
                 raise _refused(f"{section}.{name}", rule, "", file)
 
 
-def restrict(before: Settings, after: Settings, given: Given, file: ConfigFile) -> Settings:
+def restrict(before: Settings, after: Settings, sections: Given, file: ConfigFile) -> Settings:
     """The settings of a file that may only take away. Raises BadConfig for a key that does not."""
-    for section, name in ((section, name) for section, keys in given.items() for name in keys):
+    for section, name in ((section, name) for section, keys in sections.items() for name in keys):
         rule = _rule(section, name)
         if rule.allows is _anything:
             continue

@@ -42,7 +42,7 @@ def _inspect(before: InspectSetup, environ: Mapping[str, str]) -> InspectSetup:
         return environ.get(name, "").strip().lower() in _TRUE
 
     def listed(name: str) -> tuple[str, ...]:
-        return tuple(one.strip() for one in environ.get(name, "").split(",") if one.strip())
+        return tuple(item.strip() for item in environ.get(name, "").split(",") if item.strip())
 
     modes: dict[str, Mode] = {"store": "store", "sandbox": "sandbox"}
     ways: dict[str, Literal["auto", "skip", "force"]] = {"skip": "skip", "force": "force"}

@@ -153,9 +153,9 @@ def _culprit(error: msgspec.ValidationError) -> tuple[str, int | None]:
 
 def _refusal(name: str, value: object, form: inspect.Type) -> UnusableText:
     """What is wrong with a value of another type or form, and what is allowed."""
-    said: Mapping[str, Any] = {}
+    schema: Mapping[str, Any] = {}
     if isinstance(form, inspect.Metadata):
-        said = form.extra_json_schema or {}
+        schema = form.extra_json_schema or {}
         form = form.type
     match form:
         case inspect.UnionType(types=[first, *_]):
@@ -168,10 +168,10 @@ def _refusal(name: str, value: object, form: inspect.Type) -> UnusableText:
         case inspect.IntType() | inspect.FloatType():
             kind = "whole number" if isinstance(form, inspect.IntType) else "number"
             if isinstance(value, bool) or not isinstance(value, int if "whole" in kind else (int, float)):
-                return UnusableText(f"must be a {kind}", f"Write {name} = {said['examples'][0]}.")
+                return UnusableText(f"must be a {kind}", f"Write {name} = {schema['examples'][0]}.")
             least = f"from {form.ge}" if form.ge is not None else f"above {form.gt}"
             return UnusableText("is out of range", f"Use a {kind} {least} to {form.le}.")
         case inspect.ListType():
             return UnusableText("must be a list of texts", f'Write {name} = ["...", ...].')
-    problem = str(said.get("title", "must be a text"))
-    return UnusableText(problem.format(repr(value)), said.get("description", f'Write {name} = "...".'))
+    problem = str(schema.get("title", "must be a text"))
+    return UnusableText(problem.format(repr(value)), schema.get("description", f'Write {name} = "...".'))

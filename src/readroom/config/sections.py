@@ -75,13 +75,13 @@ class Pattern(Text):
     @classmethod
     def read(cls, text: str) -> Self:
         """The pattern. Raises UnusableText."""
-        found = patterns([text])
-        if found and found[0].negated and cls.no_negation:
+        parsed = patterns([text])
+        if parsed and parsed[0].negated and cls.no_negation:
             raise UnusableText(f"{text!r} is a negation", f"Leave out the '!': {cls.no_negation}.")
         try:
-            if not found:
+            if not parsed:
                 raise UnusablePattern(text)
-            found[0].compiled()
+            parsed[0].compiled()
         except UnusablePattern:
             advice = "Patterns have the syntax of .gitignore; a backslash makes a special character plain."
             raise UnusableText(f"{text!r} is not a pattern that can match a name", advice) from None

@@ -126,10 +126,10 @@ def load(path: str | None) -> Serving:
         return Serving()
     file = ConfigFile(path, from_disk(path))
     workspaces = {name: _workspace(file, name) for name in file.table("workspaces")}
-    given = file.section(ServeSection, "serve").given()
-    for name in {"hosts", "origins"} & given.keys():
-        given[name] = tuple(map(str.lower, given[name]))
-    serving = Serving(workspaces, **given)
+    values = file.section(ServeSection, "serve").given()
+    for name in {"hosts", "origins"} & values.keys():
+        values[name] = tuple(map(str.lower, values[name]))
+    serving = Serving(workspaces, **values)
     if serving.default is not None and serving.default not in workspaces:
         known = ", ".join(workspaces) or "none"
         problem = f"there is no workspace {serving.default!r}"
@@ -142,10 +142,10 @@ def _workspace(file: ConfigFile, name: str) -> ServePlace:
         advice = "Use up to 64 small letters, digits, '_', '.' and '-', with a letter or digit first."
         raise file.bad(f"workspaces.{name}", "cannot be a name in an address", advice)
     beside = os.path.dirname(os.path.abspath(file.where))
-    given = file.section(WorkspaceSection, "workspaces", name).given()
+    values = file.section(WorkspaceSection, "workspaces", name).given()
     paths = {
         field: os.path.normpath(os.path.join(beside, os.path.expanduser(path)))
-        for field, path in given.items()
+        for field, path in values.items()
     }
     if not os.path.isdir(paths.get("root", "")):
         raise file.bad(f"workspaces.{name}.root", "is not a folder", 'Write root = "/a/folder".')

@@ -57,9 +57,9 @@ class Settings(Struct, frozen=True):
 
 def own_folder(environ: Mapping[str, str], platform: str) -> str | None:
     """The folder of readroom in the user's cache folder; None when there is no telling where that is."""
-    given = environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(given):  # relative ones are to be ignored, by the specification
-        return os.path.join(os.path.normpath(given), "readroom")
+    cache_folder = environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(cache_folder):  # relative ones are to be ignored, by the specification
+        return os.path.join(os.path.normpath(cache_folder), "readroom")
     home = environ.get("HOME", "")
     if not os.path.isabs(home):
         return None
@@ -69,9 +69,9 @@ def own_folder(environ: Mapping[str, str], platform: str) -> str | None:
 
 def own_ledger(environ: Mapping[str, str], platform: str) -> str | None:
     """The ledger in the user's state folder; None when there is no telling where that is."""
-    given = environ.get("XDG_STATE_HOME", "")
-    if os.path.isabs(given):  # relative ones are to be ignored, by the specification
-        return os.path.join(os.path.normpath(given), "readroom", FILE)
+    state_folder = environ.get("XDG_STATE_HOME", "")
+    if os.path.isabs(state_folder):  # relative ones are to be ignored, by the specification
+        return os.path.join(os.path.normpath(state_folder), "readroom", FILE)
     home = environ.get("HOME", "")
     if not os.path.isabs(home):
         return None
@@ -121,9 +121,9 @@ def state_denials(
 def _inside(store: Store, path: str) -> list[str]:
     """A pattern for a file, and those beside it whose names begin like its, in each root that it is in."""
     folder, name = os.path.split(os.path.realpath(path))
-    found = []
+    inside_roots = []
     for root in store.roots:
         if lies_within(folder, root):
             inside = os.path.relpath(os.path.join(folder, name), os.path.realpath(root))
-            found.append("/" + re.sub(r"([\\*?\[\]! #])", r"\\\1", inside) + "*")
-    return found
+            inside_roots.append("/" + re.sub(r"([\\*?\[\]! #])", r"\\\1", inside) + "*")
+    return inside_roots

@@ -49,7 +49,7 @@ def contract(name: str, setup: Setup = Setup()) -> Contract:  # noqa: B008 - fro
     if where is None:
         raise BadValue("contract", name, "is not a contract", f"The contracts are: {', '.join(NAMES)}.")
     module, attribute = where.split(":")
-    found = getattr(import_module(module), attribute)
-    record = found if isinstance(found, Contract) else found(setup)
+    record_or_maker = getattr(import_module(module), attribute)
+    record = record_or_maker if isinstance(record_or_maker, Contract) else record_or_maker(setup)
     assert isinstance(record, Contract)
     return record

@@ -159,8 +159,8 @@ class Contract(Struct, frozen=True, dict=True):
         file = files("readroom.contracts") / self.name / "deviations.toml"
         if not file.is_file():
             return ()
-        said = msgspec.toml.decode(file.read_bytes(), type=dict[str, dict[str, str]])
-        return tuple(Deviation(name, **texts) for name, texts in said.items())
+        texts_by_name = msgspec.toml.decode(file.read_bytes(), type=dict[str, dict[str, str]])
+        return tuple(Deviation(name, **texts) for name, texts in texts_by_name.items())
 
     def offered(self, *, commands: bool) -> tuple[Tool, ...]:
         """The tools that are listed; with `commands`, those that run programs too."""
@@ -177,15 +177,15 @@ class Contract(Struct, frozen=True, dict=True):
         Raises:
             UnknownTool: With the names there are.
         """
-        found = self.by_name.get(name)
-        if found is not None:
-            return found
+        named = self.by_name.get(name)
+        if named is not None:
+            return named
         raise UnknownTool(name, [tool.name for tool in self.tools])
 
     def cap_of(self, name: str) -> int:
         """The cap on the replies of a tool; there may be none of that name."""
-        found = self.by_name.get(name)
-        own = None if found is None else found.reply_bytes
+        tool = self.by_name.get(name)
+        own = None if tool is None else tool.reply_bytes
         return self.reply_bytes if own is None else own
 
     def bind(self, name: str, arguments: object) -> Bound:
@@ -196,10 +196,10 @@ class Contract(Struct, frozen=True, dict=True):
             UsageError: The arguments mean nothing.
         """
         tool = self.by_name.get(name) or self.tool(name)
-        given = parse(tool.arguments, tool.name, arguments)
-        store = None if tool.store is None else tool.store(given)
-        steps = AS_IT_IS if tool.steps is None else tool.steps(given)
-        return Bound(tool.to_request(given), self._wording(tool, given), store, steps)
+        parsed = parse(tool.arguments, tool.name, arguments)
+        store = None if tool.store is None else tool.store(parsed)
+        steps = AS_IT_IS if tool.steps is None else tool.steps(parsed)
+        return Bound(tool.to_request(parsed), self._wording(tool, parsed), store, steps)
 
     def worded(self, name: str, arguments: object) -> Wording:
         """How a call is worded; there may be no tool of that name, and the arguments may be anything."""
@@ -211,10 +211,10 @@ class Contract(Struct, frozen=True, dict=True):
                 return self._wording(tool, parse(tool.arguments, name, arguments))
         return Wording(tool.render or self.render, tool.render_error or self.render_error)
 
-    def _wording(self, tool: Tool, given: msgspec.Struct) -> Wording:
+    def _wording(self, tool: Tool, parsed: msgspec.Struct) -> Wording:
         if tool.wording is not None:
             with contextlib.suppress(ReadroomError):
-                return tool.wording(given)
+                return tool.wording(parsed)
         return Wording(tool.render or self.render, tool.render_error or self.render_error)
 
 

@@ -118,9 +118,9 @@ class BackendReplace(msgspec.Struct, frozen=True, kw_only=True):
     replace_all: bool = False
 
 
-def path_of(given: str) -> str:
+def path_of(path: str) -> str:
     """The path within the workspace of one that begins at its root."""
-    return given.lstrip("/") or "."
+    return path.lstrip("/") or "."
 
 
 def spelled(path: str, folder: str = ".") -> str:
@@ -128,22 +128,24 @@ def spelled(path: str, folder: str = ".") -> str:
     return "/" + "/".join(part for part in (path_of(folder), path) if part != ".")
 
 
-def _read(given: BackendRead) -> ReadRequest:
-    return ReadRequest(path_of(given.path), given.offset + 1, given.limit, options=_TEXT)
+def _read(arguments: BackendRead) -> ReadRequest:
+    return ReadRequest(path_of(arguments.path), arguments.offset + 1, arguments.limit, options=_TEXT)
 
 
-def _list(given: BackendPath) -> ListRequest:
-    return ListRequest(path_of(given.path), include=frozenset(("ignored",)), limit=_ENTRIES)
+def _list(arguments: BackendPath) -> ListRequest:
+    return ListRequest(path_of(arguments.path), include=frozenset(("ignored",)), limit=_ENTRIES)
 
 
-def _glob(given: BackendGlob) -> ListRequest:
-    globs = (given.pattern,)
-    return ListRequest(path_of(given.path), globs, depth=LIST_MAX_DEPTH, limit=_ENTRIES)
+def _glob(arguments: BackendGlob) -> ListRequest:
+    globs = (arguments.pattern,)
+    return ListRequest(path_of(arguments.path), globs, depth=LIST_MAX_DEPTH, limit=_ENTRIES)
 
 
-def _grep(given: BackendGrep) -> GrepRequest:
-    globs = () if given.glob is None else (given.glob,)
-    return GrepRequest(given.pattern, path_of(given.path), globs, fixed=True, sort="path", limit=given.limit)
+def _grep(arguments: BackendGrep) -> GrepRequest:
+    globs = () if arguments.glob is None else (arguments.glob,)
+    return GrepRequest(
+        arguments.pattern, path_of(arguments.path), globs, fixed=True, sort="path", limit=arguments.limit
+    )
 
 
 _ENTRIES = 10_000
@@ -191,9 +193,9 @@ def render(result: Result, cap: Cap) -> Reply:
     if isinstance(result, ReadResult):
         return _reply("\n".join(result.lines), _of_read(result))
     if isinstance(result, ListResult):
-        return _reply("\n".join(one.path for one in result.entries), _of_list(result))
+        return _reply("\n".join(item.path for item in result.entries), _of_list(result))
     if isinstance(result, GrepResult):
-        matches = [one.text for file in result.files for one in file.lines]
+        matches = [item.text for file in result.files for item in file.lines]
         return _reply("\n".join(matches), {"matches": _matches(result), "complete": result.complete})
     if isinstance(result, BytesResult):
         return _of_bytes(result)
@@ -205,7 +207,7 @@ def render(result: Result, cap: Cap) -> Reply:
 
 
 def _of_read(result: ReadResult) -> dict[str, Fact]:
-    found: dict[str, Fact] = {
+    facts: dict[str, Fact] = {
         LINES: [_whole(result, number, text) for number, text in enumerate(result.lines, result.start)],
         "start": result.start if result.lines else 0,
         "end": result.end,
@@ -216,8 +218,8 @@ def _of_read(result: ReadResult) -> dict[str, Fact]:
     }
     if result.image is not None:
         data = b64encode(result.image.data).decode("ascii")
-        found[IMAGE] = {"data": data, "media_type": result.image.media_type}
-    return found
+        facts[IMAGE] = {"data": data, "media_type": result.image.media_type}
+    return facts
 
 
 def _goes_on(result: ReadResult) -> bool:
@@ -233,23 +235,23 @@ def _whole(result: ReadResult, number: int, text: str) -> str:
 def _of_list(result: ListResult) -> dict[str, Fact]:
     entries: list[Fact] = [
         {
-            "path": spelled(one.path, result.request.path),
-            "is_folder": one.kind is EntryKind.FOLDER,
-            "is_file": one.kind is EntryKind.FILE,
-            "size": one.size or 0,
-            "mtime_ns": one.mtime_ns,
+            "path": spelled(entry.path, result.request.path),
+            "is_folder": entry.kind is EntryKind.FOLDER,
+            "is_file": entry.kind is EntryKind.FILE,
+            "size": entry.size or 0,
+            "mtime_ns": entry.mtime_ns,
         }
-        for one in result.entries
+        for entry in result.entries
     ]
     return {"entries": entries, "reason": result.reason, "denied": result.denied}
 
 
 def _matches(result: GrepResult) -> list[Fact]:
     return [
-        {"path": spelled(file.path), "line": one.number, "text": one.text}
+        {"path": spelled(file.path), "line": line.number, "text": line.text}
         for file in result.files
-        for one in file.lines
-        if one.is_match
+        for line in file.lines
+        if line.is_match
     ]
 
 

@@ -78,14 +78,16 @@ def _read(where: str, data: bytes, before: FrontMatter) -> FrontMatter:
     def bad(key: str, problem: str, advice: str) -> BadConfig:
         return BadConfig(where, key, problem, advice)
 
-    found = _parsed(_fenced(data, bad), bad)
-    if found.get("name", _NAME) != _NAME:
-        raise bad("name", f"{found['name']!r} is another command", f"Give the file of the command {_NAME}.")
-    if _WRITE_ROOT in found:
+    document = _parsed(_fenced(data, bad), bad)
+    if document.get("name", _NAME) != _NAME:
+        raise bad(
+            "name", f"{document['name']!r} is another command", f"Give the file of the command {_NAME}."
+        )
+    if _WRITE_ROOT in document:
         problem = "it is a boundary of another command, and holds for no read"
         raise bad(_WRITE_ROOT, problem, "Leave it out; safety.allowed_paths says what may be read.")
-    limits = _section(found, "limits", _LIMITS, bad)
-    safety = _section(found, "safety", _SAFETY, bad)
+    limits = _section(document, "limits", _LIMITS, bad)
+    safety = _section(document, "safety", _SAFETY, bad)
     for key, value in safety.items():
         if key in ("reads_files", "sandbox") and value is not True:
             raise bad(f"safety.{key}", "is not true", "A read reads files, and inside the root only.")
@@ -133,15 +135,15 @@ def _parsed(text: str, bad: Bad) -> Mapping[str, object]:
         if root is None:
             return {}
         _require_single(root, "", bad)
-        found = yaml.load(text, Loader=yaml.SafeLoader)
+        document = yaml.load(text, Loader=yaml.SafeLoader)
     except BadConfig:
         raise
     except (yaml.YAMLError, ValueError) as problem:  # of syntax; of dates and numbers that are none
-        told = " ".join(str(problem).split())
-        raise bad("", f"it is not YAML: {told}", "Correct the syntax.") from None
-    if not isinstance(found, dict):
+        detail = " ".join(str(problem).split())
+        raise bad("", f"it is not YAML: {detail}", "Correct the syntax.") from None
+    if not isinstance(document, dict):
         raise bad("", "it is no mapping of keys", "Write keys and values, such as limits:.")
-    return {str(key): value for key, value in found.items()}
+    return {str(key): value for key, value in document.items()}
 
 
 def _require_single(node: object, path: str, bad: Bad) -> None:
@@ -159,8 +161,10 @@ def _require_single(node: object, path: str, bad: Bad) -> None:
         _require_single(value, f"{name}.", bad)
 
 
-def _section(found: Mapping[str, object], name: str, known: Sequence[str], bad: Bad) -> Mapping[str, object]:
-    section = found.get(name, {})
+def _section(
+    document: Mapping[str, object], name: str, known: Sequence[str], bad: Bad
+) -> Mapping[str, object]:
+    section = document.get(name, {})
     if not isinstance(section, dict):
         raise bad(name, "must be a mapping", f"Write {name}: and its keys below.")
     for key in section:
@@ -186,11 +190,11 @@ def _patterns(section: Mapping[str, object], key: str, before: tuple[str, ...], 
         where = f"safety.{key}[{number}]"
         if not isinstance(text, str):
             raise bad(where, f"{text!r} is no text", "Put it between quotes.")
-        found = patterns([text])
+        parsed = patterns([text])
         try:
-            if not found or found[0].negated:
+            if not parsed or parsed[0].negated:
                 raise UnusablePattern(text)
-            found[0].compiled()
+            parsed[0].compiled()
         except UnusablePattern:
             raise bad(
                 where, f"{text!r} is no pattern that can match a name", 'Patterns are like "**/*.py".'

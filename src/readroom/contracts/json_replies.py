@@ -69,15 +69,15 @@ def failure(value: Fact, error: ReadroomError, to_call: ToCall) -> Reply:
     return reply(value, partial(error_facts, error, to_call), is_error=True)
 
 
-def remark(found: Reply, words: str, *, field: str = NOTES) -> Reply:
+def remark(reply: Reply, words: str, *, field: str = NOTES) -> Reply:
     """The reply with one more sentence in a field; a list of things gets none, a plain text a last line."""
     try:
-        value = json.loads(found.text)
+        value = json.loads(reply.text)
     except ValueError:
-        return remarked(found, words)
+        return remarked(reply, words)
     if not isinstance(value, dict):
-        return found
-    return replace(found, text=encoded({**value, field: [*value.get(field, ()), words]}))
+        return reply
+    return replace(reply, text=encoded({**value, field: [*value.get(field, ()), words]}))
 
 
 def error_facts(error: ReadroomError, to_call: ToCall) -> dict[str, Fact]:
@@ -122,8 +122,8 @@ def window(
         value = worded(part)
         return value if isinstance(value, str) else encoded(value)
 
-    shown = fitted(result, cap, lambda part: byte_size(text(part)))
-    return replace(native_render.reply(text(shown), partial(facts, shown)), shown=shown)
+    fitting = fitted(result, cap, lambda part: byte_size(text(part)))
+    return replace(native_render.reply(text(fitting), partial(facts, fitting)), shown=fitting)
 
 
 def fitted(result: ReadResult, cap: Cap, sized: Callable[[ReadResult], int]) -> ReadResult:
@@ -163,7 +163,7 @@ def _of_lines(result: ReadResult, count: int) -> ReadResult:
     cuts = {line: cut for line, cut in result.cuts.items() if line < after}
     last = result.total_lines if result.total_lines is not None else result.end
     rest = Omission("lines", after, last, "reply_cap", request=following)
-    kept = [one for one in result.omitted if one.line is not None and one.line < after]
+    kept = [omission for omission in result.omitted if omission.line is not None and omission.line < after]
     lines = result.lines[:count]
     return replace(result, lines=lines, cuts=cuts, omitted=(rest, *kept), next=following, outline=None)
 
@@ -173,7 +173,7 @@ def _of_last(result: ReadResult, count: int) -> ReadResult:
     above = replace(_again(result), offset=max(1, start - count), limit=min(count, start - 1), column=1)
     cuts = {line: cut for line, cut in result.cuts.items() if line >= start}
     rest = Omission("lines", 1, start - 1, "reply_cap", request=above)
-    kept = [one for one in result.omitted if one.what != "lines" or one.first > start]
+    kept = [omission for omission in result.omitted if omission.what != "lines" or omission.first > start]
     return replace(
         result, start=start, lines=result.lines[-count:], cuts=cuts, omitted=(rest, *kept), outline=None
     )
@@ -186,7 +186,7 @@ def _of_chars(result: ReadResult, count: int) -> ReadResult:
     cut = Cut(first, first + count - 1, total)
     following = replace(_again(result), offset=line, column=cut.last + 1, limit=1)
     rest = Omission("columns", cut.last + 1, total, "reply_cap", line, following)
-    below = [one for one in result.omitted if one.what == "lines"]
+    below = [omission for omission in result.omitted if omission.what == "lines"]
     return replace(
         result, lines=(text[:count],), cuts={line: cut}, omitted=(rest, *below), next=following, outline=None
     )

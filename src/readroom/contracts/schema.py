@@ -66,23 +66,23 @@ def properties(arguments: type[msgspec.Struct]) -> dict[str, dict[str, Any]]:
     An optional argument is left out, not sent as null: saying so in a schema costs
     tokens in every conversation.  Null is accepted all the same.
     """
-    found: dict[str, dict[str, Any]] = {}
+    schemas: dict[str, dict[str, Any]] = {}
     for field in _fields(arguments).values():
         items = _items(field.type)
         if items is not None:
-            found[field.encode_name] = {"type": "array", "items": schema(items)}
+            schemas[field.encode_name] = {"type": "array", "items": schema(items)}
             continue
         variants = _variants(field.type)
         if variants:
-            found[field.encode_name] = {"anyOf": [_tagged(tag, one) for tag, one in variants.items()]}
+            schemas[field.encode_name] = {"anyOf": [_tagged(tag, struct) for tag, struct in variants.items()]}
             continue
         plain = msgspec.json.schema(field.type)
         branches = plain.get("anyOf")
         if branches is not None:
             branches = [branch for branch in branches if branch != {"type": "null"}]
             plain = branches[0] if len(branches) == 1 else {"anyOf": branches}
-        found[field.encode_name] = _typed(plain)
-    return found
+        schemas[field.encode_name] = _typed(plain)
+    return schemas
 
 
 def _items(wanted: object) -> type[msgspec.Struct] | None:
@@ -94,14 +94,16 @@ def _items(wanted: object) -> type[msgspec.Struct] | None:
 def _variants(wanted: object) -> dict[str, type[msgspec.Struct]]:
     """The structs of a union of tagged structs by their tags; none for anything else."""
     of = get_args(wanted)
-    if not of or not all(isinstance(one, type) and issubclass(one, msgspec.Struct) for one in of):
+    if not of or not all(isinstance(struct, type) and issubclass(struct, msgspec.Struct) for struct in of):
         return {}
-    return {str(one.__struct_config__.tag): one for one in of} if get_origin(wanted) is not list else {}
+    return (
+        {str(struct.__struct_config__.tag): struct for struct in of} if get_origin(wanted) is not list else {}
+    )
 
 
-def _tagged(tag: str, one: type[msgspec.Struct]) -> dict[str, Any]:
+def _tagged(tag: str, struct: type[msgspec.Struct]) -> dict[str, Any]:
     """The schema of one struct of a union, with the field that tells it from the others."""
-    plain, field = schema(one), one.__struct_config__.tag_field
+    plain, field = schema(struct), struct.__struct_config__.tag_field
     return {
         **plain,
         "properties": {field: {"type": "string", "enum": [tag]}, **plain["properties"]},
@@ -130,7 +132,7 @@ def schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
     }
 
 
-def parse(arguments: type[S], tool: str, given: object, within: str = "") -> S:
+def parse(arguments: type[S], tool: str, sent: object, within: str = "") -> S:
     """The struct for what a caller sent; `within` is where in the arguments it stands, "" for all of them.
 
     Raises:
@@ -139,17 +141,17 @@ def parse(arguments: type[S], tool: str, given: object, within: str = "") -> S:
         MissingArgument: A required name is absent or null.
         BadValue: The right type, outside the allowed values.
     """
-    if not isinstance(given, Mapping):
-        raise WrongType(tool, within.rstrip(".") or "arguments", "an object", _kind(given))
+    if not isinstance(sent, Mapping):
+        raise WrongType(tool, within.rstrip(".") or "arguments", "an object", _kind(sent))
     fields = _forms(arguments)
-    for name in given:
+    for name in sent:
         if name not in fields:
             raise UnknownArgument(
                 tool, within + str(name), _near(str(name)[:VALUE_CHARS], fields), list(fields)
             )
     values: dict[str, object] = {}
     for name, field in fields.items():
-        value = given.get(name)
+        value = sent.get(name)
         if value is None:
             if field.required:
                 raise MissingArgument(tool, within + name)
@@ -202,11 +204,11 @@ def _convert_variant(
     field = str(next(iter(variants.values())).__struct_config__.tag_field)
     if value.get(field) is None:
         raise MissingArgument(tool, f"{name}.{field}")
-    one = variants.get(value[field]) if isinstance(value[field], str) else None
-    if one is None:
+    struct = variants.get(value[field]) if isinstance(value[field], str) else None
+    if struct is None:
         known = ", ".join(repr(tag) for tag in variants)
         raise BadValue(f"{name}.{field}", _shown(value[field]), "is not allowed", f"Use one of {known}.")
-    return parse(one, tool, {key: inner for key, inner in value.items() if key != field}, f"{name}.")
+    return parse(struct, tool, {key: inner for key, inner in value.items() if key != field}, f"{name}.")
 
 
 def _convert(
@@ -214,12 +216,12 @@ def _convert(
 ) -> object:
     try:
         # Not strict: models send "10" for 10 and "true" for true.
-        found: object = msgspec.convert(value, type=wanted, strict=False)
-        if isinstance(found, int) and abs(found) > _MAX_INTEGER:
+        converted: object = msgspec.convert(value, type=wanted, strict=False)
+        if isinstance(converted, int) and abs(converted) > _MAX_INTEGER:
             raise BadValue(
-                within + name, _shown(str(found)), "is too large", f"No file has so much; lower {name!r}."
+                within + name, _shown(str(converted)), "is too large", f"No file has so much; lower {name!r}."
             )
-        return found
+        return converted
     except msgspec.ValidationError:
         expected = in_words(properties(arguments)[name])
         if _same_type(properties(arguments)[name], value):

@@ -205,8 +205,8 @@ class Engine:
 
 
 def _performed(services: Services, job: Job[Request]) -> Result:
-    found: Result = function(BY_REQUEST[type(job.request)].perform)(services, job)
-    return found
+    result: Result = function(BY_REQUEST[type(job.request)].perform)(services, job)
+    return result
 
 
 def _inside(services: Services, job: Job[Request]) -> Result:
@@ -217,8 +217,8 @@ def _inside(services: Services, job: Job[Request]) -> Result:
 
         return archives.perform(services, job, _performed)
     try:
-        found: Result = function(BY_REQUEST[type(request)].perform)(services, job)
-        return found
+        result: Result = function(BY_REQUEST[type(request)].perform)(services, job)
+        return result
     except (Binary, NotAFolder) as error:
         from readroom.engine import archives
 

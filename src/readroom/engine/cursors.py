@@ -126,10 +126,10 @@ def read_grep_cursor(request: GrepRequest) -> Cursor | None:
     made_for, _, rest = request.cursor.partition(".")
     if made_for != _grep_fingerprint(request):
         raise BadCursor("was not given for these arguments", next_request=again)
-    numbers, _, shown = rest.partition(".")
+    numbers, _, quoted = rest.partition(".")
     line, *rank = numbers.split("_")
     try:
-        path = parse(shown)
+        path = parse(quoted)
         place = GrepPlace(tuple(map(int, rank)), path_key(path))
         return Cursor(place, path, None if line == _WHOLE else int(line))
     except (ValueError, BadPath, OutsideRoot):

@@ -62,7 +62,7 @@ from readroom.values.changes import (
 
 
 def survey_deletion(
-    places: WriteTargets, folder: WorkPath, asked: str, deadline: Deadline, *, recursive: bool
+    places: WriteTargets, folder: WorkPath, asked_path: str, deadline: Deadline, *, recursive: bool
 ) -> int:
     """The number of names in a folder that may all be deleted; without `recursive` of those at its top.
 
@@ -80,17 +80,19 @@ def survey_deletion(
         Moved: Somebody is changing the folder.
         NoPermission, StoreFailed, TimedOut, Cancelled: It cannot be looked through.
     """
-    survey = _Survey(places, asked, deadline)
+    survey = _Survey(places, asked_path, deadline)
     survey.walk(folder, None, recursive=recursive)
     return survey.finish()
 
 
-def survey_move(places: WriteTargets, folder: WorkPath, to: WorkPath, asked: str, deadline: Deadline) -> int:
+def survey_move(
+    places: WriteTargets, folder: WorkPath, to: WorkPath, asked_path: str, deadline: Deadline
+) -> int:
     """The number of names in a folder that may all be moved, under their names and those they get.
 
     Raises as `survey_deletion` does, but nothing of files that are write-protected.
     """
-    survey = _Survey(places, asked, deadline)
+    survey = _Survey(places, asked_path, deadline)
     survey.walk(folder, to, recursive=True)
     return survey.finish()
 
@@ -98,9 +100,9 @@ def survey_move(places: WriteTargets, folder: WorkPath, to: WorkPath, asked: str
 class _Survey:
     """One walk. Holds what its steps count."""
 
-    def __init__(self, places: WriteTargets, asked: str, deadline: Deadline) -> None:
+    def __init__(self, places: WriteTargets, asked_path: str, deadline: Deadline) -> None:
         self._places = places
-        self._asked = asked
+        self._asked = asked_path
         self._deadline = deadline
         self._entries = 0
         self._denied = 0
@@ -128,7 +130,7 @@ class _Survey:
 
     def _folders(self, opened: Folder, at: WorkPath, new: WorkPath | None) -> list[str]:
         """The folders in a folder; all that is in it is counted and checked."""
-        found = []
+        folders = []
         for entry in opened.entries():
             self._deadline.check()
             self._count(at if new is None else new)
@@ -141,10 +143,10 @@ class _Survey:
                 self._denied += 1
                 continue
             if is_folder:
-                found.append(entry.name)
+                folders.append(entry.name)
             elif new is None and entry.kind is EntryKind.FILE:
                 self._require_writable(opened, at, entry.name)
-        return found
+        return folders
 
     def _count(self, folder: WorkPath) -> None:
         self._entries += 1
@@ -208,32 +210,32 @@ def stat(guard: Guard, places: WriteTargets, request: StatRequest) -> StatResult
     try:
         if path.startswith("/"):  # a kept output, which has no place
             return _described(path, guard.stat(path)[1], None)
-        _, found = places.look(path)
+        _, state = places.look(path)
     except NotFound:
-        found = None
-    if found is None:
+        state = None
+    if state is None:
         return StatResult(path, exists=False)
-    if found.kind is not EntryKind.LINK:
-        return _described(path, found, None)
+    if state.kind is not EntryKind.LINK:
+        return _described(path, state, None)
     try:
         target, behind = places.guard.stat(path)
     except ReadroomError:
         # Whether it leads to nothing, to what is denied or out of here is all the same.
-        return _described(path, found, None)
+        return _described(path, state, None)
     return _described(path, behind, target)
 
 
-def _described(path: str, found: Stat, target: str | None) -> StatResult:
+def _described(path: str, state: Stat, target: str | None) -> StatResult:
     return StatResult(
         path=path,
         exists=True,
-        kind=found.kind,
-        size_bytes=found.size if found.kind is EntryKind.FILE else 0,
-        mtime_ns=found.mtime_ns,
-        changed_ns=found.changed_ns,
-        created_ns=found.created_ns,
-        mode=found.mode,
-        read_only=not found.mode & 0o222,
+        kind=state.kind,
+        size_bytes=state.size if state.kind is EntryKind.FILE else 0,
+        mtime_ns=state.mtime_ns,
+        changed_ns=state.changed_ns,
+        created_ns=state.created_ns,
+        mode=state.mode,
+        read_only=not state.mode & 0o222,
         target=target,
     )
 
@@ -257,13 +259,13 @@ def delete(
 
     def once() -> DeleteResult:
         with places.entry(request.path) as place:
-            found = _entered(places, place, request.path, deadline)
-            if found.kind is EntryKind.FOLDER:
+            state = _entered(places, place, request.path, deadline)
+            if state.kind is EntryKind.FOLDER:
                 entries = _delete_folder(places, place, request, deadline)
             else:
                 entries = 1
-                place.remove(_expected(places, texts, cap, place, found, request.path, digits, deadline))
-            return DeleteResult(request.path, found.kind, entries, place.warnings)
+                place.remove(_expected(places, texts, cap, place, state, request.path, digits, deadline))
+            return DeleteResult(request.path, state.kind, entries, place.warnings)
 
     return _steadily(once, request.path)
 
@@ -279,14 +281,14 @@ def _entered(places: WriteTargets, place: WriteTarget, path: str, deadline: Dead
 
 
 def _there(places: WriteTargets, place: WriteTarget, path: str) -> Stat:
-    found = places.there(place, path)
-    if found is None:
+    state = places.there(place, path)
+    if state is None:
         raise NotFound(path)
-    if found.kind is EntryKind.OTHER:
+    if state.kind is EntryKind.OTHER:
         raise NotAFile(path, "device")
-    if found.kind is EntryKind.FILE:
-        places.require_writable(place, path, found)
-    return found
+    if state.kind is EntryKind.FILE:
+        places.require_writable(place, path, state)
+    return state
 
 
 def _expected(
@@ -294,7 +296,7 @@ def _expected(
     texts: TextCache,
     cap: Cap,
     place: WriteTarget,
-    found: Stat,
+    state: Stat,
     path: str,
     digits: str | None,
     deadline: Deadline,
@@ -302,7 +304,7 @@ def _expected(
     """The state of a file that has the expected hash; None when none is expected."""
     if digits is None:
         return None
-    if found.kind is not EntryKind.FILE:
+    if state.kind is not EntryKind.FILE:
         raise _no_hash(path)
     with place.open() as source:
         try:
@@ -370,11 +372,11 @@ def make_folder(places: WriteTargets, request: MakeFolderRequest, deadline: Dead
 
     def once() -> FolderResult:
         with places.entry(path) as place:
-            found = places.there(place, path)
-            if found is not None:
-                if found.kind is EntryKind.FOLDER or _leads_to_folder(places, path, found):
+            state = places.there(place, path)
+            if state is not None:
+                if state.kind is EntryKind.FOLDER or _leads_to_folder(places, path, state):
                     return FolderResult(path, created=False)
-                raise Taken(path, found.kind)
+                raise Taken(path, state.kind)
             place.enter(deadline, make_folders=True)
             place.make()
             return FolderResult(path, folders=place.folders, warnings=place.warnings)
@@ -382,8 +384,8 @@ def make_folder(places: WriteTargets, request: MakeFolderRequest, deadline: Dead
     return _steadily(once, path)
 
 
-def _leads_to_folder(places: WriteTargets, path: str, found: Stat) -> bool:
-    if found.kind is not EntryKind.LINK:
+def _leads_to_folder(places: WriteTargets, path: str, state: Stat) -> bool:
+    if state.kind is not EntryKind.LINK:
         return False
     try:
         return places.guard.stat(path)[1].kind is EntryKind.FOLDER
@@ -407,10 +409,10 @@ def move(places: WriteTargets, request: MoveRequest, deadline: Deadline) -> Move
     def once() -> MoveResult:
         with places.entry(path) as place, places.entry(destination) as to:
             _require_elsewhere(place, to, request)
-            found, over = _both(places, place, to, request, deadline)
-            place.move(found, to, over)
+            state, over = _both(places, place, to, request, deadline)
+            place.move(state, to, over)
             warnings = (*place.warnings, *to.warnings)
-            return MoveResult(path, destination, found.kind, over is not None, to.folders, warnings)
+            return MoveResult(path, destination, state.kind, over is not None, to.folders, warnings)
 
     return _steadily(once, path)
 
@@ -440,19 +442,19 @@ def _both(
         place.enter_with(to, deadline)
     except NotFound:
         raise NotFound(path) from None
-    found = _there(places, place, path)
+    state = _there(places, place, path)
     there = places.there(to, destination)
     over = None
     if there is not None:
-        files = found.kind is there.kind is EntryKind.FILE
+        files = state.kind is there.kind is EntryKind.FILE
         if not (request.overwrite and files):
             raise Taken(destination, there.kind, replaceable=files)
         with places.source(to, destination) as source:
             over = source.version
-    if found.kind is EntryKind.FOLDER:
+    if state.kind is EntryKind.FOLDER:
         places.require(to, destination, folder=True)
         survey_move(places, place.real, to.real, path, deadline)
-    return found, over
+    return state, over
 
 
 def trash(

@@ -97,7 +97,7 @@ class Walk:
         self.closed: list[str] = []
         self.finished = False
 
-    def below(self, top: Folder, asked: WorkPath) -> Generator[Run]:
+    def below(self, top: Folder, asked_path: WorkPath) -> Generator[Run]:
         """Everything below `top`, which was opened as `asked`, stays open and belongs to the caller.
 
         Raises:
@@ -105,7 +105,7 @@ class Walk:
         """
         stack: list[_Level] = []
         try:
-            stack.append(self._level(top, asked, "", self._depth > 1))
+            stack.append(self._level(top, asked_path, "", self._depth > 1))
             while stack:
                 level = stack[-1]
                 stop = next(level.stops, None)
@@ -116,7 +116,7 @@ class Walk:
                         level.whole.folder.close()
                     continue
                 deeper = self._deeper(
-                    level.whole, level.whole.names[stop], asked, len(stack) + 1 < self._depth
+                    level.whole, level.whole.names[stop], asked_path, len(stack) + 1 < self._depth
                 )
                 if deeper is not None:
                     stack.append(deeper)
@@ -127,9 +127,9 @@ class Walk:
             for level in stack[1:]:
                 level.whole.folder.close()
 
-    def _deeper(self, above: Run, name: str, asked: WorkPath, further: bool) -> _Level | None:
+    def _deeper(self, above: Run, name: str, asked_path: WorkPath, further: bool) -> _Level | None:
         path = above.prefix + name
-        below = join(asked, path)
+        below = join(asked_path, path)
         try:
             folder = self._guard.open_folder(below)
         except (NoPermission, StoreFailed):
@@ -148,9 +148,9 @@ class Walk:
         folder.close()
         return None
 
-    def _level(self, folder: Folder, asked: WorkPath, prefix: str, further: bool) -> _Level:
+    def _level(self, folder: Folder, asked_path: WorkPath, prefix: str, further: bool) -> _Level:
         self._deadline.check()
-        names, kinds = self._shown(folder, asked)
+        names, kinds = self._shown(folder, asked_path)
         self._seen += len(names)
         self._deadline.report(self._seen, None, "entries")
         names.sort(key=None if "".join(names).isascii() else os.fsencode)
@@ -161,24 +161,24 @@ class Walk:
         )
         return _Level(Run(folder, prefix, names, kinds), stops)
 
-    def _shown(self, folder: Folder, asked: WorkPath) -> tuple[list[str], dict[str, EntryKind]]:
+    def _shown(self, folder: Folder, asked_path: WorkPath) -> tuple[list[str], dict[str, EntryKind]]:
         """The names that may be shown, and the kinds of those that are not files."""
         names: list[str] = []
         kinds: dict[str, EntryKind] = {}
         for some in folder.names(CHECK_EVERY):
             self._deadline.check()
-            out = self._out(folder.real, asked, some)
+            out = self._out(folder.real, asked_path, some)
             names += [name for name in some.names if name not in out] if out else some.names
             kinds |= some.kinds
         return names, kinds
 
-    def _out(self, real: WorkPath, asked: WorkPath, some: Names) -> set[str]:
+    def _out(self, real: WorkPath, asked_path: WorkPath, some: Names) -> set[str]:
         """Names that are not shown, counted for the reason."""
         folders = {name for name, kind in some.kinds.items() if kind is EntryKind.FOLDER}
         denied = self._guard.denied(real, some.names, folders)
-        if asked != real:
+        if asked_path != real:
             # A rule may speak of the name that was asked for or of the one that is behind it.
-            denied |= self._guard.denied(asked, some.names, folders)
+            denied |= self._guard.denied(asked_path, some.names, folders)
         self.denied += len(denied)
         if self._ignores is None:
             return denied

@@ -154,10 +154,10 @@ class ManyMatches(ConflictError):
         next_request: Request | None = None,
     ) -> None:
         """`lines` are those of the first matches, `count` is how many there are, or more when not `exact`."""
-        shown = ", ".join(map(str, lines)) + (", ..." if count > len(lines) else "")
+        numbers = ", ".join(map(str, lines)) + (", ..." if count > len(lines) else "")
         super().__init__(
             f"edits[{edit}].old_text is in {quote(path)} {'' if exact else 'at least '}{count} times, "
-            f"in lines {shown}{_others(others)}",
+            f"in lines {numbers}{_others(others)}",
             "Make it longer so that it fits one place only, or set replace_all to change them all.",
             facts={
                 "path": as_value(path),
@@ -331,10 +331,10 @@ class SymbolicLink(RefusedError):
 
     def __init__(self, path: str, target: str | None) -> None:
         """`target` is the file in the workspace that it leads to, None when it leads to none."""
-        shown = None if target is None else quote(target)
+        file = None if target is None else quote(target)
         super().__init__(
-            f"{quote(path)} is a symbolic link {f'to {shown}' if shown else 'that leads to no file here'}",
-            f"Changes do not follow links; change {shown} itself." if shown else "Change another file.",
+            f"{quote(path)} is a symbolic link {f'to {file}' if file else 'that leads to no file here'}",
+            f"Changes do not follow links; change {file} itself." if file else "Change another file.",
             facts={"path": as_value(path), "target": None if target is None else as_value(target)},
             next_request=ReadRequest(target) if target is not None else ListRequest(_folder(path)),
         )

@@ -75,11 +75,11 @@ class BadValue(UsageError):
         self, argument: str, value: Fact, problem: str, advice: str, *, next_request: Request | None = None
     ) -> None:
         # JSON has no infinity, though readers make one of 1e999.
-        shown = str(value) if isinstance(value, float) and not isfinite(value) else value
+        shown_value = str(value) if isinstance(value, float) and not isfinite(value) else value
         super().__init__(
             f"{argument}={value!r} {problem}",
             advice,
-            facts={"argument": argument, "value": shown},
+            facts={"argument": argument, "value": shown_value},
             next_request=next_request,
         )
 
@@ -157,13 +157,13 @@ class BadPath(UsageError):
     code = "bad_path"
 
     def __init__(self, path: str, problem: str) -> None:
-        shown = quote(path[:SHOWN_PATH_CHARS]) or '""'
+        shown_path = quote(path[:SHOWN_PATH_CHARS]) or '""'
         if len(path) > SHOWN_PATH_CHARS:
-            shown += "..."
+            shown_path += "..."
         super().__init__(
-            f"The path {shown} {problem}",
+            f"The path {shown_path} {problem}",
             "Give a path relative to the workspace root; list_directory shows what is there.",
-            facts={"path": shown, "problem": problem},
+            facts={"path": shown_path, "problem": problem},
         )
 
 
@@ -173,11 +173,11 @@ class NotAbsolute(UsageError):
     code = "not_absolute"
 
     def __init__(self, path: str, root: str) -> None:
-        shown = quote(path[:SHOWN_PATH_CHARS])
+        shown_path = quote(path[:SHOWN_PATH_CHARS])
         super().__init__(
-            f"The path {shown} is not absolute",
+            f"The path {shown_path} is not absolute",
             f"The workspace is {quote(root)}; give the path below it.",
-            facts={"path": shown, "root": as_value(root)},
+            facts={"path": shown_path, "root": as_value(root)},
         )
 
 

@@ -95,11 +95,11 @@ class ClientScope:
         """Forget finished work."""
         self._waiting.discard(work)
 
-    def on_leave(self, told: Callable[[], object]) -> None:
-        """Call `told` when they leave, beside ending the work; at once if they have left already."""
-        self._on_leave = told
+    def on_leave(self, callback: Callable[[], object]) -> None:
+        """Call `callback` when they leave, beside ending the work; at once if they have left already."""
+        self._on_leave = callback
         if self._left:
-            told()
+            callback()
 
     def leave(self) -> None:
         """Cancel everything that was still done for them."""
@@ -217,16 +217,16 @@ class Calls:
             self._finished = _Finished()
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         waiting = (self._everyone,) if client_scope is None else (client_scope, self._everyone)
-        for one in waiting:
-            one.wait_for(deadline)
+        for scope in waiting:
+            scope.wait_for(deadline)
         try:
             self._pool.submit(work, deadline, partial(self._finished.put, answer))
             return await answer
         finally:
             # Harmless after an answer; when this task was cancelled, it ends the thread.
             deadline.cancel()
-            for one in waiting:
-                one.done(deadline)
+            for scope in waiting:
+                scope.done(deadline)
 
 
 class _Finished:

@@ -129,8 +129,8 @@ def orientation_of(image: ImageFile, data: bytes) -> int:
         exif.load(_exif(data))  # the image would be decoded whole in search of it
     else:
         exif = image.getexif()
-    said = exif.get(ORIENTATION)
-    return said if isinstance(said, int) and 1 <= said <= 8 else 1
+    value = exif.get(ORIENTATION)
+    return value if isinstance(value, int) and 1 <= value <= 8 else 1
 
 
 def check_work(work: int) -> None:
@@ -332,10 +332,10 @@ def _converted(data: bytes, media_type: str) -> Image:
     orientation = orientation_of(image, data)
     if orientation == 1 and target == size and len(data) <= IMAGE_REPLY_BYTES and image.mode != "CMYK":
         return Image(data, media_type, *size, *size)
-    shown = upright(shrunk(picture, target), orientation)
-    encoded, shown_type = _encoded(shown, media_type)
+    smaller = upright(shrunk(picture, target), orientation)
+    encoded, shown_type = _encoded(smaller, media_type)
     original = reversed(size) if orientation in TURNED else size
-    return Image(encoded, shown_type, *shown.size, *original)
+    return Image(encoded, shown_type, *smaller.size, *original)
 
 
 def _fitted(width: int, height: int) -> tuple[int, int]:

@@ -439,8 +439,8 @@ def reads_as_document(path: str) -> bool:
 
 def suffix(path: str) -> str:
     """What follows the last full stop of a name, in lower case; empty without one."""
-    name, dot, found = path.rpartition("/")[2].rpartition(".")
-    return found.lower() if dot and name else ""
+    name, dot, ending = path.rpartition("/")[2].rpartition(".")
+    return ending.lower() if dot and name else ""
 
 
 def recognise(path: str, head: bytes) -> Recognised | None:
@@ -466,9 +466,9 @@ def recognise(path: str, head: bytes) -> Recognised | None:
 
 def _archive(path: str, head: bytes) -> Recognised | None:
     named = _BY_NAME.get(suffix(path))
-    found = next((kind for mark, kind in _BY_MEMBER if mark in head), None)
-    if found is None and b"mimetypeapplication/" in head[:64]:
+    by_member = next((kind for mark, kind in _BY_MEMBER if mark in head), None)
+    if by_member is None and b"mimetypeapplication/" in head[:64]:
         return None  # an OpenDocument of another sort
     # Members can hold members: the name decides between what the bytes leave open.
-    kind = named or found
+    kind = named or by_member
     return None if kind is None else Recognised(kind)

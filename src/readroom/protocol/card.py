@@ -47,18 +47,18 @@ class Card(msgspec.Struct, frozen=True):
     @property
     def capabilities(self) -> dict[str, Any]:
         """What it offers; no list of it changes while it runs in a way that it tells of."""
-        found: dict[str, Any] = {"logging": {}}
+        offered: dict[str, Any] = {"logging": {}}
         if "resources/list" in self.methods:
-            found["resources"] = {"listChanged": False, "subscribe": False}
+            offered["resources"] = {"listChanged": False, "subscribe": False}
         if "tools/list" in self.methods:
-            found["tools"] = {"listChanged": False}
-        return found
+            offered["tools"] = {"listChanged": False}
+        return offered
 
-    def greeting(self, asked: str) -> dict[str, Any]:
+    def greeting(self, version: str) -> dict[str, Any]:
         """The result of `initialize`, for a client that asks for a version."""
-        known = asked in eras.HANDSHAKE_VERSIONS
+        known = version in eras.HANDSHAKE_VERSIONS
         return {
-            "protocolVersion": asked if known else eras.HANDSHAKE_VERSIONS[-1],
+            "protocolVersion": version if known else eras.HANDSHAKE_VERSIONS[-1],
             "capabilities": self.capabilities,
             "serverInfo": self.info,
             "instructions": self.instructions,
@@ -76,9 +76,9 @@ class Card(msgspec.Struct, frozen=True):
         """A result with what its version of the protocol adds to every one."""
         if not eras.is_stateless(version):
             return result
-        found = {**result, "resultType": "complete"}
+        shaped = {**result, "resultType": "complete"}
         if method in eras.CACHEABLE:
             fresh = self.fresh.get(method, Fresh())
-            found |= {"ttlMs": fresh.milliseconds, "cacheScope": fresh.scope}
-        found["_meta"] = {**result.get("_meta", {}), eras.SERVER_META: self.info}
-        return found
+            shaped |= {"ttlMs": fresh.milliseconds, "cacheScope": fresh.scope}
+        shaped["_meta"] = {**result.get("_meta", {}), eras.SERVER_META: self.info}
+        return shaped

@@ -193,10 +193,10 @@ class Connection:
         """How far a call is, for a client that wants to know."""
         if call.token is None or call.cancelled:
             return None
-        told: dict[str, Any] = {"progressToken": call.token, "progress": done, "message": words}
+        parameters: dict[str, Any] = {"progressToken": call.token, "progress": done, "message": words}
         if total is not None:
-            told["total"] = total
-        return notification("notifications/progress", told)
+            parameters["total"] = total
+        return notification("notifications/progress", parameters)
 
     def log(self, call: ToolCall, level: str, words: str) -> bytes | None:
         """A log message about a call, for a client that wants those of its level."""
@@ -236,45 +236,45 @@ class Connection:
         self, request: Request, target: State, meta: Mapping[str, Any] | None, *, stateless: bool
     ) -> Event:
         """The request fits: what comes of it, and the state after it."""
-        given = request.params or {}
+        parameters = request.params or {}
         if not self._serves(request.method, eras.STATELESS_METHODS if stateless else eras.HANDSHAKE_METHODS):
             self.state = target
             return _unknown(request)
-        wrong = params.problem(request.method, given)
+        wrong = params.problem(request.method, parameters)
         if wrong is not None:
             return refusal(request.id, eras.INVALID_PARAMS, f"Invalid request parameters: {wrong}")
         self.state = target
-        own = self._own(request, given)
+        own = self._own(request, parameters)
         if own is not None:
             return own
         if _key(request.id) in self._running:
             words = f"The id {request.id!r} is that of a request that has no answer yet"
             return refusal(request.id, eras.INVALID_REQUEST, words)
-        call = self._call(request, given, meta, stateless)
+        call = self._call(request, parameters, meta, stateless)
         self._running[_key(request.id)] = call
         return call
 
     def _call(
-        self, request: Request, given: dict[str, Any], meta: Mapping[str, Any] | None, stateless: bool
+        self, request: Request, parameters: dict[str, Any], meta: Mapping[str, Any] | None, stateless: bool
     ) -> ToolCall:
         version, client, level = self._version, self.client, self._level
         if stateless:
             assert meta is not None
             version, client, level = meta[eras.VERSION_META], _named(meta), meta.get(eras.LEVEL_META)
         token = params.progress_token(meta)
-        return ToolCall(request.id, request.method, given, version, client, meta, token, level)
+        return ToolCall(request.id, request.method, parameters, version, client, meta, token, level)
 
-    def _own(self, request: Request, given: Mapping[str, Any]) -> Answer | None:
+    def _own(self, request: Request, parameters: Mapping[str, Any]) -> Answer | None:
         """The answer to what concerns the connection itself; None for what somebody has to perform."""
         if request.method == "initialize":
-            greeting = self._card.greeting(given["protocolVersion"])
-            self._version, self.client = greeting["protocolVersion"], given["clientInfo"]["name"]
+            greeting = self._card.greeting(parameters["protocolVersion"])
+            self._version, self.client = greeting["protocolVersion"], parameters["clientInfo"]["name"]
             return Answer(request.id, greeting)
         if request.method == "logging/setLevel":
-            self._level = given["level"]
+            self._level = parameters["level"]
             return Answer(request.id, {})
         if request.method == "server/discover":
-            version = given["_meta"][eras.VERSION_META]
+            version = parameters["_meta"][eras.VERSION_META]
             return Answer(request.id, self._card.shaped(request.method, version, self._card.discovered()))
         return Answer(request.id, {}) if request.method == "ping" else None
 
@@ -324,8 +324,8 @@ def _unfit(request: Request, why: Refused) -> Answer:
 
 def supported(requested: object) -> dict[str, Any]:
     """The data of a failure about a version: those that are spoken without a handshake."""
-    found: dict[str, Any] = {"supported": list(eras.STATELESS_VERSIONS)}
-    return {**found, "requested": requested} if isinstance(requested, str) else found
+    data: dict[str, Any] = {"supported": list(eras.STATELESS_VERSIONS)}
+    return {**data, "requested": requested} if isinstance(requested, str) else data
 
 
 def _enveloped(request: Request, meta: Mapping[str, Any]) -> Answer | None:

@@ -79,19 +79,19 @@ def contradiction(
     for name in (VERSION, METHOD, NAME):
         if counted.count(name) > 1:
             return _mismatch(message, f"The header {name} stands there more than once")
-    given = params.meta(message.params) or {}
-    if not given.keys() >= {eras.VERSION_META, eras.CAPABILITIES_META}:
+    meta = params.meta(message.params) or {}
+    if not meta.keys() >= {eras.VERSION_META, eras.CAPABILITIES_META}:
         return None  # that is said first, by the connection
-    if headers.get(VERSION) != given[eras.VERSION_META]:
+    if headers.get(VERSION) != meta[eras.VERSION_META]:
         return _mismatch(message, f"The header {VERSION} is not the version in params._meta")
     if headers.get(METHOD) != message.method:
         return _mismatch(message, f"The header {METHOD} is not the method of the body")
     return _misnamed(message, message.params or {}, headers)
 
 
-def _misnamed(message: Request, given: Mapping[str, Any], headers: Mapping[str, str]) -> Answer | None:
+def _misnamed(message: Request, parameters: Mapping[str, Any], headers: Mapping[str, str]) -> Answer | None:
     key = _NAMED.get(message.method)
-    if key is None or given.get(key) is None or _decoded(headers.get(NAME)) == given[key]:
+    if key is None or parameters.get(key) is None or _decoded(headers.get(NAME)) == parameters[key]:
         return None
     return _mismatch(message, f"The header {NAME} is not the parameter {key!r} of the body")
 
@@ -106,12 +106,12 @@ def _unsupported(version: str | None) -> Answer:
 
 def _decoded(value: str | None) -> str | None:
     """A header's value; what a header cannot carry travels in base64. None for what is not that."""
-    found = None if value is None else _ENCODED.fullmatch(value)
-    if found is None:
+    match = None if value is None else _ENCODED.fullmatch(value)
+    if match is None:
         return value
     try:
-        data = base64.b64decode(found[1], validate=True)
+        data = base64.b64decode(match[1], validate=True)
         # Only one spelling of each value: two readers must not take it for two things.
-        return data.decode() if base64.b64encode(data).decode("ascii") == found[1] else None
+        return data.decode() if base64.b64encode(data).decode("ascii") == match[1] else None
     except (binascii.Error, UnicodeDecodeError):
         return None

@@ -86,9 +86,9 @@ def decode(data: bytes, most: int) -> Message | Answer:
         words = f"The message is longer than {most:,} bytes, the most that one may have"
         return refusal(None, eras.INVALID_REQUEST, words)
     try:
-        found = _message(_DECODER.decode(data))
-        if found is not None:
-            return found
+        message = _message(_DECODER.decode(data))
+        if message is not None:
+            return message
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         pass
     try:

@@ -12,8 +12,8 @@ Params: TypeAlias = Mapping[str, Any]
 
 def meta(params: Params | None) -> Mapping[str, Any] | None:
     """The `_meta` of parameters, if it is an object."""
-    found = None if params is None else params.get("_meta")
-    return found if isinstance(found, dict) else None
+    value = None if params is None else params.get("_meta")
+    return value if isinstance(value, dict) else None
 
 
 def problem(method: str, params: Params) -> str | None:
@@ -67,19 +67,19 @@ _CHECKS: Final[Mapping[str, Callable[[Params], str | None]]] = {
 }
 
 
-def envelope_problem(given: Mapping[str, Any]) -> str | None:
+def envelope_problem(envelope: Mapping[str, Any]) -> str | None:
     """What is wrong with the client that a request of 2026-07-28 names; None when nothing is."""
-    if not isinstance(given[eras.CAPABILITIES_META], dict):
+    if not isinstance(envelope[eras.CAPABILITIES_META], dict):
         return f"{eras.CAPABILITIES_META!r} must be an object"
-    if given.get(eras.CLIENT_META) is not None:
-        found = _implementation(eras.CLIENT_META, given[eras.CLIENT_META])
-        if found is not None:
-            return found
-    level = given.get(eras.LEVEL_META)
+    if envelope.get(eras.CLIENT_META) is not None:
+        problem = _implementation(eras.CLIENT_META, envelope[eras.CLIENT_META])
+        if problem is not None:
+            return problem
+    level = envelope.get(eras.LEVEL_META)
     return None if level is None or level in eras.LEVELS else f"{eras.LEVEL_META!r} is not a level"
 
 
-def progress_token(given: Mapping[str, Any] | None) -> int | str | None:
+def progress_token(envelope: Mapping[str, Any] | None) -> int | str | None:
     """What the client wants progress to be named by."""
-    token = None if given is None else given.get("progressToken")
+    token = None if envelope is None else envelope.get("progressToken")
     return token if isinstance(token, (int, str)) and not isinstance(token, bool) else None

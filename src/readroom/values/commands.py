@@ -98,10 +98,10 @@ class Output(Struct, frozen=True):
         """The lines that are not shown, as spans."""
         if self.binary:
             return []
-        shown = sorted({line.number for line in self.lines} | self.redrawn)
+        numbers = sorted({line.number for line in self.lines} | self.redrawn)
         return [
             (before + 1, after - 1)
-            for before, after in pairwise([0, *shown, self.total_lines + 1])
+            for before, after in pairwise([0, *numbers, self.total_lines + 1])
             if after - before > 1
         ]
 

@@ -110,12 +110,12 @@ class LineEnds(Struct, frozen=True):
     @property
     def unusual(self) -> list[str]:
         """What a reader cannot see and would lose by writing the text anew."""
-        found = []
+        remarks = []
         if self.form == "mixed":
-            found.append(f"mixed line ends ({self.crlf} CRLF, {self.total - self.crlf} LF)")
+            remarks.append(f"mixed line ends ({self.crlf} CRLF, {self.total - self.crlf} LF)")
         if self.final is False:
-            found.append("no final newline")
-        return found
+            remarks.append("no final newline")
+        return remarks
 
 
 class Warn(Struct, frozen=True):

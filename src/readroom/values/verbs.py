@@ -236,8 +236,8 @@ def function(name: str) -> Callable[..., Any]:
     """What a row names as `module:function`; its module is imported the first time."""
     module, _, attribute = name.partition(":")
     __import__(module)  # not by importlib, whose imports `python -X importtime` does not show
-    found: Callable[..., Any] = getattr(sys.modules[module], attribute)
-    return found
+    target: Callable[..., Any] = getattr(sys.modules[module], attribute)
+    return target
 
 
 def changes(request: Request) -> bool:

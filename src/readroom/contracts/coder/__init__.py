@@ -51,19 +51,19 @@ def made(setup: Setup) -> Contract:
     root = setup.root
     plain, chat = Form(root, chat=False), Form(root, chat=True)
 
-    def to_request(given: CoderRead) -> ReadRequest:
-        return read_request(root, given.path, given.offset, given.limit, Bounds())
+    def to_request(arguments: CoderRead) -> ReadRequest:
+        return read_request(root, arguments.path, arguments.offset, arguments.limit, Bounds())
 
-    def to_chat_request(given: CoderRead) -> ReadRequest:
-        if not given.path:
+    def to_chat_request(arguments: CoderRead) -> ReadRequest:
+        if not arguments.path:
             raise MissingArgument(READ, "path")
-        return to_request(given)
+        return to_request(arguments)
 
-    def steps(given: CoderRead) -> Steps:
-        return read_steps(root, given.offset, given.limit, Bounds())
+    def steps(arguments: CoderRead) -> Steps:
+        return read_steps(root, arguments.offset, arguments.limit, Bounds())
 
-    def worded(form: Form, given: CoderRead) -> Wording:
-        return form.wording(given.path, given.offset)
+    def worded(form: Form, arguments: CoderRead) -> Wording:
+        return form.wording(arguments.path, arguments.offset)
 
     return Contract(
         name="coder",
@@ -77,7 +77,7 @@ def made(setup: Setup) -> Contract:
                 arguments=WorkspaceReadArguments,
                 to_request=to_request,
                 render_error=plain.plainly,
-                wording=lambda given: worded(plain, given),
+                wording=lambda arguments: worded(plain, arguments),
                 steps=steps,
                 reports_progress=True,
             ),
@@ -88,7 +88,7 @@ def made(setup: Setup) -> Contract:
                 arguments=CoderRead,
                 to_request=to_chat_request,
                 render_error=chat.without_path,
-                wording=lambda given: worded(chat, given),
+                wording=lambda arguments: worded(chat, arguments),
                 steps=steps,
                 reports_progress=True,
             ),

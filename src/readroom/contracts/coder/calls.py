@@ -11,13 +11,13 @@ READ, WORKSPACE_READ = "read_file", "coder_workspace_read_file"
 
 def spelled(path: str, root: str) -> str:
     """A path of the workspace as callers write it; odd bytes as listings show them."""
-    found = root if path == "." else f"{root.rstrip('/')}/{path}"
+    absolute = root if path == "." else f"{root.rstrip('/')}/{path}"
     # As it is, unless it cannot be sent: only what begins with a quote is read as quoted.
     try:
-        found.encode()
+        absolute.encode()
     except UnicodeEncodeError:
-        return quote(found)
-    return found
+        return quote(absolute)
+    return absolute
 
 
 def to_call(request: Request, root: str) -> Call | None:
@@ -25,9 +25,9 @@ def to_call(request: Request, root: str) -> Call | None:
     if not isinstance(request, ReadRequest) or request.column != 1 or (request.offset or 1) < 1:
         return None
     path = request.path if request.path.startswith(("/", '"/')) else spelled(request.path, root)
-    found: dict[str, Fact] = {"path": path}
+    arguments: dict[str, Fact] = {"path": path}
     if request.offset is not None:
-        found["offset"] = request.offset
+        arguments["offset"] = request.offset
     if request.limit is not None and request.limit < RESPONSE_LINES:
-        found["limit"] = request.limit
-    return Call(READ, found)
+        arguments["limit"] = request.limit
+    return Call(READ, arguments)

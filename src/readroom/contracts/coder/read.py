@@ -155,11 +155,11 @@ class Form:
     def read(self, result: Result, cap: Cap) -> Reply:
         """The reply for a read. Raises TooMuch when its JSON is larger than the cap."""
         assert isinstance(result, ReadResult)
-        found: Fields = {"success": True, **fields(result)}
+        reply_fields: Fields = {"success": True, **fields(result)}
         if self._chat:
             every: Fields = {"content": "", "file_size": 0, "lines_read": 0, "total_lines": 0}
-            found = dict(sorted({**every, **fields(result)}.items()))
-        text = encoded(found)
+            reply_fields = dict(sorted({**every, **fields(result)}.items()))
+        text = encoded(reply_fields)
         size = byte_size(text)
         if size > cap.size:
             raise TooMuch(cap.size, "bytes", fitting=len(result.lines) * cap.size // size)
@@ -167,12 +167,12 @@ class Form:
 
     def failed(self, text: str, error: ReadroomError) -> Reply:
         """The reply for a failure in those words."""
-        told = text if self._chat else encoded({"success": False, "error": text})
+        body = text if self._chat else encoded({"success": False, "error": text})
 
         def facts() -> Fields:
             return {**error_facts(error, self._root), "status": words.lines_status(error)}
 
-        return replace(native_render.reply(told, facts), is_error=True)
+        return replace(native_render.reply(body, facts), is_error=True)
 
     def wording(self, path: str, offset: int) -> Wording:
         """How the read of that path is worded."""
@@ -198,9 +198,9 @@ def capped(
         text = tell(error)
         most = cap.size - _ENVELOPE
         while True:
-            found = make(text, error)
-            if byte_size(found.text) <= cap.size or most <= 0:
-                return found
+            reply = make(text, error)
+            if byte_size(reply.text) <= cap.size or most <= 0:
+                return reply
             text = text.encode("utf-8", "replace")[:most].decode("utf-8", "ignore")
             most //= 2
 

@@ -160,8 +160,8 @@ class _Routes:
         """Words results by an object and facts."""
 
         def reply(result: Result, cap: Cap) -> Reply:
-            found, facts = render(result)
-            return native_render.reply(encoded(found), lambda: {**facts, STATUS: 200})
+            body, facts = render(result)
+            return native_render.reply(encoded(body), lambda: {**facts, STATUS: 200})
 
         return Wording(reply, capped(self._failed, tell))
 
@@ -171,19 +171,24 @@ class _Routes:
         """GET read-file-lines."""
         form = Form(self._root, chat=False)
 
-        def bounds(given: LinesQuery) -> Bounds:
+        def bounds(arguments: LinesQuery) -> Bounds:
             return Bounds(
-                given.max_file_size, given.max_line_bytes, given.max_response_lines, given.max_response_bytes
+                arguments.max_file_size,
+                arguments.max_line_bytes,
+                arguments.max_response_lines,
+                arguments.max_response_bytes,
             )
 
-        def to_request(given: LinesQuery) -> ReadRequest:
-            return read_request(self._root, given.path, given.offset, given.limit, bounds(given))
+        def to_request(arguments: LinesQuery) -> ReadRequest:
+            return read_request(
+                self._root, arguments.path, arguments.offset, arguments.limit, bounds(arguments)
+            )
 
-        def steps(given: LinesQuery) -> Steps:
-            return read_steps(self._root, given.offset, given.limit, bounds(given))
+        def steps(arguments: LinesQuery) -> Steps:
+            return read_steps(self._root, arguments.offset, arguments.limit, bounds(arguments))
 
-        def wording(given: LinesQuery) -> Wording:
-            return form.wording(given.path, given.offset)
+        def wording(arguments: LinesQuery) -> Wording:
+            return form.wording(arguments.path, arguments.offset)
 
         title = "Read numbered lines of a file"
         return replace(
@@ -195,58 +200,64 @@ class _Routes:
     def read_bytes(self) -> Tool:
         """GET read-file."""
 
-        def to_request(given: BytesQuery) -> BytesRequest:
-            path = require_absolute(given.path, self._root)
-            return BytesRequest(path, given.offset, given.limit or None)
+        def to_request(arguments: BytesQuery) -> BytesRequest:
+            path = require_absolute(arguments.path, self._root)
+            return BytesRequest(path, arguments.offset, arguments.limit or None)
 
-        def wording(given: BytesQuery) -> Wording:
-            return Wording(_bytes, capped(self._failed, partial(words.of_open, path=given.path)))
+        def wording(arguments: BytesQuery) -> Wording:
+            return Wording(_bytes, capped(self._failed, partial(words.of_open, path=arguments.path)))
 
         return self._tool(READ_BYTES, "Read the bytes of a file", BytesQuery, to_request, wording)
 
     def list(self) -> Tool:
         """POST list-directory."""
 
-        def to_request(given: ListBody) -> ListRequest:
+        def to_request(arguments: ListBody) -> ListRequest:
             # Everything that policy lets be seen, as the original has it: also what ignore files hide.
             return ListRequest(
-                self._folder(given), include=frozenset({"ignored"}), limit=contract_limits.LIST_ENTRIES
+                self._folder(arguments), include=frozenset({"ignored"}), limit=contract_limits.LIST_ENTRIES
             )
 
-        def wording(given: ListBody) -> Wording:
-            shown = given.path or self._joined(given)
-            return self._wording(partial(_listing, self._root, shown), partial(words.of_list, path=shown))
+        def wording(arguments: ListBody) -> Wording:
+            path = arguments.path or self._joined(arguments)
+            return self._wording(partial(_listing, self._root, path), partial(words.of_list, path=path))
 
         title = "List a folder"
         more = {"reply_bytes": contract_limits.LIST_BYTES}
         return self._tool(LIST, title, ListBody, to_request, wording, **more)
 
-    def _folder(self, given: ListBody) -> str:
-        if given.path:
-            return require_absolute(given.path, self._root)
-        if given.relativity not in ("home", "root"):
-            raise BadValue("relativity", given.relativity, "is not known", "Send home or root, or a path.")
-        return self._joined(given)
+    def _folder(self, arguments: ListBody) -> str:
+        if arguments.path:
+            return require_absolute(arguments.path, self._root)
+        if arguments.relativity not in ("home", "root"):
+            raise BadValue(
+                "relativity", arguments.relativity, "is not known", "Send home or root, or a path."
+            )
+        return self._joined(arguments)
 
-    def _joined(self, given: ListBody) -> str:
+    def _joined(self, arguments: ListBody) -> str:
         # The home folder is the workspace: what lies beside it cannot be seen.
-        above = self._root.rstrip("/") if given.relativity == "home" else ""
-        return "/".join((above, *given.parts)) or "/"
+        above = self._root.rstrip("/") if arguments.relativity == "home" else ""
+        return "/".join((above, *arguments.parts)) or "/"
 
     # --- changing -----------------------------------------------------------------------------
 
     def write(self) -> Tool:
         """POST write-file."""
 
-        def to_request(given: WriteQuery) -> WriteRequest:
-            return WriteRequest(require_absolute(given.path, self._root), "", None, data=given.content)
+        def to_request(arguments: WriteQuery) -> WriteRequest:
+            return WriteRequest(
+                require_absolute(arguments.path, self._root), "", None, data=arguments.content
+            )
 
         def render(path: str, result: Result) -> tuple[dict[str, Fact], dict[str, Fact]]:
             assert isinstance(result, WriteResult)
             return {"message": f"Successfully wrote to {go_quoted(path)}"}, native_facts.of_write(result)
 
-        def wording(given: WriteQuery) -> Wording:
-            return self._wording(partial(render, given.path), partial(words.of_write, path=given.path))
+        def wording(arguments: WriteQuery) -> Wording:
+            return self._wording(
+                partial(render, arguments.path), partial(words.of_write, path=arguments.path)
+            )
 
         more = {"read_only": False, "destructive": True}
         return self._tool(WRITE, "Write a file", WriteQuery, to_request, wording, **more)
@@ -254,29 +265,29 @@ class _Routes:
     def edit(self) -> Tool:
         """POST edit-files."""
 
-        def to_request(given: EditBody) -> EditFilesRequest:
-            if not given.files:
+        def to_request(arguments: EditBody) -> EditFilesRequest:
+            if not arguments.files:
                 raise MissingArgument(EDIT, "files")
-            return EditFilesRequest(tuple(map(self._file, given.files)))
+            return EditFilesRequest(tuple(map(self._file, arguments.files)))
 
-        def wording(given: EditBody) -> Wording:
-            return self._wording(partial(_edited, given.include_diff), words.of_edits)
+        def wording(arguments: EditBody) -> Wording:
+            return self._wording(partial(_edited, arguments.include_diff), words.of_edits)
 
         more = {"read_only": False, "destructive": True, "idempotent": False}
         return self._tool(EDIT, "Edit several files", EditBody, to_request, wording, **more)
 
-    def _file(self, given: FileToEdit) -> FileEdits:
-        edits = tuple(Edit(one.search, one.replace, one.replace_all) for one in given.edits)
+    def _file(self, file: FileToEdit) -> FileEdits:
+        edits = tuple(Edit(edit.search, edit.replace, edit.replace_all) for edit in file.edits)
         problem: ReadroomError | None = None
         try:
-            if not given.path:
+            if not file.path:
                 raise MissingArgument(EDIT, "path")
-            require_absolute(given.path, self._root)
+            require_absolute(file.path, self._root)
             if not edits:
                 raise MissingArgument(EDIT, "edits")
         except ReadroomError as error:
             problem = error
-        return FileEdits(given.path, edits, problem)
+        return FileEdits(file.path, edits, problem)
 
 
 # --- results ----------------------------------------------------------------------------------
@@ -294,54 +305,54 @@ def _bytes(result: Result, cap: Cap) -> Reply:
     return replace(native_render.reply("", lambda: facts), stream=result.stream)
 
 
-def _listing(root: str, shown: str, result: Result) -> tuple[dict[str, Fact], dict[str, Fact]]:
+def _listing(root: str, path: str, result: Result) -> tuple[dict[str, Fact], dict[str, Fact]]:
     assert isinstance(result, ListResult)
     folder = spelled(result.request.path, root)
     entries = sorted(
         result.entries,
-        key=lambda one: (one.kind is not EntryKind.FOLDER, one.path.encode("utf-8", "surrogateescape")),
+        key=lambda entry: (entry.kind is not EntryKind.FOLDER, entry.path.encode("utf-8", "surrogateescape")),
     )
     contents: list[Fact] = [
         {
-            "name": one.path,
-            "absolute_path_string": spelled(one.path, folder),
-            "is_dir": one.kind is EntryKind.FOLDER,
+            "name": entry.path,
+            "absolute_path_string": spelled(entry.path, folder),
+            "is_dir": entry.kind is EntryKind.FOLDER,
         }
-        for one in entries
+        for entry in entries
     ]
     left: list[Fact] = []
     if result.reason is not None:
         left.append(f"The listing is cut: {len(entries)} of {result.total} entries are shown.")
     if result.denied:
         left.append(f"{result.denied} more are not shown: policy denies them.")
-    found: dict[str, Fact] = {
+    fields: dict[str, Fact] = {
         "absolute_path": [part for part in folder.split("/") if part],
         "absolute_path_string": folder,
         "contents": contents,
     }
-    return {**found, **present(**{NOTES: left})}, native_facts.of_list(result)
+    return {**fields, **present(**{NOTES: left})}, native_facts.of_list(result)
 
 
 def _edited(with_diff: bool, result: Result) -> tuple[dict[str, Fact], dict[str, Fact]]:
     assert isinstance(result, EditFilesResult)
     files: list[Fact] = []
     facts: list[Fact] = []
-    for one in result.files:
-        diff = one.diff.text
-        name = as_given(one.asked)
+    for file in result.files:
+        diff = file.diff.text
+        name = as_given(file.asked)
         head = f"--- {name}\n+++ {name}\n" if diff else ""
-        files.append({"path": one.asked, "diff": head + diff})
+        files.append({"path": file.asked, "diff": head + diff})
         facts.append(
             {
-                "path": one.path,
-                "previous_hash": one.previous_hash,
-                "content_hash": one.content_hash,
-                "replacements": one.replacements,
-                "hunks_left_out": one.diff.left_out,
-                "warnings": [{"code": note.code, "detail": note.detail} for note in one.warnings],
+                "path": file.path,
+                "previous_hash": file.previous_hash,
+                "content_hash": file.content_hash,
+                "replacements": file.replacements,
+                "hunks_left_out": file.diff.left_out,
+                "warnings": [{"code": note.code, "detail": note.detail} for note in file.warnings],
             }
         )
-    left = sum(one.diff.left_out for one in result.files)
+    left = sum(file.diff.left_out for file in result.files)
     notes: list[Fact] = [f"{left} hunks are left out of the diffs."] if left else []
     if not with_diff:
         return {}, {"files": facts}
@@ -372,23 +383,23 @@ def parsed(
         required: Those that may not be missing or empty.
         texts: Parameters that are texts.
     """
-    given = _given(query)
+    parameters = _given(query)
     problems: dict[str, str] = {}
     values: dict[str, str | int] = {}
     for name in texts:
-        if given.get(name):
-            values[name] = _sendable(given[name])
+        if parameters.get(name):
+            values[name] = _sendable(parameters[name])
         elif name in required:
             problems[name] = "is required and cannot be empty"
     for name in numbers:
         # An empty one counts as not given.
-        if given.get(name):
-            problem = _problem(given[name])
+        if parameters.get(name):
+            problem = _problem(parameters[name])
             if problem is None:
-                values[name] = min(int(given[name]), _EXACT)
+                values[name] = min(int(parameters[name]), _EXACT)
             else:
                 problems[name] = f"must be a valid 64-bit positive integer: {problem}"
-    for name in given:
+    for name in parameters:
         if name not in (*texts, *numbers):
             problems[name] = "is not a valid query param"
     return values, problems
@@ -399,10 +410,10 @@ def _given(query: bytes) -> Mapping[str, str]:
     pairs = parse_qsl(
         query.decode("latin-1"), keep_blank_values=True, encoding="utf-8", errors="surrogateescape"
     )
-    found: dict[str, str] = {}
+    first_values: dict[str, str] = {}
     for name, value in pairs[:MAX_QUERY_PARAMETERS]:
-        found.setdefault(name, value)
-    return found
+        first_values.setdefault(name, value)
+    return first_values
 
 
 def _sendable(path: str) -> str:

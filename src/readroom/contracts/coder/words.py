@@ -29,9 +29,9 @@ def go_quoted(text: str) -> str:
 
 
 def _escaped(char: str) -> str:
-    found = _ESCAPES.get(char)
-    if found is not None or char.isprintable():
-        return found or char
+    escape = _ESCAPES.get(char)
+    if escape is not None or char.isprintable():
+        return escape or char
     code = ord(char)
     if 0xDC80 <= code <= 0xDCFF:
         return f"\\x{code - 0xDC00:02x}"  # a byte that is not a character
@@ -230,16 +230,16 @@ _STATUS: Sequence[tuple[type[ReadroomError], HTTPStatus]] = (
 def status_of(error: ReadroomError) -> int:
     """The status of a failure at an address of this contract; of several, the highest."""
     if isinstance(error, errors.EditsFailed):
-        return max(status_of(one) for _, one in error.failures)
+        return max(status_of(failure) for _, failure in error.failures)
     return next(status for kind, status in _STATUS if isinstance(error, kind)).value
 
 
 def query_problem(problems: Mapping[str, str]) -> dict[str, Fact]:
     """What is wrong with a query, by parameter."""
-    found: list[Fact] = [
+    validations: list[Fact] = [
         {"field": name, "detail": f"Query param {go_quoted(name)} {what}"} for name, what in problems.items()
     ]
-    return {"message": QUERY, "validations": found}
+    return {"message": QUERY, "validations": validations}
 
 
 Words = Callable[[ReadroomError], str]

@@ -98,12 +98,12 @@ class NameArguments(msgspec.Struct, frozen=True, kw_only=True):
     path: str
 
 
-def _to_stat(given: NameArguments) -> StatRequest:
-    return StatRequest(required_path(given.path, STAT))
+def _to_stat(arguments: NameArguments) -> StatRequest:
+    return StatRequest(required_path(arguments.path, STAT))
 
 
-def _to_delete(given: NameArguments) -> DeleteRequest:
-    return DeleteRequest(required_path(given.path, DELETE))
+def _to_delete(arguments: NameArguments) -> DeleteRequest:
+    return DeleteRequest(required_path(arguments.path, DELETE))
 
 
 STAT_FILE = Tool(
@@ -225,28 +225,28 @@ class EverrunsWrite(msgspec.Struct, frozen=True, kw_only=True):
 # --- requests ----------------------------------------------------------------------------------
 
 
-def _to_read(given: EverrunsRead) -> ReadRequest:
-    path = required_path(given.path, READ)
+def _to_read(arguments: EverrunsRead) -> ReadRequest:
+    path = required_path(arguments.path, READ)
     options = options_of(path)
-    if given.column:
-        return ReadRequest(path, (given.offset or 0) + 1, 1, given.column + 1, options=options)
-    offset = None if given.offset is None else given.offset + 1
-    return ReadRequest(path, offset, given.limit, options=options)
+    if arguments.column:
+        return ReadRequest(path, (arguments.offset or 0) + 1, 1, arguments.column + 1, options=options)
+    offset = None if arguments.offset is None else arguments.offset + 1
+    return ReadRequest(path, offset, arguments.limit, options=options)
 
 
-def _to_grep(given: EverrunsGrep) -> GrepRequest:
-    around = given.before_context + given.after_context
+def _to_grep(arguments: EverrunsGrep) -> GrepRequest:
+    around = arguments.before_context + arguments.after_context
     lines = 1 + around
     return GrepRequest(
-        pattern=given.pattern,
-        path=required_path(given.path, GREP),
-        glob=globs(given.path_pattern),
-        before=given.before_context,
-        after=given.after_context,
+        pattern=arguments.pattern,
+        path=required_path(arguments.path, GREP),
+        glob=globs(arguments.path_pattern),
+        before=arguments.before_context,
+        after=arguments.after_context,
         include=frozenset(("hidden",)),
         sort="path",
-        limit=given.limit,
-        skip=given.offset,
+        limit=arguments.limit,
+        skip=arguments.offset,
         options=SearchOptions(
             totals=True,
             count_s=EVERRUNS_COUNT_S,
@@ -256,58 +256,58 @@ def _to_grep(given: EverrunsGrep) -> GrepRequest:
     )
 
 
-def _to_list(given: EverrunsList) -> ListRequest:
-    path = required_path(given.path, LIST)
-    return ListRequest(path, include=frozenset(("ignored",)), limit=given.limit, skip=given.offset)
+def _to_list(arguments: EverrunsList) -> ListRequest:
+    path = required_path(arguments.path, LIST)
+    return ListRequest(path, include=frozenset(("ignored",)), limit=arguments.limit, skip=arguments.offset)
 
 
-def _hash(given: str) -> str:
+def _hash(expected: str) -> str:
     """The expected hash; what is none is one that no file has."""
-    text = given.strip()
+    text = expected.strip()
     digits = text.removeprefix("sha256:")
     known = len(digits) == 64 and not set(digits.lower()) - set("0123456789abcdef")
     return text if known else _NO_HASH
 
 
-def _to_edit(given: EverrunsEdit) -> EditRequest:
-    if not given.expected_hash.strip():
+def _to_edit(arguments: EverrunsEdit) -> EditRequest:
+    if not arguments.expected_hash.strip():
         raise MissingArgument(EDIT, "expected_hash")
     return EditRequest(
-        required_path(given.path, EDIT),
-        _hash(given.expected_hash),
-        tuple(Edit(one.old_text, one.new_text) for one in _edits(given)),
+        required_path(arguments.path, EDIT),
+        _hash(arguments.expected_hash),
+        tuple(Edit(edit.old_text, edit.new_text) for edit in _edits(arguments)),
         diff=DiffStyle(EVERRUNS_DIFF_CONTEXT, DIFF_HUNK_BYTES),
         lone_cr=True,
     )
 
 
-def _edits(given: EverrunsEdit) -> list[EverrunsEditItem]:
+def _edits(arguments: EverrunsEdit) -> list[EverrunsEditItem]:
     """All replacements; the one beside the list counts unless it is empty or in the list already."""
-    found = list(given.edits)
-    old, new = given.old_text, given.new_text
+    edits = list(arguments.edits)
+    old, new = arguments.old_text, arguments.new_text
     if old and new is None:
-        raise MissingArgument(EDIT, f"edits[{len(found)}].new_text")
-    if old is None and new and not found:
+        raise MissingArgument(EDIT, f"edits[{len(edits)}].new_text")
+    if old is None and new and not edits:
         raise MissingArgument(EDIT, "edits[0].old_text")
-    if old is not None and new is not None and (old or (new and not found)):
+    if old is not None and new is not None and (old or (new and not edits)):
         item = EverrunsEditItem(old_text=old, new_text=new)
-        found += [] if item in found else [item]
-    if not found:
+        edits += [] if item in edits else [item]
+    if not edits:
         raise BadValue("edits", [], "is empty", "Send at least one edit with old_text and new_text.")
-    return found
+    return edits
 
 
-def _to_write(given: EverrunsWrite) -> WriteRequest:
-    data = given.content.encode()
-    if given.encoding == "base64":
+def _to_write(arguments: EverrunsWrite) -> WriteRequest:
+    data = arguments.content.encode()
+    if arguments.encoding == "base64":
         try:
-            data = b64decode(given.content, validate=True)
+            data = b64decode(arguments.content, validate=True)
         except (binascii.Error, ValueError):
             raise BadValue(
-                "content", given.content[:80], "is no base64", "Encode it, or send it as text."
+                "content", arguments.content[:80], "is no base64", "Encode it, or send it as text."
             ) from None
-    expected = None if given.expected_hash is None else _hash(given.expected_hash)
-    return WriteRequest(required_path(given.path, WRITE), "", expected, data=data)
+    expected = None if arguments.expected_hash is None else _hash(arguments.expected_hash)
+    return WriteRequest(required_path(arguments.path, WRITE), "", expected, data=data)
 
 
 # --- replies -----------------------------------------------------------------------------------
@@ -335,19 +335,19 @@ def _render(result: Result, cap: Cap, *, limit: int | None = None) -> Reply:
             raise AssertionError(result)
 
 
-def _word_read(given: EverrunsRead) -> Wording:
-    return Wording(partial(_render, limit=given.limit), render_error)
+def _word_read(arguments: EverrunsRead) -> Wording:
+    return Wording(partial(_render, limit=arguments.limit), render_error)
 
 
-def _word_edit(given: EverrunsEdit) -> Wording:
-    texts = {f"old_text.{at}": one.old_text for at, one in enumerate(given.edits)}
-    texts.setdefault(f"old_text.{len(texts)}", given.old_text or "")
-    texts["expected_hash"] = given.expected_hash.strip()
+def _word_edit(arguments: EverrunsEdit) -> Wording:
+    texts = {f"old_text.{at}": edit.old_text for at, edit in enumerate(arguments.edits)}
+    texts.setdefault(f"old_text.{len(texts)}", arguments.old_text or "")
+    texts["expected_hash"] = arguments.expected_hash.strip()
     return Wording(_render, partial(render_error, tool=EDIT, given=texts))
 
 
-def _word_write(given: EverrunsWrite) -> Wording:
-    texts = {"expected_hash": (given.expected_hash or "").strip()}
+def _word_write(arguments: EverrunsWrite) -> Wording:
+    texts = {"expected_hash": (arguments.expected_hash or "").strip()}
     return Wording(_render, partial(render_error, tool=WRITE, given=texts))
 
 

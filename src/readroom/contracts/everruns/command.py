@@ -31,9 +31,9 @@ _KIB = 1024
 MEASURE = OutputMeasure(None, gap_bytes=len("\\n[... 1000000000 bytes omitted ...]\\n\\n"), escapes=True)
 
 
-def verbosity(given: str) -> Verbosity:
+def verbosity(name: str) -> Verbosity:
     """The mode of that name; what is none is the default."""
-    return next((mode for mode in _MODES if mode == given), _DEFAULT)
+    return next((mode for mode in _MODES if mode == name), _DEFAULT)
 
 
 class EverrunsRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,9 +45,11 @@ class EverrunsRun(msgspec.Struct, frozen=True, kw_only=True):
     tool_call_id: Annotated[str, Meta(description="Names the kept output")] | None = None
 
 
-def _to_run(given: EverrunsRun) -> RunRequest:
-    mode = verbosity(given.output)
-    return RunRequest(given.command, output=mode, timeout_s=given.timeout_s, name=given.tool_call_id)
+def _to_run(arguments: EverrunsRun) -> RunRequest:
+    mode = verbosity(arguments.output)
+    return RunRequest(
+        arguments.command, output=mode, timeout_s=arguments.timeout_s, name=arguments.tool_call_id
+    )
 
 
 BASH = Tool(
@@ -69,7 +71,7 @@ BASH = Tool(
 
 def render(result: RunResult, cap: Cap) -> Reply:
     """The reply for a command; its lines were selected under `cap`."""
-    out, err = (words(one, kept=result.kept, failed=result.failed) for one in result.outputs)
+    out, err = (words(output, kept=result.kept, failed=result.failed) for output in result.outputs)
     fields = _fields(result, out, err)
     while json_replies.size(fields) > cap.size and (out or err):
         # What was run is told whatever happens; the kept output has all.
@@ -96,10 +98,10 @@ def words(output: Output, *, kept: bool, failed: bool) -> str:
 def _around_middle(output: Output) -> Iterator[str]:
     """The beginning and the end, with a mark between them that stands alone."""
     first = output.gaps[0][0]
-    shown = sum(len(line.text.encode("utf-8", "replace")) + 1 for line in output.lines)
+    shown_bytes = sum(len(line.text.encode("utf-8", "replace")) + 1 for line in output.lines)
     for line in output.lines:
         if line.number > first and (line.number == output.gaps[0][1] + 1):
-            yield f"\n[... {max(1, output.size_bytes - shown)} bytes omitted ...]\n"
+            yield f"\n[... {max(1, output.size_bytes - shown_bytes)} bytes omitted ...]\n"
         yield _row(line)
 
 

@@ -87,8 +87,8 @@ class _Failure(Struct, frozen=True):
     @property
     def item(self) -> tuple[int, str] | None:
         """Which edit, from 1, and which of its texts the argument is."""
-        found = _ITEM.fullmatch(self.argument)
-        return None if found is None else (int(found[1]) + 1, found[2] or "")
+        match = _ITEM.fullmatch(self.argument)
+        return None if match is None else (int(match[1]) + 1, match[2] or "")
 
     @property
     def old_text(self) -> str:
@@ -181,8 +181,8 @@ def _stale(failure: _Failure) -> str:
 
 
 def _no_match(failure: _Failure) -> str:
-    found = f"Could not find an exact match for old_text: '{failure.old_text}'"
-    return f"{found}\n{failure.facts['hint']}\n{failure.facts['place']}".rstrip()
+    problem = f"Could not find an exact match for old_text: '{failure.old_text}'"
+    return f"{problem}\n{failure.facts['hint']}\n{failure.facts['place']}".rstrip()
 
 
 def _many(failure: _Failure) -> str:

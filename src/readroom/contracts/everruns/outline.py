@@ -63,11 +63,11 @@ def text(result: ReadResult, outline: OutlineView) -> str:
     above = [row for row in outline.rows if row.item.line < result.start]
     below = [row for row in outline.rows if row.item.line > result.end]
     total, language = result.total_lines or result.end, outline.language
-    found = _section(above, 1, result.start - 1, language)
-    found += _section(below, result.end + 1, total, language)
+    sections = _section(above, 1, result.start - 1, language)
+    sections += _section(below, result.end + 1, total, language)
     if outline.left_out:
-        found += f"// ... {outline.left_out} more not listed\n"
-    return found
+        sections += f"// ... {outline.left_out} more not listed\n"
+    return sections
 
 
 def _section(rows: Sequence[Row], first: int, last: int, language: str) -> str:
@@ -90,7 +90,7 @@ _OTHERWISE = "notebook"
 
 def notes_of(warnings: Sequence[Warn]) -> list[str]:
     """Sentences for the field of notes."""
-    return warning_parts([_plain(one) for one in warnings if one.code != _OTHERWISE])
+    return warning_parts([_plain(warning) for warning in warnings if warning.code != _OTHERWISE])
 
 
 def _plain(warn: Warn) -> Warn:

@@ -117,8 +117,8 @@ def render(result: ReadResult, cap: Cap, limit: int | None = None) -> Reply:
 
 def _facts(result: ReadResult) -> dict[str, Fact]:
     following = _following(result)
-    found = json_replies.result_facts(result, to_call)
-    return {**found, "next": None if following is None else read_call(following).to_fact()}
+    facts = json_replies.result_facts(result, to_call)
+    return {**facts, "next": None if following is None else read_call(following).to_fact()}
 
 
 def _about(result: ReadResult) -> dict[str, Fact]:
@@ -129,8 +129,12 @@ def _about(result: ReadResult) -> dict[str, Fact]:
 def _in_order(result: ReadResult, fields: dict[str, Fact]) -> dict[str, Fact]:
     """The fields with those that close every object."""
     notes = notes_of(result.warnings) + _about_ends(result) + _about_header(result)
-    found: dict[str, Fact] = {**fields, "size_bytes": result.size_bytes, "content_hash": result.content_hash}
-    return {**found, json_replies.NOTES: list(notes)} if notes else found
+    ordered: dict[str, Fact] = {
+        **fields,
+        "size_bytes": result.size_bytes,
+        "content_hash": result.content_hash,
+    }
+    return {**ordered, json_replies.NOTES: list(notes)} if notes else ordered
 
 
 def _about_ends(result: ReadResult) -> list[str]:
@@ -200,7 +204,7 @@ def _truncation(
     size = byte_size(content)
     if following is None:
         return _complete(size)
-    found: dict[str, Fact] = {
+    truncation: dict[str, Fact] = {
         "truncated": True,
         "reason": _reason(result, following, limit),
         "bytes_returned": size,
@@ -212,12 +216,12 @@ def _truncation(
         hint = f"call {READ} with {where} to resume inside line {offset + 1}"
     else:
         hint = f"call {READ} with offset={offset} to resume from line {offset + 1}"
-    found.update(next_offset=offset, resume_hint=hint)
+    truncation.update(next_offset=offset, resume_hint=hint)
     if following.column > 1:
-        found["next_column"] = following.column - 1
+        truncation["next_column"] = following.column - 1
     if result.read_mode == "tail" and result.start > 1:
-        found["not_shown"] = {"start": 1, "end": result.start - 1}
-    return found
+        truncation["not_shown"] = {"start": 1, "end": result.start - 1}
+    return truncation
 
 
 def _complete(size: int) -> dict[str, Fact]:
@@ -382,12 +386,12 @@ def _grep_truncation(result: GrepResult, size: int, *, cut: bool) -> Fields:
     if result.complete and not cut:
         return {"truncated": False, "reason": "size_cap", "bytes_returned": size}
     reason = _REASONS.get(result.reason or "", "size_cap")
-    found: Fields = {"truncated": True, "reason": reason, "bytes_returned": size}
+    truncation: Fields = {"truncated": True, "reason": reason, "bytes_returned": size}
     if isinstance(result.next, GrepRequest):
         at = result.next.skip
         hint = f"call {GREP} with offset={at} to resume from match {at + 1}"
-        found.update(next_offset=at, resume_hint=hint)
-    return found
+        truncation.update(next_offset=at, resume_hint=hint)
+    return truncation
 
 
 # --- list_directory ----------------------------------------------------------------------------
@@ -431,11 +435,11 @@ def is_readonly(mode: int | None) -> bool:
 
 def _list_truncation(result: ListResult, at: int, size: int) -> Fields:
     reason = {"timeout": "exec_budget", "reply_cap": "size_cap"}.get(result.reason or "", "item_cap")
-    found: Fields = {"truncated": result.reason is not None, "reason": reason, "bytes_returned": size}
+    truncation: Fields = {"truncated": result.reason is not None, "reason": reason, "bytes_returned": size}
     if result.next is not None:
         hint = f"call {LIST} with offset={at} to resume from item {at + 1}"
-        found.update(next_offset=at, resume_hint=hint)
-    return found
+        truncation.update(next_offset=at, resume_hint=hint)
+    return truncation
 
 
 # --- edit_file, write_file ---------------------------------------------------------------------

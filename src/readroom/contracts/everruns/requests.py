@@ -27,13 +27,13 @@ _QUOTED = 2
 """Characters of a name in quotes, without the name."""
 
 
-def work_path(given: str) -> str:
+def work_path(spelled: str) -> str:
     """The path of a request for a path as a caller spells it; "" when there is none.
 
     Raises:
         BadPath: It is in the quotes of unusual names, and they hold none.
     """
-    text = given.strip()
+    text = spelled.strip()
     if len(text) >= _QUOTED and text[0] == text[-1] == '"':
         return quote(parse(text, (ROOT, "/")))
     if not text or "\0" in text:
@@ -46,12 +46,12 @@ def work_path(given: str) -> str:
     return f"./{path}" if path.startswith('"') else path or "."
 
 
-def required_path(given: str, tool: str) -> str:
+def required_path(spelled: str, tool: str) -> str:
     """The path of a request. Raises MissingArgument when there is none, and as `work_path`."""
-    found = work_path(given)
-    if not found:
+    path = work_path(spelled)
+    if not path:
         raise MissingArgument(tool, "path")
-    return found
+    return path
 
 
 def shown(path: str) -> str:
@@ -127,12 +127,12 @@ def _part(text: str, *, anchored: bool) -> tuple[str, ...]:
     return (f"{begin}*", f"{begin}*{_BELOW}")
 
 
-def path_pattern(found: Sequence[str]) -> str:
+def path_pattern(globs: Sequence[str]) -> str:
     """The `path_pattern` that means these globs."""
-    if not found:
+    if not globs:
         return ""
-    first = found[0]
-    if len(found) == 1:
+    first = globs[0]
+    if len(globs) == 1:
         return first[1:] if first[:2] in ("\\!", "\\#") else first
     text = first.removesuffix("*").removeprefix("**/*")
     if first.startswith("**/") and not first.startswith("**/*"):
@@ -166,7 +166,7 @@ def to_call(request: Request) -> Call | None:
     if isinstance(request, ListRequest):
         return Call(LIST, _page({"path": shown(request.path)}, request.skip, request.limit))
     if isinstance(request, EditRequest):
-        edits: list[Fact] = [{"old_text": one.old_text, "new_text": one.new_text} for one in request.edits]
+        edits: list[Fact] = [{"old_text": edit.old_text, "new_text": edit.new_text} for edit in request.edits]
         digest: Fact = request.expected_hash
         return Call(EDIT, {"path": shown(request.path), "expected_hash": digest, "edits": edits})
     if isinstance(request, WriteRequest):
@@ -179,46 +179,46 @@ def to_call(request: Request) -> Call | None:
 
 
 def _read(request: ReadRequest) -> dict[str, Fact]:
-    found: dict[str, Fact] = {"path": shown(request.path)}
+    arguments: dict[str, Fact] = {"path": shown(request.path)}
     if request.offset is not None:
-        found["offset"] = max(0, request.offset - 1)
+        arguments["offset"] = max(0, request.offset - 1)
     if request.column > 1:
-        found["column"] = request.column - 1
+        arguments["column"] = request.column - 1
     elif request.limit is not None:
-        found["limit"] = request.limit
-    return found
+        arguments["limit"] = request.limit
+    return arguments
 
 
 def _grep(request: GrepRequest) -> dict[str, Fact]:
     plain = _SPECIAL.sub(r"\\\g<0>", request.pattern)
-    found: dict[str, Fact] = {"pattern": plain if request.fixed else request.pattern}
+    arguments: dict[str, Fact] = {"pattern": plain if request.fixed else request.pattern}
     if request.path != ".":
-        found["path"] = shown(request.path)
+        arguments["path"] = shown(request.path)
     if request.glob:
-        found["path_pattern"] = path_pattern(request.glob)
+        arguments["path_pattern"] = path_pattern(request.glob)
     if request.before:
-        found["before_context"] = request.before
+        arguments["before_context"] = request.before
     if request.after:
-        found["after_context"] = request.after
-    return _page(found, request.skip, request.limit)
+        arguments["after_context"] = request.after
+    return _page(arguments, request.skip, request.limit)
 
 
-def _page(found: dict[str, Fact], skip: int | None, limit: int | None) -> dict[str, Fact]:
+def _page(arguments: dict[str, Fact], skip: int | None, limit: int | None) -> dict[str, Fact]:
     if skip:
-        found["offset"] = skip
+        arguments["offset"] = skip
     if limit is not None:
-        found["limit"] = limit
-    return found
+        arguments["limit"] = limit
+    return arguments
 
 
 def _write(request: WriteRequest) -> dict[str, Fact]:
-    found: dict[str, Fact] = {"path": shown(request.path)}
+    arguments: dict[str, Fact] = {"path": shown(request.path)}
     text, encoding = write_text(request)
-    return {**found, "content": text, "encoding": encoding}
+    return {**arguments, "content": text, "encoding": encoding}
 
 
 def _run(request: RunRequest) -> dict[str, Fact]:
-    found: dict[str, Fact] = {"command": request.command}
+    arguments: dict[str, Fact] = {"command": request.command}
     if request.output != "concise":
-        found["output"] = request.output
-    return found
+        arguments["output"] = request.output
+    return arguments

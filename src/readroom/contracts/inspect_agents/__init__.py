@@ -159,7 +159,7 @@ def made(setup: Setup) -> Contract:
         (FnmatchAllowList(inspect.allow, "INSPECT_FS_ALLOW"),) if inspect.allow else ()
     )
     holds = inspect.allow_holds_for_reads
-    told = dialect.told("read", "")
+    call_words = dialect.told("read", "")
     return Contract(
         name="inspect_agents",
         title="inspect_agents files",
@@ -169,8 +169,8 @@ def made(setup: Setup) -> Contract:
         reply_bytes=INSPECT_REPLY_BYTES,
         raisable=True,
         measure=inspect_render.MEASURE,
-        render=partial(inspect_render.render, told),
-        render_error=partial(inspect_render.render_error, told),
+        render=partial(inspect_render.render, call_words),
+        render_error=partial(inspect_render.render_error, call_words),
         to_call=dialect.to_call,
         remark=json_replies.remark,
         layers=(*denials, *allowed) if holds else denials,
@@ -204,9 +204,11 @@ class _Dialect:
             arguments=ReadFileArguments,
             to_request=self._to_read,
             reports_progress=True,
-            wording=lambda given: self._wording(self.told("read", given.file_path, str(given.offset))),
+            wording=lambda arguments: self._wording(
+                self.told("read", arguments.file_path, str(arguments.offset))
+            ),
             steps=self._steps,
-            store=lambda given: self._store(given.instance),
+            store=lambda arguments: self._store(arguments.instance),
         )
 
     def files(self) -> Tool:
@@ -218,19 +220,23 @@ class _Dialect:
                 "An edit replaces a text that stands there once, unless replace_all."
             ),
             arguments=FilesArguments,
-            to_request=lambda given: self._to_request(given.params),
+            to_request=lambda arguments: self._to_request(arguments.params),
             read_only=False,
             destructive=True,
             idempotent=False,
             reports_progress=True,
             render_error=partial(inspect_render.render_invalid, self.told("", "")),
-            wording=lambda given: self._wording(self._told_of(given.params)),
-            steps=lambda given: self._steps(given.params) if isinstance(given.params, Read) else AS_IT_IS,
-            store=lambda given: self._store(given.params.instance),
+            wording=lambda arguments: self._wording(self._told_of(arguments.params)),
+            steps=lambda arguments: (
+                self._steps(arguments.params) if isinstance(arguments.params, Read) else AS_IT_IS
+            ),
+            store=lambda arguments: self._store(arguments.params.instance),
         )
 
-    def _wording(self, told: CallWords) -> Wording:
-        return Wording(partial(inspect_render.render, told), partial(inspect_render.render_error, told))
+    def _wording(self, call_words: CallWords) -> Wording:
+        return Wording(
+            partial(inspect_render.render, call_words), partial(inspect_render.render_error, call_words)
+        )
 
     def _store(self, instance: str | None) -> str | None:
         return (instance or "") if self.in_store else None
@@ -252,23 +258,23 @@ class _Dialect:
             case _:
                 return self.told(type(params).__name__.lower(), params.file_path)
 
-    def _path(self, given: str) -> str:
-        return path_of(given, self._setup.root, in_store=self.in_store)
+    def _path(self, name: str) -> str:
+        return path_of(name, self._setup.root, in_store=self.in_store)
 
-    def _steps(self, given: ReadFileArguments | Read) -> Steps:
+    def _steps(self, arguments: ReadFileArguments | Read) -> Steps:
         # "Use a smaller limit" has to work: with a limit, a file of any size is read.
-        return Steps(TextUpTo(self._setup.max_bytes if given.limit is None else None), expands=False)
+        return Steps(TextUpTo(self._setup.max_bytes if arguments.limit is None else None), expands=False)
 
-    def _to_read(self, given: ReadFileArguments | Read) -> ReadRequest:
+    def _to_read(self, arguments: ReadFileArguments | Read) -> ReadRequest:
         options = ReadOptions(
             line_chars=INSPECT_LINE_CHARS,
             links=self.in_store,
             rests=False,
         )
         return ReadRequest(
-            self._path(given.file_path),
-            offset=given.offset + 1,
-            limit=given.limit or INSPECT_LINES,
+            self._path(arguments.file_path),
+            offset=arguments.offset + 1,
+            limit=arguments.limit or INSPECT_LINES,
             options=options,
         )
 
@@ -297,9 +303,9 @@ class _Dialect:
                     raise TooLarge("content", size, most, "bytes", "Write smaller files.")
                 return WriteRequest(self._path(params.file_path), params.content, None)
             case Replace():
-                one = Edit(params.old_string, params.new_string, params.replace_all, params.expected_count)
+                edit = Edit(params.old_string, params.new_string, params.replace_all, params.expected_count)
                 path = self._path(params.file_path)
-                return EditRequest(path, None, (one,), dry_run=params.dry_run, most_bytes=most)
+                return EditRequest(path, None, (edit,), dry_run=params.dry_run, most_bytes=most)
             case Delete():
                 if not self.in_store:
                     raise Protected(params.file_path, "nothing is deleted in sandbox mode")

@@ -14,7 +14,7 @@ from readroom.values.changes import EditRequest, WriteRequest
 _MARK = "%"
 
 
-def path_of(given: str, root: str, *, in_store: bool) -> str:
+def path_of(name: str, root: str, *, in_store: bool) -> str:
     """The path of a name, in the form that the engine parses.
 
     Args:
@@ -23,18 +23,18 @@ def path_of(given: str, root: str, *, in_store: bool) -> str:
         in_store: Whether it is a key of a store.
     """
     if in_store:
-        return quote(path_of_key(key_meant(given)))
-    if given == root:
+        return quote(path_of_key(key_meant(name)))
+    if name == root:
         return "."
-    if given.startswith(f"{root}/"):
-        return given[len(root) :].lstrip("/") or "."
-    return given
+    if name.startswith(f"{root}/"):
+        return name[len(root) :].lstrip("/") or "."
+    return name
 
 
-def key_meant(given: str) -> str:
+def key_meant(name: str) -> str:
     """The key of a name as a caller writes it: what replies put in quotes may be sent back in them."""
-    key = unquoted(given)
-    return given if key is None or quote(key) != given else key
+    key = unquoted(name)
+    return name if key is None or quote(key) != name else key
 
 
 def key_sendable(key: str) -> str:
@@ -72,24 +72,24 @@ def to_call(request: Request, *, in_store: bool) -> Call:
 
     match request:
         case ReadRequest():
-            found: dict[str, Fact] = {"file_path": name(request.path)}
+            window: dict[str, Fact] = {"file_path": name(request.path)}
             if (request.offset or 1) > 1:
-                found["offset"] = (request.offset or 1) - 1
+                window["offset"] = (request.offset or 1) - 1
             if request.limit is not None:
-                found["limit"] = request.limit
-            return Call(READ, found)
+                window["limit"] = request.limit
+            return Call(READ, window)
         case WriteRequest():
             return _files("write", file_path=name(request.path), content=request.content)
         case EditRequest() if len(request.edits) == 1:
-            one = request.edits[0]
-            given: dict[str, Fact] = {"old_string": one.old_text, "new_string": one.new_text}
-            if one.replace_all:
-                given["replace_all"] = True
+            edit = request.edits[0]
+            texts: dict[str, Fact] = {"old_string": edit.old_text, "new_string": edit.new_text}
+            if edit.replace_all:
+                texts["replace_all"] = True
             if request.dry_run:
-                given["dry_run"] = True
-            return _files("edit", file_path=name(request.path), **given)
+                texts["dry_run"] = True
+            return _files("edit", file_path=name(request.path), **texts)
     return _files("ls")
 
 
-def _files(command: str, **given: Fact) -> Call:
-    return Call(FILES, {"params": {"command": command, **given}})
+def _files(command: str, **parameters: Fact) -> Call:
+    return Call(FILES, {"params": {"command": command, **parameters}})

@@ -96,30 +96,30 @@ class CallWords(Struct, frozen=True):
 _VARIABLE = "INSPECT_AGENTS_FS_MAX_BYTES"
 
 
-def words(told: CallWords, error: ReadroomError) -> str:
+def words(call: CallWords, error: ReadroomError) -> str:
     """What is said of a failure of a call."""
     match error:
         case NotFound():
-            return _missing(told)
-        case BadRange() if "total_lines" in error.facts and told.op == "read":
-            return _past_end(told, error)
-        case TooLarge() if error.facts["unit"] == "bytes" and error.facts["limit"] == told.setup.max_bytes:
-            return _too_large(told, error)
+            return _missing(call)
+        case BadRange() if "total_lines" in error.facts and call.op == "read":
+            return _past_end(call, error)
+        case TooLarge() if error.facts["unit"] == "bytes" and error.facts["limit"] == call.setup.max_bytes:
+            return _too_large(call, error)
         case OutsideRoot():
             return (
-                f"Access denied: path '{told.shown}' is outside the configured filesystem root "
-                f"'{told.setup.root}'. Only paths within the root are allowed in sandbox mode."
+                f"Access denied: path '{call.shown}' is outside the configured filesystem root "
+                f"'{call.setup.root}'. Only paths within the root are allowed in sandbox mode."
             )
         case SymbolicLink():
             return (
-                f"Access denied: '{told.shown}' is a symbolic link. Symbolic links are not allowed "
+                f"Access denied: '{call.shown}' is a symbolic link. Symbolic links are not allowed "
                 "in sandbox mode for security reasons."
             )
         case Denied():
-            return _denied(told, error)
-        case Protected() if not told.in_store and told.setup.read_only:
+            return _denied(call, error)
+        case Protected() if not call.in_store and call.setup.read_only:
             return "SandboxReadOnly"
-        case Protected() if not told.in_store and told.op == "delete":
+        case Protected() if not call.in_store and call.op == "delete":
             return (
                 "delete is disabled in sandbox mode; set INSPECT_AGENTS_FS_MODE=store to delete "
                 "from the in-memory Files store"
@@ -128,42 +128,42 @@ def words(told: CallWords, error: ReadroomError) -> str:
             return f"ExpectedCountMismatch: expected {error.facts['expected']}, got {error.facts['found']}"
         case NoMatch():
             return (
-                f"String '{told.other}' not found in file '{told.shown}'. "
+                f"String '{call.other}' not found in file '{call.shown}'. "
                 "Please check the exact text to replace."
             )
         case ManyMatches():
             return (
-                f"String '{told.other}' stands more than once in file '{told.shown}'. "
+                f"String '{call.other}' stands more than once in file '{call.shown}'. "
                 "Add text around it until it is unique, or use replace_all."
             )
         case TimedOut():
             return (
-                f"Timeout: {told.op or 'the call'} took longer than {told.setup.seconds:g} seconds. "
+                f"Timeout: {call.op or 'the call'} took longer than {call.setup.seconds:g} seconds. "
                 "Ask for less, or increase INSPECT_AGENTS_TOOL_TIMEOUT."
             )
-    return _any(told, error)
+    return _any(call, error)
 
 
-def _missing(told: CallWords) -> str:
-    match told.op:
+def _missing(call: CallWords) -> str:
+    match call.op:
         case "move":
-            return f"Source '{told.shown}' not found"
+            return f"Source '{call.shown}' not found"
         case "trash":
-            return f"File '{told.shown}' not found"
-    return f"File '{told.shown}' not found. Please check the file path and ensure the file exists."
+            return f"File '{call.shown}' not found"
+    return f"File '{call.shown}' not found. Please check the file path and ensure the file exists."
 
 
-def _past_end(told: CallWords, error: BadRange) -> str:
+def _past_end(call: CallWords, error: BadRange) -> str:
     total = int(str(error.facts["total_lines"]))
     return (
-        f"Line offset {told.other} exceeds file length ({total} lines). "
+        f"Line offset {call.other} exceeds file length ({total} lines). "
         f"Use an offset between 0 and {max(total - 1, 0)}."
     )
 
 
-def _too_large(told: CallWords, error: TooLarge) -> str:
+def _too_large(call: CallWords, error: TooLarge) -> str:
     sizes = f"{error.facts['size']:,} bytes > {error.facts['limit']:,} bytes"
-    match told.op:
+    match call.op:
         case "write":
             return (
                 f"File content exceeds maximum size limit: {sizes}. "
@@ -177,14 +177,14 @@ def _too_large(told: CallWords, error: TooLarge) -> str:
     return f"File exceeds maximum size limit: {sizes}. Use a smaller limit parameter or increase {_VARIABLE}."
 
 
-def _denied(told: CallWords, error: Denied) -> str:
-    root = told.setup.root
-    path = as_given(told.path if told.path.startswith(("/", '"')) else f"{root}/{told.path}")
+def _denied(call: CallWords, error: Denied) -> str:
+    root = call.setup.root
+    path = as_given(call.path if call.path.startswith(("/", '"')) else f"{root}/{call.path}")
     rule = error.facts["rule"]
-    return f"PolicyDenied: operation '{told.op}' on '{path}' denied by rule '{rule}' under root '{root}'"
+    return f"PolicyDenied: operation '{call.op}' on '{path}' denied by rule '{rule}' under root '{root}'"
 
 
-def _any(told: CallWords, error: ReadroomError) -> str:
+def _any(call: CallWords, error: ReadroomError) -> str:
     """The engine's own sentence, in this contract's names."""
     text = str(error)
     for ours, theirs in (
@@ -197,8 +197,8 @@ def _any(told: CallWords, error: ReadroomError) -> str:
     ):
         text = text.replace(ours, theirs)
     path = error.facts.get("path")
-    if isinstance(path, str) and told.path and told.in_store:
-        text = text.replace(as_given(path), told.shown)
+    if isinstance(path, str) and call.path and call.in_store:
+        text = text.replace(as_given(path), call.shown)
     return text
 
 
@@ -233,59 +233,59 @@ MEASURE = Measure(
 """What the rendering below adds."""
 
 
-def render(told: CallWords, result: Result, cap: Cap) -> Reply:
+def render(call: CallWords, result: Result, cap: Cap) -> Reply:
     """The reply for a result of a call."""
     match result:
         case ReadResult():
-            return _read(told, result, cap)
+            return _read(call, result, cap)
         case ListResult():
-            return _listed(told, result, cap)
+            return _listed(call, result, cap)
         case WriteResult():
-            text = f"Updated file {told.shown}"
-            return _said(told, text, {"path": told.path}, native_facts.of_write(result))
+            text = f"Updated file {call.shown}"
+            return _said(call, text, {"path": call.path}, native_facts.of_write(result))
         case EditResult():
-            return _edited(told, result)
+            return _edited(call, result)
         case StatResult():
-            return _stat(told, result)
+            return _stat(call, result)
         case DeleteResult():
-            return _said(told, f"Deleted file {told.shown}", {"path": told.path}, {})
+            return _said(call, f"Deleted file {call.shown}", {"path": call.path}, {})
         case FolderResult():
-            return _reply(told, f"Created directory {told.shown}", {"path": told.path})
+            return _reply(call, f"Created directory {call.shown}", {"path": call.path})
         case MoveResult():
-            return _moved(told, "Moved", told.other)
+            return _moved(call, "Moved", call.other)
         case TrashResult():
-            return _moved(told, "Trashed", told.name(result.trashed_to))
+            return _moved(call, "Trashed", call.name(result.trashed_to))
     raise AssertionError(result)  # no tool of this contract asks for it
 
 
-def render_error(told: CallWords, error: ReadroomError, cap: Cap) -> Reply:
+def render_error(call: CallWords, error: ReadroomError, cap: Cap) -> Reply:
     """The reply for a failure; that nothing is left to delete is none."""
-    if isinstance(error, NotFound) and told.op == "delete":
-        text = f"File {told.shown} did not exist (delete operation was idempotent)"
-        return _said(told, text, {"path": told.path}, {})
-    if isinstance(error, BadRange) and told.op == "read" and error.facts.get("total_lines") == 0:
-        text = json_replies.encoded({"lines": [], "summary": EMPTY}) if told.setup.typed else EMPTY
-        return _reply(told, text, {"path": told.path, "total_lines": 0})
-    return _failed(told, words(told, error), error, cap)
+    if isinstance(error, NotFound) and call.op == "delete":
+        text = f"File {call.shown} did not exist (delete operation was idempotent)"
+        return _said(call, text, {"path": call.path}, {})
+    if isinstance(error, BadRange) and call.op == "read" and error.facts.get("total_lines") == 0:
+        text = json_replies.encoded({"lines": [], "summary": EMPTY}) if call.setup.typed else EMPTY
+        return _reply(call, text, {"path": call.path, "total_lines": 0})
+    return _failed(call, words(call, error), error, cap)
 
 
-def render_invalid(told: CallWords, error: ReadroomError, cap: Cap) -> Reply:
+def render_invalid(call: CallWords, error: ReadroomError, cap: Cap) -> Reply:
     """The reply for arguments of `files` that fit no command."""
-    return _failed(told, f"Invalid parameters: {error}", error, cap)
+    return _failed(call, f"Invalid parameters: {error}", error, cap)
 
 
 # --- reading ----------------------------------------------------------------------------------
 
 
-def _read(told: CallWords, result: ReadResult, cap: Cap) -> Reply:
+def _read(call: CallWords, result: ReadResult, cap: Cap) -> Reply:
     if _is_blank(result):
-        text = json_replies.encoded({"lines": [], "summary": EMPTY}) if told.setup.typed else EMPTY
-        return _reply(told, text, _read_facts(told, result))
+        text = json_replies.encoded({"lines": [], "summary": EMPTY}) if call.setup.typed else EMPTY
+        return _reply(call, text, _read_facts(call, result))
     return json_replies.window(
         result,
         cap,
-        partial(_read_text, told),
-        lambda shown: {"answered_by": told.answered_by, **_read_facts(told, shown)},
+        partial(_read_text, call),
+        lambda part: {"answered_by": call.answered_by, **_read_facts(call, part)},
     )
 
 
@@ -295,94 +295,94 @@ def _is_blank(result: ReadResult) -> bool:
     return seen and not result.cuts and not any(line.strip() for line in result.lines)
 
 
-def _read_text(told: CallWords, result: ReadResult) -> str:
+def _read_text(call: CallWords, result: ReadResult) -> str:
     width = INSPECT_NUMBER_WIDTH
     lines = [f"{number:{width}d}\t{line}" for number, line in enumerate(result.lines, result.start)]
     capped = any(item.reason == "reply_cap" and item.what == "lines" for item in result.omitted)
     goes_on = (
         f"Output stopped at line {result.end} of {result.total_lines}. Use offset={result.end} to continue."
     )
-    if not told.setup.typed:
+    if not call.setup.typed:
         return "\n".join([*lines, f"System reminder: {goes_on}"] if capped else lines)
     count = len(lines)
     summary = (
-        f"Read {count} lines from {told.shown} (lines {result.start}-{result.end})"
-        if told.in_store
-        else f"Read {count} lines from file_path={told.shown} (sandbox mode)"
+        f"Read {count} lines from {call.shown} (lines {result.start}-{result.end})"
+        if call.in_store
+        else f"Read {count} lines from file_path={call.shown} (sandbox mode)"
     )
     return json_replies.encoded({"lines": lines, "summary": f"{summary}. {goes_on}" if capped else summary})
 
 
-def _read_facts(told: CallWords, result: ReadResult) -> dict[str, Fact]:
-    return {**json_replies.result_facts(result, told.to_call), "path": told.path}
+def _read_facts(call: CallWords, result: ReadResult) -> dict[str, Fact]:
+    return {**json_replies.result_facts(result, call.to_call), "path": call.path}
 
 
 # --- everything else --------------------------------------------------------------------------
 
 
-def _listed(told: CallWords, result: ListResult, cap: Cap) -> Reply:
+def _listed(call: CallWords, result: ListResult, cap: Cap) -> Reply:
     files = [
-        told.name(entry.path)
+        call.name(entry.path)
         for entry in result.entries
-        if not told.in_store or entry.kind is not EntryKind.FOLDER
+        if not call.in_store or entry.kind is not EntryKind.FOLDER
     ]
     low, high = 0, len(files)
     while low < high:
         middle = (low + high + 1) // 2
         cut = middle < len(files) or result.next is not None
-        fits = len(_list_text(told, files[:middle], cut).encode()) <= cap.size
+        fits = len(_list_text(call, files[:middle], cut).encode()) <= cap.size
         low, high = (middle, high) if fits else (low, middle - 1)
     cut = low < len(files) or result.next is not None
     facts: dict[str, Fact] = {"total": result.total, "shown": low, "truncated": cut, "next": None}
-    return _reply(told, _list_text(told, files[:low], cut), facts)
+    return _reply(call, _list_text(call, files[:low], cut), facts)
 
 
-def _list_text(told: CallWords, files: Sequence[str], cut: bool) -> str:
+def _list_text(call: CallWords, files: Sequence[str], cut: bool) -> str:
     if not cut:
-        return json_replies.encoded({"files": files} if told.setup.typed else files)
+        return json_replies.encoded({"files": files} if call.setup.typed else files)
     note = f"Only the first {len(files)} names are shown. Use a sandbox folder or instance with fewer files."
     # A list of names has no place for words, and a cut must not be silent.
     return json_replies.encoded({"files": files, "truncated": True, "notes": [note]})
 
 
-def _edited(told: CallWords, result: EditResult) -> Reply:
+def _edited(call: CallWords, result: EditResult) -> Reply:
     count = result.replacements
-    text = f"Updated file {told.shown}"
+    text = f"Updated file {call.shown}"
     if result.dry_run:
-        text = f"(dry_run) Would update file {told.shown} replacing {count} occurrence(s)"
-    return _said(told, text, {"path": told.path, "replaced": count}, native_facts.of_edit(result))
+        text = f"(dry_run) Would update file {call.shown} replacing {count} occurrence(s)"
+    return _said(call, text, {"path": call.path, "replaced": count}, native_facts.of_edit(result))
 
 
-def _stat(told: CallWords, result: StatResult) -> Reply:
+def _stat(call: CallWords, result: StatResult) -> Reply:
     is_dir = result.kind is EntryKind.FOLDER
     size = None if is_dir or not result.exists else result.size_bytes
     what = "missing"
     if result.exists:
         what = "dir" if is_dir else f"file ({size} bytes)"
     value: dict[str, Fact] = {
-        "path": told.path,
+        "path": call.path,
         "exists": result.exists,
         "is_dir": result.exists and is_dir,
         "size": size,
     }
-    return _reply(told, json_replies.encoded(value) if told.setup.typed else f"{told.shown}: {what}", value)
+    return _reply(call, json_replies.encoded(value) if call.setup.typed else f"{call.shown}: {what}", value)
 
 
-def _moved(told: CallWords, verb: str, target: str) -> Reply:
-    text = f"{verb} {told.shown} -> {as_given(target)}"
-    return _said(told, text, {"src": told.path, "dst": target}, {})
+def _moved(call: CallWords, verb: str, target: str) -> Reply:
+    text = f"{verb} {call.shown} -> {as_given(target)}"
+    return _said(call, text, {"src": call.path, "dst": target}, {})
 
 
-def _said(told: CallWords, summary: str, value: dict[str, Fact], facts: dict[str, Fact]) -> Reply:
-    text = json_replies.encoded({**value, "summary": summary}) if told.setup.typed else summary
-    return _reply(told, text, {**facts, **value})
+def _said(call: CallWords, summary: str, value: dict[str, Fact], facts: dict[str, Fact]) -> Reply:
+    text = json_replies.encoded({**value, "summary": summary}) if call.setup.typed else summary
+    return _reply(call, text, {**facts, **value})
 
 
-def _failed(told: CallWords, text: str, error: ReadroomError, cap: Cap) -> Reply:
+def _failed(call: CallWords, text: str, error: ReadroomError, cap: Cap) -> Reply:
     data = text.encode("utf-8", "replace")[: cap.size].decode("utf-8", "ignore")
-    found = _reply(told, data, json_replies.error_facts(error, told.to_call))
-    return replace(found, is_error=True)
+    reply = _reply(call, data, json_replies.error_facts(error, call.to_call))
+    return replace(reply, is_error=True)
 
 
-def _reply(told: CallWords, text: str, facts: dict[str, Fact]) -> Reply:
-    return native_render.reply(text, lambda: {"answered_by": told.answered_by, **facts})
+def _reply(call: CallWords, text: str, facts: dict[str, Fact]) -> Reply:
+    return native_render.reply(text, lambda: {"answered_by": call.answered_by, **facts})

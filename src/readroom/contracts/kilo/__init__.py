@@ -54,44 +54,44 @@ class KiloRead(msgspec.Struct, frozen=True, kw_only=True):
     column: Annotated[int, Meta(ge=1, description="Of a line that was cut: its first character")] = 1
 
 
-def _request(setup: KiloSetup, given: KiloRead) -> ReadRequest:
+def _request(setup: KiloSetup, arguments: KiloRead) -> ReadRequest:
     """What a call means: the first of its strategies that applies."""
-    start, end = given.start_line, given.end_line
-    if given.column > 1:
-        return _rest_of_line(given)
+    start, end = arguments.start_line, arguments.end_line
+    if arguments.column > 1:
+        return _rest_of_line(arguments)
     if start is not None or end is not None:
         first = start or 1
         if end is not None and first > end:
             raise BadRange(
                 f"start_line ({first}) must be less than or equal to end_line ({end})",
                 f"Use an end_line of {first} or more, or a start_line from 1 to {end}.",
-                next_request=ReadRequest(given.path, end, first - end + 1, options=_RANGE),
+                next_request=ReadRequest(arguments.path, end, first - end + 1, options=_RANGE),
             )
-        return ReadRequest(given.path, first, _ALL if end is None else end - first + 1, options=_RANGE)
-    truncates = setup.auto_truncate if given.auto_truncate is None else given.auto_truncate
+        return ReadRequest(arguments.path, first, _ALL if end is None else end - first + 1, options=_RANGE)
+    truncates = setup.auto_truncate if arguments.auto_truncate is None else arguments.auto_truncate
     if truncates and setup.max_read_file_line != NEVER:
-        return ReadRequest(given.path, 1, setup.max_read_file_line, options=_TRUNCATED)
-    return ReadRequest(given.path, 1, _ALL, options=_WHOLE)
+        return ReadRequest(arguments.path, 1, setup.max_read_file_line, options=_TRUNCATED)
+    return ReadRequest(arguments.path, 1, _ALL, options=_WHOLE)
 
 
-def _rest_of_line(given: KiloRead) -> ReadRequest:
-    start, end = given.start_line, given.end_line
-    found = ReadRequest(given.path, start or 1, 1, given.column, options=_RANGE)
+def _rest_of_line(arguments: KiloRead) -> ReadRequest:
+    start, end = arguments.start_line, arguments.end_line
+    rest = ReadRequest(arguments.path, start or 1, 1, arguments.column, options=_RANGE)
     if start is None or end not in (None, start):
         raise BadValue(
             "column",
-            given.column,
+            arguments.column,
             "is a place in one line",
             "Name that line with start_line, and no other with end_line.",
-            next_request=found,
+            next_request=rest,
         )
-    return found
+    return rest
 
 
-def _wording(given: KiloRead) -> Wording:
+def _wording(arguments: KiloRead) -> Wording:
     """The words for one call, which repeat its path and its lines."""
-    asked = kilo_render.KiloRequest(given.path, given.start_line, given.end_line)
-    return Wording(partial(kilo_render.render, asked), partial(kilo_render.render_error, asked))
+    call = kilo_render.KiloRequest(arguments.path, arguments.start_line, arguments.end_line)
+    return Wording(partial(kilo_render.render, call), partial(kilo_render.render_error, call))
 
 
 def _tool(setup: KiloSetup) -> Tool:

@@ -65,14 +65,14 @@ def to_call(request: Request, last: int | None = None) -> Call | None:
     first = request.offset
     if request.pages is not None or (first or 1) < 1:
         return None
-    found: dict[str, Fact] = {"path": as_value(request.path)}
+    arguments: dict[str, Fact] = {"path": as_value(request.path)}
     if first is not None:
-        found["start_line"] = first
+        arguments["start_line"] = first
     if request.column > 1:
-        found["column"] = request.column
+        arguments["column"] = request.column
     elif first is not None and last is not None and last >= first:
-        found["end_line"] = last
-    return Call(READ, found)
+        arguments["end_line"] = last
+    return Call(READ, arguments)
 
 
 class KiloRequest(Struct, frozen=True):
@@ -104,24 +104,24 @@ MEASURE = Measure(_frame_bytes, ReadMeasure(_number_bytes, _row_bytes, MARK_BYTE
 """What the rendering below adds."""
 
 
-def render(asked: KiloRequest, result: Result, cap: Cap) -> Reply:
+def render(call: KiloRequest, result: Result, cap: Cap) -> Reply:
     """The reply for a result that was selected under `cap`."""
     assert isinstance(result, ReadResult)
     images = (result.image,) if result.image is not None else ()
-    return native_render.reply(_text(asked, result, cap), partial(_facts, asked, result), images)
+    return native_render.reply(_text(call, result, cap), partial(_facts, call, result), images)
 
 
-def _facts(asked: KiloRequest, result: ReadResult) -> dict[str, Fact]:
-    return json_replies.result_facts(result, partial(to_call, last=asked.end_line))
+def _facts(call: KiloRequest, result: ReadResult) -> dict[str, Fact]:
+    return json_replies.result_facts(result, partial(to_call, last=call.end_line))
 
 
-def _text(asked: KiloRequest, result: ReadResult, cap: Cap) -> str:
+def _text(call: KiloRequest, result: ReadResult, cap: Cap) -> str:
     if result.kind is Kind.IMAGE:
         return f"Image file ({_kilobytes(result.size_bytes)} KB)"
     if not result.lines and result.total_lines == 0 and not result.omitted and result.outline is None:
         return "File is empty"
     rows = [f"{number} | {line}" for number, line in enumerate(result.lines, result.start)]
-    return "\n".join([*rows, *_rest_of_lines(result), *_rest(asked, result), *_definitions(result, cap)])
+    return "\n".join([*rows, *_rest_of_lines(result), *_rest(call, result), *_definitions(result, cap)])
 
 
 def _kilobytes(size: int) -> int:
@@ -139,7 +139,7 @@ def _rest_of_lines(result: ReadResult) -> list[str]:
     ]
 
 
-def _rest(asked: KiloRequest, result: ReadResult) -> list[str]:
+def _rest(call: KiloRequest, result: ReadResult) -> list[str]:
     """What is said of the lines that follow those that are shown, where they were asked for."""
     following, total = result.next, result.total_lines
     if not result.lines and result.outline is None:
@@ -147,20 +147,20 @@ def _rest(asked: KiloRequest, result: ReadResult) -> list[str]:
     if following is None or following.column > 1 or not result.lines:
         return []
     first = following.offset or 1
-    if asked.end_line is not None and first > asked.end_line:
+    if call.end_line is not None and first > call.end_line:
         return []
-    last = asked.end_line if total is None else min(total, asked.end_line or total)
+    last = call.end_line if total is None else min(total, call.end_line or total)
     # It is too large, takes too long, is in a language that has no grammar here, or there are none.
-    missing = not asked.is_range and result.kind is Kind.SOURCE and result.outline is None
+    missing = not call.is_range and result.kind is Kind.SOURCE and result.outline is None
     unlisted = ["[No definitions are listed for the rest of this file.]"] if missing else []
     gap = "[... truncated ...]" if last is None else f"[... truncated {_lines(last - first + 1)} ...]"
-    more = f"Use start_line={first}{_to(asked)} to read more."
-    return [gap, f"[File truncated: {_showing(asked, result)}. {more}]", *unlisted]
+    more = f"Use start_line={first}{_to(call)} to read more."
+    return [gap, f"[File truncated: {_showing(call, result)}. {more}]", *unlisted]
 
 
-def _showing(asked: KiloRequest, result: ReadResult) -> str:
+def _showing(call: KiloRequest, result: ReadResult) -> str:
     total = result.total_lines
-    if asked.is_range or result.start > 1:
+    if call.is_range or result.start > 1:
         of = "" if total is None else f" of {total} total lines"
         return f"showing lines {result.start}-{result.end}{of}"
     return f"showing {result.end} of {'an unknown number of' if total is None else total} total lines"
@@ -170,18 +170,18 @@ def _lines(count: int) -> str:
     return f"{count} line{'' if count == 1 else 's'}"
 
 
-def _to(asked: KiloRequest) -> str:
-    return "" if asked.end_line is None else f" and end_line={asked.end_line}"
+def _to(call: KiloRequest) -> str:
+    return "" if call.end_line is None else f" and end_line={call.end_line}"
 
 
 def _definitions(result: ReadResult, cap: Cap) -> list[str]:
     """Definitions in what is not shown, with their lines."""
-    shown = result.outline
-    if shown is None:
+    outline = result.outline
+    if outline is None:
         return []
     name = shortened(result.path.rpartition("/")[2], min(KILO_NAME_BYTES, cap.size // 8))
-    more = f"[{shown.left_out} more definitions are not listed.]"
-    rows = [f"# {name}", *map(_row, shown.rows), *([more] if shown.left_out else [])]
+    more = f"[{outline.left_out} more definitions are not listed.]"
+    rows = [f"# {name}", *map(_row, outline.rows), *([more] if outline.left_out else [])]
     return ["", *rows] if result.lines else rows
 
 
@@ -199,15 +199,15 @@ _PATH_SHARE = 4
 """A path takes at most this part of the sentence about it."""
 
 
-def render_error(asked: KiloRequest, error: ReadroomError, cap: Cap) -> Reply:
+def render_error(call: KiloRequest, error: ReadroomError, cap: Cap) -> Reply:
     """The reply for a failure of a call."""
-    path = as_given(asked.path or str(error.facts.get("path", "")), cap.size // _PATH_SHARE)
-    text = json_replies.short(_words(asked, path, error), cap.size)
-    facts = partial(json_replies.error_facts, error, partial(to_call, last=asked.end_line))
+    path = as_given(call.path or str(error.facts.get("path", "")), cap.size // _PATH_SHARE)
+    text = json_replies.short(_words(call, path, error), cap.size)
+    facts = partial(json_replies.error_facts, error, partial(to_call, last=call.end_line))
     return replace(native_render.reply(text, facts), is_error=True)
 
 
-def _words(asked: KiloRequest, path: str, error: ReadroomError) -> str:
+def _words(call: KiloRequest, path: str, error: ReadroomError) -> str:
     match error:
         case NotFound():
             return f"Error: File not found at path '{path}'."
@@ -221,7 +221,7 @@ def _words(asked: KiloRequest, path: str, error: ReadroomError) -> str:
         case Binary():
             return f"Error reading file: Cannot read text for file type: {_file_type(error)}"
         case BadRange() if "total_lines" in error.facts:
-            return f"Error: {_past_end(asked, path, error)}"
+            return f"Error: {_past_end(call, path, error)}"
         case BudgetSpent():  # the tools that may still work are not those of this contract
             return f"Error: {error.message}. Work with what you have seen, or ask the user for more."
         case BadPath():
@@ -253,9 +253,9 @@ def _what(error: NotAFile) -> str:
     return f"{what}. Only regular files can be read."
 
 
-def _past_end(asked: KiloRequest, path: str, error: BadRange) -> str:
+def _past_end(call: KiloRequest, path: str, error: BadRange) -> str:
     total = error.facts["total_lines"]
-    first = "line" if asked.start_line is None else f"start_line {asked.start_line}"
+    first = "line" if call.start_line is None else f"start_line {call.start_line}"
     lines = f"{total} line{'' if total == 1 else 's'}"
     if not total:
         return f"{first} is past the end of '{path}', which is empty. Leave out start_line and end_line."

@@ -125,19 +125,19 @@ class ListArguments(msgspec.Struct, frozen=True, kw_only=True):
     cursor: Cursor | None = None
 
 
-def _to_read(given: ReadArguments) -> ReadRequest:
+def _to_read(arguments: ReadArguments) -> ReadRequest:
     request = ReadRequest(
-        given.path,
-        given.offset,
-        given.limit,
-        given.column,
-        given.known_hash,
-        given.encoding,
-        given.pages,
-        symbol=given.symbol,
-        view=given.view,
+        arguments.path,
+        arguments.offset,
+        arguments.limit,
+        arguments.column,
+        arguments.known_hash,
+        arguments.encoding,
+        arguments.pages,
+        symbol=arguments.symbol,
+        view=arguments.view,
     )
-    if given.limit == 0:
+    if arguments.limit == 0:
         raise BadValue(
             "limit",
             0,
@@ -145,7 +145,7 @@ def _to_read(given: ReadArguments) -> ReadRequest:
             "Use 1 or more, or a negative number for the lines up to `offset`.",
             next_request=replace(request, limit=None),
         )
-    if given.offset == 0:
+    if arguments.offset == 0:
         raise BadValue(
             "offset",
             0,
@@ -153,37 +153,37 @@ def _to_read(given: ReadArguments) -> ReadRequest:
             "Lines count from 1: offset=1 is the first line, offset=-1 the last.",
             next_request=replace(request, offset=1),
         )
-    if given.symbol is None and given.view != "outline":
+    if arguments.symbol is None and arguments.view != "outline":
         return request
     return native_outline.checked(request)
 
 
-def _to_grep(given: GrepArguments) -> GrepRequest:
-    around = given.context or 0
+def _to_grep(arguments: GrepArguments) -> GrepRequest:
+    around = arguments.context or 0
     request = GrepRequest(
-        pattern=given.pattern,
-        path=given.path,
-        glob=_globs(given.glob),
-        type=given.type,
-        output=given.output,
-        before=around if given.before is None else given.before,
-        after=around if given.after is None else given.after,
-        ignore_case=given.ignore_case,
-        multiline=given.multiline,
-        fixed=given.fixed,
-        include=frozenset(given.include or ()),
-        sort=given.sort,
-        limit=given.limit,
-        cursor=given.cursor,
-        timeout_s=given.timeout_s,
-        documents=given.documents,
-        symbols=given.symbols,
+        pattern=arguments.pattern,
+        path=arguments.path,
+        glob=_globs(arguments.glob),
+        type=arguments.type,
+        output=arguments.output,
+        before=around if arguments.before is None else arguments.before,
+        after=around if arguments.after is None else arguments.after,
+        ignore_case=arguments.ignore_case,
+        multiline=arguments.multiline,
+        fixed=arguments.fixed,
+        include=frozenset(arguments.include or ()),
+        sort=arguments.sort,
+        limit=arguments.limit,
+        cursor=arguments.cursor,
+        timeout_s=arguments.timeout_s,
+        documents=arguments.documents,
+        symbols=arguments.symbols,
     )
-    within = "documents" if given.documents else "archives" if "archives" in request.include else ""
-    if within and given.sort not in (None, "path"):
+    within = "documents" if arguments.documents else "archives" if "archives" in request.include else ""
+    if within and arguments.sort not in (None, "path"):
         raise BadValue(
             "sort",
-            given.sort,
+            arguments.sort,
             f"cannot be combined with {within}, which are searched in path order",
             "Leave it out.",
             next_request=replace(request, sort=None),
@@ -191,22 +191,22 @@ def _to_grep(given: GrepArguments) -> GrepRequest:
     return request
 
 
-def _to_list(given: ListArguments) -> ListRequest:
+def _to_list(arguments: ListArguments) -> ListRequest:
     return ListRequest(
-        path=given.path,
-        glob=_globs(given.glob),
-        depth=given.depth,
-        include=frozenset(given.include or ()),
-        sort=given.sort,
-        limit=given.limit,
-        cursor=given.cursor,
+        path=arguments.path,
+        glob=_globs(arguments.glob),
+        depth=arguments.depth,
+        include=frozenset(arguments.include or ()),
+        sort=arguments.sort,
+        limit=arguments.limit,
+        cursor=arguments.cursor,
     )
 
 
-def _globs(given: Globs | None) -> tuple[str, ...]:
-    if given is None:
+def _globs(globs: Globs | None) -> tuple[str, ...]:
+    if globs is None:
         return ()
-    return (given,) if isinstance(given, str) else tuple(given)
+    return (globs,) if isinstance(globs, str) else tuple(globs)
 
 
 READ_FILE = Tool(

@@ -53,10 +53,10 @@ def move_arguments(request: MoveRequest) -> dict[str, Fact]:
 
 def bytes_arguments(request: BytesRequest) -> dict[str, Fact]:
     """A file and which of its bytes."""
-    found: dict[str, Fact] = {"path": as_value(request.path), "first_byte": request.first}
+    arguments: dict[str, Fact] = {"path": as_value(request.path), "first_byte": request.first}
     if request.count is not None:
-        found["bytes"] = request.count
-    return found
+        arguments["bytes"] = request.count
+    return arguments
 
 
 def edit_files_arguments(request: EditFilesRequest) -> dict[str, Fact]:
@@ -65,8 +65,8 @@ def edit_files_arguments(request: EditFilesRequest) -> dict[str, Fact]:
         {
             "path": as_value(file.path),
             "edits": [
-                {"old_text": one.old_text, "new_text": one.new_text, "replace_all": one.replace_all}
-                for one in file.edits
+                {"old_text": edit.old_text, "new_text": edit.new_text, "replace_all": edit.replace_all}
+                for edit in file.edits
             ],
         }
         for file in request.files
@@ -102,8 +102,8 @@ def to_call(request: Request) -> Call:
 
 def arguments(request: Request) -> dict[str, Fact]:
     """What a request says, for the ledger; that of `to_call` wherever that means the same."""
-    found: dict[str, Fact] = function(BY_REQUEST[type(request)].ledger_arguments)(request)
-    return found
+    facts: dict[str, Fact] = function(BY_REQUEST[type(request)].ledger_arguments)(request)
+    return facts
 
 
 def as_tool_call(call: Call) -> str:
@@ -134,16 +134,16 @@ def shown(request: Request) -> str:
 
 def read_arguments(request: ReadRequest) -> dict[str, Fact]:
     """The window, where it is not the default."""
-    found: dict[str, Fact] = {"path": as_value(request.path)}
+    arguments: dict[str, Fact] = {"path": as_value(request.path)}
     for name in ("pages", "offset", "limit", "symbol", "known_hash", "encoding"):
         value = getattr(request, name)
         if value is not None:
-            found[name] = value
+            arguments[name] = value
     if request.column != 1:
-        found["column"] = request.column
+        arguments["column"] = request.column
     if request.view != "text":
-        found["view"] = request.view
-    return found
+        arguments["view"] = request.view
+    return arguments
 
 
 _GREP_PLAIN = GrepRequest("")
@@ -157,87 +157,87 @@ _GREP_NAMES = tuple(field.name for field in fields(GrepRequest) if field.name no
 
 def grep_arguments(request: GrepRequest) -> dict[str, Fact]:
     """The search, where it is not the default."""
-    found: dict[str, Fact] = {"pattern": request.pattern}
+    arguments: dict[str, Fact] = {"pattern": request.pattern}
     if request.path != _GREP_PLAIN.path:
-        found["path"] = as_value(request.path)
-    _add_globs(found, request.glob)
+        arguments["path"] = as_value(request.path)
+    _add_globs(arguments, request.glob)
     if request.before == request.after:
         if request.before:
-            found["context"] = request.before
+            arguments["context"] = request.before
     else:
-        found["before"], found["after"] = request.before, request.after
+        arguments["before"], arguments["after"] = request.before, request.after
     for name in _GREP_NAMES:
         value = getattr(request, name)
         if value != getattr(_GREP_PLAIN, name):
-            found[name] = value
+            arguments[name] = value
     if request.include:
-        found["include"] = sorted(request.include)
-    return found
+        arguments["include"] = sorted(request.include)
+    return arguments
 
 
 def find_arguments(request: FindRequest) -> dict[str, Fact]:
     """The ranked search, where it is not the default."""
-    found: dict[str, Fact] = {"query": request.query}
+    arguments: dict[str, Fact] = {"query": request.query}
     if request.path != _FIND_PLAIN.path:
-        found["path"] = as_value(request.path)
-    _add_globs(found, request.glob)
+        arguments["path"] = as_value(request.path)
+    _add_globs(arguments, request.glob)
     for name in ("type", "output", "budget_tokens", "explain", "cursor"):
         value = getattr(request, name)
         if value != getattr(_FIND_PLAIN, name):
-            found[name] = value
+            arguments[name] = value
     if request.include:
-        found["include"] = sorted(request.include)
-    return found
+        arguments["include"] = sorted(request.include)
+    return arguments
 
 
 def list_arguments(request: ListRequest) -> dict[str, Fact]:
     """The listing, where it is not the default."""
-    found: dict[str, Fact] = {}
+    arguments: dict[str, Fact] = {}
     if request.path != _LIST_PLAIN.path:
-        found["path"] = as_value(request.path)
-    _add_globs(found, request.glob)
+        arguments["path"] = as_value(request.path)
+    _add_globs(arguments, request.glob)
     for name in ("depth", "sort", "limit", "cursor"):
         value = getattr(request, name)
         if value != getattr(_LIST_PLAIN, name):
-            found[name] = value
+            arguments[name] = value
     if request.include:
-        found["include"] = sorted(request.include)
-    return found
+        arguments["include"] = sorted(request.include)
+    return arguments
 
 
-def _add_globs(found: dict[str, Fact], globs: tuple[str, ...]) -> None:
+def _add_globs(arguments: dict[str, Fact], globs: tuple[str, ...]) -> None:
     if globs:
-        found["glob"] = globs[0] if len(globs) == 1 else list(globs)
+        arguments["glob"] = globs[0] if len(globs) == 1 else list(globs)
 
 
 def edit_arguments(request: EditRequest) -> dict[str, Fact]:
     """The file, its state and the texts."""
     edits: list[Fact] = []
-    for one in request.edits:
-        item: dict[str, Fact] = {"old_text": one.old_text, "new_text": one.new_text}
-        edits.append({**item, "replace_all": True} if one.replace_all else item)
-    found: dict[str, Fact] = {
+    for edit in request.edits:
+        item: dict[str, Fact] = {"old_text": edit.old_text, "new_text": edit.new_text}
+        edits.append({**item, "replace_all": True} if edit.replace_all else item)
+    arguments: dict[str, Fact] = {
         "path": as_value(request.path),
         "expected_hash": request.expected_hash,
         "edits": edits,
     }
     if request.dry_run:
-        found["dry_run"] = True
+        arguments["dry_run"] = True
     if request.encoding is not None:
-        found["encoding"] = request.encoding
-    return found
+        arguments["encoding"] = request.encoding
+    return arguments
 
 
 def write_arguments(request: WriteRequest) -> dict[str, Fact]:
     """The file, its state and the content."""
-    found: dict[str, Fact] = {
+    arguments: dict[str, Fact] = {
         "path": as_value(request.path),
         "content": write_text(request)[0],
         "expected_hash": request.expected_hash,
     }
     if request.encoding is not None:
-        found["encoding"] = request.encoding
-    return found
+        arguments["encoding"] = request.encoding
+    return arguments
 
 
 def write_text(request: WriteRequest) -> tuple[str, str]:
@@ -255,11 +255,11 @@ _RUN_PLAIN = RunRequest("")
 
 def run_arguments(request: RunRequest) -> dict[str, Fact]:
     """The command, where it is not the default."""
-    found: dict[str, Fact] = {"command": request.command}
+    arguments: dict[str, Fact] = {"command": request.command}
     if request.path != _RUN_PLAIN.path:
-        found["cwd"] = as_value(request.path)
+        arguments["cwd"] = as_value(request.path)
     if request.output != _RUN_PLAIN.output:
-        found["output"] = request.output
+        arguments["output"] = request.output
     if request.timeout_s is not None:
-        found["timeout_s"] = request.timeout_s
-    return found
+        arguments["timeout_s"] = request.timeout_s
+    return arguments

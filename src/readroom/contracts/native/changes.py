@@ -68,13 +68,13 @@ class WriteArguments(msgspec.Struct, frozen=True, kw_only=True):
     encoding: str | None = None
 
 
-def _to_edit(given: EditArguments) -> EditRequest:
-    edits = tuple(Edit(item.old_text, item.new_text, item.replace_all) for item in given.edits)
-    return EditRequest(given.path, given.expected_hash, edits, given.dry_run, given.encoding)
+def _to_edit(arguments: EditArguments) -> EditRequest:
+    edits = tuple(Edit(item.old_text, item.new_text, item.replace_all) for item in arguments.edits)
+    return EditRequest(arguments.path, arguments.expected_hash, edits, arguments.dry_run, arguments.encoding)
 
 
-def _to_write(given: WriteArguments) -> WriteRequest:
-    return WriteRequest(given.path, given.content, given.expected_hash, given.encoding)
+def _to_write(arguments: WriteArguments) -> WriteRequest:
+    return WriteRequest(arguments.path, arguments.content, arguments.expected_hash, arguments.encoding)
 
 
 EDIT_FILE = Tool(
@@ -203,7 +203,7 @@ def _stat(result: StatResult) -> str:
 
 
 def _facts(result: NameResult) -> dict[str, Fact]:
-    found: dict[str, Fact] = {}
+    facts: dict[str, Fact] = {}
     for field in fields(result):
         value = getattr(result, field.name)
         if field.name in _PATHS and value is not None:
@@ -211,8 +211,8 @@ def _facts(result: NameResult) -> dict[str, Fact]:
         if field.name == "folders":
             value = [as_value(folder) for folder in value]
         if field.name != "warnings":
-            found[field.name] = value
-    return {**found, **native_facts.common((), None, result.warnings)}
+            facts[field.name] = value
+    return {**facts, **native_facts.common((), None, result.warnings)}
 
 
 _PATHS = ("path", "destination", "trashed_to", "target")

@@ -35,29 +35,29 @@ def ending(parts: Sequence[str | Aside], following: Request | None, path: str | 
         path: What the reply is about, which arguments in words need not name.
     """
     last = "" if following is None else f"Next: {shown(following)}"
-    found = []
+    sentences = []
     for part in parts:
         if isinstance(part, str):
-            found.append(part)
+            sentences.append(part)
         elif part.request is None:
-            found.append(f"{part.text}: not reachable.")
+            sentences.append(f"{part.text}: not reachable.")
         elif not last:
             last = f"{part.text}: {shown(part.request)}"
         else:
-            found.append(f"{part.text}: {in_words(part.request, path)}.")
-    return [*found, last] if last else found
+            sentences.append(f"{part.text}: {in_words(part.request, path)}.")
+    return [*sentences, last] if last else sentences
 
 
 def in_words(request: Request, path: str | None = None) -> str:
     """What a call is given, for a sentence; its tool and path go without saying where they are known."""
     call = to_call(request)
     named = path is not None and request.path == path
-    given = [
+    arguments = [
         f"{name}={json.dumps(value, ensure_ascii=False)}"
         for name, value in call.arguments.items()
         if not (named and name == "path")
     ]
-    return " ".join(given if named else [call.tool, *given])
+    return " ".join(arguments if named else [call.tool, *arguments])
 
 
 def closing(parts: Sequence[str], room: int) -> str:

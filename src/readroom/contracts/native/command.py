@@ -49,8 +49,8 @@ class RunArguments(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str = "."
 
 
-def _to_run(given: RunArguments) -> RunRequest:
-    return RunRequest(given.command, given.cwd, given.output, given.timeout_s)
+def _to_run(arguments: RunArguments) -> RunRequest:
+    return RunRequest(arguments.command, arguments.cwd, arguments.output, arguments.timeout_s)
 
 
 RUN_COMMAND = Tool(

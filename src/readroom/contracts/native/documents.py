@@ -76,26 +76,26 @@ def _numbered(part: PartView, unit: str) -> list[str]:
 
 
 def _omissions(result: ReadResult) -> list[str | Aside]:
-    found: list[str | Aside] = []
+    parts: list[str | Aside] = []
     unit = result.document.unit if result.document else ""
     headings = [item for item in result.omitted if item.what == "headings"]
     outputs = [item for item in result.omitted if item.reason == "output"]
     cuts = [item for item in result.omitted if item.what == "columns"]
     for item in headings:
-        found.append(Aside(f"{_count(item)} more headings", item.request))
+        parts.append(Aside(f"{_count(item)} more headings", item.request))
     lines = "rows" if unit == "table" else "lines of output"
-    found += [
+    parts += [
         Aside(f"{unit.capitalize()} {item.part}: {_count(item)} {lines} not shown", item.request)
         for item in outputs[:LISTED_CUTS]
     ]
     if len(outputs) > LISTED_CUTS:
         left = len(outputs) - LISTED_CUTS
         noun = "tables" if unit == "table" else "outputs"
-        found.append(f"{left} more {noun} were shortened; their calls are in the facts of this reply.")
+        parts.append(f"{left} more {noun} were shortened; their calls are in the facts of this reply.")
     rests = result.document is not None and any(part.numbers for part in result.document.parts)
     if cuts and not rests and result.next is not None and result.next.column > 1:
-        found.append(_cut_lines(result, cuts, unit))
-    return found + _stopped(result, unit)
+        parts.append(_cut_lines(result, cuts, unit))
+    return parts + _stopped(result, unit)
 
 
 def _cut_lines(result: ReadResult, cuts: Sequence[Omission], unit: str) -> str:
@@ -103,7 +103,9 @@ def _cut_lines(result: ReadResult, cuts: Sequence[Omission], unit: str) -> str:
     which = [f"{unit} {item.part} line {item.line}" for item in cuts]
     listed = ", ".join(which[:LISTED_CUTS]) + (", …" if len(which) > LISTED_CUTS else "")
     behind = [item.request for item in result.omitted if item.what in ("parts", "lines")]
-    skip = next((one for one in behind if isinstance(one, ReadRequest) and one.column == 1), None)
+    skip = next(
+        (request for request in behind if isinstance(request, ReadRequest) and request.column == 1), None
+    )
     past = "" if skip is None else f"; {in_words(skip, result.path)} goes on without it"
     count = "1 line is" if len(which) == 1 else f"{len(which)} lines are"
     return f"{count} cut ({listed}): the next call shows the rest{past}."
@@ -112,19 +114,19 @@ def _cut_lines(result: ReadResult, cuts: Sequence[Omission], unit: str) -> str:
 def _stopped(result: ReadResult, unit: str) -> list[str]:
     lines = [item for item in result.omitted if item.what == "lines" and item.reason != "output"]
     parts = [item for item in result.omitted if item.what == "parts"]
-    shown = result.document.parts if result.document else ()
-    uncounted = {part.number for part in shown if not part.total_known}
-    found = []
+    views = result.document.parts if result.document else ()
+    uncounted = {part.number for part in views if not part.total_known}
+    sentences = []
     for item in lines:
         count = "More" if item.part in uncounted else str(_count(item))
         of = "the schema" if item.part == SCHEMA else f"{unit} {item.part}"
-        found.append(f"{count} lines of {of} not shown ({item.reason}).")
+        sentences.append(f"{count} lines of {of} not shown ({item.reason}).")
     for item in parts:
         which = str(item.first) if item.first == item.last else f"s {item.first}-{item.last}"
-        found.append(
+        sentences.append(
             f"{unit.capitalize()}{' ' if item.first == item.last else ''}{which} not shown ({item.reason})."
         )
-    return found
+    return sentences
 
 
 def _count(item: Omission) -> int:

@@ -65,8 +65,8 @@ def columns(numbers: Sequence[int], cuts: Mapping[int, Cut]) -> Fact:
     """Of rests of lines, which characters are shown; None where lines are shown from their beginning."""
     if not numbers:
         return None
-    shown = ((number, cuts[number]) for number in numbers)
-    return [{"line": line, "from": cut.first, "to": cut.last, "of": cut.total} for line, cut in shown]
+    line_cuts = ((number, cuts[number]) for number in numbers)
+    return [{"line": line, "from": cut.first, "to": cut.last, "of": cut.total} for line, cut in line_cuts]
 
 
 def _part(part: PartView) -> dict[str, Fact]:
@@ -371,26 +371,26 @@ def _mixed(ends: LineEnds) -> Fact:
 
 
 def _call(request: Request | None, own_call: OwnCall) -> Fact:
-    found = None if request is None else own_call(request)
-    return None if found is None else found.to_fact()
+    call = None if request is None else own_call(request)
+    return None if call is None else call.to_fact()
 
 
 def _omission(item: Omission, own_call: OwnCall) -> dict[str, Fact]:
-    found: dict[str, Fact] = {"what": item.what, "from": item.first, "to": item.last}
+    fact: dict[str, Fact] = {"what": item.what, "from": item.first, "to": item.last}
     if item.line is not None:
-        found["line"] = item.line
+        fact["line"] = item.line
     if item.part is not None:
-        found["part"] = item.part
-    return {**found, "reason": item.reason, "call": _call(item.request, own_call)}
+        fact["part"] = item.part
+    return {**fact, "reason": item.reason, "call": _call(item.request, own_call)}
 
 
 def _warning(item: Warn) -> dict[str, Fact]:
-    found: dict[str, Fact] = {"code": item.code, "detail": item.detail}
+    fact: dict[str, Fact] = {"code": item.code, "detail": item.detail}
     if item.line is not None:
-        found["line"] = item.line
+        fact["line"] = item.line
     if item.column is not None:
-        found["column"] = item.column
-    return found
+        fact["column"] = item.column
+    return fact
 
 
 def _grep_file(file: GrepFile) -> dict[str, Fact]:
@@ -413,12 +413,12 @@ def _grep_file(file: GrepFile) -> dict[str, Fact]:
 
 
 def _list_entry(entry: ListEntry) -> dict[str, Fact]:
-    found: dict[str, Fact] = {
+    fact: dict[str, Fact] = {
         "path": as_value(entry.path),
         "kind": entry.kind.value,
         "size_bytes": entry.size,
         "modified": timestamp(entry.mtime_ns),
     }
     if entry.target is not None:
-        found["target"] = as_value(entry.target)
-    return found
+        fact["target"] = as_value(entry.target)
+    return fact

@@ -42,17 +42,17 @@ class FindArguments(msgspec.Struct, frozen=True, kw_only=True):
     cursor: str | None = None
 
 
-def _to_find(given: FindArguments) -> FindRequest:
+def _to_find(arguments: FindArguments) -> FindRequest:
     return FindRequest(
-        query=given.query,
-        path=given.path,
-        glob=() if given.glob is None else (given.glob,),
-        type=given.type,
-        output=given.output,
-        budget_tokens=None if given.budget_tokens == FIND_BUDGET_TOKENS else given.budget_tokens,
-        include=frozenset(given.include),
-        explain=given.explain,
-        cursor=given.cursor,
+        query=arguments.query,
+        path=arguments.path,
+        glob=() if arguments.glob is None else (arguments.glob,),
+        type=arguments.type,
+        output=arguments.output,
+        budget_tokens=None if arguments.budget_tokens == FIND_BUDGET_TOKENS else arguments.budget_tokens,
+        include=frozenset(arguments.include),
+        explain=arguments.explain,
+        cursor=arguments.cursor,
     )
 
 
@@ -78,8 +78,8 @@ def _text(result: FindResult, cap: Cap) -> str:
     parts = ending([*_asides(result), *warning_parts(result.warnings)], None)
     following = _following(result)
     body = body_within("\n".join(rows), cap)
-    said = [*parts, following] if following else parts
-    return f"{body}\n{closing(said or ['end of passages'], cap.size - byte_size(body) - 1)}"
+    sentences = [*parts, following] if following else parts
+    return f"{body}\n{closing(sentences or ['end of passages'], cap.size - byte_size(body) - 1)}"
 
 
 def _header(result: FindResult) -> str:
@@ -134,7 +134,7 @@ def _spans(passages: Sequence[Passage]) -> str:
 
 
 def _reasons(whys: Sequence[Reason]) -> str:
-    return ", ".join(f"{one.what} {'*' if one.factor else '+'}{one.value:.2f}" for one in whys)
+    return ", ".join(f"{reason.what} {'*' if reason.factor else '+'}{reason.value:.2f}" for reason in whys)
 
 
 def _asides(result: FindResult) -> list[str | Aside]:
@@ -194,7 +194,7 @@ def _file(file: FoundFile) -> dict[str, Fact]:
         "score": round(file.score, 3),
         "content_hash": file.content_hash,
         "total_lines": file.total_lines,
-        "passages": [_passage(one) for one in file.passages],
+        "passages": [_passage(passage) for passage in file.passages],
         "why": _why(file.why),
     }
 
@@ -211,7 +211,7 @@ def _passage(passage: Passage) -> dict[str, Fact]:
 
 
 def _why(whys: Sequence[Reason]) -> list[Fact]:
-    found: list[Fact] = []
-    for one in whys:
-        found.append({"what": one.what, "factor" if one.factor else "points": round(one.value, 3)})
-    return found
+    facts: list[Fact] = []
+    for reason in whys:
+        facts.append({"what": reason.what, "factor" if reason.factor else "points": round(reason.value, 3)})
+    return facts

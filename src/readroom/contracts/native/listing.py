@@ -85,9 +85,9 @@ def _list_text(result: ListResult, cap: Cap) -> str:
     parts += warning_parts(result.warnings)
     if result.next is None and result.omitted:
         parts.append(Aside("Instead", result.omitted[0].request))
-    told = ending(parts, result.next)
+    sentences = ending(parts, result.next)
     body = body_within("\n".join(rows), cap)
-    return f"{body}\n{closing(told or ['end of list'], cap.size - byte_size(body) - 1)}"
+    return f"{body}\n{closing(sentences or ['end of list'], cap.size - byte_size(body) - 1)}"
 
 
 def _list_header(result: ListResult, usual: str | None, cap: Cap) -> str:

@@ -112,28 +112,28 @@ def symbol_bytes(line: GrepLine) -> int:
     return len(f"in {quote(line.symbol)}:\n{_OUTSIDE}\n".encode("utf-8", "replace"))
 
 
-def outline_span(result: ReadResult, shown: OutlineView) -> str:
+def outline_span(result: ReadResult, outline: OutlineView) -> str:
     """What the header says of a reply that is an outline."""
     inside = "" if result.symbol is None else f" of {shortened(result.symbol.name, _NAME_CHARS)}"
-    count = f"{len(shown.rows)} of {shown.total} definitions" if shown.rows else "no definitions"
+    count = f"{len(outline.rows)} of {outline.total} definitions" if outline.rows else "no definitions"
     more = " (more below)" if result.next is not None else ""
-    return f"outline{inside} | {shown.language}, {result.total_lines} lines | {count}{more}"
+    return f"outline{inside} | {outline.language}, {result.total_lines} lines | {count}{more}"
 
 
 def outline_parts(result: ReadResult) -> list[str | Aside]:
     """What the closing line says of an outline in the reply."""
-    shown, parts = result.outline, list[str | Aside]()
-    if shown is None:
+    outline, parts = result.outline, list[str | Aside]()
+    if outline is None:
         return parts
-    if shown.partial is not None:
-        parts.append(f"Some definitions may be missing: {shown.partial}.")
-    if not all(row.item.certain for row in shown.rows):
+    if outline.partial is not None:
+        parts.append(f"Some definitions may be missing: {outline.partial}.")
+    if not all(row.item.certain for row in outline.rows):
         parts.append(f"An end marked {UNCERTAIN} is not certain.")
-    if result.lines and shown.left_out:
+    if result.lines and outline.left_out:
         more = next(item.request for item in result.omitted if item.what == "definitions")
-        parts.append(Aside(f"{shown.left_out} more definitions", more))
+        parts.append(Aside(f"{outline.left_out} more definitions", more))
     if result.next is not None and result.next.view == "outline":
-        left = f"{shown.left_out} definition{'' if shown.left_out == 1 else 's'}"
+        left = f"{outline.left_out} definition{'' if outline.left_out == 1 else 's'}"
         parts.append(f"{left} below not shown ({result.omitted[-1].reason}).")
     return parts
 
@@ -160,12 +160,12 @@ def of_symbol(row: Row | None) -> Fact:
     }
 
 
-def of_outline(shown: OutlineView | None) -> Fact:
+def of_outline(outline: OutlineView | None) -> Fact:
     """The fact `outline`."""
-    if shown is None:
+    if outline is None:
         return None
     return {
-        "language": shown.language,
+        "language": outline.language,
         "items": [
             {
                 "name": row.name,
@@ -177,10 +177,10 @@ def of_outline(shown: OutlineView | None) -> Fact:
                 "depth": row.depth,
                 "certain": row.item.certain,
             }
-            for row in shown.rows
+            for row in outline.rows
         ],
-        "left_out": shown.left_out,
-        "partial": shown.partial,
+        "left_out": outline.left_out,
+        "partial": outline.partial,
     }
 
 

@@ -34,15 +34,15 @@ def head_lines(part: PartView, unit: str, total: int, first_image: int) -> list[
     """What stands above the lines of a part; `first_image` is the number of its first image in the reply."""
     name = _OURS.get(part.number) or f"{unit} {part.number} of {total}"
     title = f": {quoting.title(part.title)}" if part.title else ""
-    found = [f"## {name}{title}{_part_span(part, unit)}"]
-    found += [f"[{note}]" for note in part.notes]
+    lines = [f"## {name}{title}{_part_span(part, unit)}"]
+    lines += [f"[{note}]" for note in part.notes]
     if part.images:
         last = first_image + len(part.images) - 1
         which = f"image {last}" if last == first_image else f"images {first_image}-{last}"
-        found.append(f"[{which} of this reply]" if part.lines else f"[no text; {which} of this reply]")
+        lines.append(f"[{which} of this reply]" if part.lines else f"[no text; {which} of this reply]")
     elif not part.lines and not part.notes:
-        found.append("[empty]")
-    return found
+        lines.append("[empty]")
+    return lines
 
 
 def _part_span(part: PartView, unit: str) -> str:
@@ -76,10 +76,10 @@ def part_bytes(part: PartView, unit: str, total: int) -> int:
 
 def ranges(numbers: Sequence[int]) -> str:
     """Numbers as 1-3, 9."""
-    found: list[list[int]] = []
+    spans: list[list[int]] = []
     for number in numbers:
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
         else:
-            found.append([number, number])
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in found)
+            spans.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)

@@ -241,12 +241,12 @@ def _omissions(result: ReadResult) -> list[str | Aside]:
     for item in result.omitted:
         if item.what == "bytes":
             where = "below" if _is_below(item, result) else "above"
-            told = f"{item.last - item.first + 1:,} bytes {where} not counted yet"
-            parts.append(Aside(told, item.request))
+            text = f"{item.last - item.first + 1:,} bytes {where} not counted yet"
+            parts.append(Aside(text, item.request))
     if above := [item for item in lines if not _is_below(item, result)]:
         nearest = max(above, key=lambda item: item.last)
-        told = _left_out(above, "above")
-        parts.append(told if result.next is not None else Aside(f"{told} Before", nearest.request))
+        text = _left_out(above, "above")
+        parts.append(text if result.next is not None else Aside(f"{text} Before", nearest.request))
     if below := [item for item in lines if _is_below(item, result)]:
         parts.append(_left_out(below, "below"))
     return parts + _cut_lines(result)

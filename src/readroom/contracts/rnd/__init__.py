@@ -44,21 +44,21 @@ def made(setup: Setup) -> Contract:
     """The contract for a workspace with that setup."""
     command = setup.rnd.command or published()
 
-    def to_request(given: RndRead) -> ReadRequest:
+    def to_request(arguments: RndRead) -> ReadRequest:
         return ReadRequest(
-            given.path,
-            offset=given.offset or 1,
-            limit=min(given.limit or command.max_lines, command.max_lines),
+            arguments.path,
+            offset=arguments.offset or 1,
+            limit=min(arguments.limit or command.max_lines, command.max_lines),
             options=_OPTIONS,
         )
 
-    def steps(given: RndRead) -> Steps:
-        whole = given.offset is given.limit is None
+    def steps(arguments: RndRead) -> Steps:
+        whole = arguments.offset is arguments.limit is None
         return Steps(TextUpTo(command.max_bytes if whole else None), expands=False)
 
-    def wording(given: RndRead) -> Wording:
-        asked = rnd_render.RndRequest(given.path, given.offset or 1, given.limit, command)
-        return Wording(partial(rnd_render.render, asked), partial(rnd_render.render_error, asked))
+    def wording(arguments: RndRead) -> Wording:
+        call = rnd_render.RndRequest(arguments.path, arguments.offset or 1, arguments.limit, command)
+        return Wording(partial(rnd_render.render, call), partial(rnd_render.render_error, call))
 
     tool = Tool(
         name=READ,

@@ -87,33 +87,33 @@ def to_call(request: Request) -> Call | None:
     """The call for a read of lines; this contract has no other."""
     if not isinstance(request, ReadRequest) or request.column > 1 or request.view != "text":
         return None
-    found: dict[str, Fact] = {"path": as_value(request.path)}
+    arguments: dict[str, Fact] = {"path": as_value(request.path)}
     if request.offset is not None:
-        found["offset"] = request.offset
+        arguments["offset"] = request.offset
     if request.limit is not None:
-        found["limit"] = request.limit
-    return Call(READ, found)
+        arguments["limit"] = request.limit
+    return Call(READ, arguments)
 
 
-def render(asked: RndRequest, result: Result, cap: Cap) -> Reply:
+def render(call: RndRequest, result: Result, cap: Cap) -> Reply:
     """A window of a file as an object."""
     assert isinstance(result, ReadResult), "this contract only reads"
     return json_replies.window(
-        result, cap, partial(_object, asked), partial(json_replies.result_facts, to_call=to_call)
+        result, cap, partial(_object, call), partial(json_replies.result_facts, to_call=to_call)
     )
 
 
-def _object(asked: RndRequest, result: ReadResult) -> dict[str, Fact]:
-    found: dict[str, Fact] = {
+def _object(call: RndRequest, result: ReadResult) -> dict[str, Fact]:
+    fields: dict[str, Fact] = {
         "ok": True,
         "content": _content(result),
         "lines_read": len(result.lines),
         "total_lines": result.total_lines,
     }
     if not result.lines and result.outline is not None:
-        found["outline"] = [_outlined(row) for row in result.outline.rows]
-    warnings = _warnings(asked, result)
-    return {**found, "warnings": warnings} if warnings else found
+        fields["outline"] = [_outlined(row) for row in result.outline.rows]
+    warnings = _warnings(call, result)
+    return {**fields, "warnings": warnings} if warnings else fields
 
 
 def _content(result: ReadResult) -> str:
@@ -127,27 +127,27 @@ def _content(result: ReadResult) -> str:
     return text if result.end == result.total_lines and not result.ends.final else f"{text}\n"
 
 
-def _warnings(asked: RndRequest, result: ReadResult) -> list[Fact]:
-    found: list[Fact] = []
-    most = asked.command.max_lines
-    if asked.limit is not None and asked.limit > most:
-        found.append(f"limit {asked.limit} is above the maximum of {most} lines and was lowered to it")
+def _warnings(call: RndRequest, result: ReadResult) -> list[Fact]:
+    sentences: list[Fact] = []
+    most = call.command.max_lines
+    if call.limit is not None and call.limit > most:
+        sentences.append(f"limit {call.limit} is above the maximum of {most} lines and was lowered to it")
     for line, cut in result.cuts.items():
         if cut.last < cut.total:
-            found.append(
+            sentences.append(
                 f"Line {line} is cut: characters {cut.first}-{cut.last} of {cut.total} are shown, "
                 "no call shows more"
             )
-    found += _rest(result)
+    sentences += _rest(result)
     if result.encoding not in ("utf-8", "ascii"):
-        found.append(f"The file is in {result.encoding}; its text is shown")
+        sentences.append(f"The file is in {result.encoding}; its text is shown")
     if result.ends.form == "mixed":
-        found.append(f"The file has {result.ends.unusual[0]}; all are shown as LF")
-    for one in result.warnings[:RND_WARNINGS]:
-        if not _OTHER_TOOLS.search(one.detail):
-            place = one.code if one.line is None else f"line {one.line}"
-            found.append(f"{place}: {one.detail}")
-    return found
+        sentences.append(f"The file has {result.ends.unusual[0]}; all are shown as LF")
+    for warning in result.warnings[:RND_WARNINGS]:
+        if not _OTHER_TOOLS.search(warning.detail):
+            place = warning.code if warning.line is None else f"line {warning.line}"
+            sentences.append(f"{place}: {warning.detail}")
+    return sentences
 
 
 def _rest(result: ReadResult) -> list[str]:
@@ -177,9 +177,9 @@ def _lines(count: int) -> str:
     return "1 line" if count == 1 else f"{count} lines"
 
 
-def render_error(asked: RndRequest, error: ReadroomError, cap: Cap) -> Reply:
+def render_error(call: RndRequest, error: ReadroomError, cap: Cap) -> Reply:
     """A failure as an object: what happened, and a reason or suggestions."""
-    value = _failure(asked, error)
+    value = _failure(call, error)
     if json_replies.size(value) > cap.size:
         least: dict[str, Fact] = {"ok": False, "error": "", "reason": error.code}
         words = json_replies.short(str(value["error"]), max(0, (cap.size - json_replies.size(least)) // 6))
@@ -187,17 +187,17 @@ def render_error(asked: RndRequest, error: ReadroomError, cap: Cap) -> Reply:
     return json_replies.failure(value, error, to_call)
 
 
-def _failure(asked: RndRequest, error: ReadroomError) -> dict[str, Fact]:
+def _failure(call: RndRequest, error: ReadroomError) -> dict[str, Fact]:
     match error:
         case NotFound():
-            return _missing(asked)
-        case OutsideRoot() if asked.path.startswith("/") and error.facts.get("how") == ELSEWHERE:
+            return _missing(call)
+        case OutsideRoot() if call.path.startswith("/") and error.facts.get("how") == ELSEWHERE:
             # Nobody has looked; the words are those for what is not there.
-            return _missing(asked)
+            return _missing(call)
         case OutsideRoot():
-            return _denied(f"{asked.name} is outside the project root")
+            return _denied(f"{call.name} is outside the project root")
         case Denied():
-            return _by_rule(asked, error)
+            return _by_rule(call, error)
         case HardLinked() | NoPermission() | SymbolicLink():
             return _denied(error.message)
         case TooLarge() if error.facts["unit"] == "bytes":
@@ -210,17 +210,17 @@ def _failure(asked: RndRequest, error: ReadroomError) -> dict[str, Fact]:
         case BadRange() if "total_lines" in error.facts:
             total = int(str(error.facts["total_lines"]))
             return _failed(
-                f"Offset {asked.offset} is beyond the end of {asked.name}, which has {_lines(total)}",
+                f"Offset {call.offset} is beyond the end of {call.name}, which has {_lines(total)}",
                 f"Use an offset from 1 to {max(1, total)}",
             )
         case Binary():
             return _failed(
-                f"Cannot read binary file: {asked.name} ({error.media_type})",
+                f"Cannot read binary file: {call.name} ({error.media_type})",
                 "Only text files can be read",
                 reason=error.code,
             )
         case NotAFile():
-            return _failed(f"Not a file: {asked.name}", "Name a file in it", reason=error.code)
+            return _failed(f"Not a file: {call.name}", "Name a file in it", reason=error.code)
         case TimedOut():
             return _failed(
                 f"Read timed out after {error.seconds:g} seconds",
@@ -232,45 +232,47 @@ def _failure(asked: RndRequest, error: ReadroomError) -> dict[str, Fact]:
 
 
 def _failed(words: str, *suggestions: str, reason: str | None = None) -> dict[str, Fact]:
-    found: dict[str, Fact] = {"ok": False, "error": words}
+    fields: dict[str, Fact] = {"ok": False, "error": words}
     if reason is not None:
-        found["reason"] = reason
-    return {**found, "suggestions": list(suggestions)} if suggestions else found
+        fields["reason"] = reason
+    return {**fields, "suggestions": list(suggestions)} if suggestions else fields
 
 
-def _missing(asked: RndRequest) -> dict[str, Fact]:
-    return _failed(f"File not found: {asked.name}", "Check file path", "Verify file exists")
+def _missing(call: RndRequest) -> dict[str, Fact]:
+    return _failed(f"File not found: {call.name}", "Check file path", "Verify file exists")
 
 
 def _denied(words: str, *suggestions: str) -> dict[str, Fact]:
     return _failed(f"Access denied: {words}", *suggestions, reason=_POLICY)
 
 
-def _by_rule(asked: RndRequest, error: Denied) -> dict[str, Fact]:
+def _by_rule(call: RndRequest, error: Denied) -> dict[str, Fact]:
     rule = str(error.facts["rule"])
-    if error.facts["source"] == asked.command.source and not rule.startswith("allow = "):
+    if error.facts["source"] == call.command.source and not rule.startswith("allow = "):
         return _denied(f"{rule} files are restricted")
-    if error.facts["source"] == asked.command.source:
+    if error.facts["source"] == call.command.source:
         return _denied(
-            f"{asked.name} is not in the allowed paths",
-            f"Allowed are {', '.join(asked.command.allowed_paths)}",
+            f"{call.name} is not in the allowed paths",
+            f"Allowed are {', '.join(call.command.allowed_paths)}",
         )
-    return _denied(f"{_last(asked.path)} files are restricted")
+    return _denied(f"{_last(call.path)} files are restricted")
 
 
 def _last(path: str) -> str:
     """The last part of a path as a caller wrote it."""
-    found = (unquoted(path) or path).rstrip("/").rpartition("/")[2]
-    return shortened(found, RND_NAME_BYTES)
+    name = (unquoted(path) or path).rstrip("/").rpartition("/")[2]
+    return shortened(name, RND_NAME_BYTES)
 
 
 def megabytes(*sizes: Fact) -> list[str]:
     """Sizes in decimal megabytes, or smaller units if the first is smaller, told apart if they differ."""
-    given = [int(str(size)) for size in sizes]
-    power, unit = next((p, u) for p, u in ((6, "MB"), (3, "KB"), (0, " bytes")) if given[0] >= 10**p or not p)
-    shown = [str(size) for size in given]
+    counts = [int(str(size)) for size in sizes]
+    power, unit = next(
+        (p, u) for p, u in ((6, "MB"), (3, "KB"), (0, " bytes")) if counts[0] >= 10**p or not p
+    )
+    texts = [str(size) for size in counts]
     for digits in range(1, power + 2):
-        shown = [f"{size / 10**power:.{digits}f}".rstrip("0").rstrip(".") + unit for size in given]
-        if len(set(shown)) == len(set(given)):
+        texts = [f"{size / 10**power:.{digits}f}".rstrip("0").rstrip(".") + unit for size in counts]
+        if len(set(texts)) == len(set(counts)):
             break
-    return shown
+    return texts

@@ -50,9 +50,9 @@ def perform(services: Services, job: Job[Request], act: Act) -> Result:
         with closing(inner):
             return _performed(replace(services, guard=inner), job, act)
     if isinstance(request, GrepRequest) and is_archive_name(request.path):
-        found = services.archives().folder(guard, WorkPath(request.path), job.deadline)
-        if found is not None:
-            return _in_folder(services, job, act, *found)
+        inside = services.archives().folder(guard, WorkPath(request.path), job.deadline)
+        if inside is not None:
+            return _in_folder(services, job, act, *inside)
     return act(services, job)
 
 
@@ -62,17 +62,17 @@ def instead(services: Services, job: Job[Request], act: Act, error: Binary | Not
     if not isinstance(request, ReadRequest | ListRequest):
         raise error
     try:
-        found = services.archives().folder(services.guard, WorkPath(request.path), job.deadline)
+        inside = services.archives().folder(services.guard, WorkPath(request.path), job.deadline)
     except BrokenData:
         if isinstance(error, Binary):
             raise error from None  # it only begins like an archive
         raise
-    if found is None:
+    if inside is None:
         raise error
     if isinstance(error, Binary):
-        found[0].close()
-        raise _listed(error, found[1])
-    return _in_folder(services, job, act, *found)
+        inside[0].close()
+        raise _listed(error, inside[1])
+    return _in_folder(services, job, act, *inside)
 
 
 def _in_folder(services: Services, job: Job[Request], act: Act, inner: Guard, path: WorkPath) -> Result:
@@ -92,8 +92,8 @@ def _performed(services: Services, job: Job[Request], act: Act) -> Result:
     except NotFound as error:
         raise with_near_names(error, services, job.request, job.deadline) from None
     if isinstance(result, ListResult):
-        said = _about(inner, inner.store.origin, path)
-        return replace(result, warnings=(*result.warnings, *said))
+        notes = _about(inner, inner.store.origin, path)
+        return replace(result, warnings=(*result.warnings, *notes))
     return result
 
 
@@ -115,13 +115,15 @@ def _about(guard: Guard, origin: Origin, path: WorkPath) -> tuple[Warn, ...]:
     files = [member for member in container.members.values() if member.kind == "file"]
     size, packed = sum(member.size for member in files), origin.source.size
     ratio = f", {size / packed:.1f} times as many as packed" if size > packed > 0 else ""
-    said = [f"{origin.form}: {len(files):,} files of {size:,} bytes{ratio}"]
-    said += container.notes
+    sentences = [f"{origin.form}: {len(files):,} files of {size:,} bytes{ratio}"]
+    sentences += container.notes
     if container.left_out_count:
-        said.append(_left_out(guard, origin))
+        sentences.append(_left_out(guard, origin))
     unread = Counter(member.problem for member in files if member.problem)
-    said += [f"{count:,} cannot be read: {problem}" for problem, count in unread.most_common(_NAMED_PROBLEMS)]
-    return (Warn("archive", "; ".join(said)),)
+    sentences += [
+        f"{count:,} cannot be read: {problem}" for problem, count in unread.most_common(_NAMED_PROBLEMS)
+    ]
+    return (Warn("archive", "; ".join(sentences)),)
 
 
 def _left_out(guard: Guard, origin: Origin) -> str:

@@ -121,9 +121,9 @@ class Contents:
         if member.size > self._most:
             raise TooMuch(self._most)
         with self._lock:
-            found = self._kept.get(key)
-        if found is not None:
-            return found.read_at(0, HEAD_BYTES)
+            content = self._kept.get(key)
+        if content is not None:
+            return content.read_at(0, HEAD_BYTES)
         head = b""
         for piece in container.reader.pieces(member):
             head += piece
@@ -140,10 +140,10 @@ class Contents:
             TimedOut, Cancelled: From the deadline.
         """
         with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
+            content = self._kept.get(key)
+            if content is not None:
                 self._kept.move_to_end(key)
-                return found
+                return content
         spool = TempSpool()
         for piece in container.reader.pieces(member):
             deadline.check()
@@ -162,6 +162,6 @@ class Contents:
             self._kept[key] = spool
             while len(self._kept) > 1 and (
                 len(self._kept) > CONTAINER_KEPT
-                or sum(one.size for one in self._kept.values()) > CONTAINER_KEPT_BYTES
+                or sum(content.size for content in self._kept.values()) > CONTAINER_KEPT_BYTES
             ):
                 self._kept.popitem(last=False)

@@ -95,8 +95,8 @@ class Archives:
 
         Raises as `entered` does.
         """
-        found = self._deeper(guard, path, path.count(f"{BORDER}/"), deadline, required=False)
-        return None if found is None else (found, WorkPath(path + BORDER))
+        inner = self._deeper(guard, path, path.count(f"{BORDER}/"), deadline, required=False)
+        return None if inner is None else (inner, WorkPath(path + BORDER))
 
     def _deeper(
         self, guard: Guard, path: WorkPath, depth: int, deadline: Deadline, *, required: bool = True
@@ -148,8 +148,8 @@ class Archives:
         container = self._container(source, expanded, path, True)
         if container is None:
             return None
-        said = () if expanded.stopped is None else (expanded.stopped.detail,)
-        container = replace(container, notes=(*container.notes, *said))
+        notes = () if expanded.stopped is None else (expanded.stopped.detail,)
+        container = replace(container, notes=(*container.notes, *notes))
         return Origin(path, source, expanded, container, compression)
 
     def _container(self, source: Source, content: Bytes, path: WorkPath, is_one: bool) -> Container | None:
@@ -158,11 +158,11 @@ class Archives:
             return None
         key = (source.version, source.real)
         with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
+            container = self._kept.get(key)
+            if container is not None:
                 self._kept.move_to_end(key)
-        if found is not None:
-            return replace(found, reader=found.reader.over(content))
+        if container is not None:
+            return replace(container, reader=container.reader.over(content))
         try:
             made = open_container(content)
         except BadContainer as error:

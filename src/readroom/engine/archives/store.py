@@ -113,11 +113,11 @@ class MemberStore(Struct, dict=True):
         version, container = self._version(member), self.origin.container
         self.deadline.check()
         with self._translated(path, member):
-            found = self.contents.at_once(container, self.origin.content, member)
-            if found is None:
+            content = self.contents.at_once(container, self.origin.content, member)
+            if content is None:
                 head = self.contents.head(container, member, version)
-                found = Expanding(member.size, head, partial(self._whole, path, member, version))
-        return MemberSource(self._named(inner), self._stat(member), version, found, self.origin.source)
+                content = Expanding(member.size, head, partial(self._whole, path, member, version))
+        return MemberSource(self._named(inner), self._stat(member), version, content, self.origin.source)
 
     def open_folder(self, path: WorkPath) -> MemberFolder:
         """Open a folder of the archive."""

@@ -156,11 +156,11 @@ class _Run:
         if root is None:
             raise NoFolder(self._runner.guard.store.name)
         private = self._private()
-        with ExitStack() as held:
-            held.callback(remove_tree, private.temporary)
-            folder = held.enter_context(self._runner.guard.open_folder(self._request.path))
+        with ExitStack() as opened:
+            opened.callback(remove_tree, private.temporary)
+            folder = opened.enter_context(self._runner.guard.open_folder(self._request.path))
             start = self._runner.sandbox.start(folder.real, private, self._deadline)
-            held.callback(start.close)
+            opened.callback(start.close)
             here = os.path.join(root, folder.real) if folder.real != "." else root
             more = dict(self._runner.policy.environment)
             path = more.pop("PATH", PATH)
@@ -214,7 +214,7 @@ def _result(
     # Of its own: the progress that is told is that of the command.
     patience = Deadline(_CHOICE_S)
     deadline.on_cancel(patience.cancel)
-    shown = chosen(runner.mount, cap, request, kept, failed, patience)
+    outputs = chosen(runner.mount, cap, request, kept, failed, patience)
     return RunResult(
         request=request,
         call_id=name,
@@ -222,27 +222,29 @@ def _result(
         timed_out=ran.timed_out,
         duration_s=ran.duration_s,
         ended=ran.end.ended,
-        outputs=shown,
+        outputs=outputs,
         confinement=ran.start.confinement,
         network=runner.policy.network or ran.start.confinement == "none",
         kept=not runner.policy.one_shot,
-        warnings=[*_warnings(ran, kept, runner.limits.run_processes), *hidden_in(shown)],
+        warnings=[*_warnings(ran, kept, runner.limits.run_processes), *hidden_in(outputs)],
     )
 
 
 def _warnings(ran: _Ran, kept: Sequence[Kept], most: int) -> list[Warn]:
-    found = [Warn("not_kept", f"{one.path}: {one.problem}") for one in kept if one.problem is not None]
+    warnings = [
+        Warn("not_kept", f"{output.path}: {output.problem}") for output in kept if output.problem is not None
+    ]
     if ran.end.many:
-        found.append(Warn("many", f"it had more than {most:,} processes and was ended"))
+        warnings.append(Warn("many", f"it had more than {most:,} processes and was ended"))
     if ran.start.limited:
         names = joined(ran.start.limited[:_NAMED])
         more = "" if len(ran.start.limited) <= _NAMED else f" and {len(ran.start.limited) - _NAMED} more"
         # Files that policy protects stand there, and Landlock cannot tell new names from theirs.
-        told = f"a command cannot create or delete files directly in {names}{more}, only in folders below"
-        found.append(Warn("limited", f"{told}; the tools that write and edit files can"))
+        limited = f"a command cannot create or delete files directly in {names}{more}, only in folders below"
+        warnings.append(Warn("limited", f"{limited}; the tools that write and edit files can"))
     if ran.end.alive:
-        found.append(Warn("alive", f"{ran.end.alive} processes could not be ended yet"))
-    return found
+        warnings.append(Warn("alive", f"{ran.end.alive} processes could not be ended yet"))
+    return warnings
 
 
 _NAMED = 3
@@ -265,7 +267,7 @@ class CommandService:
     def __init__(
         self,
         guard: Guard,
-        shown: Guard,
+        visible: Guard,
         own: Guard,
         places: WriteTargets,
         policy: CommandPolicy,
@@ -283,7 +285,7 @@ class CommandService:
         """
         self._outputs = Outputs(guard.folder or "/", limits.run_kept_bytes, limits.run_session_bytes)
         self._guard = guard
-        self._sandbox = Sandbox(shown, own, places, policy)
+        self._sandbox = Sandbox(visible, own, places, policy)
         self._policy = policy
         self._limits = limits
 
@@ -326,8 +328,8 @@ class OwnRoom:
             if isinstance(error, OutsideRoot):
                 return None
             raise
-        given = path[1:] if path[:1] == '"' else path
-        if not given.startswith("/"):
+        unquoted_path = path[1:] if path[:1] == '"' else path
+        if not unquoted_path.startswith("/"):
             return None
         return OUTPUTS if inner == ROOT else WorkPath(f"{OUTPUTS}/{inner}")
 

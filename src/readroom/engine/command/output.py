@@ -51,8 +51,8 @@ def chosen(
     mount: Store, cap: Cap, request: RunRequest, kept: tuple[Kept, Kept], failed: bool, deadline: Deadline
 ) -> tuple[Output, Output]:
     """Both streams of a command with the lines that a reply shows. Raises as `KeptText` does."""
-    with ExitStack() as held:
-        texts = [KeptText(held.enter_context(mount.open(one.path)), deadline) for one in kept]
+    with ExitStack() as opened:
+        texts = [KeptText(opened.enter_context(mount.open(output.path)), deadline) for output in kept]
         room = min(SHOWN_BYTES.get(request.output, cap.size), cap.size - cap.measure.frame(kept[0].path))
         labels = _LABEL_BYTES if texts[1].total else 0
         assert cap.measure.output is not None, "the contract runs commands"
@@ -60,8 +60,8 @@ def chosen(
         least = 0 if cap.lines is None else -(-cap.size // cap.lines)
         rows = picked(texts, room - labels, cap.measure.output, failed=failed, least=least)
         out, err = (
-            _output(stream, one, text, lines)
-            for stream, one, text, lines in zip(STREAMS, kept, texts, rows, strict=True)
+            _output(stream, output, text, lines)
+            for stream, output, text, lines in zip(STREAMS, kept, texts, rows, strict=True)
         )
         return out, err
 
@@ -92,8 +92,8 @@ def picked(
 
     spare, rows = room, choose(texts, room, cost, failed=failed)
     while measure.gap_bytes and spare > 0:
-        gaps = sum(_gaps(found, text.total) for found, text in zip(rows, texts, strict=True))
-        over = sum(cost(row) for found in rows for row in found) + gaps * measure.gap_bytes - room
+        gaps = sum(_gaps(row_lines, text.total) for row_lines, text in zip(rows, texts, strict=True))
+        over = sum(cost(row) for row_lines in rows for row in row_lines) + gaps * measure.gap_bytes - room
         if over <= 0:
             break
         spare -= over
@@ -109,15 +109,17 @@ def _gaps(rows: Sequence[OutputLine], total: int) -> int:
 
 def hidden_in(outputs: Sequence[Output]) -> list[Warn]:
     """What nobody sees in the lines that are shown."""
-    found = [
+    warnings = [
         replace(warn, detail=f"{warn.detail}, in {output.stream}")
         for output in outputs
         for row in output.lines
         for warn in hidden.scan([row.text], row.number, limit=MAX_WARNINGS, first_column=row.first)
     ]
-    more = len(found) - MAX_WARNINGS
+    more = len(warnings) - MAX_WARNINGS
     return (
-        [*found[:MAX_WARNINGS], Warn(hidden.MORE, f"{more} more in the lines shown")] if more > 0 else found
+        [*warnings[:MAX_WARNINGS], Warn(hidden.MORE, f"{more} more in the lines shown")]
+        if more > 0
+        else warnings
     )
 
 
@@ -172,27 +174,27 @@ class KeptText:
         """Lines that tell why a command failed, in their order; when time is up, those found by then."""
         if not self.total:
             return ()
-        found: dict[int, LogPattern] = {}
+        by_line: dict[int, LogPattern] = {}
         limited = self._deadline.within(RUN_CLUES_S)
         try:
             for pattern in patterns.TIERS:
-                found.update(self._clues(pattern, limited))
-            if not found:
-                found.update(self._clues(patterns.WEAK, limited))
+                by_line.update(self._clues(pattern, limited))
+            if not by_line:
+                by_line.update(self._clues(patterns.WEAK, limited))
         except TimedOut:
             self._deadline.check()
-        return sorted(found.items(), key=lambda pair: pair[0])
+        return sorted(by_line.items(), key=lambda pair: pair[0])
 
     def _clues(self, pattern: str, deadline: Deadline) -> Iterator[tuple[int, LogPattern]]:
         lines = lines_with(self._source, pattern, deadline)
         for shape in shapes(filter(_telling, lines), RUN_CLUE_SHAPES):
             seen = [number for number in shape.numbers if self._is_seen(number)]
-            told = patterns.clue(self._window(seen[0])[seen[0]][:RUN_CLUE_CHARS]) if seen else None
-            if told is None:
+            clue = patterns.clue(self._window(seen[0])[seen[0]][:RUN_CLUE_CHARS]) if seen else None
+            if clue is None:
                 continue
             if shape.count > _OFTEN:
-                told = replace(told, weight=told.weight - _WORN)
-            yield from ((number, told) for number in seen)
+                clue = replace(clue, weight=clue.weight - _WORN)
+            yield from ((number, clue) for number in seen)
 
     def _is_seen(self, number: int) -> bool:
         """Whether a line was not drawn over later."""
@@ -201,16 +203,16 @@ class KeptText:
     def _window(self, number: int) -> dict[int, str]:
         """The cleaned lines around one, by number."""
         first = (number - 1) // _WINDOW * _WINDOW + 1
-        found = self._windows.get(first)
-        if found is None:
+        window = self._windows.get(first)
+        if window is None:
             last = min(first + _WINDOW - 1, self.total)
             lines = self._text.lines(first, last)
             rows = [
                 (at, line if isinstance(line, str) else self._last_state(line))
                 for at, line in enumerate(lines, first)
             ]
-            found = self._windows[first] = dict(salience.folded(rows))
-        return found
+            window = self._windows[first] = dict(salience.folded(rows))
+        return window
 
     def _last_state(self, line: LongLine) -> str:
         """A line of a thousand redraws is shown as it ended."""

@@ -116,10 +116,10 @@ class Command(Closeable):
                 until = until or time.monotonic() + RUN_DRAIN_S
                 if time.monotonic() >= until:
                     return
-            found = waiting.poll(_PATIENCE_S * 1000)
-            if not found:
+            ready = waiting.poll(_PATIENCE_S * 1000)
+            if not ready:
                 yield 0, b""
-            for fd, _ in found:
+            for fd, _ in ready:
                 data = os.read(fd, _PIPE_BYTES)
                 if not data:
                     waiting.unregister(fd)
@@ -138,14 +138,14 @@ class Command(Closeable):
             NotStarted: The shell could not be started, or the supervisor was ended.
         """
         try:
-            said = json.loads(self._said)
+            report = json.loads(self._said)
         except ValueError:
             raise NotStarted("the process that watches it", "was ended from outside") from None
-        if "error" in said:
-            raise NotStarted(_SHELL, said["error"])
-        if not said["begun"]:
+        if "error" in report:
+            raise NotStarted(_SHELL, report["error"])
+        if not report["begun"]:
             raise NotStarted("its confinement", _first_line(self._complaint) or "it ended at once")
-        return End(said["code"], said["ended"], said["alive"], said["many"])
+        return End(report["code"], report["ended"], report["alive"], report["many"])
 
     def close(self) -> None:
         """End it at once and release what it holds."""
@@ -238,8 +238,8 @@ class Command(Closeable):
         return fd
 
     def _release(self) -> None:
-        held, self._held = self._held, []
-        for fd in held:
+        descriptors, self._held = self._held, []
+        for fd in descriptors:
             os.close(fd)
 
 

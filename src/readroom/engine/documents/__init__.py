@@ -55,7 +55,7 @@ _BROKEN_ADVICE = "Ask the user for another copy, or for an export as text."
 def read_document(
     room: DocumentRoom,
     source: Source,
-    found: Recognised,
+    recognised: Recognised,
     limits: Limits,
     cap: Cap,
     request: ReadRequest,
@@ -73,11 +73,11 @@ def read_document(
     if (request.limit or 1) < 0:
         raise negative_limit(request.limit, next_request=replace(request, limit=None))
     within = deadline.of_work(limits.document_timeout_s, DOCUMENT_PATIENCE)
-    with room.open(source, found.format, within, eager=known is None) as reading:
+    with room.open(source, recognised.format, within, eager=known is None) as reading:
         base = ReadResult(request.path, Kind.DOCUMENT, source.size, hashes.full(reading.digits))
         if known is not None and reading.digits.startswith(known):
             return replace(base, not_modified=True)
-        return _Shown(reading, found, limits, cap, request, base).result()
+        return _Shown(reading, recognised, limits, cap, request, base).result()
 
 
 @final
@@ -87,14 +87,14 @@ class _Shown:
     def __init__(
         self,
         reading: Reading,
-        found: Recognised,
+        recognised: Recognised,
         limits: Limits,
         cap: Cap,
         request: ReadRequest,
         base: ReadResult,
     ) -> None:
         self._reading = reading
-        self._format = found.format
+        self._format = recognised.format
         assert cap.measure.parts is not None, "the contract reads documents part by part"
         self._measure = cap.measure.parts
         self._numbered = cap.measure.read.numbered
@@ -161,9 +161,9 @@ class _Shown:
         has = f"{self._total} {self._unit}{'' if self._total == 1 else 's'}"
         called = f": {joined(names)}" if names and self._unit.has_rows else ""
         advice = f"Use a number from 1 to {self._total}." if self._total else "It has nothing to read."
-        shown = request.pages or ""
+        pages = request.pages or ""
         return BadRange(
-            f"pages={shown[:80]!r} {error.problem}; {quote(request.path)} has {has}{called}",
+            f"pages={pages[:80]!r} {error.problem}; {quote(request.path)} has {has}{called}",
             advice,
             total_parts=self._total,
             titles=names,
@@ -176,23 +176,23 @@ class _Shown:
             return (), 0
         headings = self._headings()
         room = self._room // DOCUMENT_CONTENTS_SHARE
-        shown = []
+        listed = []
         for heading in headings[:DOCUMENT_SHOWN_HEADINGS]:
             room -= self._measure.heading(heading)
             if room < 0:
                 break
-            shown.append(heading)
+            listed.append(heading)
             self._room -= self._measure.heading(heading)
-        self._use_rows(len(shown))
-        left = len(headings) - len(shown)
+        self._use_rows(len(listed))
+        left = len(headings) - len(listed)
         if left:
             rest = replace(
-                self._request, pages=page_ranges.CONTENTS_WORD, offset=len(shown) + 1, known_hash=None
+                self._request, pages=page_ranges.CONTENTS_WORD, offset=len(listed) + 1, known_hash=None
             )
             self._omitted.append(
-                Omission("headings", len(shown) + 1, len(headings), "contents", request=rest)
+                Omission("headings", len(listed) + 1, len(headings), "contents", request=rest)
             )
-        return shown, left
+        return listed, left
 
     def _headings(self) -> Sequence[tuple[int, str, int]]:
         contents = self._reading.opened.contents
@@ -331,28 +331,28 @@ class _Shown:
         )
 
     def _take(self, head: PartView, page: Page, frame: Frame, area: Area | None) -> None:
-        found = hidden_in_page(page)
+        hidden_there = hidden_in_page(page)
         where = f" in {self._unit} {head.number}"
-        self._warnings += [replace(item, detail=item.detail + where) for item in found]
-        lines = [encodings.visible(line) for line in page.lines] if found else page.lines
-        shown = replace(head, start=page.start, lines=lines, numbers=page.numbers, cuts=page.cuts)
-        self._parts.append(shown)
+        self._warnings += [replace(item, detail=item.detail + where) for item in hidden_there]
+        lines = [encodings.visible(line) for line in page.lines] if hidden_there else page.lines
+        view = replace(head, start=page.start, lines=lines, numbers=page.numbers, cuts=page.cuts)
+        self._parts.append(view)
         self._images += len(head.images)
         self._room = frame.room - weight(page, frame)
         self._use_rows(len(page.lines) + len(head.notes) + _ROWS_OF_HEAD)
-        for number, one in page.cuts.items():
-            if one.last < one.total:
+        for number, cut in page.cuts.items():
+            if cut.last < cut.total:
                 rest = replace(
                     self._request,
                     pages=self._written([Pick(head.number, head.number, area)]),
                     offset=number,
-                    column=one.last + 1,
+                    column=cut.last + 1,
                     limit=1,
                     known_hash=None,
                 )
-                reason = "reply_cap" if one.first > 1 else "line_cap"
+                reason = "reply_cap" if cut.first > 1 else "line_cap"
                 self._omitted.append(
-                    Omission("columns", one.last + 1, one.total, reason, number, rest, head.number)
+                    Omission("columns", cut.last + 1, cut.total, reason, number, rest, head.number)
                 )
 
     # --- what is left -------------------------------------------------------------------------

@@ -77,18 +77,18 @@ class DocumentRoom:
         with self._lock:
             self._closed = True
             idle = self._idle.clear()
-        for one in idle:
-            one.timer.cancel()
-            one.extractor.close()
+        for waiting in idle:
+            waiting.timer.cancel()
+            waiting.extractor.close()
 
     # --- for `Reading` ------------------------------------------------------------------------
 
     def _take(self, key: tuple[Version, str]) -> tuple[Extractor, Opened] | None:
-        found = self._idle.pop(key)
-        if found is None:
+        waiting = self._idle.pop(key)
+        if waiting is None:
             return None
-        found.timer.cancel()
-        return found.extractor, found.opened
+        waiting.timer.cancel()
+        return waiting.extractor, waiting.opened
 
     def _give(self, key: tuple[Version, str], extractor: Extractor, opened: Opened) -> None:
         """Keep a process for a while, instead of the one that has waited longest."""
@@ -101,14 +101,14 @@ class DocumentRoom:
             else:
                 gone += self._idle.put(key, _Idle(extractor, opened, timer))
                 timer.start()
-        for one in gone:
-            one.timer.cancel()
-            one.extractor.close()
+        for waiting in gone:
+            waiting.timer.cancel()
+            waiting.extractor.close()
 
     def _drop(self, key: tuple[Version, str], extractor: Extractor) -> None:
         with self._lock:
-            found = self._idle.get(key)
-            if found is None or found.extractor is not extractor:
+            waiting = self._idle.get(key)
+            if waiting is None or waiting.extractor is not extractor:
                 return
             self._idle.pop(key)
         extractor.close()
@@ -117,10 +117,10 @@ class DocumentRoom:
         known = self._hashes.get(source.version)
         if known is not None:
             return known
-        found = digits_of(source, deadline)
+        digits = digits_of(source, deadline)
         if source.current() == source.version:
-            self._hashes.put(source.version, found)
-        return found
+            self._hashes.put(source.version, digits)
+        return digits
 
     def _knows(self, version: Version) -> bool:
         return version in self._hashes
@@ -205,13 +205,13 @@ class Reading:
         """One part of it, for a search without its pictures. Raises Unreadable, TimedOut or Cancelled."""
         keys = [(self.digits, self._form, number, area, skim) for skim in {False, text_only}]
         for key in keys:
-            found = self._room._part(key)
-            if found is not None:
-                return found
+            part = self._room._part(key)
+            if part is not None:
+                return part
         extractor, opened = self._running()
-        found = extractor.part(number, area, self._deadline, text_only=text_only)
-        self._room._keep((self.digits, self._form, number, area, text_only), found, opened)
-        return found
+        part = extractor.part(number, area, self._deadline, text_only=text_only)
+        self._room._keep((self.digits, self._form, number, area, text_only), part, opened)
+        return part
 
     def __enter__(self) -> Self:
         return self

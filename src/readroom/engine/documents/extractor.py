@@ -110,8 +110,8 @@ class Extractor:
             text_only=text_only,
         )
         self._tell(json.dumps(ask).encode() + b"\n")
-        found, blob = self._answer(Extracted, deadline)
-        return self._checked(found, number, blob)
+        extracted, blob = self._answer(Extracted, deadline)
+        return self._checked(extracted, number, blob)
 
     def close(self) -> None:
         """End it; a second call does nothing."""
@@ -159,22 +159,22 @@ class Extractor:
         assert out is not None
         waiting = select.poll()
         waiting.register(out, select.POLLIN)
-        found = bytearray()
-        while len(found) < size:
+        received = bytearray()
+        while len(received) < size:
             deadline.check()
             self._charge(deadline)
             left = deadline.remaining
             patience = _PATIENCE_S if left is None else min(_PATIENCE_S, left)
             if not waiting.poll(patience * 1000):
                 continue
-            data = os.read(out.fileno(), min(BLOCK_BYTES, size - len(found)))
+            data = os.read(out.fileno(), min(BLOCK_BYTES, size - len(received)))
             if not data:
                 deadline.check()  # it may have been ended for that
                 if self._process.wait() == -signal.SIGXCPU:
                     raise TimedOut(self._most_s, processor=True)
                 raise Unreadable(_ENDED, "")
-            found += data
-        return bytes(found)
+            received += data
+        return bytes(received)
 
     def _charge(self, deadline: Deadline) -> None:
         """Count what it has worked since the last time."""
@@ -183,11 +183,11 @@ class Extractor:
             spent, self._charged = worked - self._charged, worked
             deadline.charge(spent)
 
-    def _checked(self, found: Extracted, number: int, blob: bytes) -> Part:
+    def _checked(self, extracted: Extracted, number: int, blob: bytes) -> Part:
         """The part, if the answer can be one."""
-        sizes = [size for _, size in found.pictures]
-        rows = (found.first_row, found.total_rows or 0, found.left_out, found.brief or 0)
-        texts = (found.title, found.header or "", *found.notes, *found.lines)
+        sizes = [size for _, size in extracted.pictures]
+        rows = (extracted.first_row, extracted.total_rows or 0, extracted.left_out, extracted.brief or 0)
+        texts = (extracted.title, extracted.header or "", *extracted.notes, *extracted.lines)
         if min(rows) < 0 or min(sizes, default=0) < 0 or sum(sizes) != len(blob):
             self.close()
             raise Unreadable(_NO_ANSWER, "")
@@ -195,25 +195,27 @@ class Extractor:
             self.close()
             raise Unreadable(_NO_ANSWER, "")
         pictures, at = [], 0
-        for mime, size in found.pictures:
+        for mime, size in extracted.pictures:
             pictures.append(Picture(blob[at : at + size], mime))
             at += size
         part = Part(
             number,
-            found.title,
-            found.lines,
+            extracted.title,
+            extracted.lines,
             pictures,
-            found.header,
-            found.first_row,
-            found.total_rows,
-            found.notes,
-            found.brief,
-            found.total_known,
+            extracted.header,
+            extracted.first_row,
+            extracted.total_rows,
+            extracted.notes,
+            extracted.brief,
+            extracted.total_known,
         )
-        if not found.left_out:
+        if not extracted.left_out:
             return part
-        note = f"{found.left_out:,} lines behind line {len(found.lines):,} are too many to be read here."
-        return replace(part, notes=[*found.notes, note])
+        note = (
+            f"{extracted.left_out:,} lines behind line {len(extracted.lines):,} are too many to be read here."
+        )
+        return replace(part, notes=[*extracted.notes, note])
 
 
 def _decoded(data: bytes) -> protocol.Answer:
@@ -240,8 +242,8 @@ def _processor_s(pid: int) -> float | None:
 
 
 def _start(source: Source, module: str, most_s: int) -> subprocess.Popen[bytes]:
-    held = source.fileno()
-    fd = _copied(source) if held is None else held
+    descriptor = source.fileno()
+    fd = _copied(source) if descriptor is None else descriptor
     nothing = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
     order = worker.Order(
         paths=[path for path in sys.path if os.path.isabs(path)],
@@ -273,7 +275,7 @@ def _start(source: Source, module: str, most_s: int) -> subprocess.Popen[bytes]:
         raise StoreFailed(source.real, problem) from None
     finally:
         os.close(nothing)
-        if held is None:
+        if descriptor is None:
             os.close(fd)
     assert process.stdin is not None
     with contextlib.suppress(OSError):  # its end is noticed when it is asked

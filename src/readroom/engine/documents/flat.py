@@ -46,7 +46,7 @@ class _Lines(Struct, frozen=True):
 def read_flat(
     room: DocumentRoom,
     source: Source,
-    found: Recognised,
+    recognised: Recognised,
     limits: Limits,
     cap: Cap,
     request: ReadRequest,
@@ -61,9 +61,9 @@ def read_flat(
         Cancelled: From the deadline.
     """
     within = deadline.of_work(limits.document_timeout_s, DOCUMENT_PATIENCE)
-    with room.open(source, FLAT[found.format], within) as reading:
+    with room.open(source, FLAT[recognised.format], within) as reading:
         base = ReadResult(request.path, Kind.DOCUMENT, source.size, hashes.full(reading.digits))
-        return _Flat(reading, found, limits, cap, request, base).result()
+        return _Flat(reading, recognised, limits, cap, request, base).result()
 
 
 @final
@@ -73,18 +73,18 @@ class _Flat:
     def __init__(
         self,
         reading: Reading,
-        found: Recognised,
+        recognised: Recognised,
         limits: Limits,
         cap: Cap,
         request: ReadRequest,
         base: ReadResult,
     ) -> None:
         self._reading = reading
-        self._format = found.format
+        self._format = recognised.format
         self._request = request
         self._base = base
         self._first = max(1, request.offset or 1)
-        free = request.options.flat == "whole" and not found.is_text
+        free = request.options.flat == "whole" and not recognised.is_text
         self._limit = None if free else request.limit
         room = cap.size - cap.measure.frame(request.path)
         self._frame = Frame(room, line_chars(request.options, limits, cap), cap.measure.read.numbered)
@@ -103,18 +103,18 @@ class _Flat:
         page = self._page(lines)
         if page.next_line is None and lines.part is not None and self._request.column == 1:
             page = replace(page, next_line=lines.seen + 1)
-        found = hidden.scan(page.lines, page.start, limit=MAX_WARNINGS)
+        warnings = hidden.scan(page.lines, page.start, limit=MAX_WARNINGS)
         following = self._following(page)
         return replace(
             self._base,
             total_lines=None if lines.part is not None else lines.seen,
             ends=LineEnds(1),
             start=page.start,
-            lines=[encodings.visible(line) for line in page.lines] if found else page.lines,
+            lines=[encodings.visible(line) for line in page.lines] if warnings else page.lines,
             cuts=page.cuts,
             next=following,
             omitted=self._omitted(page, lines, total, following),
-            warnings=found,
+            warnings=warnings,
         )
 
     # --- the text -----------------------------------------------------------------------------
@@ -221,18 +221,18 @@ class _Flat:
     def _omitted(
         self, page: Page, lines: _Lines, total: int, following: ReadRequest | None
     ) -> list[Omission]:
-        found = []
+        omissions = []
         if following is not None and page.next_column == 1 and page.next_line is not None:
             reason = "timeout" if lines.timed_out and page.next_line > lines.seen else page.reason
             if lines.part is None:
-                found.append(Omission("lines", page.next_line, lines.seen, reason, request=following))
+                omissions.append(Omission("lines", page.next_line, lines.seen, reason, request=following))
             else:
-                found.append(Omission("parts", lines.part, total, reason, request=following))
+                omissions.append(Omission("parts", lines.part, total, reason, request=following))
         for number, cut in page.cuts.items():
             if cut.last < cut.total:
                 rest = replace(self._request, offset=number, column=cut.last + 1, limit=1)
-                found.append(Omission("columns", cut.last + 1, cut.total, "reply_cap", number, rest))
-        return found
+                omissions.append(Omission("columns", cut.last + 1, cut.total, "reply_cap", number, rest))
+        return omissions
 
     def _bad(self, error: Unreadable) -> BadDocument:
         kind = EncryptedDocument if isinstance(error, Encrypted) else BadDocument

@@ -95,9 +95,9 @@ class Parts:
         return self._chosen(part, whole, offset)
 
     def _last_row(self, number: int, whole: Area) -> int:
-        found = self._reading.part(number, replace(whole, last_row=whole.first_row))
-        total = found.total_rows or 0
-        if not found.total_known:
+        start = self._reading.part(number, replace(whole, last_row=whole.first_row))
+        total = start.total_rows or 0
+        if not start.total_known:
             raise self._uncounted(number)
         return total if whole.last_row is None else min(total, whole.last_row)
 

@@ -97,31 +97,31 @@ class _File(io.RawIOBase):
 
 def main() -> int:
     """Open one document and answer for its parts until nobody asks any more."""
-    asked = os.fdopen(os.dup(0), "rb")
-    told = os.fdopen(os.dup(1), "wb")
+    orders = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
     for place in (0, 1, 2):
         os.dup2(nothing, place)  # libraries print what they think of a file
-    order: Order = json.loads(asked.readline())
+    order: Order = json.loads(orders.readline())
     sys.path[:] = order["paths"]
     module = importlib.import_module(order["module"])
     _confine(order, reopens=getattr(module, "REOPENS", False))
     file = io.BufferedReader(_File(order["file"]), 64 * 1024)
-    document = _answered(told, lambda: _opened(module.open_document, file, order))
-    while document is not None and (line := asked.readline()):
+    document = _answered(answers, lambda: _opened(module.open_document, file, order))
+    while document is not None and (line := orders.readline()):
         ask: Ask = json.loads(line)
-        _answered(told, lambda ask=ask: _extracted(document, ask, order))
-    told.close()
+        _answered(answers, lambda ask=ask: _extracted(document, ask, order))
+    answers.close()
     os._exit(0)  # nothing is left to be tidied up, and libraries take their time
 
 
-def _answered(told: BinaryIO, act: Any) -> Any:
+def _answered(answers: BinaryIO, act: Any) -> Any:
     """Say what `act` found, or why it failed; None then."""
     from readroom.formats.documents import Encrypted, NoSuchColumn, Unreadable
 
-    found = None
+    value = None
     try:
-        found, answer, blobs = act()
+        value, answer, blobs = act()
     except Unreadable as error:
         answer = _refused(error.problem, error.advice)
         answer |= {"encrypted": isinstance(error, Encrypted), "no_column": isinstance(error, NoSuchColumn)}
@@ -135,14 +135,14 @@ def _answered(told: BinaryIO, act: Any) -> Any:
     try:
         data = json.dumps(answer).encode()
     except MemoryError:
-        found, blobs = None, []
+        value, blobs = None, []
         data = json.dumps(_refused(_OUT_OF_MEMORY, "")).encode()
-    told.write(struct.pack("!II", len(data), sum(map(len, blobs))))
-    told.write(data)
+    answers.write(struct.pack("!II", len(data), sum(map(len, blobs))))
+    answers.write(data)
     for blob in blobs:
-        told.write(blob)
-    told.flush()
-    return found
+        answers.write(blob)
+    answers.flush()
+    return value
 
 
 def _refused(problem: str, advice: str) -> dict[str, Any]:
@@ -170,10 +170,10 @@ def _opened(open_document: Any, file: BinaryIO, order: Order) -> tuple[Document,
 def _extracted(document: Document, ask: Ask, order: Order) -> tuple[Document, dict[str, Any], list[bytes]]:
     from readroom.formats.documents import Area, Skimmed
 
-    given = ask["area"]
+    corners = ask["area"]
     area = None
-    if given is not None:
-        area = Area(given[0] or 1, given[1], given[2] or 1, given[3], ask["formulas"], ask["columns"])
+    if corners is not None:
+        area = Area(corners[0] or 1, corners[1], corners[2] or 1, corners[3], ask["formulas"], ask["columns"])
     part: Part
     if ask["text_only"] and isinstance(document, Skimmed):
         part = document.text_part(ask["number"])
@@ -209,13 +209,13 @@ def _extracted(document: Document, ask: Ask, order: Order) -> tuple[Document, di
 
 
 def _lines(lines: Sequence[str]) -> list[str]:
-    found: list[str] = []
+    split: list[str] = []
     for line in lines:
         if "\n" in line or "\r" in line:
-            found += line.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+            split += line.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         else:
-            found.append(line)
-    return [_sound(line) for line in found]
+            split.append(line)
+    return [_sound(line) for line in split]
 
 
 def _fitting(lines: Sequence[str], room: int) -> int:

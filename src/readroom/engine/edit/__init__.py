@@ -126,8 +126,8 @@ def _require_usable(request: EditRequest) -> None:
     if len(request.edits) > EDITS:
         raise TooLarge("edits", len(request.edits), EDITS, "edits", "Send them in several calls.")
     size = 0
-    for number, one in enumerate(request.edits):
-        if not one.old_text:
+    for number, edit in enumerate(request.edits):
+        if not edit.old_text:
             raise BadValue(
                 f"edits[{number}].old_text",
                 "",
@@ -135,14 +135,14 @@ def _require_usable(request: EditRequest) -> None:
                 "Send the text to be replaced; to insert, send a line beside the place and repeat it in "
                 "new_text; write_file fills an empty file.",
             )
-        if not prepare(one, bom=True).pieces:
+        if not prepare(edit, bom=True).pieces:
             raise BadValue(
                 f"edits[{number}].new_text",
-                one.new_text[:VALUE_CHARS],
+                edit.new_text[:VALUE_CHARS],
                 "is the same as old_text",
                 "Leave the edit out. Line ends are no difference: they stay those of the file.",
             )
-        size += len(one.old_text.encode("utf-8", "replace")) + len(one.new_text.encode("utf-8", "replace"))
+        size += len(edit.old_text.encode("utf-8", "replace")) + len(edit.new_text.encode("utf-8", "replace"))
     if size > CHANGE_TEXT_BYTES:
         raise TooLarge("The texts of all edits", size, CHANGE_TEXT_BYTES, "bytes", "Send smaller edits.")
 
@@ -169,11 +169,11 @@ class _Editing:
         self._expected = expected
         self._deadline = deadline
         self._encoding = self._text_encoding()
-        self._changes = [prepare(one, bom=bool(self._encoding.bom)) for one in request.edits]
+        self._changes = [prepare(edit, bom=bool(self._encoding.bom)) for edit in request.edits]
 
     def result(self) -> EditResult:
         self._require_encodable()
-        found, digits = self._scanned()
+        scanned, digits = self._scanned()
         if not digits.startswith(self._expected):
             raise stale(
                 self._texts,
@@ -184,47 +184,47 @@ class _Editing:
                 self._cap,
                 self._request.encoding,
             )
-        if self._take_lone_cr(found) or self._take_literally(found):
-            found, _ = self._scanned()
-        self._require_one_place_each(found)
+        if self._take_lone_cr(scanned) or self._take_literally(scanned):
+            scanned, _ = self._scanned()
+        self._require_one_place_each(scanned)
         room = self._cap.size - self._cap.measure.frame(self._path)
-        diff = within(touched(self._source, self._encoding, found.splices, self._request.diff), room)
-        result = self._described(found, digits, diff)
+        diff = within(touched(self._source, self._encoding, scanned.splices, self._request.diff), room)
+        result = self._described(scanned, digits, diff)
         if self._request.dry_run:
             return result
-        content_hash, warnings = self._written(found, digits)
+        content_hash, warnings = self._written(scanned, digits)
         return replace(result, content_hash=content_hash, warnings=warnings)
 
     def _scanned(self) -> tuple[Scan, str]:
         hashing = Hashing()
         try:
-            found = scan(self._source, self._encoding, self._changes, self._deadline, hashing)
+            scanned = scan(self._source, self._encoding, self._changes, self._deadline, hashing)
         except TooManyMatches:
             advice = "Make old_text longer, or change the file with a program."
             raise TooLarge("An edit with replace_all", MATCHES + 1, MATCHES, "places", advice) from None
-        return found, hashing.digits
+        return scanned, hashing.digits
 
-    def _take_literally(self, found: Scan) -> bool:
+    def _take_literally(self, scanned: Scan) -> bool:
         """Whether an edit that was not found may mean lines that end in CR CR LF; from now on it does."""
         again = False
-        for number, (one, place) in enumerate(zip(self._request.edits, found.found, strict=True)):
-            if not place.count and "\r\n" in one.old_text:
-                self._changes[number] = prepare(one, bom=bool(self._encoding.bom), literal=True)
+        for number, (edit, place) in enumerate(zip(self._request.edits, scanned.found, strict=True)):
+            if not place.count and "\r\n" in edit.old_text:
+                self._changes[number] = prepare(edit, bom=bool(self._encoding.bom), literal=True)
                 again = True
         return again
 
-    def _take_lone_cr(self, found: Scan) -> bool:
+    def _take_lone_cr(self, scanned: Scan) -> bool:
         """Whether the lines of the file end in CR alone; from now on those of the texts do, too."""
-        if not self._request.lone_cr or found.line_feeds:
+        if not self._request.lone_cr or scanned.line_feeds:
             return False
         start = self._source.read_at(0, min(CLOSEST_BYTES, self._source.size))
         if self._encoding.carriage_return not in start:
             return False
         edits = [
-            replace(one, old_text=with_lone_cr(one.old_text), new_text=with_lone_cr(one.new_text))
-            for one in self._request.edits
+            replace(edit, old_text=with_lone_cr(edit.old_text), new_text=with_lone_cr(edit.new_text))
+            for edit in self._request.edits
         ]
-        self._changes = [prepare(one, bom=bool(self._encoding.bom)) for one in edits]
+        self._changes = [prepare(edit, bom=bool(self._encoding.bom)) for edit in edits]
         return True
 
     # --- before anything is searched ----------------------------------------------------------
@@ -268,29 +268,29 @@ class _Editing:
 
     # --- after the search ---------------------------------------------------------------------
 
-    def _require_one_place_each(self, found: Scan) -> None:
+    def _require_one_place_each(self, scanned: Scan) -> None:
         wrong = [
             number
-            for number, (place, change) in enumerate(zip(found.found, self._changes, strict=True))
+            for number, (place, change) in enumerate(zip(scanned.found, self._changes, strict=True))
             if place.count != 1 and not (change.every and place.count)
         ]
-        for number, (one, place) in enumerate(zip(self._request.edits, found.found, strict=True)):
-            replaced = place.count if one.replace_all else min(place.count, 1)
-            if one.count is not None and replaced and replaced != one.count:
-                raise WrongCount(self._path, number, one.count, replaced)
+        for number, (edit, place) in enumerate(zip(self._request.edits, scanned.found, strict=True)):
+            replaced = place.count if edit.replace_all else min(place.count, 1)
+            if edit.count is not None and replaced and replaced != edit.count:
+                raise WrongCount(self._path, number, edit.count, replaced)
         if wrong:
             first, *others = wrong
             raise (
                 self._missing(first, others)
-                if not found.found[first].count
-                else self._ambiguous(found, first, others)
+                if not scanned.found[first].count
+                else self._ambiguous(scanned, first, others)
             )
-        if found.crossing is not None:
-            raise Overlap(self._path, found.crossing.first, found.crossing.second, found.crossing.line)
-        line = broken_line(self._source, self._encoding, found.splices, found.ragged)
+        if scanned.crossing is not None:
+            raise Overlap(self._path, scanned.crossing.first, scanned.crossing.second, scanned.crossing.line)
+        line = broken_line(self._source, self._encoding, scanned.splices, scanned.ragged)
         if line is not None:
             raise BrokenPlace(self._path, line, self._encoding.name)
-        size = new_size(self._source.size, found.splices)
+        size = new_size(self._source.size, scanned.splices)
         most = self._request.most_bytes
         if most is not None and size > most:
             raise TooLarge("The changed file", size, most, "bytes", "Send smaller edits.")
@@ -301,21 +301,21 @@ class _Editing:
     def _missing(self, number: int, others: Sequence[int]) -> NoMatch:
         change = self._changes[number]
         text, whole = self._start_of_text()
-        found = closest(text, change.old, change.new)
-        hint = found.hint
+        near = closest(text, change.old, change.new)
+        hint = near.hint
         if not whole:
             hint += f" (Only the first {text.count(chr(10))} lines were compared.)"
-        if found.first is None or found.last is None:
+        if near.first is None or near.last is None:
             following = ReadRequest(self._path, encoding=self._read_in)
         else:
-            following = self._around(found.first, found.last)
+            following = self._around(near.first, near.last)
         return NoMatch(
             self._path,
             number,
             hint,
-            place=found.shown,
-            first=found.first,
-            last=found.last,
+            place=near.shown,
+            first=near.first,
+            last=near.last,
             others=others,
             next_request=following,
         )
@@ -328,8 +328,8 @@ class _Editing:
             data = data[: encodings.prefix(data, self._encoding)]
         return encodings.decode(data, self._encoding).replace("\r\n", "\n"), whole
 
-    def _ambiguous(self, found: Scan, number: int, others: Sequence[int]) -> ManyMatches:
-        place = found.found[number]
+    def _ambiguous(self, scanned: Scan, number: int, others: Sequence[int]) -> ManyMatches:
+        place = scanned.found[number]
         return ManyMatches(
             self._path,
             number,
@@ -350,17 +350,17 @@ class _Editing:
         """The encoding that a read names to show what is matched: without one a notebook shows cells."""
         return self._encoding.name if reads_as_document(self._path) else self._request.encoding
 
-    def _described(self, found: Scan, digits: str, diff: Diff) -> EditResult:
-        splices = found.splices
+    def _described(self, scanned: Scan, digits: str, diff: Diff) -> EditResult:
+        splices = scanned.splices
         moved = sum(splice.added - splice.removed for splice in splices[:-1])
         return EditResult(
             path=self._path,
             previous_hash=hashes.full(digits),
             content_hash=None,
             size_bytes=new_size(self._source.size, splices),
-            total_lines=new_lines(self._source, self._encoding, found.line_feeds, splices),
+            total_lines=new_lines(self._source, self._encoding, scanned.line_feeds, splices),
             edits=len(self._changes),
-            replacements=sum(place.count for place in found.found),
+            replacements=sum(place.count for place in scanned.found),
             first_line=splices[0].line,
             last_line=splices[-1].line + moved + splices[-1].added,
             encoding=self._encoding.name,
@@ -371,14 +371,14 @@ class _Editing:
 
     # --- writing ------------------------------------------------------------------------------
 
-    def _written(self, found: Scan, digits: str) -> tuple[str, Sequence[Warn]]:
+    def _written(self, scanned: Scan, digits: str) -> tuple[str, Sequence[Warn]]:
         source, original, changed = self._source, Hashing(), Hashing()
-        keep = self._texts.wants(new_size(source.size, found.splices))
+        keep = self._texts.wants(new_size(source.size, scanned.splices))
         kept: list[bytes] = []
         before = source.read_at(0, source.size) if self._texts.wants(source.size) else b""
 
         def pieces() -> Iterator[bytes]:
-            for piece in spliced(source, found.splices, self._deadline, original):
+            for piece in spliced(source, scanned.splices, self._deadline, original):
                 changed.add(piece)
                 if keep:
                     kept.append(piece)

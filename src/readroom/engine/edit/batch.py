@@ -81,9 +81,9 @@ def edit_files(
     """
     _require_usable(request)
     for _ in range(_TRIES):
-        with ExitStack() as held:
+        with ExitStack() as opened:
             try:
-                return _Batch(places, texts, cap, request, deadline, held).result()
+                return _Batch(places, texts, cap, request, deadline, opened).result()
             except (Moved, Shrunk):
                 continue
     raise Changed(request.path)
@@ -93,10 +93,12 @@ def _require_usable(request: EditFilesRequest) -> None:
     files = request.files
     if len(files) > EDIT_FILES:
         raise TooLarge("files", len(files), EDIT_FILES, "files", "Send them in several calls.")
-    edits = [one for file in files for one in file.edits]
+    edits = [edit for file in files for edit in file.edits]
     if len(edits) > EDITS:
         raise TooLarge("edits", len(edits), EDITS, "edits", "Send them in several calls.")
-    size = sum(len(text.encode("utf-8", "replace")) for one in edits for text in (one.old_text, one.new_text))
+    size = sum(
+        len(text.encode("utf-8", "replace")) for edit in edits for text in (edit.old_text, edit.new_text)
+    )
     if size > CHANGE_TEXT_BYTES:
         raise TooLarge("The texts of all edits", size, CHANGE_TEXT_BYTES, "bytes", "Send smaller edits.")
 
@@ -136,22 +138,22 @@ class _Batch:
         cap: Cap,
         request: EditFilesRequest,
         deadline: Deadline,
-        held: ExitStack,
+        opened: ExitStack,
     ) -> None:
         self._places = places
         self._texts = texts
         self._room = cap.size
         self._request = request
         self._deadline = deadline
-        self._held = held
+        self._held = opened
         self._files: dict[int, _EditedFile] = {}
         self._failures: _Failures = {}
         self._bytes = 0
 
     def result(self) -> EditFilesResult:
-        for number, asked in enumerate(self._request.files):
+        for number, edits in enumerate(self._request.files):
             with self._collecting(number):
-                self._find(number, asked)
+                self._find(number, edits)
         self._require_several()
         if not self._request.dry_run:
             self._lock()
@@ -179,14 +181,14 @@ class _Batch:
 
     # --- finding ------------------------------------------------------------------------------
 
-    def _find(self, number: int, asked: FileEdits) -> None:
-        if asked.problem is not None:
-            raise asked.problem
-        path = self._places.guard.parse(asked.path)
+    def _find(self, number: int, edits: FileEdits) -> None:
+        if edits.problem is not None:
+            raise edits.problem
+        path = self._places.guard.parse(edits.path)
         place = self._held.enter_context(self._places.find(path))
         if place.look() is None:
             raise NotFound(path)
-        self._files[number] = _EditedFile(asked, path, place)
+        self._files[number] = _EditedFile(edits, path, place)
 
     def _require_several(self) -> None:
         """Two names of one file would each be changed in what the other left, or lose a change."""
@@ -231,13 +233,13 @@ class _Batch:
 
     def _edited(self, file: _EditedFile, text: str) -> str:
         """Each edit is made in what the ones before it left."""
-        for number, one in enumerate(file.asked.edits):
-            if not one.old_text:
+        for number, edit in enumerate(file.asked.edits):
+            if not edit.old_text:
                 raise BadValue(f"edits[{number}].old_text", "", "is empty", "Send the text to be replaced.")
             self._deadline.check()
             try:
                 text, count = replaced(
-                    text, one.old_text, one.new_text, every=one.replace_all, named=MATCHES_NAMED
+                    text, edit.old_text, edit.new_text, every=edit.replace_all, named=MATCHES_NAMED
                 )
             except NoPlace:
                 raise NoMatch(file.path, number, "Compare it with the file, blanks and all.") from None
@@ -318,15 +320,15 @@ def _encoded(path: str, old: str, new: str, encoding: Encoding, before: bytes) -
         raise BrokenPlace(path, old.count("\n", 0, start) + 1, encoding.name)
     inserted = new[start : len(new) - end]
     try:
-        found = head + _as_it_was(inserted, encoding) + tail
+        encoded = head + _as_it_was(inserted, encoding) + tail
     except UnicodeEncodeError as error:
         line = new.count("\n", 0, start + error.start) + 1
         char = inserted[error.start]
         advice = "Use characters that it has."
         raise Unencodable(path, "replace", char, line, encoding.name, advice) from None
-    if encodings.decode(found, encoding) != new:
+    if encodings.decode(encoded, encoding) != new:
         raise BrokenPlace(path, old.count("\n", 0, start) + 1, encoding.name)
-    return found
+    return encoded
 
 
 def _as_it_was(text: str, encoding: Encoding) -> bytes:

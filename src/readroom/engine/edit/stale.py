@@ -13,7 +13,7 @@ _UNSEEN = "(only line ends, the byte order mark or the encoding differ)\n"
 
 
 def stale(
-    texts: TextCache, source: Source, path: str, expected: str, found: str, cap: Cap, encoding: str | None
+    texts: TextCache, source: Source, path: str, expected: str, actual: str, cap: Cap, encoding: str | None
 ) -> Stale:
     """The refusal, with the differences when the expected state is still known.
 
@@ -33,7 +33,7 @@ def stale(
         return Stale(
             path,
             hashes.full(expected),
-            hashes.full(found),
+            hashes.full(actual),
             changed=None,
             next_request=ReadRequest(path, encoding=encoding),
         )
@@ -42,7 +42,7 @@ def stale(
     return Stale(
         path,
         hashes.full(expected),
-        hashes.full(found),
+        hashes.full(actual),
         changed=diff.text or ("" if diff.left_out else _UNSEEN),
         complete=not diff.left_out,
         next_request=ReadRequest(path, offset=max(1, first), encoding=encoding),

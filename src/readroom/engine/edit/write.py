@@ -63,11 +63,11 @@ def write(
     expected = ""
     if request.expected_hash is not None and not new:
         expected = hashes.parse_hash("expected_hash", request.expected_hash)
-    asked = None if request.encoding is None else _named(request.encoding)
+    encoding = None if request.encoding is None else _named(request.encoding)
     _require_small(request)
     for _ in range(_TRIES):
         with places.find(request.path) as place:
-            writing = _Writing(place, texts, cap, request, asked, deadline)
+            writing = _Writing(place, texts, cap, request, encoding, deadline)
             try:
                 place.enter(deadline, make_folders=new or either)
                 if new or (either and place.look() is None):
@@ -124,14 +124,16 @@ class _Bytes(Struct, frozen=True):
 
 def _changed(old: LineEnds, new: LineEnds) -> list[Warn]:
     """What became of the line ends, which a model that writes a file anew has not seen."""
-    found = []
+    warnings = []
     if old.form != new.form and "none" not in (old.form, new.form):
-        told = f"were {_LINE_ENDS[old.form]} and are {_LINE_ENDS[new.form]}"
-        found.append(Warn("line_ends_changed", f"the line ends {told}"))
+        change = f"were {_LINE_ENDS[old.form]} and are {_LINE_ENDS[new.form]}"
+        warnings.append(Warn("line_ends_changed", f"the line ends {change}"))
     if None not in (old.final, new.final) and old.final != new.final:
-        told = "had a final newline and has none now" if old.final else "had no final newline and has one now"
-        found.append(Warn("final_newline_changed", f"the file {told}"))
-    return found
+        change = (
+            "had a final newline and has none now" if old.final else "had no final newline and has one now"
+        )
+        warnings.append(Warn("final_newline_changed", f"the file {change}"))
+    return warnings
 
 
 class _Writing:
@@ -143,14 +145,14 @@ class _Writing:
         texts: TextCache,
         cap: Cap,
         request: WriteRequest,
-        asked: Encoding | None,
+        encoding: Encoding | None,
         deadline: Deadline,
     ) -> None:
         self._place = place
         self._texts = texts
         self._cap = cap
         self._request = request
-        self._asked = asked
+        self._asked = encoding
         self._deadline = deadline
 
     def created(self) -> WriteResult:

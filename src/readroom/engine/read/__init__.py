@@ -217,10 +217,10 @@ class _Reading:
                 return self._windows.base(content, not_modified=True)
             if request.symbol is not None or request.view == "outline":
                 return self._outliner().result(content)
-            shown = self._windows.window(content)
+            window = self._windows.window(content)
             if not request.options.nul:
-                require_text(self._source, request, shown.lines)
-            return with_outline(self._outliner(), content, shown) if shown.omitted else shown
+                require_text(self._source, request, window.lines)
+            return with_outline(self._outliner(), content, window) if window.omitted else window
         except Undecodable as problem:
             raise self._unfit(encoding, problem) from None
 
@@ -290,17 +290,17 @@ class _Reading:
             known = None  # it would be compared with the hash of the content
         from readroom.engine.documents import read_document  # it starts processes
 
-        asked = (self._services.limits, self._job.cap, request, known, self._job.deadline)
-        return read_document(self._services.documents(), self._source, document, *asked)
+        arguments = (self._services.limits, self._job.cap, request, known, self._job.deadline)
+        return read_document(self._services.documents(), self._source, document, *arguments)
 
     def _flat(self, document: Recognised, head: bytes) -> ReadResult:
         """The document as one text; one that cannot be read so, and is a text itself, can be mended."""
         self._require_lines("it is a document")
         from readroom.engine.documents.flat import read_flat  # it starts processes
 
-        asked = (self._services.limits, self._job.cap, self._request, self._job.deadline)
+        arguments = (self._services.limits, self._job.cap, self._request, self._job.deadline)
         try:
-            return read_flat(self._services.documents(), self._source, document, *asked)
+            return read_flat(self._services.documents(), self._source, document, *arguments)
         except BadDocument:
             if not document.is_text:
                 raise

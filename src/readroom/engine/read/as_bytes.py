@@ -80,10 +80,10 @@ def read_image(
     """
     from readroom.formats.images import to_image  # Pillow is imported only for images
 
-    shown = (sniff(sample) or UNKNOWN).name
+    form = (sniff(sample) or UNKNOWN).name
     if source.size > IMAGE_MAX_BYTES:
         problem = f"it is larger than {IMAGE_MAX_BYTES} bytes"
-        raise BadImage(request.path, shown, source.size, problem)
+        raise BadImage(request.path, form, source.size, problem)
     if data is None:
         data = source.read_at(0, source.size)
         if len(data) < source.size:
@@ -94,11 +94,11 @@ def read_image(
     if known is not None and digits.startswith(known):
         return replace(result, not_modified=True)
     try:
-        return replace(result, image=to_image(data, shown, path=request.path))
+        return replace(result, image=to_image(data, form, path=request.path))
     except BadImage:
         if not request.options.raw_bytes or len(data) > IMAGE_REPLY_BYTES:
             raise
-    return replace(result, image=Image(data, shown, 0, 0, 0, 0))
+    return replace(result, image=Image(data, form, 0, 0, 0, 0))
 
 
 # -----------------------------------------------------------------------------

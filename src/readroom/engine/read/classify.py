@@ -73,19 +73,19 @@ def asked_document(
     Raises:
         BadValue: `pages` of what has none, or `encoding` of what is not text.
     """
-    found = None if packed else recognise(path, head)
-    if found is None and request.options.data:
-        found = recognise_data(path, head)
-    outlined = found is not None and found.format in DATA and request.view == "outline"
-    if found is not None and request.encoding is not None and not found.is_text:
+    recognised = None if packed else recognise(path, head)
+    if recognised is None and request.options.data:
+        recognised = recognise_data(path, head)
+    outlined = recognised is not None and recognised.format in DATA and request.view == "outline"
+    if recognised is not None and request.encoding is not None and not recognised.is_text:
         raise BadValue(
             "encoding",
             request.encoding,
-            f"means nothing in a document ({found.format})",
+            f"means nothing in a document ({recognised.format})",
             "Leave it out.",
             next_request=replace(request, encoding=None),
         )
-    if found is None or (found.is_text and request.encoding is not None):
+    if recognised is None or (recognised.is_text and request.encoding is not None):
         if request.view == "formulas":
             raise _no_formulas(request)
         if request.pages is None:
@@ -97,9 +97,9 @@ def asked_document(
             "Use `offset` and `limit` for lines.",
             next_request=replace(request, pages=None),
         )
-    if request.view == "formulas" and found.format not in WITH_FORMULAS:
+    if request.view == "formulas" and recognised.format not in WITH_FORMULAS:
         raise _no_formulas(request)
-    return None if found.only_asked and request.pages is None and not outlined else found
+    return None if recognised.only_asked and request.pages is None and not outlined else recognised
 
 
 def _no_formulas(request: ReadRequest) -> BadValue:

@@ -48,7 +48,7 @@ def unpacked(
         return None
     path, most = request.path, limits.expanded_bytes
     try:
-        found = indexes.expansions.opened(source, compression, most, _wanted(request), deadline)
+        expanded = indexes.expansions.opened(source, compression, most, _wanted(request), deadline)
     except NotText as content:
         media = sniff(content.head) or UNKNOWN
         raise Binary(path, f"{media.name}, {compression}", source.size, media.advice) from None
@@ -56,9 +56,9 @@ def unpacked(
         if isinstance(error, StoreFailed):
             raise
         raise StoreFailed(path, error.strerror or type(error).__name__) from None
-    if found.stopped is not None and not found.size:
-        raise BrokenData(path, compression, source.size, found.stopped.detail)
-    return found
+    if expanded.stopped is not None and not expanded.size:
+        raise BrokenData(path, compression, source.size, expanded.stopped.detail)
+    return expanded
 
 
 def _wanted(request: ReadRequest | GrepRequest) -> Callable[[bytes, bool], bool]:
@@ -117,7 +117,7 @@ def packed_content(
 
 def described(result: ReadResult, source: ExpandedSource) -> ReadResult:
     """A window of the content with the facts of the file itself."""
-    told = () if source.stopped is None else (source.stopped,)
+    stopped = () if source.stopped is None else (source.stopped,)
     return replace(
         result,
         size_bytes=source.raw.stat.size,
@@ -125,7 +125,7 @@ def described(result: ReadResult, source: ExpandedSource) -> ReadResult:
         total_lines=None if source.stopped else result.total_lines,
         ends=replace(result.ends, final=None) if source.stopped else result.ends,
         packed=source.packed,
-        warnings=(*told, *result.warnings),
+        warnings=(*stopped, *result.warnings),
     )
 
 

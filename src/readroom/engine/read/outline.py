@@ -49,8 +49,8 @@ def language(source: Source, content: Content) -> str | None:
         return None
     if not isinstance(content.text, WholeText):
         return None
-    found = language_of(source.real, content.text.whole[:HEAD_BYTES])
-    return found if can_outline(found) else None
+    named = language_of(source.real, content.text.whole[:HEAD_BYTES])
+    return named if can_outline(named) else None
 
 
 def outline_of(
@@ -64,15 +64,15 @@ def outline_of(
     """
     from readroom.outline import Unparsable, build
 
-    found = outlines.get(name, content.encoding.name, content.digits)
-    if found is None:
+    outline = outlines.get(name, content.encoding.name, content.digits)
+    if outline is None:
         assert isinstance(content.text, WholeText)
         try:
-            found = build(content.text.whole, name, deadline)
+            outline = build(content.text.whole, name, deadline)
         except Unparsable as problem:
             raise NoOutline(request.path, str(problem), plain(request)) from None
-        outlines.put(found, content.encoding.name, content.digits)
-    return found
+        outlines.put(outline, content.encoding.name, content.digits)
+    return outline
 
 
 class Outliner(Struct, frozen=True):
@@ -106,8 +106,8 @@ class Outliner(Struct, frozen=True):
             item = replace(row.item, owner=())
             inside = list(rows([item], 0, row.path[:-1]))
             return self._page(content, outline, inside, row)
-        shown = self._definition(content, row)
-        return replace(shown, warnings=(*shown.warnings, *_doubts(row.item, outline.errors)))
+        window = self._definition(content, row)
+        return replace(window, warnings=(*window.warnings, *_doubts(row.item, outline.errors)))
 
     def require_text(self, problem: str) -> None:
         """Refuse to outline what is not text. Raises NoOutline."""
@@ -127,21 +127,21 @@ class Outliner(Struct, frozen=True):
         from readroom.outline import look_up
 
         request = self.request
-        found = look_up(outline, request.symbol or "", request.offset)
-        if len(found.rows) > 1:
-            first = found.rows[0]
-            raise Ambiguous(request, found.rows, self._of(first, exact=True))
-        if not found.rows:
+        looked_up = look_up(outline, request.symbol or "", request.offset)
+        if len(looked_up.rows) > 1:
+            first = looked_up.rows[0]
+            raise Ambiguous(request, looked_up.rows, self._of(first, exact=True))
+        if not looked_up.rows:
             lines = [] if outline.partial is None else _lines_with(content, request.symbol or "")
             if lines:
                 there = replace(plain(request), offset=lines[0])
-                raise UnknownSymbol(request, found.near, there, partial=outline.partial, lines=lines)
+                raise UnknownSymbol(request, looked_up.near, there, partial=outline.partial, lines=lines)
             following = replace(plain(request), view="outline")
-            if found.near:
-                several = len(look_up(outline, found.near[0].name).rows) > 1
-                following = self._of(found.near[0], exact=several)
-            raise UnknownSymbol(request, found.near, following)
-        return found.rows[0]
+            if looked_up.near:
+                several = len(look_up(outline, looked_up.near[0].name).rows) > 1
+                following = self._of(looked_up.near[0], exact=several)
+            raise UnknownSymbol(request, looked_up.near, following)
+        return looked_up.rows[0]
 
     def _of(self, row: Row, *, exact: bool = False) -> ReadRequest:
         """The read of a definition; `exact` where its name alone does not tell it."""
@@ -154,8 +154,8 @@ class Outliner(Struct, frozen=True):
         request = replace(self.request, offset=self.request.offset or item.start)
         windows = Windows(self.source, self.limits, self.cap, request)
         assert isinstance(text, WholeText)
-        shown = windows.window(replace(content, text=text.up_to(item.end)))
-        return replace(shown, symbol=row, total_lines=text.total_lines, ends=text.ends)
+        window = windows.window(replace(content, text=text.up_to(item.end)))
+        return replace(window, symbol=row, total_lines=text.total_lines, ends=text.ends)
 
     def _require_inside(self, content: Content, row: Row) -> None:
         item, offset = row.item, self.request.offset
@@ -185,8 +185,8 @@ class Outliner(Struct, frozen=True):
                 next_request=replace(request, offset=None, column=1),
             )
         places = list(_places(listed))
-        asked = (offset, request.column)
-        first = next((at for at, place in enumerate(places) if place >= asked), len(places))
+        beginning = (offset, request.column)
+        first = next((at for at, place in enumerate(places) if place >= beginning), len(places))
         room = self.cap.size - self.cap.measure.frame(request.path)
         last = _fitting(listed, first, room, self.cap, request.limit)
         following, omitted = None, []
@@ -195,15 +195,15 @@ class Outliner(Struct, frozen=True):
             following = replace(request, offset=line, column=number, known_hash=None)
             reason = "limit" if request.limit == last - first else "reply_cap"
             omitted.append(Omission("definitions", line, listed[-1].item.end, reason, request=following))
-        shown = listed[first:last]
+        page = listed[first:last]
         base = windows.base(content)
         return replace(
             base,
-            outline=OutlineView(outline.language, shown, len(listed), len(listed) - last, outline.partial),
+            outline=OutlineView(outline.language, page, len(listed), len(listed) - last, outline.partial),
             symbol=symbol,
             omitted=omitted,
             next=following,
-            warnings=(*base.warnings, *hidden_in(shown)),
+            warnings=(*base.warnings, *hidden_in(page)),
         )
 
 
@@ -252,13 +252,15 @@ def _fitting(listed: Sequence[Row], first: int, room: int, cap: Cap, limit: int 
 
 def hidden_in(listed: Sequence[Row]) -> list[Warn]:
     """What is hidden in signatures, by the lines they stand in."""
-    found: list[Warn] = []
+    warnings: list[Warn] = []
     for row in listed:
         signature = row.item.signature
-        if len(found) < MAX_WARNINGS and not (signature.isascii() and signature.isprintable()):
+        if len(warnings) < MAX_WARNINGS and not (signature.isascii() and signature.isprintable()):
             # Columns would be those of the shortened signature.
-            found += [replace(one, column=None) for one in hidden.scan([signature], row.item.line, limit=1)]
-    return found[:MAX_WARNINGS]
+            warnings += [
+                replace(warning, column=None) for warning in hidden.scan([signature], row.item.line, limit=1)
+            ]
+    return warnings[:MAX_WARNINGS]
 
 
 # -----------------------------------------------------------------------------
@@ -276,64 +278,66 @@ _TRIES = 3
 """How often lines make room for the signatures of those that have made room: hardly ever twice."""
 
 
-def with_outline(asked: Outliner, content: Content, result: ReadResult) -> ReadResult:
+def with_outline(outliner: Outliner, content: Content, result: ReadResult) -> ReadResult:
     """A window of source code that does not reach the end, with the outline of the rest."""
-    if not _is_cut(asked, result):
+    if not _is_cut(outliner, result):
         return result
-    budget = _budget(asked, byte_size("".join(result.lines)), len(result.lines))
+    budget = _budget(outliner, byte_size("".join(result.lines)), len(result.lines))
     if not budget:
         return result
-    name = language(asked.source, content)
+    name = language(outliner.source, content)
     if name is None or name in DATA:
         return result
     try:
-        within = asked.deadline.within(OUTLINE_ASIDE_S)
-        outline = outline_of(asked.request, content, name, asked.outlines, within)
+        within = outliner.deadline.within(OUTLINE_ASIDE_S)
+        outline = outline_of(outliner.request, content, name, outliner.outlines, within)
     except (TimedOut, NoOutline):
         return result
-    listed, cap = list(rows(outline.items)), asked.cap
-    chosen, given = _chosen(listed, result, budget, cap), 0
-    said = _SENTENCES + len(quote(asked.request.path).encode("utf-8", "replace"))
+    listed, cap = list(rows(outline.items)), outliner.cap
+    chosen, reserved = _chosen(listed, result, budget, cap), 0
+    sentences = _SENTENCES + len(quote(outliner.request.path).encode("utf-8", "replace"))
     for _ in range(_TRIES):
-        needed = _cost(listed, chosen, cap) + said
-        if needed <= max(given, _free(asked, result)):
+        needed = _cost(listed, chosen, cap) + sentences
+        if needed <= max(reserved, _free(outliner, result)):
             break
         # The lines make room, and signatures on those that go are shown in the outline instead.
-        given = needed
-        smaller = replace(cap, size=cap.size - given)
-        result = Windows(asked.source, asked.limits, smaller, asked.request, given).window(content)
+        reserved = needed
+        smaller = replace(cap, size=cap.size - reserved)
+        result = Windows(outliner.source, outliner.limits, smaller, outliner.request, reserved).window(
+            content
+        )
         chosen = _chosen(listed, result, budget, cap)
     else:
-        chosen = _chosen(listed, result, given - said, cap)
+        chosen = _chosen(listed, result, reserved - sentences, cap)
     missing = [at for at, row in enumerate(listed) if _is_missing(row, result)]
     if not chosen:
         return result
     return _added(
-        asked, result, listed, chosen, missing, OutlineView(name, (), len(listed), 0, outline.partial)
+        outliner, result, listed, chosen, missing, OutlineView(name, (), len(listed), 0, outline.partial)
     )
 
 
-def _free(asked: Outliner, result: ReadResult) -> int:
+def _free(outliner: Outliner, result: ReadResult) -> int:
     """Bytes that the lines leave in the reply."""
-    numbers = len(result.lines) * asked.cap.measure.read.numbered(result.end)
-    return room(asked.request, asked.cap) - byte_size("".join(result.lines)) - numbers
+    numbers = len(result.lines) * outliner.cap.measure.read.numbered(result.end)
+    return room(outliner.request, outliner.cap) - byte_size("".join(result.lines)) - numbers
 
 
-def _budget(asked: Outliner, shown: int, lines: int) -> int:
+def _budget(outliner: Outliner, text_bytes: int, lines: int) -> int:
     """Bytes of an outline beside so many lines of so many bytes; 0 for none."""
-    most = asked.request.options.outline_bytes
+    most = outliner.request.options.outline_bytes
     if most is not None:
-        return min(most, asked.cap.size // OUTLINE_OWN_SHARE)
-    share = shown // OUTLINE_SHARE
-    if asked.cap.lines is not None:
+        return min(most, outliner.cap.size // OUTLINE_OWN_SHARE)
+    share = text_bytes // OUTLINE_SHARE
+    if outliner.cap.lines is not None:
         # Rows of an outline are charged their share of the reply, lines are not.
-        share = min(share, (asked.cap.lines - lines) * (asked.cap.size // asked.cap.lines))
+        share = min(share, (outliner.cap.lines - lines) * (outliner.cap.size // outliner.cap.lines))
     return share if share >= OUTLINE_ASIDE_BYTES else 0
 
 
-def _is_cut(asked: Outliner, result: ReadResult) -> bool:
+def _is_cut(outliner: Outliner, result: ReadResult) -> bool:
     following = any(item.what == "lines" for item in result.omitted)
-    return bool(result.lines) and following and result.start > 0 and asked.request.column == 1
+    return bool(result.lines) and following and result.start > 0 and outliner.request.column == 1
 
 
 def _is_missing(row: Row, result: ReadResult) -> bool:
@@ -352,30 +356,30 @@ def _chosen(listed: Sequence[Row], result: ReadResult, budget: int, cap: Cap) ->
         while above and above[-1].depth >= row.depth:
             above.pop()
         if _is_missing(row, result):
-            levels[at] = sum(_is_missing(one, result) for one in above)
+            levels[at] = sum(_is_missing(row_above, result) for row_above in above)
         above.append(row)
     for level in sorted(set(levels.values()), reverse=True):
-        found = [at for at in levels if levels[at] <= level]
-        if _cost(listed, found, cap) <= budget:
-            return found
-    found, used = [], 0
+        fitting = [at for at in levels if levels[at] <= level]
+        if _cost(listed, fitting, cap) <= budget:
+            return fitting
+    fitting, used = [], 0
     # What follows is wanted rather than what precedes.
     for at in sorted(levels, key=lambda at: (listed[at].item.line < result.start, at)):
         used += cap.measure.read.outlined(listed[at]) if not levels[at] else 0
         if used > budget:
             break
         if not levels[at]:
-            found.append(at)
-    return sorted(found)
+            fitting.append(at)
+    return sorted(fitting)
 
 
 def _added(
-    asked: Outliner,
+    outliner: Outliner,
     result: ReadResult,
     listed: Sequence[Row],
     chosen: Sequence[int],
     missing: Sequence[int],
-    shown: OutlineView,
+    view: OutlineView,
 ) -> ReadResult:
     part = [listed[at] for at in chosen]
     left = sorted(set(missing) - set(chosen))
@@ -384,12 +388,12 @@ def _added(
     above = [at for at in left if listed[at].item.line <= result.end]
     for group in filter(None, (below, above)):  # reading goes on below
         first, last = listed[group[0]].item, listed[group[-1]].item
-        whole = replace(plain(asked.request), view="outline", offset=first.start)
+        whole = replace(plain(outliner.request), view="outline", offset=first.start)
         end = max(first.start, last.start)
         omitted.append(Omission("definitions", first.start, end, "reply_cap", request=whole))
     return replace(
         result,
-        outline=replace(shown, rows=part, left_out=len(left)),
+        outline=replace(view, rows=part, left_out=len(left)),
         omitted=omitted,
         warnings=(*result.warnings, *hidden_in(part)),
     )

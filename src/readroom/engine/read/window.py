@@ -216,25 +216,25 @@ class Windows(Struct, frozen=True):
         limit, rest = self._lines(content), request.column > 1
         wanted = -(request.offset or -1) if rest or not up else limit - 1 - (request.offset or -1)
         above, text = self._end(content, wanted)
-        held = text.total_lines
-        if not held or (not up and wanted > held):
+        known_lines = text.total_lines
+        if not known_lines or (not up and wanted > known_lines):
             raise self._too_late(unfinished)
-        from_end = -held - 1
-        first = max(1, held - wanted + 1)
+        from_end = -known_lines - 1
+        first = max(1, known_lines - wanted + 1)
         if rest:
-            last = min(held, first + (request.limit or 1) - 1)
+            last = min(known_lines, first + (request.limit or 1) - 1)
             page, total = along(text, first, last, request.column, frame)
             if request.column > total or up:
                 raise self._too_late(unfinished)
             page = self._ending(page)
         elif up:
             # Lines above have no numbers yet; what is cut goes on down to the end.
-            last = held + 1 + (request.offset or -1)
+            last = known_lines + 1 + (request.offset or -1)
             if last < 1:
                 raise self._too_late(unfinished)
             page = replace(backward(text, first, last, frame), next_line=None, up=False)
         else:
-            page = forward(text, first, min(held, first + limit - 1), frame)
+            page = forward(text, first, min(known_lines, first + limit - 1), frame)
         cuts = {number + from_end: cut for number, cut in page.cuts.items()}
         following = None if page.next_line is None else page.next_line + from_end
         until = None if page.until is None else page.until + from_end
@@ -319,16 +319,18 @@ class Windows(Struct, frozen=True):
         return replace(self._request, offset=page.next_line, limit=limit, column=1, known_hash=None)
 
     def _omitted(self, content: Content, page: Page, above: int) -> list[Omission]:
-        found = []
+        omissions = []
         following = self._behind(content, page)
         if content.unfinished is not None:
-            found += self._uncounted(content, content.unfinished, page, following, above)
+            omissions += self._uncounted(content, content.unfinished, page, following, above)
         elif page.up and page.last > 1 and page.next_column == 1:
-            found += self._above_tail(content, page)
+            omissions += self._above_tail(content, page)
         if content.unfinished is None and following is not None and not page.up:
             total = content.text.total_lines
-            found.append(Omission("lines", following.offset or 1, total, page.reason, request=following))
-        return found + [self._rest(number, cut) for number, cut in page.cuts.items() if cut.last < cut.total]
+            omissions.append(Omission("lines", following.offset or 1, total, page.reason, request=following))
+        return omissions + [
+            self._rest(number, cut) for number, cut in page.cuts.items() if cut.last < cut.total
+        ]
 
     def _rest(self, number: int, cut: Cut) -> Omission:
         rest = replace(self._request, offset=number, column=cut.last + 1, limit=1, known_hash=None)
@@ -339,10 +341,10 @@ class Windows(Struct, frozen=True):
         """Lines above a tail: the nearest as many as it may show, and all before them."""
         above = page.last - 1
         limit = min(self._lines(content), above)
-        found = [self._above(above - limit + 1, above)]
+        omissions = [self._above(above - limit + 1, above)]
         if above > limit:
-            found.append(self._above(1, above - limit))
-        return found
+            omissions.append(self._above(1, above - limit))
+        return omissions
 
     def _above(self, first: int, last: int) -> Omission:
         """Lines above a tail, and the read that starts with them."""
@@ -358,40 +360,42 @@ class Windows(Struct, frozen=True):
         above: int,
     ) -> list[Omission]:
         """What is not shown while lines cannot be numbered: lines at the end, all else in bytes."""
-        found = []
+        omissions = []
         if page.start < 0:
             if above > 0:
                 again = replace(self._request, offset=1, known_hash=None)
-                found.append(Omission("bytes", 1, above, "timeout", request=again))
+                omissions.append(Omission("bytes", 1, above, "timeout", request=again))
             wanted = -self._lines(content)
             if above > 0 and wanted < page.start:
-                found.append(self._above(wanted, page.start - 1))
+                omissions.append(self._above(wanted, page.start - 1))
             if following is not None:
-                found.append(Omission("lines", following.offset or -1, -1, page.reason, request=following))
+                omissions.append(
+                    Omission("lines", following.offset or -1, -1, page.reason, request=following)
+                )
         elif page.up:
-            found += self._above_tail(content, page) if page.last > 1 else []
+            omissions += self._above_tail(content, page) if page.last > 1 else []
         elif following is not None:
             counted = unfinished.index.total_lines
             if page.last < counted:
                 first = page.last + 1
-                found.append(Omission("lines", first, counted, page.reason, request=following))
+                omissions.append(Omission("lines", first, counted, page.reason, request=following))
             rest = replace(following, offset=counted + 1)
-            found.append(
+            omissions.append(
                 Omission("bytes", unfinished.first_uncounted, unfinished.size, "timeout", request=rest)
             )
-        return found
+        return omissions
 
     def _about(self, content: Content) -> tuple[Warn, ...]:
         """What is to be known of the file beside its window."""
-        found: tuple[Warn, ...] = ()
+        warnings: tuple[Warn, ...] = ()
         part = content.unfinished
         if part is not None:
-            told = f"{part.counted:,} of {part.size:,} bytes are counted, the next call goes on there"
-            found += (Warn("unfinished", f"the time limit passed; {told}"),)
+            detail = f"{part.counted:,} of {part.size:,} bytes are counted, the next call goes on there"
+            warnings += (Warn("unfinished", f"the time limit passed; {detail}"),)
         elif not content.digits:
-            told = "it was counted in parts, as it grew or as time ran out, after spot checks"
-            found += (Warn("hash_unknown", f"{told}; known_hash has all of it read and hashed"),)
-        return found
+            detail = "it was counted in parts, as it grew or as time ran out, after spot checks"
+            warnings += (Warn("hash_unknown", f"{detail}; known_hash has all of it read and hashed"),)
+        return warnings
 
 
 def _last(data: bytes, lines: int, encoding: Encoding) -> int:
@@ -418,8 +422,10 @@ def hidden_in_page(page: Page) -> list[Warn]:
     """What is hidden in the lines of a page."""
     if not page.numbers:
         return hidden.scan(page.lines, page.start, limit=MAX_WARNINGS)
-    found: list[Warn] = []
+    warnings: list[Warn] = []
     for number, line in zip(page.numbers, page.lines, strict=True):
-        left = MAX_WARNINGS - len(found)
-        found += hidden.scan([line], number, limit=left, first_column=page.cuts[number].first) if left else []
-    return found
+        left = MAX_WARNINGS - len(warnings)
+        warnings += (
+            hidden.scan([line], number, limit=left, first_column=page.cuts[number].first) if left else []
+        )
+    return warnings

@@ -122,9 +122,9 @@ def _places(paths: tuple[str, ...], here: bool) -> list[Path]:
         raise BadValue(
             "PATHS", absent[0], "there is no such file or folder", "Check the path, or say --here."
         )
-    found = [Path(path) for path in paths]
+    named = [Path(path) for path in paths]
     return (
-        [*found, *discover.of_folder(Path("."), Path.home(), config.folders_of_clients())] if here else found
+        [*named, *discover.of_folder(Path("."), Path.home(), config.folders_of_clients())] if here else named
     )
 
 

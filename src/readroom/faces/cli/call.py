@@ -205,11 +205,11 @@ def _call(
     ARGUMENTS is a JSON object; "-" reads it from standard input.
     """
     try:
-        given = _decoded(arguments)
+        decoded = _decoded(arguments)
     except ReadroomError as error:
         return finish(failure(error, contract_name if contract_name in NAMES else NATIVE), as_json=True)
     where = Where(root, config, allow_commands, front_matter=front_matter)
-    reply = answer(where, tool, given, contract_name=contract_name, reply_bytes=max_chars, session=session)
+    reply = answer(where, tool, decoded, contract_name=contract_name, reply_bytes=max_chars, session=session)
     return finish(reply, as_json=True)
 
 
@@ -218,10 +218,10 @@ def _decoded(arguments: str) -> object:
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-        shown = data[:VALUE_CHARS].decode("utf-8", "replace")
+        start = data[:VALUE_CHARS].decode("utf-8", "replace")
         raise BadValue(
             "arguments",
-            shown,
+            start,
             f"is not JSON ({problem})",
             """Send one JSON object, like '{"path": "README.md"}'.""",
         ) from None

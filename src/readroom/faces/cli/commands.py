@@ -58,12 +58,12 @@ class _Commands(click.Group):
             return None
         where, summary = COMMANDS[cmd_name]
         module, name = where.split(":")
-        found = getattr(import_module(f"{__package__}.{module}"), name)
-        assert isinstance(found, click.Command)
-        found.short_help = summary
-        found.epilog = EXIT_CODES if found.epilog is None else found.epilog
-        found.context_settings = _HELP
-        return found
+        command = getattr(import_module(f"{__package__}.{module}"), name)
+        assert isinstance(command, click.Command)
+        command.short_help = summary
+        command.epilog = EXIT_CODES if command.epilog is None else command.epilog
+        command.context_settings = _HELP
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

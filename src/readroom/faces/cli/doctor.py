@@ -41,17 +41,17 @@ def _doctor(folder: str, client: str | None, port: int, as_json: bool) -> ExitCo
 
     The exit code is 0 when nothing is a problem; notes are none.
     """
-    found = list(diagnoses(folder, client, port))
+    listed = list(diagnoses(folder, client, port))
     if as_json:
-        output.write((json.dumps([to_builtins(one) for one in found], indent=2) + "\n").encode())
+        output.write((json.dumps([to_builtins(diagnosis) for diagnosis in listed], indent=2) + "\n").encode())
     else:
-        output.show("\n".join(_line(one) for one in found))
-    return ExitCode.FAILED if any(one.state == "problem" for one in found) else ExitCode.OK
+        output.show("\n".join(_line(diagnosis) for diagnosis in listed))
+    return ExitCode.FAILED if any(diagnosis.state == "problem" for diagnosis in listed) else ExitCode.OK
 
 
-def _line(one: Diagnosis) -> str:
-    text = f"{_MARKS[one.state]}  {one.what}: {one.found}"
-    return f"{text}\n         {one.remedy}" if one.remedy else text
+def _line(diagnosis: Diagnosis) -> str:
+    text = f"{_MARKS[diagnosis.state]}  {diagnosis.what}: {diagnosis.found}"
+    return f"{text}\n         {diagnosis.remedy}" if diagnosis.remedy else text
 
 
 def diagnoses(folder: str, client: str | None, port: int) -> Iterator[Diagnosis]:
@@ -109,14 +109,14 @@ def _commands() -> Iterator[Diagnosis]:
     from readroom.errors import NotConfined
 
     try:
-        found = sandbox.chosen("any")
+        chosen = sandbox.chosen("any")
     except NotConfined as error:
         yield Diagnosis("commands", "note", f"cannot be confined here: {error.message}", error.advice or "")
         return
-    other: Literal["bwrap", "landlock"] = "landlock" if found == "bwrap" else "bwrap"
+    other: Literal["bwrap", "landlock"] = "landlock" if chosen == "bwrap" else "bwrap"
     reason = sandbox.available(other)
     beside = f"{other} too" if not reason else f"not {other} ({reason})"
-    yield Diagnosis("commands", "ok", f"can be confined by {found}, {beside}; they are off unless allowed")
+    yield Diagnosis("commands", "ok", f"can be confined by {chosen}, {beside}; they are off unless allowed")
 
 
 def _search() -> Iterator[Diagnosis]:
@@ -131,11 +131,11 @@ def _search() -> Iterator[Diagnosis]:
 def _outlines() -> Iterator[Diagnosis]:
     from readroom.outline.grammars import GRAMMARS
 
-    missing = sorted(name for name, one in GRAMMARS.items() if find_spec(one.module) is None)
+    missing = sorted(name for name, grammar in GRAMMARS.items() if find_spec(grammar.module) is None)
     if missing:
         packages = " ".join(sorted({GRAMMARS[name].module.replace("_", "-") for name in missing}))
-        found = f"no grammar for {', '.join(missing)}"
-        yield Diagnosis("outlines", "problem", found, f"Install it: pip install {packages}")
+        problem = f"no grammar for {', '.join(missing)}"
+        yield Diagnosis("outlines", "problem", problem, f"Install it: pip install {packages}")
         return
     yield Diagnosis("outlines", "ok", f"{len(GRAMMARS)} languages")
 
@@ -154,15 +154,15 @@ def _extras() -> Iterator[Diagnosis]:
 
 def _packages() -> dict[str, list[str]]:
     """The packages of each extra, as the installed metadata has them."""
-    found: dict[str, list[str]] = {}
+    by_extra: dict[str, list[str]] = {}
     for line in requires("readroom") or ():
         requirement, _, marker = line.partition(";")
         _, is_extra, extra = marker.partition("extra ==")
         if is_extra:
             name = requirement.strip()
             stop = next((at for at, char in enumerate(name) if char in "[<>=!~ ("), len(name))
-            found.setdefault(extra.strip().strip("'\""), []).append(name[:stop])
-    return dict(sorted(found.items()))
+            by_extra.setdefault(extra.strip().strip("'\""), []).append(name[:stop])
+    return dict(sorted(by_extra.items()))
 
 
 def _is_there(package: str) -> bool:
@@ -203,8 +203,8 @@ def _client(name: str | None) -> Iterator[Diagnosis]:
     lines = "" if cap is None or cap.lines is None else f" and {cap.lines:,} lines"
     text = "replies are not cut" if cap is None else f"replies have at most {cap.chars:,} characters{lines}"
     yield Diagnosis(client.title, "ok", text)
-    found = shutil.which(client.check[0]) if client.check else None
-    if client.check and found is None:
+    program = shutil.which(client.check[0]) if client.check else None
+    if client.check and program is None:
         yield Diagnosis(client.title, "note", f"{client.check[0]} is not on the PATH")
 
 
@@ -225,8 +225,8 @@ def _server(port: int) -> Iterator[Diagnosis]:
         yield Diagnosis("server", "ok", f"on port {port} answers only who has a token")
     else:
         remedy = 'Start it without --open, and without auth = "open".'
-        found = f"on port {port} answers every account of this machine without a token"
-        yield Diagnosis("server", "problem", found, remedy)
+        problem = f"on port {port} answers every account of this machine without a token"
+        yield Diagnosis("server", "problem", problem, remedy)
 
 
 def _is_ours(answer: Any) -> bool:

@@ -106,9 +106,9 @@ def _served(plain: Plain, prepared: Prepared) -> int:
     if plain.commands:
         tools += [capped(tool, plain.max_chars) for tool in prepared.commands]
     served = methods(plain.contract, outputs=plain.commands)
-    told = card(prepared.title, prepared.instructions, served, shared=True)
+    server_card = card(prepared.title, prepared.instructions, served, shared=True)
     with own_streams() as (incoming, outgoing):
-        begun = Begun(told, incoming, outgoing)
+        begun = Begun(server_card, incoming, outgoing)
         workspace = Early(begun, tools, lambda: _opened(plain)).run()
         # As the command proper does: what was imported never becomes garbage.
         gc.freeze()

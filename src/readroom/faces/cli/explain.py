@@ -46,16 +46,16 @@ def _explain(path: str, root: str | None, config: str | None, as_json: bool) -> 
     is an answer, so the exit code is 0.
     """
     with Where(root, config).open() as workspace:
-        found = _find(workspace.guard, workspace.places, path_argument(path))
-    return finish(Reply("\n".join(_lines(found)), lambda: _facts(found)), as_json=as_json)
+        finding = _find(workspace.guard, workspace.places, path_argument(path))
+    return finish(Reply("\n".join(_lines(finding)), lambda: _facts(finding)), as_json=as_json)
 
 
-def _find(guard: Guard, places: WriteTargets, given: str) -> _Finding:
+def _find(guard: Guard, places: WriteTargets, text: str) -> _Finding:
     confinement = guard.store.confinement
     try:
-        path = guard.parse(given)
+        path = guard.parse(text)
     except RefusedError as error:
-        return _Finding(given, confinement, error)
+        return _Finding(text, confinement, error)
     try:
         real, stat = guard.stat(path)
     except ReadroomError as error:
@@ -70,39 +70,39 @@ def _find(guard: Guard, places: WriteTargets, given: str) -> _Finding:
     return _Finding(quote(path), confinement, None, real, stat.kind, hidden_by, protection)
 
 
-def _lines(found: _Finding) -> list[str]:
-    lines = [f"{found.path}: {'allowed' if found.allowed else 'refused'}"]
-    if found.failure is None:
+def _lines(finding: _Finding) -> list[str]:
+    lines = [f"{finding.path}: {'allowed' if finding.allowed else 'refused'}"]
+    if finding.failure is None:
         lines.append("no rule denies it")
-    elif isinstance(found.failure, NotFound):
+    elif isinstance(finding.failure, NotFound):
         lines.append("no rule denies the name; nothing is there")
     else:
-        lines.append(found.failure.message)
-    if found.protection is not None and found.allowed:
-        lines += [found.protection.message, found.protection.advice]
-    if found.real is not None and quote(found.real) != found.path:
-        lines.append(f"real name: {quote(found.real)}")
-    if found.hidden_by is not None:
-        rule = found.hidden_by
+        lines.append(finding.failure.message)
+    if finding.protection is not None and finding.allowed:
+        lines += [finding.protection.message, finding.protection.advice]
+    if finding.real is not None and quote(finding.real) != finding.path:
+        lines.append(f"real name: {quote(finding.real)}")
+    if finding.hidden_by is not None:
+        rule = finding.hidden_by
         lines.append(f"hidden from search and listing by {rule.pattern!r} of {quote(rule.source)}")
-    if found.confinement in _CONFINED:
-        lines.append(_CONFINED[found.confinement])
+    if finding.confinement in _CONFINED:
+        lines.append(_CONFINED[finding.confinement])
     return lines
 
 
-def _facts(found: _Finding) -> dict[str, Fact]:
-    failure = found.failure
+def _facts(finding: _Finding) -> dict[str, Fact]:
+    failure = finding.failure
     return {
-        "path": found.path,
-        "allowed": found.allowed,
+        "path": finding.path,
+        "allowed": finding.allowed,
         "refused_by": None if failure is None else {"code": failure.code, **failure.facts},
-        "protected_by": None if found.protection is None else dict(found.protection.facts),
-        "real_path": None if found.real is None else quote(found.real),
-        "kind": None if found.kind is None else found.kind.value,
+        "protected_by": None if finding.protection is None else dict(finding.protection.facts),
+        "real_path": None if finding.real is None else quote(finding.real),
+        "kind": None if finding.kind is None else finding.kind.value,
         "hidden_by": None
-        if found.hidden_by is None
-        else {"pattern": found.hidden_by.pattern, "source": found.hidden_by.source},
-        "confinement": found.confinement,
+        if finding.hidden_by is None
+        else {"pattern": finding.hidden_by.pattern, "source": finding.hidden_by.source},
+        "confinement": finding.confinement,
     }
 
 

@@ -53,7 +53,9 @@ def exit_code_of(facts: Mapping[str, Fact]) -> ExitCode:
     """The exit code for the facts of a reply that is an error."""
     error = facts.get("error")
     code = error.get("code") if isinstance(error, Mapping) else None
-    return exit_code(next((one for one in _classes(ReadroomError) if one.code == code), ReadroomError))
+    return exit_code(
+        next((class_ for class_ in _classes(ReadroomError) if class_.code == code), ReadroomError)
+    )
 
 
 def unexpected(error: Exception) -> ExitCode:
@@ -75,8 +77,8 @@ def worded(facts: Mapping[str, Fact], root: str | None) -> str:
         if isinstance(known, Mapping) and known.get(name):
             text += "\n" + str(known[name]).rstrip("\n")
     candidates = known.get("candidates") if isinstance(known, Mapping) else None
-    for one in candidates if isinstance(candidates, list) else ():
-        text += f"\n{one['start']}-{one['end']} {one['signature']}"
+    for candidate in candidates if isinstance(candidates, list) else ():
+        text += f"\n{candidate['start']}-{candidate['end']} {candidate['signature']}"
     following = error.get("next")
     return f"{text}\nTry: {command(following, root)}" if isinstance(following, Mapping) else text
 
@@ -86,14 +88,14 @@ def _in_verbs(message: str) -> str:
 
     What is quoted is a name, whatever it says.
     """
-    found, advises = "", False
+    worded_text, advises = "", False
     for piece in _NAMES.split(message):
         happened, stop, advice = ("", "", piece) if advises else piece.partition(". ")
         if piece.startswith('"'):
             happened, stop, advice = piece, "", ""
         advises = advises or bool(stop)
-        found += happened + stop + _TOOL_WORD.sub(lambda word: _for_shells(word[0]), advice)
-    return found
+        worded_text += happened + stop + _TOOL_WORD.sub(lambda word: _for_shells(word[0]), advice)
+    return worded_text
 
 
 def _for_shells(word: str) -> str:
@@ -151,5 +153,5 @@ def _option(name: str, value: Fact) -> Iterator[str]:
 
 def _classes(base: type[ReadroomError]) -> Iterator[type[ReadroomError]]:
     yield base
-    for one in base.__subclasses__():
-        yield from _classes(one)
+    for subclass in base.__subclasses__():
+        yield from _classes(subclass)

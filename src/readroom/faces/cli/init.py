@@ -49,18 +49,18 @@ def _init(folder: str, only_print: bool) -> ExitCode:
         output.show(text.rstrip("\n"))
         return ExitCode.OK
     try:
-        held = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
+        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
     except OSError as error:
         problem = os.strerror(error.errno) if error.errno else "it cannot be made"
         raise BadConfig(place, "", problem, "Name a folder that you may write to.") from None
-    with open(held, "w", encoding="utf-8") as file:
+    with open(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
     names = f"{len(entries):,} name{'' if len(entries) == 1 else 's'}"
     names += ", and there are more" if len(entries) >= _LOOK_AT else ""
-    found = _matching(entries, _SECRET)
+    secret = _matching(entries, _SECRET)
     output.show(f"{place} is made, after a look at {names} ({ignored:,} ignored, {denied:,} denied already).")
-    if found:
-        output.show(f"It denies {', '.join(found)}: such files often hold credentials.")
+    if secret:
+        output.show(f"It denies {', '.join(secret)}: such files often hold credentials.")
     output.show("`readroom explain PATH` says what holds for a file, `readroom connect` configures a client.")
     return ExitCode.OK
 
@@ -81,7 +81,9 @@ def _look(workspace: Workspace) -> tuple[list[Mapping[str, Any]], int, int]:
 def configuration(entries: Sequence[Mapping[str, Any]]) -> str:
     """The file for a folder with these entries, `path`, `kind` and `size_bytes` of each."""
     secret, dumps = _matching(entries, _SECRET), _matching(entries, _DUMPS)
-    folders = sorted(one["path"] for one in entries if one["kind"] == "folder" and "/" not in one["path"])
+    folders = sorted(
+        entry["path"] for entry in entries if entry["kind"] == "folder" and "/" not in entry["path"]
+    )
     allow = [f"{name}/" for name in folders if not name.startswith(".")][:6] or ["src/", "docs/"]
     deny = f"deny = {_list(secret)}" if secret else f"# deny = {_list(['private/', '*.dump'])}"
     noted = f"  Found here, and not denied: {', '.join(dumps)}." if dumps else ""
@@ -122,7 +124,7 @@ def configuration(entries: Sequence[Mapping[str, Any]]) -> str:
 
 def _matching(entries: Sequence[Mapping[str, Any]], patterns: Sequence[str]) -> list[str]:
     """The patterns that name a file here."""
-    names = {one["path"].rpartition("/")[2].lower() for one in entries if one["kind"] == "file"}
+    names = {entry["path"].rpartition("/")[2].lower() for entry in entries if entry["kind"] == "file"}
     return [pattern for pattern in patterns if any(fnmatch.fnmatchcase(name, pattern) for name in names)]
 
 

@@ -48,9 +48,9 @@ _PATH_CHARS = 48
 
 def fact_of(row: Row) -> dict[str, object]:
     """A row for programs."""
-    found = dict(zip(COLUMNS, row.values(), strict=True))
+    fields = dict(zip(COLUMNS, row.values(), strict=True))
     return {
-        **found,
+        **fields,
         "time": _time(row.event.time_us, "%Y-%m-%dT%H:%M:%S.%fZ"),
         "arguments": json.loads(row.event.arguments or "null"),
         "shown": json.loads(row.event.shown),
@@ -88,14 +88,14 @@ def of_totals(shown: Sequence[Total], every: Sequence[Total], by: str) -> str:
     named = as_given if by == "path" else str
     cells = [
         (
-            _short(named(one.name)) or "-",
-            f"{one.calls:,}",
-            f"{one.failed:,}",
-            f"{one.tokens:,}",
+            _short(named(total.name)) or "-",
+            f"{total.calls:,}",
+            f"{total.failed:,}",
+            f"{total.tokens:,}",
         )
-        for one in shown
+        for total in shown
     ]
-    tokens = sum(one.tokens for one in every)
+    tokens = sum(total.tokens for total in every)
     return f"{_table(heads, cells)}\n{_of(len(shown), len(every), 'lines')}, {tokens:,} tokens in all"
 
 
@@ -106,13 +106,13 @@ def of_twice(shown: Sequence[Twice], total: int) -> str:
     heads = ("path", "lines", "session", "times", "rows")
     cells = [
         (
-            _short(as_given(one.path)),
-            f"{one.first}-{one.last}",
-            _short(one.session) or "-",
-            str(len(one.rows)),
-            ", ".join(map(str, one.rows[:8])) + (", ..." if len(one.rows) > 8 else ""),
+            _short(as_given(twice.path)),
+            f"{twice.first}-{twice.last}",
+            _short(twice.session) or "-",
+            str(len(twice.rows)),
+            ", ".join(map(str, twice.rows[:8])) + (", ..." if len(twice.rows) > 8 else ""),
         )
-        for one in shown
+        for twice in shown
     ]
     return f"{_table(heads, cells)}\n{_of(len(shown), total, 'spans')}"
 
@@ -120,8 +120,8 @@ def of_twice(shown: Sequence[Twice], total: int) -> str:
 def of_verdict(verdict: Verdict, name: str) -> str:
     """Whether the chain holds, and the head to note elsewhere."""
     if verdict.problems:
-        told = "\n".join(f"  {problem}" for problem in verdict.problems)
-        return f"{name} does not verify:\n{told}"
+        problems = "\n".join(f"  {problem}" for problem in verdict.problems)
+        return f"{name} does not verify:\n{problems}"
     since = f" after row {verdict.start.number:,}" if verdict.start.number else ""
     lines = [f"{name} verifies: {verdict.rows:,} rows{since}, each as it was written."]
     if verdict.head.number:
@@ -140,12 +140,14 @@ def _time(time_us: int, form: str) -> str:
 
 
 def _lines(row: Row) -> str:
-    spans = [one for one in row.event.spans if one.last]
+    spans = [span for span in row.event.spans if span.last]
     if not spans:
         return ""
     if len(spans) == 1:
         return f"{spans[0].first}-{spans[0].last}"
-    return f"{sum(one.last - one.first + 1 for one in spans)} in {len({one.path for one in spans})} files"
+    return (
+        f"{sum(span.last - span.first + 1 for span in spans)} in {len({span.path for span in spans})} files"
+    )
 
 
 def _short(text: str) -> str:
@@ -223,24 +225,24 @@ def _shown(book: Ledger, action: str, chosen: Filter, by: str, limit: int, as_js
     if action in ("list", "refused"):
         total = book.count(conditions)
         rows = book.page(conditions, limit=limit, newest=True)
-        found: list[dict[str, object]] = [fact_of(row) for row in rows]
+        listed: list[dict[str, object]] = [fact_of(row) for row in rows]
         text = of_rows(rows, total)
     else:
         if action == "twice":
             twice = shown_twice(book.rows(conditions))
-            found, total = [msgspec.to_builtins(one) for one in twice[:limit]], len(twice)
+            listed, total = [msgspec.to_builtins(one) for one in twice[:limit]], len(twice)
             text = of_twice(twice[:limit], total)
         else:
             sums = (
                 totals(book.rows(conditions), by) if action == "totals" else most_read(book.rows(conditions))
             )
-            found, total = [msgspec.to_builtins(one) for one in sums[:limit]], len(sums)
+            listed, total = [msgspec.to_builtins(one) for one in sums[:limit]], len(sums)
             text = of_totals(sums[:limit], sums, "path" if action == "files" else by)
     if as_json:
-        terminal.write(msgspec.json.encode({"rows": found, "shown": len(found), "total": total}) + b"\n")
+        terminal.write(msgspec.json.encode({"rows": listed, "shown": len(listed), "total": total}) + b"\n")
     else:
         terminal.write((terminal.visible(text) + "\n").encode("utf-8", "backslashreplace"))
-    return ExitCode.OK if found else ExitCode.NOTHING_FOUND
+    return ExitCode.OK if listed else ExitCode.NOTHING_FOUND
 
 
 def _verified(book: Ledger, noted: str | None, as_json: bool) -> ExitCode:
@@ -268,17 +270,17 @@ def _replayed(
     counts = dict.fromkeys(STATES, 0)
     others: list[ReplayedRow] = []
     with Workspace(folder, settings=settings) as workspace:
-        for found in replay(rows, workspace):
-            counts[found.state] += 1
-            if found.state != "same" and len(others) < limit:
-                others.append(found)
+        for replayed in replay(rows, workspace):
+            counts[replayed.state] += 1
+            if replayed.state != "same" and len(others) < limit:
+                others.append(replayed)
     if as_json:
         terminal.write(msgspec.json.encode({"states": counts, "calls": others}) + b"\n")
     else:
         lines = [", ".join(f"{count:,} {state}" for state, count in counts.items() if count)]
-        for found in others:
-            files = ", ".join(f"{path} {state}" for path, state in found.files[:3])
-            lines.append(f"{found.number}  {found.tool}  {files}")
+        for replayed in others:
+            files = ", ".join(f"{path} {state}" for path, state in replayed.files[:3])
+            lines.append(f"{replayed.number}  {replayed.tool}  {files}")
         text = "\n".join(lines) if any(counts.values()) else "No call showed lines of a file here."
         terminal.write((terminal.visible(text) + "\n").encode("utf-8", "backslashreplace"))
     return ExitCode.OK if any(counts.values()) else ExitCode.NOTHING_FOUND
@@ -343,8 +345,8 @@ def _moment(name: str, text: str | None) -> int | None:
     if ago is not None:
         return time.time_ns() // 1000 - int(float(ago[1]) * _SECONDS[ago[2]] * 1_000_000)
     try:
-        found = datetime.fromisoformat(text)
-        return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1_000_000)
+        moment = datetime.fromisoformat(text)
+        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1_000_000)
     except (ValueError, OverflowError):
         advice = "Use 30m, 2h, 7d or 2w (ago), 2026-01-31, or 2026-01-31T12:00 (UTC)."
         raise BadValue(name, text, "is no time", advice) from None

@@ -34,27 +34,27 @@ def parameters(
     arguments: type[msgspec.Struct], positional: tuple[str, ...], *, several_paths: bool = False
 ) -> list[click.Parameter]:
     """One parameter for every field, in their order; with `several_paths` any number of paths is taken."""
-    found: list[click.Parameter] = []
+    made: list[click.Parameter] = []
     for field in msgspec.structs.fields(arguments):
         schema = properties(arguments)[field.encode_name]
         if field.encode_name in positional:
-            found.append(_argument(field, schema, several=several_paths and field.encode_name == "path"))
+            made.append(_argument(field, schema, several=several_paths and field.encode_name == "path"))
         else:
-            found.append(_option(field, schema))
-    return found
+            made.append(_option(field, schema))
+    return made
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Fact]:
     """A tool's arguments from what click parsed: only what was given."""
-    found: dict[str, Fact] = {}
+    arguments: dict[str, Fact] = {}
     for name, value in values.items():
         if value is None or value is False or value == ():
             continue
-        found[name] = list(value) if isinstance(value, tuple) else value
-    path = found.get("path")
+        arguments[name] = list(value) if isinstance(value, tuple) else value
+    path = arguments.get("path")
     if isinstance(path, str):
-        found["path"] = path_argument(path)
-    return found
+        arguments["path"] = path_argument(path)
+    return arguments
 
 
 def given_for_each_path(values: Mapping[str, Any]) -> list[dict[str, Fact]]:

@@ -152,28 +152,28 @@ def painted(text: str, arguments: Mapping[str, Fact]) -> Text:
     """The same text with styles; `arguments` are those of the call that it answers."""
     from rich.text import Text
 
-    found = Text(text)
+    styled = Text(text)
     lines = list(_NUMBERED.finditer(text))
     if "pattern" in arguments:
-        _headings(found, text, lines)
+        _headings(styled, text, lines)
         for start, end in _matches(lines, arguments):
-            found.stylize("bold red", start, end)
+            styled.stylize("bold red", start, end)
     else:
-        _code(found, lines, str(arguments.get("path", "")))
+        _code(styled, lines, str(arguments.get("path", "")))
     for line in lines:
-        found.stylize("dim", line.start(1), line.end(1))
-    found.stylize("bold", 0, max(text.find("\n"), 0))
+        styled.stylize("dim", line.start(1), line.end(1))
+    styled.stylize("bold", 0, max(text.find("\n"), 0))
     if last := _LAST.search(text):
-        found.stylize("dim", last.start() + 1, last.end())
-    return found
+        styled.stylize("dim", last.start() + 1, last.end())
+    return styled
 
 
-def _headings(found: Text, text: str, lines: list[re.Match[str]]) -> None:
+def _headings(styled: Text, text: str, lines: list[re.Match[str]]) -> None:
     """The names of files, which stand between numbered lines."""
     at = text.find("\n") + 1  # behind the first line, which counts the matches
     for line in lines:
         if at < line.start():
-            found.stylize("magenta", at, line.start())
+            styled.stylize("magenta", at, line.start())
         at = line.end() + 1
 
 
@@ -190,7 +190,7 @@ def _matches(lines: list[re.Match[str]], arguments: Mapping[str, Fact]) -> Itera
             yield start, start + len(data[first:last].decode("utf-8", "ignore"))
 
 
-def _code(found: Text, lines: list[re.Match[str]], path: str) -> None:
+def _code(styled: Text, lines: list[re.Match[str]], path: str) -> None:
     """The colours of the language that the name of the file tells."""
     from pygments.lexers import get_lexer_for_filename
     from pygments.util import ClassNotFound
@@ -206,4 +206,4 @@ def _code(found: Text, lines: list[re.Match[str]], path: str) -> None:
         return  # the lexer changed the text, and its places would not be ours
     for line, styles in zip(lines, coloured.split("\n", allow_blank=True), strict=False):
         for span in styles.spans:
-            found.stylize(span.style, line.start(3) + span.start, line.start(3) + span.end)
+            styled.stylize(span.style, line.start(3) + span.start, line.start(3) + span.end)

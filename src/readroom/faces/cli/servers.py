@@ -77,13 +77,13 @@ def _serve(
     from readroom.faces.http.server import admitted, serve_http
     from readroom.faces.mcp.client_configs import startup_text
 
-    given = config_serve.load(config)
+    configured = config_serve.load(config)
     serving = replace(
-        given,
-        hosts=(*given.hosts, *(name.lower() for name in allow_host)),
-        origins=(*given.origins, *map(_origin, allow_origin)),
-        auth=_auth(given.auth, require_token=require_token, open_to_all=open_to_all),
-        access_log=access_log or given.access_log,
+        configured,
+        hosts=(*configured.hosts, *(name.lower() for name in allow_host)),
+        origins=(*configured.origins, *map(_origin, allow_origin)),
+        auth=_auth(configured.auth, require_token=require_token, open_to_all=open_to_all),
+        access_log=access_log or configured.access_log,
     )
     named = _root(folder, root)
     every = Where(None, config, allow_commands, lasting=True, front_matter=front_matter)
@@ -125,20 +125,20 @@ def _notify(workspace: Workspace, contract_name: str) -> None:
         output.complain(notice)
 
 
-def _auth(given: Auth, *, require_token: bool, open_to_all: bool) -> Auth:
+def _auth(configured: Auth, *, require_token: bool, open_to_all: bool) -> Auth:
     if require_token and open_to_all:
         raise UsageError("--open and --require-token exclude each other", "Leave one of them out.")
     if open_to_all:
         return "open"
-    return "required" if require_token else given
+    return "required" if require_token else configured
 
 
-def _origin(given: str) -> str:
+def _origin(origin: str) -> str:
     from readroom.config.serve import ORIGIN, ORIGIN_ADVICE
 
-    if not ORIGIN.fullmatch(given):
-        raise BadValue("allow-origin", given, "is not an origin", ORIGIN_ADVICE)
-    return given.lower()
+    if not ORIGIN.fullmatch(origin):
+        raise BadValue("allow-origin", origin, "is not an origin", ORIGIN_ADVICE)
+    return origin.lower()
 
 
 def _keys(opened: ExitStack, auth: Auth, socket: str | None) -> Keys | None:
@@ -170,22 +170,22 @@ def _entry(admission: Admission, workspaces: Mapping[str, Workspace], default: s
 
 def _abilities(workspaces: Mapping[str, Workspace]) -> str:
     """What clients can do."""
-    found = ["read"]
-    if not all(one.settings.changes.read_only for one in workspaces.values()):
-        found.append("change")
-    if any(one.runs_commands for one in workspaces.values()):
-        found.append("run commands in")
-    return " and ".join(", ".join(found).rsplit(", ", 1))
+    verbs = ["read"]
+    if not all(workspace.settings.changes.read_only for workspace in workspaces.values()):
+        verbs.append("change")
+    if any(workspace.runs_commands for workspace in workspaces.values()):
+        verbs.append("run commands in")
+    return " and ".join(", ".join(verbs).rsplit(", ", 1))
 
 
 def _places(listed: Mapping[str, ServePlace], named: str | None, every: Where) -> dict[str, Where]:
     """What is served under which name, opened as `every` says; the default one first."""
     from readroom.config.serve import DEFAULT
 
-    found = {name: replace(every, root=place.root, config=place.config) for name, place in listed.items()}
-    if named is None and found:
-        return found
-    return {DEFAULT: replace(every, root=named), **found}
+    places = {name: replace(every, root=place.root, config=place.config) for name, place in listed.items()}
+    if named is None and places:
+        return places
+    return {DEFAULT: replace(every, root=named), **places}
 
 
 def _program() -> list[str]:
@@ -196,14 +196,14 @@ def _program() -> list[str]:
 
 def _given(where: Where, contract_name: str, max_chars: int | None) -> list[str]:
     """The options that a client's command has to repeat."""
-    found = [] if where.config is None else ["--config", os.path.abspath(where.config)]
+    repeated = [] if where.config is None else ["--config", os.path.abspath(where.config)]
     if where.front_matter is not None:
-        found += ["--front-matter", os.path.abspath(where.front_matter)]
+        repeated += ["--front-matter", os.path.abspath(where.front_matter)]
     if where.allow_commands:
-        found.append("--allow-commands")
+        repeated.append("--allow-commands")
     if contract_name != NATIVE:
-        found += ["--contract", contract_name]
-    return found if max_chars is None else [*found, "--max-chars", str(max_chars)]
+        repeated += ["--contract", contract_name]
+    return repeated if max_chars is None else [*repeated, "--max-chars", str(max_chars)]
 
 
 def _root(folder: str | None, root: str | None) -> str | None:

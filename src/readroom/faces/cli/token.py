@@ -43,7 +43,7 @@ def _create(
     """
     from readroom.contracts import NAMES, contract
 
-    known = {tool.name for one in NAMES for tool in contract(one).offered(commands=True)}
+    known = {tool.name for name_ in NAMES for tool in contract(name_).offered(commands=True)}
     for tool in tools:
         if tool not in known:
             raise BadValue("tool", tool, "is no tool", f"The tools are: {', '.join(sorted(known))}.")
@@ -87,11 +87,11 @@ def _renew(folder: str) -> ExitCode:
     return ExitCode.OK
 
 
-def _folder(given: str) -> str:
+def _folder(root: str) -> str:
     """The root that `readroom serve` would serve. Raises NotFound or NotAFolder."""
     from readroom import config
 
-    return config.open_store(given).folder or given
+    return config.open_store(root).folder or root
 
 
 def _list(as_json: bool) -> ExitCode:
@@ -99,19 +99,19 @@ def _list(as_json: bool) -> ExitCode:
     from readroom import config
 
     with closing(_tokens()) as tokens:
-        found = tokens.all()
+        grants = tokens.all()
     kept = config.folder_tokens().all()
     now = time.time()
     if as_json:
-        rows = [{**_row(grant), "folder": None, "state": grant.state(now)} for grant in found]
-        rows += [{**_row(one.grant()), "folder": one.folder, "state": "valid"} for one in kept]
+        rows = [{**_row(grant), "folder": None, "state": grant.state(now)} for grant in grants]
+        rows += [{**_row(token.grant()), "folder": token.folder, "state": "valid"} for token in kept]
         output.write(msgspec.json.encode({"tokens": rows}) + b"\n")
         return ExitCode.OK
-    for grant in found:
+    for grant in grants:
         _print_line(grant, _words(grant), now)
-    for one in kept:
-        _print_line(one.grant(), f"{one.folder}; {_WHOLE}", now)
-    if not found and not kept:
+    for token in kept:
+        _print_line(token.grant(), f"{token.folder}; {_WHOLE}", now)
+    if not grants and not kept:
         output.complain("No token has been made.")
     return ExitCode.OK
 
@@ -142,16 +142,16 @@ def _policy(path: str) -> str:
     """The absolute path of a policy file that can be used."""
     from readroom import config
 
-    found = os.path.abspath(path)
-    config.restricted(config.Settings(), found)
-    return found
+    absolute = os.path.abspath(path)
+    config.restricted(config.Settings(), absolute)
+    return absolute
 
 
 def _seconds(span: str) -> float:
-    found = _SPAN.fullmatch(span)
-    if found is None or int(found[1]) == 0:
+    match = _SPAN.fullmatch(span)
+    if match is None or int(match[1]) == 0:
         raise BadValue("expires", span, "is no span of time", "Write 30m, 12h, 7d or 4w.")
-    return float(int(found[1]) * _UNITS[found[2]])
+    return float(int(match[1]) * _UNITS[match[2]])
 
 
 def _words(grant: Grant) -> str:

@@ -40,18 +40,18 @@ Found: TypeAlias = Callable[[Reply, Mapping[str, Fact]], bool]
 """Whether the reply to a call with these arguments shows anything of what was looked for."""
 
 
-def _command(tool: Tool, found: Found) -> click.Command:
+def _command(tool: Tool, has_found: Found) -> click.Command:
     made = options.parameters(tool.arguments, POSITIONAL[tool.name], several_paths=True)
     return click.Command(
         COMMANDS[tool.name],
         params=[*made, json_option(), *place_options()],
-        callback=partial(_run, tool.name, found),
+        callback=partial(_run, tool.name, has_found),
         help=tool.description,
     )
 
 
 def _run(
-    tool: str, found: Found, root: str | None, config: str | None, as_json: bool, **values: object
+    tool: str, has_found: Found, root: str | None, config: str | None, as_json: bool, **values: object
 ) -> ExitCode:
     """One call for each path, printed one below the other.
 
@@ -68,17 +68,17 @@ def _run(
         if reply.is_error:
             failed = code if failed is None else failed
         else:
-            any_found |= found(reply, arguments)
+            any_found |= has_found(reply, arguments)
     return failed if failed is not None else ExitCode.OK if any_found else ExitCode.NOTHING_FOUND
 
 
 def _outline_command() -> click.Command:
     """`read --view outline`, with the options that mean something for it."""
     kept = {"path", "offset", "limit", "symbol", "encoding"}
-    given = options.parameters(READ_FILE.arguments, POSITIONAL[READ_FILE.name], several_paths=True)
+    parameters = options.parameters(READ_FILE.arguments, POSITIONAL[READ_FILE.name], several_paths=True)
     return click.Command(
         "outline",
-        params=[*(one for one in given if one.name in kept), json_option(), *place_options()],
+        params=[*(one for one in parameters if one.name in kept), json_option(), *place_options()],
         callback=partial(_run, READ_FILE.name, _always, view="outline"),
         help="List what a file defines: start-end signature, nested. Headings of Markdown, keys of data.",
     )
@@ -144,22 +144,22 @@ def _edit(
 
 def _pairs(old: Sequence[str], new: Sequence[str], *, replace_all: bool) -> Fact:
     if len(old) != len(new):
-        given = f"{len(old)} --old and {len(new)} --new"
-        raise BadValue("edits", given, "do not make pairs", "Give one --new for each --old.")
+        count = f"{len(old)} --old and {len(new)} --new"
+        raise BadValue("edits", count, "do not make pairs", "Give one --new for each --old.")
     return [
-        {"old_text": one, "new_text": other, "replace_all": replace_all}
-        for one, other in zip(old, new, strict=True)
+        {"old_text": old_text, "new_text": new_text, "replace_all": replace_all}
+        for old_text, new_text in zip(old, new, strict=True)
     ]
 
 
 def _from_json(edits: str) -> Fact:
     text = _standard_input("edits") if edits == _STDIN else edits
     try:
-        found: Fact = msgspec.json.decode(text)
+        decoded: Fact = msgspec.json.decode(text)
     except msgspec.DecodeError as error:
         advice = 'Send [{"old_text": "...", "new_text": "..."}].'
         raise BadValue("edits", text[:80], f"is not JSON: {error}", advice) from None
-    return found
+    return decoded
 
 
 def _write(
@@ -200,14 +200,14 @@ def _state(
         UsageError: None of the ways to say it was used, or two of them.
         ReadroomError: The file cannot be read, as reading it says.
     """
-    said = [
+    ways = [
         name for name, is_said in ((_NOW, now), (_NEW, new), (_HASH, "expected_hash" in arguments)) if is_said
     ]
-    if len(said) > 1:
-        raise UsageError(f"{' and '.join(said)} were both given", "Give one of them.")
+    if len(ways) > 1:
+        raise UsageError(f"{' and '.join(ways)} were both given", "Give one of them.")
     if new:
         return {"expected_hash": ABSENT}
-    if said == [_HASH]:
+    if ways == [_HASH]:
         return {}
     try:
         current = _current_hash(where, arguments)
@@ -234,13 +234,13 @@ def _current_hash(where: Where, arguments: Mapping[str, Fact]) -> str:
     """
     kept = {name: arguments[name] for name in ("path", "encoding") if name in arguments}
     with where.open() as workspace:
-        found = workspace.perform(READ, {**kept, "limit": 1}).facts["content_hash"]
-    if not isinstance(found, str):
+        content_hash = workspace.perform(READ, {**kept, "limit": 1}).facts["content_hash"]
+    if not isinstance(content_hash, str):
         # A file so large that one look does not hash it.
         raise UsageError(
             "The hash of the file is not known yet", "Run `readroom read` on it until it is shown."
         )
-    return found
+    return content_hash
 
 
 def _standard_input(argument: str) -> str:

@@ -122,7 +122,7 @@ NAMED_LEFT_OUT = 5
 
 
 def arranged(
-    form: str, reader: Reader, found: Iterable[Member], notes: Iterable[str] = (), *, last_counts: bool
+    form: str, reader: Reader, stored: Iterable[Member], notes: Iterable[str] = (), *, last_counts: bool
 ) -> Container:
     """An archive of members whose names are as stored.
 
@@ -133,11 +133,11 @@ def arranged(
         notes: What is to be said of it beside what is found here.
         last_counts: Of members with one name, whether the last is meant; otherwise none can be read.
     """
-    said, members = list(notes), dict[str, Member]()
+    remarks, members = list(notes), dict[str, Member]()
     folders: dict[str, dict[str, MemberKind]] = {"": {}}
     left_out: list[str] = []
     left_out_count = again = both = 0
-    for member in found:
+    for member in stored:
         name = normal(member.name)
         if not name:
             if name is None:
@@ -156,10 +156,10 @@ def arranged(
         _enter(folders, name, member.kind)
     if again:
         which = "the last counts" if last_counts else "they cannot be read"
-        said.append(f"{again:,} more {_members(again)} of a name that is taken: {which}")
+        remarks.append(f"{again:,} more {_members(again)} of a name that is taken: {which}")
     if both:
-        said.append(f"{both:,} {_members(both)} that would be file and folder at once: not shown")
-    return Container(form, reader, members, folders, tuple(left_out), left_out_count, tuple(said))
+        remarks.append(f"{both:,} {_members(both)} that would be file and folder at once: not shown")
+    return Container(form, reader, members, folders, tuple(left_out), left_out_count, tuple(remarks))
 
 
 def _members(count: int) -> str:
@@ -174,7 +174,7 @@ def _stands_in_the_way(
         return True
     cuts = [at for at, char in enumerate(name) if char == "/"]
     above = (members.get(name[:at]) for at in reversed(cuts))
-    if any(one is not None and one.kind != "folder" for one in above):
+    if any(member_above is not None and member_above.kind != "folder" for member_above in above):
         return True
     return member.kind == "folder" and name in members and members[name].kind != "folder"
 

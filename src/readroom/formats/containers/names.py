@@ -18,9 +18,9 @@ def normal(name: str) -> str | None:
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if ".." in parts or len(parts) > CONTAINER_NAME_DEPTH:
         return None
-    found = "/".join(parts)
+    path = "/".join(parts)
     try:
-        data = os.fsencode(found)
+        data = os.fsencode(path)
     except UnicodeEncodeError:
         return None
     # One name, one spelling, as `paths` has it: escaped bytes that form a character become that character.

@@ -82,7 +82,7 @@ class _Walk(Struct):
 
     def members(self) -> Iterator[Member]:
         """The members in their order."""
-        said, count = _Said(), 0
+        header, count = _Said(), 0
         while True:
             block = self._block(self._at)
             if block is None or block == _EMPTY:
@@ -105,17 +105,17 @@ class _Walk(Struct):
                 tarfile.GNUTYPE_LONGNAME,
                 tarfile.GNUTYPE_LONGLINK,
             ):
-                if not self._extended(info, said):
+                if not self._extended(info, header):
                     return
                 continue
-            member = self._member(info, block, said)
-            said = _Said()
+            member = self._member(info, block, header)
+            header = _Said()
             if member is None:
                 return
             count += 1
             yield member
 
-    def _extended(self, info: tarfile.TarInfo, said: _Said) -> bool:
+    def _extended(self, info: tarfile.TarInfo, header: _Said) -> bool:
         """Take what a header says of the next one; whether the walk goes on."""
         data = b"" if info.size > CONTAINER_HEADER_BYTES else self.file.read_at(self._at, info.size)
         if len(data) < info.size:
@@ -124,30 +124,30 @@ class _Walk(Struct):
         self._at += _padded(info.size)
         text = data.split(b"\0")[0].decode("utf-8", "surrogateescape")
         if info.type == tarfile.GNUTYPE_LONGNAME:
-            said.name = text
+            header.name = text
         elif info.type == tarfile.GNUTYPE_LONGLINK:
-            said.target = text
+            header.target = text
         elif info.type == tarfile.XGLTYPE:
             self._always |= dict(_records(data))
         else:
-            _take(said, dict(_records(data)))
+            _take(header, dict(_records(data)))
         return True
 
-    def _member(self, info: tarfile.TarInfo, block: bytes, said: _Said) -> Member | None:
+    def _member(self, info: tarfile.TarInfo, block: bytes, header: _Said) -> Member | None:
         """The member of a header; None when nothing can be found behind it."""
         always = _Said()
         _take(always, self._always)
-        name = said.name or always.name or info.name
+        name = header.name or always.name or info.name
         kind = _KINDS.get(info.type, "file")
         if info.type == tarfile.AREGTYPE and name.endswith("/"):
             kind = "folder"
-        size = next((one for one in (said.size, always.size) if one is not None), info.size)
+        size = next((value for value in (header.size, always.size) if value is not None), info.size)
         size = 0 if info.type in _WITHOUT_DATA else size
-        problem = _SPARSE if said.sparse or info.type == tarfile.GNUTYPE_SPARSE else ""
+        problem = _SPARSE if header.sparse or info.type == tarfile.GNUTYPE_SPARSE else ""
         if info.type == tarfile.GNUTYPE_SPARSE and not self._pass_map(block):
             return None
-        target = said.target or always.target or info.linkname
-        mtime = next((one for one in (said.mtime, always.mtime) if one is not None), info.mtime)
+        target = header.target or always.target or info.linkname
+        mtime = next((value for value in (header.mtime, always.mtime) if value is not None), info.mtime)
         at = self._at
         if at + size > self.file.size:
             problem = problem or "it is cut short"
@@ -182,8 +182,8 @@ class _Walk(Struct):
         start = at - self._read_at
         if start < 0 or start + _BLOCK > len(self._read):
             self._read, self._read_at, start = self.file.read_at(at, _READ_BYTES), at, 0
-        found = self._read[start : start + _BLOCK]
-        return found if len(found) == _BLOCK else None
+        block = self._read[start : start + _BLOCK]
+        return block if len(block) == _BLOCK else None
 
 
 def _padded(size: int) -> int:
@@ -210,20 +210,20 @@ def _records(data: bytes) -> Iterator[tuple[str, str]]:
         at = end
 
 
-def _take(said: _Said, fields: dict[str, str]) -> None:
+def _take(header: _Said, fields: dict[str, str]) -> None:
     """The fields that matter here; numbers that are none are passed over."""
-    said.name = fields.get("GNU.sparse.name") or fields.get("path") or said.name
-    said.target = fields.get("linkpath") or said.target
-    said.sparse |= any(keyword.startswith("GNU.sparse.") for keyword in fields)
+    header.name = fields.get("GNU.sparse.name") or fields.get("path") or header.name
+    header.target = fields.get("linkpath") or header.target
+    header.sparse |= any(keyword.startswith("GNU.sparse.") for keyword in fields)
     size = fields.get("size", "")
     if size.isascii() and size.isdigit() and len(size) <= 18:
-        said.size = int(size)
+        header.size = int(size)
     try:
-        said.mtime = float(fields["mtime"]) if "mtime" in fields else said.mtime
+        header.mtime = float(fields["mtime"]) if "mtime" in fields else header.mtime
     except ValueError:
         return
-    if said.mtime is not None and not abs(said.mtime) < 1e15:
-        said.mtime = None
+    if header.mtime is not None and not abs(header.mtime) < 1e15:
+        header.mtime = None
 
 
 class _Tar(Struct, frozen=True):

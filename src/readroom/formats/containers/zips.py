@@ -100,11 +100,11 @@ def _directory(file: Bytes) -> tuple[int, int, int, int]:
     """Offset, length and entries of the directory, and how far the archive stands behind what offsets say."""
     start = max(0, file.size - _END.size - _COMMENT_BYTES)
     tail = file.read_at(start, file.size - start)
-    found = _last_end(tail)
-    if found is None:
+    place = _last_end(tail)
+    if place is None:
         raise BadContainer("it has no end: it is cut short, or something else was appended to it")
-    _, disk, first_disk, _, count, size, offset, _ = _END.unpack_from(tail, found)
-    end = start + found
+    _, disk, first_disk, _, count, size, offset, _ = _END.unpack_from(tail, place)
+    end = start + place
     if (disk, first_disk) not in ((0, 0), (_FULL_16, _FULL_16)) and disk != first_disk:
         raise BadContainer("it is one of several parts of an archive")
     if _FULL_16 in (count, disk) or _FULL_32 in (size, offset):
@@ -160,8 +160,8 @@ def _members(data: bytes, shift: int) -> Iterator[Member]:
 def _member(fields: tuple[int, ...], raw: bytes, extra: bytes, shift: int) -> Member:
     _, made, _, flags, method, clock, day, check, packed, size = fields[:10]
     external, offset = fields[15], fields[16]
-    found = dict(_extras(extra))
-    size, packed, offset = _longer(found.get(_EXTRA_64, b""), size, packed, offset)
+    extras = dict(_extras(extra))
+    size, packed, offset = _longer(extras.get(_EXTRA_64, b""), size, packed, offset)
     name = raw.decode("utf-8" if flags & _UTF8 else "cp437", "surrogateescape")
     name = name.replace("\\", "/")  # some programs for Windows write them, which the format forbids
     mode = external >> 16 if made >> 8 in _UNIX_SYSTEMS and external >> 16 else None
@@ -170,7 +170,7 @@ def _member(fields: tuple[int, ...], raw: bytes, extra: bytes, shift: int) -> Me
         _kind(name, mode),
         size,
         packed,
-        _time(clock, day, found.get(_EXTRA_TIMES, b"")),
+        _time(clock, day, extras.get(_EXTRA_TIMES, b"")),
         None if mode is None else stat.S_IMODE(mode),
         problem=_why_not(flags, method, size, packed),
         at=offset + shift,
@@ -218,13 +218,13 @@ def _extras(extra: bytes) -> Iterator[tuple[int, bytes]]:
 
 def _longer(extra: bytes, size: int, packed: int, offset: int) -> tuple[int, int, int]:
     """Sizes and offset with those that stand in the ZIP64 field, which has only what did not fit."""
-    at, found = 0, []
+    at, values = 0, []
     for value in (size, packed, offset):
         if value == _FULL_32 and at + 8 <= len(extra):
             value = int.from_bytes(extra[at : at + 8], "little")
             at += 8
-        found.append(value)
-    return found[0], found[1], found[2]
+        values.append(value)
+    return values[0], values[1], values[2]
 
 
 def _time(clock: int, day: int, extra: bytes) -> int:
@@ -343,10 +343,10 @@ def _unpacked_lzma(packed: Iterator[bytes]) -> Iterator[bytes]:
         decoder = _lzma(head[:_LZMA_HEAD])
         piece = head[_LZMA_HEAD:]
         while True:
-            found = decoder.decompress(piece, PIECE_BYTES)
+            unpacked = decoder.decompress(piece, PIECE_BYTES)
             piece = b""
-            if found:
-                yield found
+            if unpacked:
+                yield unpacked
             if decoder.eof:
                 return
             if decoder.needs_input:

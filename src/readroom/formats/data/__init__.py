@@ -163,23 +163,23 @@ def _count(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _window(table: DataTable, number: int, area: Area, said: Sequence[str], several: bool) -> Part:
+def _window(table: DataTable, number: int, area: Area, notes_before: Sequence[str], several: bool) -> Part:
     columns = table.columns
     picked = picked_columns(area.columns, columns)
     chars = WIDE_CELL_CHARS if len(picked) == 1 else CELL_CHARS
     last = area.last_row
     count = BRIEF_ROWS if last is None else max(0, last - area.first_row + 1)
-    found = table.rows(area.first_row, count, picked, chars)
-    written = [[cell(value, chars) for value in row] for row in found.values]
+    window = table.rows(area.first_row, count, picked, chars)
+    written = [[cell(value, chars) for value in row] for row in window.values]
     cells = [[text for text, _ in row] for row in written]
     names = [" ".join(quote(columns[at].name).split()) for at in picked]
-    header, lines = aligned(names, cells, [_is_number(found.values, at) for at in range(len(picked))])
+    header, lines = aligned(names, cells, [_is_number(window.values, at) for at in range(len(picked))])
     end = area.first_row + len(lines) - 1
     total, known = table.total, True
     if total is None:
-        known = not found.more
-        total = end + 1 if found.more else end
-    notes = [*said, *found.notes, *_column_notes(number, area, picked, columns)]
+        known = not window.more
+        total = end + 1 if window.more else end
+    notes = [*notes_before, *window.notes, *_column_notes(number, area, picked, columns)]
     notes += _cut_notes(number, [columns[at].name for at in picked], written, chars)
     return Part(
         number,
@@ -229,24 +229,24 @@ def _is_number(rows: Sequence[Sequence[object]], at: int) -> bool:
 # --- which columns -----------------------------------------------------------------------------
 
 
-def picked_columns(asked: str, columns: Sequence[Column]) -> Sequence[int]:
+def picked_columns(wanted: str, columns: Sequence[Column]) -> Sequence[int]:
     """Positions of the columns that are picked, in that order: names, numbers from 1, ranges of numbers.
 
     Raises:
         NoSuchColumn: There is none of that name or number.
     """
-    if not asked.strip():
+    if not wanted.strip():
         return range(min(len(columns), TABLE_COLUMNS))
     names = {column.name.casefold(): at for at, column in reversed(list(enumerate(columns)))}
     names |= {column.name: at for at, column in reversed(list(enumerate(columns)))}
-    found: list[int] = []
-    for item in _items(asked):
-        found += _picked(item, names, len(columns))
-        if len(found) > PICKED_COLUMNS:
+    positions: list[int] = []
+    for item in _items(wanted):
+        positions += _picked(item, names, len(columns))
+        if len(positions) > PICKED_COLUMNS:
             raise NoSuchColumn(
                 f"more than {PICKED_COLUMNS} columns are picked at once", "Pick fewer of them."
             )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(positions))
 
 
 def _picked(item: str, names: dict[str, int], total: int) -> Sequence[int]:
@@ -260,17 +260,17 @@ def _picked(item: str, names: dict[str, int], total: int) -> Sequence[int]:
         end = int(last) if last.strip() else total if dash else start
         if 1 <= start <= end <= total:
             return range(start - 1, min(end, start + PICKED_COLUMNS))
-    shown = list(dict.fromkeys(names))[:12]
+    first_names = list(dict.fromkeys(names))[:12]
     raise NoSuchColumn(
         f"it has no column {item[:80]!r}",
-        f"Use names of columns, or numbers from 1 to {total}. The first are: {', '.join(shown)}.",
+        f"Use names of columns, or numbers from 1 to {total}. The first are: {', '.join(first_names)}.",
     )
 
 
-def _items(asked: str) -> list[str]:
+def _items(wanted: str) -> list[str]:
     """Split at commas outside of quotes."""
     items, quoted = [""], False
-    for char in asked:
+    for char in wanted:
         if char == "," and not quoted:
             items.append("")
             continue

@@ -67,8 +67,8 @@ def _translated() -> Iterator[None]:
 
 def _columns(schema: Any) -> list[Column]:
     return [
-        Column(str(one.name), " ".join(str(one.type).split())[:200], "" if one.nullable else "not null")
-        for one in schema
+        Column(str(field.name), " ".join(str(field.type).split())[:200], "" if field.nullable else "not null")
+        for field in schema
     ]
 
 
@@ -183,8 +183,8 @@ class _Arrow(Struct, frozen=True, dict=True):
             order = [ordered.index(at) for at in columns]
             reader, skip = self._reader(ordered), first - 1
             if not self._random:
-                found = list(_window(iter(reader), skip, count + 1, order))
-                return Rows(found[:count], (), len(found) > count)
+                rows = list(_window(iter(reader), skip, count + 1, order))
+                return Rows(rows[:count], (), len(rows) > count)
             start = 0
             while start < len(self._sizes) and skip >= self._sizes[start]:
                 skip -= self._sizes[start]
@@ -214,10 +214,10 @@ _ODD = (ArithmeticError, ValueError, TypeError, LookupError, NotImplementedError
 
 def _values(column: Any) -> Sequence[object]:
     try:
-        found: list[object] = column.to_pylist()
+        values: list[object] = column.to_pylist()
     except _ODD:
         return [_one(value) for value in column]  # one by one, so that the others stay
-    return found
+    return values
 
 
 def _one(value: Any) -> object:

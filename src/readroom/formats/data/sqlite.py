@@ -62,17 +62,17 @@ def open_document(file: BinaryIO) -> Database:
     if not header.startswith(MAGIC) or len(header) < _HEADER_BYTES:
         raise Unreadable("it is no SQLite database, or it is encrypted or cut short", _ANOTHER)
     size = file.seek(0, os.SEEK_END)
-    said = _said_bytes(header)
+    stated = _said_bytes(header)
     with _translated():
-        connection = _from_memory(file, said) if size <= SQLITE_COPIED_BYTES else _from_file(file)
+        connection = _from_memory(file, stated) if size <= SQLITE_COPIED_BYTES else _from_file(file)
         _confine(connection)
         tables = _tables(connection)
     _count(tables)
     notes = []
     if header[_VERSIONS] != b"\1\1":
         notes.append("It is in WAL mode: changes that are still in its -wal file are not shown.")
-    if size < said:
-        notes.append(f"It is cut short: it has {size:,} of {said:,} bytes.")
+    if size < stated:
+        notes.append(f"It is cut short: it has {size:,} of {stated:,} bytes.")
     about = _triggers(connection)
     return Database(tables, notes, about)
 
@@ -113,8 +113,8 @@ def _from_file(file: BinaryIO) -> sqlite3.Connection:
             "Read an unpacked copy.",
         ) from None
     # SQLite opens by name; nothing is read of it before it is known to be the file that was checked.
-    opened = [os.fstat(one) for one in _descriptors() - before if one != fd]
-    if not any((one.st_dev, one.st_ino) == (wanted.st_dev, wanted.st_ino) for one in opened):
+    opened = [os.fstat(status) for status in _descriptors() - before if status != fd]
+    if not any((status.st_dev, status.st_ino) == (wanted.st_dev, wanted.st_ino) for status in opened):
         connection.close()
         raise Unreadable("it was replaced by another file while it was opened", "Read it again.")
     return connection
@@ -129,14 +129,14 @@ def _name(fd: int) -> str:
 
 
 def _descriptors() -> set[int]:
-    found = set()
+    descriptors = set()
     for fd in range(os.sysconf("SC_OPEN_MAX") if os.sysconf("SC_OPEN_MAX") < 1024 else 1024):
         try:
             os.fstat(fd)
         except OSError:
             continue
-        found.add(fd)
-    return found
+        descriptors.add(fd)
+    return descriptors
 
 
 def _confine(connection: sqlite3.Connection) -> None:
@@ -257,32 +257,34 @@ class _SqliteTable(Struct, frozen=True, dict=True):
 
     def _foreign_keys(self) -> dict[str, str]:
         """Where columns lead that refer to another table."""
-        found: dict[str, str] = {}
+        targets: dict[str, str] = {}
         with _translated():
             for row in self.connection.execute(f"PRAGMA foreign_key_list({_name_of(self.title)})"):
-                found.setdefault(
+                targets.setdefault(
                     str(row[3]), f"{quote(str(row[2]))}{'' if row[4] is None else f'({row[4]})'}"
                 )
-        return found
+        return targets
 
     @cached_property
     def details(self) -> Sequence[str]:
         if self.kind == "view":
             return [f"as {' '.join(self.sql[:SQL_CHARS].split())}{' …' if len(self.sql) > SQL_CHARS else ''}"]
-        found = []
+        details = []
         try:
             for row in self.connection.execute(f"PRAGMA index_list({_name_of(self.title)})").fetchall():
                 parts = self.connection.execute(f"PRAGMA index_info({_name_of(str(row[1]))})").fetchall()
-                names = ", ".join("(expression)" if one[2] is None else quote(str(one[2])) for one in parts)
+                names = ", ".join(
+                    "(expression)" if part[2] is None else quote(str(part[2])) for part in parts
+                )
                 marks = [word for word, is_so in (("unique", row[2]), ("partial", row[4])) if is_so]
                 if row[3] == "pk":
                     marks.append("primary key")
-                found.append(" ".join([f"index {quote(str(row[1]))} ({names})", *marks]))
+                details.append(" ".join([f"index {quote(str(row[1]))} ({names})", *marks]))
         except _FAILURES as error:
-            found.append(f"[its indexes cannot be read: {_problem(error)}]")
+            details.append(f"[its indexes cannot be read: {_problem(error)}]")
         if "virtual table" in self.sql[:40].lower():
-            found.append(" ".join(self.sql[:SQL_CHARS].split()))
-        return found[:SCHEMA_COLUMNS]
+            details.append(" ".join(self.sql[:SQL_CHARS].split()))
+        return details[:SCHEMA_COLUMNS]
 
     def rows(self, first: int, count: int, columns: Sequence[int], chars: int) -> Rows:
         chosen = ", ".join(
@@ -291,17 +293,17 @@ class _SqliteTable(Struct, frozen=True, dict=True):
             f"CASE WHEN typeof({name}) IN ('text', 'blob') THEN length({name}) END"
             for name in (_name_of(self.columns[at].name) for at in columns)
         )
-        notes, found = list[str](), list[list[object]]()
+        notes, rows = list[str](), list[list[object]]()
         try:
-            asked = self.connection.execute(
+            cursor = self.connection.execute(
                 f"SELECT {chosen} FROM {_name_of(self.title)} LIMIT ? OFFSET ?", (count + 1, first - 1)
             )
-            found.extend([_value(row[at], row[at + 1]) for at in range(0, len(row), 2)] for row in asked)
+            rows.extend([_value(row[at], row[at + 1]) for at in range(0, len(row), 2)] for row in cursor)
         except _FAILURES as error:
-            if not found:
+            if not rows:
                 raise Unreadable(_problem(error), _ANOTHER) from None
-            notes.append(f"Row {first + len(found):,} and what follows cannot be read: {_problem(error)}.")
-        return Rows(found[:count], notes, len(found) > count)
+            notes.append(f"Row {first + len(rows):,} and what follows cannot be read: {_problem(error)}.")
+        return Rows(rows[:count], notes, len(rows) > count)
 
 
 def _value(value: object, size: object) -> object:

@@ -59,10 +59,10 @@ class DecodedStream(Struct, frozen=True, dict=True):
     def _encoding(self) -> encodings.Encoding:
         self.file.seek(0)
         head = self.file.read(HEAD_BYTES)
-        found = encodings.detect(head, complete=len(head) == self.size)
-        if found is None:
+        encoding = encodings.detect(head, complete=len(head) == self.size)
+        if encoding is None:
             raise Unreadable("it is not text", "Ask for it as text.")
-        return found
+        return encoding
 
     def sample(self) -> str:
         """Its first characters. Raises Unreadable."""
@@ -127,22 +127,22 @@ class Streamed:
 
     def rows(self, first: int, count: int, columns: Sequence[int], chars: int) -> Rows:
         """A window; see `data.DataTable`."""
-        found: list[list[object]] = []
+        rows: list[list[object]] = []
         notes: list[str] = []
         number = 0
         try:
             for row in itertools.islice(self._rows(), first + count):
                 number += 1
                 if first <= number < first + count:
-                    found.append([row[at] if at < len(row) else None for at in columns])
+                    rows.append([row[at] if at < len(row) else None for at in columns])
             if number < first + count:
                 self._total = number
         except Unreadable as error:
-            if not found:
+            if not rows:
                 raise
-            notes.append(f"Row {first + len(found):,} and what follows cannot be read: {error.problem}.")
-        said = self._said(first, first + len(found) - 1)
-        return Rows(found, [*notes, *said], number >= first + count)
+            notes.append(f"Row {first + len(rows):,} and what follows cannot be read: {error.problem}.")
+        remarks = self._said(first, first + len(rows) - 1)
+        return Rows(rows, [*notes, *remarks], number >= first + count)
 
 
 def type_of(values: Iterator[object]) -> str:

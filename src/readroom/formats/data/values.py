@@ -41,21 +41,21 @@ def cell(value: object, chars: int) -> tuple[str, bool]:
     else:
         text = _plain(value)
     total = len(text) if size is None else max(size, len(text))
-    shown = _BREAKS.sub(_escaped, text[:chars])
-    return (f"{shown} [+{total - chars:,} chars]", True) if total > chars else (shown, False)
+    escaped = _BREAKS.sub(_escaped, text[:chars])
+    return (f"{escaped} [+{total - chars:,} chars]", True) if total > chars else (escaped, False)
 
 
-def _escaped(found: re.Match[str]) -> str:
-    mark = found[0]
+def _escaped(match: re.Match[str]) -> str:
+    mark = match[0]
     return {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\r\n": "\\n"}.get(mark, f"\\u{ord(mark[-1]):04x}")
 
 
 def _binary(value: bytes, size: int) -> str:
     if size == len(value) <= 4 * BLOB_BYTES and value and value.isascii() and value.decode().isprintable():
         return f"b'{value.decode()}'"
-    shown = value[:BLOB_BYTES].hex()
+    digits = value[:BLOB_BYTES].hex()
     more = "…" if size > BLOB_BYTES else ""
-    return f"x'{shown}{more}' ({size:,} bytes)"
+    return f"x'{digits}{more}' ({size:,} bytes)"
 
 
 def _plain(value: object) -> str:

@@ -153,10 +153,10 @@ class _Careful(io.BufferedIOBase):
         """As of any file; what is too much for a directory is refused."""
         most = ARCHIVE_DIRECTORY_BYTES
         wanted = most + 1 if size is None or size < 0 else size
-        found = self._file.read(wanted) if wanted <= most + 1 else b""
-        if wanted > most + 1 or len(found) > most:
+        data = self._file.read(wanted) if wanted <= most + 1 else b""
+        if wanted > most + 1 or len(data) > most:
             raise Unreadable(f"its archive has a directory of more than {most:,} bytes", ANOTHER_COPY)
-        return found
+        return data
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
         return self._file.seek(offset, whence)

@@ -55,8 +55,8 @@ class Compound:
                     f"its stream {name!r} is {size:,} bytes, and at most {most:,} are taken",
                     "Ask for it in smaller pieces, or for an export as text.",
                 )
-            found: bytes = self._ole.openstream(name).read()
-            return found
+            stream: bytes = self._ole.openstream(name).read()
+            return stream
 
     def optional(self, name: str, most: int = OLE_STREAM_BYTES) -> bytes:
         """A stream that a file can do without; empty where it is missing or cannot be read."""

@@ -15,20 +15,20 @@ def lines(package: Package, part: str, relation: str, kind: str) -> list[str]:
 
     `kind` is chart or diagram.
     """
-    found = package.relations(part).get(relation)
-    if found is None or found.external or found.target not in package.archive.members:
+    target = package.relations(part).get(relation)
+    if target is None or target.external or target.target not in package.archive.members:
         return [f"[{kind}]"]
     try:
-        root = package.root(found.target)
+        root = package.root(target.target)
     except Unreadable as error:
         return [f"[{kind} that cannot be read: {error.problem}]"]
     words = list(_diagram(root) if kind == "diagram" else _chart(root))
     left = len(words) - DRAWING_WORDS
-    shown = words[:DRAWING_WORDS] + ([f"({left:,} more of its words are not shown)"] if left > 0 else [])
-    written = f"[{kind}: {'; '.join(shown)}]" if shown else f"[{kind}]"
+    listed = words[:DRAWING_WORDS] + ([f"({left:,} more of its words are not shown)"] if left > 0 else [])
+    written = f"[{kind}: {'; '.join(listed)}]" if listed else f"[{kind}]"
     if len(written) <= TABLE_LINE_CHARS:
         return [written]
-    return [f"[{kind}: {shown[0]}", *(f"  {word}" for word in shown[1:]), f"[end of {kind}]"]
+    return [f"[{kind}: {listed[0]}", *(f"  {word}" for word in listed[1:]), f"[end of {kind}]"]
 
 
 def _diagram(root: Element) -> Iterator[str]:

@@ -129,29 +129,29 @@ def _member(base: str, link: str) -> str:
 
 
 def _about(package: Element) -> list[str]:
-    found = []
+    lines = []
     for name, word in (("title", "title"), ("creator", "author")):
         texts = [" ".join((at.text or "").split()) for at in package.iter() if local(at) == name]
         if named := ", ".join(text for text in texts[:20] if text):
-            found.append(f"[{word}: {named}]")
-    return found
+            lines.append(f"[{word}: {named}]")
+    return lines
 
 
 def _beside(package: Element, manifest: Mapping[str, _Item], items: Sequence[_Item]) -> Counter[str]:
     """What stands in no section: properties, pages outside of the reading order, films."""
     read = {item.member for item in items}
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for item in manifest.values():
         if item.member in read:
             continue
         if item.media in PAGES and "nav" not in item.properties.split():
-            found["page outside of the reading order"] += 1
+            counts["page outside of the reading order"] += 1
         elif item.media.startswith(("audio/", "video/")) or item.media == "application/smil+xml":
-            found["film or sound"] += 1
+            counts["film or sound"] += 1
     for at in package.iter():
         if at.tag.startswith(_DUBLIN_CORE) and local(at) not in _KNOWN and "".join(at.itertext()).strip():
-            found["document property"] += 1
-    return found
+            counts["document property"] += 1
+    return counts
 
 
 def _check_not_encrypted(archive: Archive, items: Sequence[_Item]) -> None:
@@ -171,18 +171,18 @@ def _contents(archive: Archive, manifest: Mapping[str, _Item], items: Sequence[_
         places.setdefault(item.member, number)
     nav = next((item for item in manifest.values() if "nav" in item.properties.split()), None)
     ncx = next((item for item in manifest.values() if item.media == "application/x-dtbncx+xml"), None)
-    found: list[Heading] = []
+    headings: list[Heading] = []
     for table, reader in ((nav, _nav), (ncx, _ncx)):
-        if table is None or found:
+        if table is None or headings:
             continue
         try:
             for level, title, link in reader(archive, table.member):
                 part = places.get(_member(table.member, link))
-                if part is not None and title and len(found) < CONTENTS_HEADINGS:
-                    found.append(sections.entry(level, title, part))
+                if part is not None and title and len(headings) < CONTENTS_HEADINGS:
+                    headings.append(sections.entry(level, title, part))
         except Unreadable:
             continue  # the chapters are there all the same
-    return found
+    return headings
 
 
 def _nav(archive: Archive, member: str) -> Iterator[tuple[int, str, str]]:

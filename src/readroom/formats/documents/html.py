@@ -342,21 +342,21 @@ def open_document(file: BinaryIO) -> Sections:
 
 def decoded(data: bytes) -> str:
     """The characters of a page: by its mark, by what it says, or by what its bytes are."""
-    found = (
+    encoding = (
         encodings.by_bom(data)
         or _said(data)
         or encodings.detect(data[:HEAD_BYTES], complete=len(data) <= HEAD_BYTES)
     )
-    if found is None:
+    if encoding is None:
         return data.decode("utf-8", "replace")
-    return encodings.decode(data, found).removeprefix("\ufeff")
+    return encodings.decode(data, encoding).removeprefix("\ufeff")
 
 
 def _said(data: bytes) -> encodings.Encoding | None:
-    said = _META.search(data[:META_BYTES]) or _XML.search(data[:META_BYTES])
-    if said is None:
+    match = _META.search(data[:META_BYTES]) or _XML.search(data[:META_BYTES])
+    if match is None:
         return None
-    name = said[1].decode("ascii", "replace").lower()
+    name = match[1].decode("ascii", "replace").lower()
     if name.startswith(("utf-16", "utf-32")):
         name = "utf-8"  # it could not be read as ASCII so far
     if name in ("utf-8", "utf8") and not _is_utf8(data):

@@ -23,8 +23,8 @@ def written(count: int, form: str) -> str:
 
 def roman(count: int) -> str:
     """A Roman number in lower case."""
-    found = ""
+    written = ""
     for value, letters in ROMAN:
-        found += letters * (count // value)
+        written += letters * (count // value)
         count %= value
-    return found
+    return written

@@ -74,16 +74,16 @@ def kind(file: BinaryIO) -> Ole | None:
         text += file.read(OLE_SCAN_BYTES)
     # Names of streams are the same in any case, says the format; some programs write BOOK.
     names = text.upper()
-    return next((held for held in Ole if _entry(held.value.upper()) in names), None)
+    return next((candidate for candidate in Ole if _entry(candidate.value.upper()) in names), None)
 
 
-def refusal(held: Ole | None, wanted: Ole | None = None) -> Unreadable:
+def refusal(actual: Ole | None, wanted: Ole | None = None) -> Unreadable:
     """Why a file that holds this is not read, and what to do; `wanted` is what should have been in it."""
-    if held is not None and held is wanted:
+    if actual is not None and actual is wanted:
         return Unreadable(*DAMAGED)
-    if held is Ole.ENCRYPTED:
+    if actual is Ole.ENCRYPTED:
         return Encrypted("it is encrypted", "Ask for a copy without a password.")
-    return Unreadable(*UNKNOWN if held is None else REFUSALS.get(held, SHEETS))
+    return Unreadable(*UNKNOWN if actual is None else REFUSALS.get(actual, SHEETS))
 
 
 def check_not_ole(file: BinaryIO) -> None:
@@ -129,8 +129,8 @@ class Package(Struct, frozen=True):
 
     def related(self, part: str, kind: str) -> tuple[str, ...]:
         """Parts that `part` refers to as `kind` and that exist, in the order of the file."""
-        found = (relation for relation in self.relations(part).values() if relation.kind == kind)
-        return tuple(at.target for at in found if not at.external and at.target in self.archive.members)
+        relations = (relation for relation in self.relations(part).values() if relation.kind == kind)
+        return tuple(at.target for at in relations if not at.external and at.target in self.archive.members)
 
 
 def open_package(file: BinaryIO) -> Package:
@@ -147,13 +147,13 @@ def open_package(file: BinaryIO) -> Package:
 
 def text_of(element: Element, name: str) -> str:
     """The text of all elements with this local name inside `element`; ends of paragraphs are spaces."""
-    found = []
+    pieces = []
     for at in element.iter():
         if xml.local(at) == name:
-            found.append(at.text or "")
-        elif xml.local(at) == "p" and found:
-            found.append(" ")
-    return "".join(found)
+            pieces.append(at.text or "")
+        elif xml.local(at) == "p" and pieces:
+            pieces.append(" ")
+    return "".join(pieces)
 
 
 _PROPERTIES = ("core-properties", "custom-properties", "extended-properties")

@@ -85,17 +85,17 @@ def parse(pages: str, unit: Unit, total: int, titles: Sequence[str]) -> list[Pic
     if len(pages) > MAX_CHARS:
         raise BadPages(f"is longer than {MAX_CHARS} characters")
     names = {title.casefold(): number for number, title in reversed(list(enumerate(titles, 1))) if title}
-    asked = pages.strip()
-    whole = names.get(asked.casefold()) or names.get((unquoted(asked) or "").casefold())
+    stripped = pages.strip()
+    whole = names.get(stripped.casefold()) or names.get((unquoted(stripped) or "").casefold())
     if whole is not None:
         return [Pick(whole, whole)]
     if unit is Unit.TABLE:
         return _tables(pages, total, names)
     items = [item.strip() for item in _items(pages, ",")]
-    found = [_pick(item, unit, total, names) for item in items if item]
-    if not found:
+    picks = [_pick(item, unit, total, names) for item in items if item]
+    if not picks:
         raise BadPages("names nothing")
-    return found
+    return picks
 
 
 def _tables(pages: str, total: int, names: dict[str, int]) -> list[Pick]:
@@ -105,20 +105,20 @@ def _tables(pages: str, total: int, names: dict[str, int]) -> list[Pick]:
         plain = _items(pages, ",")[0].strip().casefold()
         if not _NUMBERS.match(_UNIT.sub("", plain)) and plain not in (CONTENTS_WORD, SCHEMA_WORD):
             return [Pick(1, 1, Area(columns=pages))]
-    found = []
+    picks = []
     for item in several:
         name, mark, columns = _column_parts(item)
         if mark:
             if name.startswith(_SURE):
                 name, names = name[1:].lstrip(), {}
             number = _named(name, Unit.TABLE, total, names)
-            found.append(Pick(number, number, Area(columns=columns) if columns else None))
+            picks.append(Pick(number, number, Area(columns=columns) if columns else None))
         else:
             numbers = [one.strip() for one in _items(item, ",")]
-            found += [_pick(one, Unit.TABLE, total, names) for one in numbers if one]
-    if not found:
+            picks += [_pick(one, Unit.TABLE, total, names) for one in numbers if one]
+    if not picks:
         raise BadPages("names nothing")
-    return found
+    return picks
 
 
 def _column_parts(item: str) -> tuple[str, str, str]:
@@ -169,11 +169,11 @@ def _pick(item: str, unit: Unit, total: int, names: dict[str, int]) -> Pick:
     return Pick(number, number, area)
 
 
-def _numbered(found: re.Match[str], unit: Unit, total: int) -> Pick:
-    first = int(found[1])
-    last = int(found[3]) if found[3] else total if found[2] else first
+def _numbered(match: re.Match[str], unit: Unit, total: int) -> Pick:
+    first = int(match[1])
+    last = int(match[3]) if match[3] else total if match[2] else first
     if first < 1 or last < first:
-        raise BadPages(f"names {unit}s {found[0]}; they count from 1, the smaller number first", "1")
+        raise BadPages(f"names {unit}s {match[0]}; they count from 1, the smaller number first", "1")
     if last > total:
         raise BadPages(f"names {unit} {last}", _near(first, total))
     return Pick(first, last)
@@ -204,18 +204,18 @@ def _named(name: str, unit: Unit, total: int, names: dict[str, int]) -> int:
 
 def _area(cells: str) -> Area | None:
     """The rectangle that cells like B2:F9, B:F, 2:9 or B2 mean; None when they mean none."""
-    found = _CELLS.match(cells)
-    if not found or not cells or not (found[1] or found[2]):
+    match = _CELLS.match(cells)
+    if not match or not cells or not (match[1] or match[2]):
         return None
     if ":" not in cells:
-        if not (found[1] and found[2]):
+        if not (match[1] and match[2]):
             return None
-        row, column = int(found[2]), _column(found[1])
+        row, column = int(match[2]), _column(match[1])
         return Area(row, row, column, column) if row else None
-    if not (found[3] or found[4]):
+    if not (match[3] or match[4]):
         return None
-    rows = [int(row) if row else None for row in (found[2], found[4])]
-    columns = [_column(letters) if letters else None for letters in (found[1], found[3])]
+    rows = [int(row) if row else None for row in (match[2], match[4])]
+    columns = [_column(letters) if letters else None for letters in (match[1], match[3])]
     first_row, last_row = rows[0] or 1, rows[1]
     first_column, last_column = columns[0] or 1, columns[1]
     if 0 in rows or (last_row or first_row) < first_row or (last_column or first_column) < first_column:

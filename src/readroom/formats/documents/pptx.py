@@ -101,9 +101,11 @@ class Slides(Struct, frozen=True, dict=True):
         spoken = [line for part in self.package.related(member, "notesSlide") for line in self._notes(part)]
         if spoken:
             lines += ["", "Notes:", *spoken]
-        said = [line for part in self.package.related(member, "comments") for line in self._comments(part)]
-        if said:
-            lines += ["", "Comments:", *said]
+        comments = [
+            line for part in self.package.related(member, "comments") for line in self._comments(part)
+        ]
+        if comments:
+            lines += ["", "Comments:", *comments]
         notes = [HIDDEN] if root.get("show") in ("0", "false") else []
         if number == 1:
             slide.dropped.update(self._beside())
@@ -121,25 +123,25 @@ class Slides(Struct, frozen=True, dict=True):
 
     @cached_property
     def _authors(self) -> Mapping[str, str]:
-        found = {}
+        authors = {}
         for kind in ("commentAuthors", "authors"):
             for part in self.package.related(self.package.main, kind):
                 for at in self.package.root(part).iter():
-                    found[at.get("id", "")] = at.get("name", "")
-        return found
+                    authors[at.get("id", "")] = at.get("name", "")
+        return authors
 
     def _beside(self) -> Counter[str]:
         """What belongs to no slide and is not shown."""
-        found = ooxml.properties(self.package)
+        counts = ooxml.properties(self.package)
         for name in self.package.archive.members:
             kind = name.removeprefix("ppt/").partition("s/")[0]
             if kind in LAYOUTS and name.endswith(".xml") and "/_rels/" not in name:
-                found["text of layouts and masters"] += self._standing(name)
+                counts["text of layouts and masters"] += self._standing(name)
         main = self.package.root(self.package.main)
-        found["section name"] = sum(local(at) == "section" for at in main.iter())
+        counts["section name"] = sum(local(at) == "section" for at in main.iter())
         kinds = [relation.kind for relation in self.package.relations(self.package.main).values()]
-        found["macro project"] = kinds.count("vbaProject")
-        return found
+        counts["macro project"] = kinds.count("vbaProject")
+        return counts
 
     def _standing(self, member: str) -> int:
         """Texts of a layout that are not places for those of slides."""
@@ -206,9 +208,10 @@ class _Slide:
                 yield _Shape(None, list(self._frame(element)))
             elif name == "pic":
                 about = element.find(f"{P}nvPicPr/{P}cNvPr")
-                said = () if about is None else (about.get("descr", ""), about.get("title", ""))
+                descriptions = () if about is None else (about.get("descr", ""), about.get("title", ""))
                 yield _Shape(
-                    None, [sections.picture("; ".join(words for words in dict.fromkeys(said) if words))]
+                    None,
+                    [sections.picture("; ".join(words for words in dict.fromkeys(descriptions) if words))],
                 )
 
     def _count(self, element: Element, name: str) -> None:
@@ -272,8 +275,8 @@ class _Slide:
             if name == "br":
                 yield "\n"
             elif name in ("r", "fld"):
-                found = element.find(f"{A}t")
-                words = "" if found is None else " ".join((found.text or "").replace("\r", "\n").split("\n"))
+                text = element.find(f"{A}t")
+                words = "" if text is None else " ".join((text.text or "").replace("\r", "\n").split("\n"))
                 link = element.find(f"{A}rPr/{A}hlinkClick")
                 relation = None if link is None else self._relations.get(link.get(f"{R}id", ""))
                 target = relation.target if relation is not None and relation.external else ""
@@ -288,8 +291,8 @@ def _target(relation: Relation | None) -> str:
 
 
 def _level(properties: Element | None) -> int:
-    said = "" if properties is None else properties.get("lvl", "")
-    return min(int(said), MAX_DEPTH) if said.isascii() and said.isdecimal() and len(said) < 3 else 0
+    level = "" if properties is None else properties.get("lvl", "")
+    return min(int(level), MAX_DEPTH) if level.isascii() and level.isdecimal() and len(level) < 3 else 0
 
 
 def _is_item(properties: Element | None, usual: bool) -> bool:

@@ -71,8 +71,8 @@ class FlowStory(Struct):
     def end_cell(self, depth: int) -> None:
         """A cell is over, whose last paragraph has ended."""
         depth = min(max(1, depth), MAX_TABLES)
-        found = [block for block in self._cell.pop(depth, []) if block.lines]
-        self._cells.setdefault(depth, []).append([(block.level, block.lines) for block in found])
+        blocks = [block for block in self._cell.pop(depth, []) if block.lines]
+        self._cells.setdefault(depth, []).append([(block.level, block.lines) for block in blocks])
 
     def end_row(self, depth: int) -> None:
         """A row is over."""
@@ -82,14 +82,16 @@ class FlowStory(Struct):
                 self.end_row(deeper)
         if depth in self._cell:
             self.end_cell(depth)
-        found = list(tables.row(self._cells.pop(depth, [])))
+        row_lines = list(tables.row(self._cells.pop(depth, [])))
         if depth > 1:
-            self._cell.setdefault(depth - 1, []).extend(Block(level, tuple(lines)) for level, lines in found)
-        elif len(found) == 1 and not found[0][0] and len(found[0][1]) == 1:
-            self._rows += found[0][1]
+            self._cell.setdefault(depth - 1, []).extend(
+                Block(level, tuple(lines)) for level, lines in row_lines
+            )
+        elif len(row_lines) == 1 and not row_lines[0][0] and len(row_lines[0][1]) == 1:
+            self._rows += row_lines[0][1]
         else:
             self._end_table()
-            for level, lines in found:
+            for level, lines in row_lines:
                 self._add(Block(level, tuple(lines)))
 
     def end_rows(self) -> None:

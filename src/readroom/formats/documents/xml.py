@@ -71,8 +71,8 @@ def check_start(data: bytes, name: str) -> None:
     if data.startswith(_WIDE):
         return
     start = data[:XML_DECLARATION_BYTES].removeprefix(b"\xef\xbb\xbf")
-    said = _ENCODING.match(start)
-    if not start.lstrip().startswith(b"<") or (said and said[1].lower() not in _PLAIN):
+    declared = _ENCODING.match(start)
+    if not start.lstrip().startswith(b"<") or (declared and declared[1].lower() not in _PLAIN):
         raise Unreadable(f"its part {quote(name)} is in an encoding that is not taken", ANOTHER_COPY)
 
 

@@ -74,9 +74,9 @@ class _Task(Struct, frozen=True):
     def again(self, *options: str) -> str:
         """The command that does the same with other options."""
         place = ["--user"] if self.file and self.client.project and self.file.base != self.folder else []
-        given = [] if self.url is None else ["--url", self.url]
-        given += [] if self.server == SERVER else ["--name", self.server]
-        return _line([*_typed(), "connect", self.name, self.folder, *place, *given, *options])
+        options_again = [] if self.url is None else ["--url", self.url]
+        options_again += [] if self.server == SERVER else ["--name", self.server]
+        return _line([*_typed(), "connect", self.name, self.folder, *place, *options_again, *options])
 
 
 def _connect(
@@ -105,7 +105,7 @@ def _connect(
     if write:
         written = _written(task)
         output.show(written)
-        _own_check(task, asked=check)
+        _own_check(task, wanted=check)
     else:
         output.show(_shown(task))
     return _greeted(task, written=write)
@@ -134,19 +134,19 @@ def _folders() -> Folders:
     from readroom import config
 
     home = os.path.expanduser("~")
-    given = config.variables("XDG_CONFIG_HOME", "CODEX_HOME")
-    settings = given.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    variables = config.variables("XDG_CONFIG_HOME", "CODEX_HOME")
+    settings = variables.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     desktop = os.path.join(home, "Library", "Application Support") if sys.platform == "darwin" else settings
-    return Folders(home, settings, desktop, given.get("CODEX_HOME") or os.path.join(home, ".codex"))
+    return Folders(home, settings, desktop, variables.get("CODEX_HOME") or os.path.join(home, ".codex"))
 
 
-def _folder(given: str) -> str:
-    found = os.path.realpath(given)
-    if not os.path.exists(found):
-        raise NotFound(given)
-    if not os.path.isdir(found):
-        raise NotAFolder(given, "file")
-    return found
+def _folder(path: str) -> str:
+    folder = os.path.realpath(path)
+    if not os.path.exists(folder):
+        raise NotFound(path)
+    if not os.path.isdir(folder):
+        raise NotAFolder(path, "file")
+    return folder
 
 
 def program() -> list[str]:
@@ -177,7 +177,7 @@ _PASSING = (
 def _unknown(name: str | None, folder: str, url: str | None) -> ExitCode:
     """The clients there are, and what any other takes."""
     width = max(map(len, CLIENTS))
-    known = "\n".join(f"  {word:{width}}  {one.title}" for word, one in CLIENTS.items())
+    known = "\n".join(f"  {word:{width}}  {client.title}" for word, client in CLIENTS.items())
     form = _entry_text(_Task("CLIENT", GENERIC, folder, url, None))
     text = f"The clients are:\n\n{known}\n\nAny other that reads `mcpServers` takes:\n\n{form}"
     if name is None:
@@ -219,13 +219,15 @@ def _export(task: _Task) -> str:
 def _greeted(task: _Task, *, written: bool) -> ExitCode:
     """Do what the client will do, and say how it went."""
     try:
-        found = _greeting(task)
+        greeting = _greeting(task)
     except NoAnswer as error:
         hint = " `readroom doctor` says what works here."
         output.complain(f"\nreadroom: as {task.client.wire}: {error}.{hint}")
         return ExitCode.FAILED
-    answered = f"{found.server} answers in {found.seconds:.1f} s with {len(found.tools)} tools"
-    output.show(f"\nTried as {task.client.wire}: {answered} ({', '.join(found.tools)}); {_cap(task.client)}.")
+    answered = f"{greeting.server} answers in {greeting.seconds:.1f} s with {len(greeting.tools)} tools"
+    output.show(
+        f"\nTried as {task.client.wire}: {answered} ({', '.join(greeting.tools)}); {_cap(task.client)}."
+    )
     if written:
         output.show(
             "\n".join(filter(None, (task.client.after, f"To take it out again: {task.again('--undo')}")))
@@ -250,28 +252,30 @@ def _greeting(task: _Task) -> Greeting:
 def _cap(client: KnownClient) -> str:
     from readroom.faces.mcp.server import known
 
-    found = known(client.wire)
-    return "its replies are not cut" if found is None else f"a reply has at most {found.chars:,} characters"
+    limited = known(client.wire)
+    return (
+        "its replies are not cut" if limited is None else f"a reply has at most {limited.chars:,} characters"
+    )
 
 
-def _own_check(task: _Task, *, asked: bool) -> None:
+def _own_check(task: _Task, *, wanted: bool) -> None:
     """What the client itself says about its servers, where it is installed and can.
 
     In a project it may start whatever else the folder configures, servers and plugins, so there only
     who trusts the folder asks for it.
     """
     check = [task.server if word == SERVER else word for word in task.client.check]
-    found = shutil.which(check[0]) if check else None
-    if found is None:
+    program = shutil.which(check[0]) if check else None
+    if program is None:
         return
     line = " ".join(check)
     of_project = task.file is not None and task.file.base == task.folder
-    if of_project and not asked:
+    if of_project and not wanted:
         output.show(f"\n`{line}` in that folder, or --check, shows what {task.client.title} says of it.")
         return
     try:
         done = subprocess.run(
-            [found, *check[1:]],
+            [program, *check[1:]],
             cwd=task.folder if of_project else os.path.expanduser("~"),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -349,7 +353,7 @@ def _rest(value: Any, path: list[str]) -> Any:
     if not isinstance(value, dict):
         return value
     key, *below = path
-    rest = {name: one for name, one in value.items() if name != key}
+    rest = {name: member for name, member in value.items() if name != key}
     if below and key in value:
         left = _rest(value[key], below)
         if left not in ({}, None):
@@ -394,7 +398,7 @@ def _undone(task: _Task) -> ExitCode:
 
 
 def _listed() -> str:
-    return "\n".join(f"  {word:15} {one.title}" for word, one in CLIENTS.items())
+    return "\n".join(f"  {word:15} {client.title}" for word, client in CLIENTS.items())
 
 
 connect = click.Command(

@@ -107,22 +107,22 @@ class SettingsFile(Struct, frozen=True):
             self._close(opened)
 
     def _close(self, opened: list[int]) -> None:
-        for one in opened:
-            os.close(one)
+        for descriptor in opened:
+            os.close(descriptor)
 
     def _text(self, folder: int, name: str) -> str | None:
         # Without blocking: what has the name may be a pipe.
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
-            held = os.open(name, flags, dir_fd=folder)
+            descriptor = os.open(name, flags, dir_fd=folder)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise self._refused(error) from None
-        if not stat.S_ISREG(os.fstat(held).st_mode):
-            os.close(held)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
             raise self._bad("it is not a file")
-        with open(held, "rb") as file:
+        with open(descriptor, "rb") as file:
             data = file.read(_MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:
             raise self._bad(f"it has more than {_MOST_BYTES:,} bytes")
@@ -135,29 +135,31 @@ class SettingsFile(Struct, frozen=True):
     def _mode(self, folder: int) -> int:
         """The mode of the file that is replaced; of a new one that of a file that may hold a token."""
         try:
-            found = os.stat(self._last, dir_fd=folder, follow_symlinks=False)
+            status = os.stat(self._last, dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
             return 0o600
-        if stat.S_ISLNK(found.st_mode):
+        if stat.S_ISLNK(status.st_mode):
             raise self._bad(self._link(self._last))
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             raise self._bad("it is not a file")
-        if found.st_nlink > 1:
+        if status.st_nlink > 1:
             raise self._bad("it has a second name on this file system, which would keep the old content")
-        if not found.st_mode & stat.S_IWUSR or not os.access(self._last, os.W_OK, dir_fd=folder):
+        if not status.st_mode & stat.S_IWUSR or not os.access(self._last, os.W_OK, dir_fd=folder):
             raise self._bad("it is write-protected")
-        return stat.S_IMODE(found.st_mode)
+        return stat.S_IMODE(status.st_mode)
 
     def _put(self, folder: int, name: str, text: str, mode: int) -> None:
         made = f".{name}.{secrets.token_hex(8)}"
         try:
-            held = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
+            descriptor = os.open(
+                made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder
+            )
             try:
-                with open(held, "wb") as file:
+                with open(descriptor, "wb") as file:
                     file.write(text.encode())
-                    os.fchmod(held, mode)
+                    os.fchmod(descriptor, mode)
                     file.flush()
-                    os.fsync(held)
+                    os.fsync(descriptor)
                 os.replace(made, name, src_dir_fd=folder, dst_dir_fd=folder)
             except BaseException:
                 os.unlink(made, dir_fd=folder)
@@ -174,10 +176,10 @@ class SettingsFile(Struct, frozen=True):
         return self._bad(problem)
 
     def _parts(self) -> Iterator[str]:
-        found = self.base
+        path = self.base
         for part in self.name.split("/"):
-            found = os.path.join(found, part)
-            yield found
+            path = os.path.join(path, part)
+            yield path
 
     def _link(self, path: str) -> str:
         return f"{os.path.basename(path)} is a symbolic link, and what it leads to is not changed from here"

@@ -47,9 +47,9 @@ class Json:
         """As `Form`."""
         return str(self._told(jsonc.without_member, text, path))
 
-    def _told(self, work: Any, *given: Any) -> Any:
+    def _told(self, work: Any, *arguments: Any) -> Any:
         try:
-            return work(*given)
+            return work(*arguments)
         except jsonc.BadJson as error:
             raise Unusable(str(error)) from None
 
@@ -79,8 +79,8 @@ class Toml:
                 table[key] = tomlkit.table(is_super_table=True)
             table = self._table(table[key], key)
         entry = tomlkit.table()
-        for name, one in value.items():
-            entry[name] = one
+        for name, setting in value.items():
+            entry[name] = setting
         table[path[-1]] = entry
         return tomlkit.dumps(document)
 
@@ -100,10 +100,10 @@ class Toml:
         table.remove(path[-1])
         return tomlkit.dumps(document)
 
-    def _table(self, found: Any, key: str) -> Any:
-        if not isinstance(found, dict):
+    def _table(self, value: Any, key: str) -> Any:
+        if not isinstance(value, dict):
             raise Unusable(f"{key} is not a table")
-        return found
+        return value
 
 
 @final
@@ -115,13 +115,13 @@ class Yaml:
         import yaml
 
         try:
-            found = yaml.safe_load(text)
+            settings = yaml.safe_load(text)
         except yaml.MarkedYAMLError as error:
             line = "" if error.problem_mark is None else f"line {error.problem_mark.line + 1}: "
             raise Unusable(f"{line}{error.problem or 'it is not YAML'}") from None
         except (yaml.YAMLError, RecursionError, ValueError) as error:
             raise Unusable(str(error) or "it is nested too deeply") from None
-        return {} if found is None else found
+        return {} if settings is None else settings
 
     def with_entry(self, text: str, path: Path, value: Mapping[str, Any]) -> str:
         """As `Form`."""
@@ -146,7 +146,7 @@ class Yaml:
         if parent is None:
             return text
         key, node = parent
-        at = next((at for at, (one, _) in enumerate(node.value) if one.value == path[1]), None)
+        at = next((at for at, (member, _) in enumerate(node.value) if member.value == path[1]), None)
         if at is None:
             return text
         if node.flow_style:
@@ -190,8 +190,8 @@ class Yaml:
         return min(len(text), self._line_end(text, node.end_mark.index) + 1)
 
     def _line_end(self, text: str, at: int) -> int:
-        found = text.find("\n", at)
-        return len(text) if found < 0 else found
+        feed = text.find("\n", at)
+        return len(text) if feed < 0 else feed
 
     def _dumped(self, value: Mapping[str, Any], column: int) -> str:
         import yaml

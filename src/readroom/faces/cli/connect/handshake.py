@@ -54,10 +54,10 @@ def start(command: Sequence[str], client_name: str, cwd: str) -> Greeting:
         raise _failed(command, error.strerror or type(error).__name__) from None
     with process:
         try:
-            found = _greeted(_Pipes(process, command, began + _PATIENCE_S), client_name)
+            server = _greeted(_Pipes(process, command, began + _PATIENCE_S), client_name)
         finally:
             process.kill()
-    return Greeting(*found, time.monotonic() - began)
+    return Greeting(*server, time.monotonic() - began)
 
 
 def reach(url: str, token: str, client_name: str) -> Greeting:
@@ -74,10 +74,10 @@ def reach(url: str, token: str, client_name: str) -> Greeting:
         headers["Authorization"] = f"Bearer {token}"
     try:
         with httpx2.Client(timeout=_PATIENCE_S, headers=headers, trust_env=False) as http:
-            found = _greeted(_Http(http, url), client_name)
+            server = _greeted(_Http(http, url), client_name)
     except httpx2.HTTPError as error:
         raise _failed([url], str(error) or type(error).__name__) from None
-    return Greeting(*found, time.monotonic() - began)
+    return Greeting(*server, time.monotonic() - began)
 
 
 def _greeted(server: Any, client_name: str) -> tuple[str, list[str]]:
@@ -138,12 +138,12 @@ class _Pipes:
                     raise self._ended()
         line, _, self._read = self._read.partition(b"\n")
         try:
-            found = json.loads(line)
+            message = json.loads(line)
         except ValueError:
             raise _failed(
                 self.what, f"it wrote what is not a message: {quote(line[:80].decode('utf-8', 'replace'))}"
             ) from None
-        return found if isinstance(found, dict) else {}
+        return message if isinstance(message, dict) else {}
 
     def _ended(self) -> NoAnswer:
         """It ended before it answered: the last line that it complained with says why."""

@@ -80,10 +80,10 @@ def without_member(text: str, path: Sequence[str]) -> str:
     node = _Scanner(text).document()
     for key in path[:-1]:
         _require_object(text, node, ())
-        found = _member(text, node, key)
-        if found is None:
+        present = _member(text, node, key)
+        if present is None:
             return text
-        node = found.node
+        node = present.node
     member = _member(text, node, path[-1])
     return text if member is None else _taken_out(text, node, member)
 
@@ -95,10 +95,10 @@ def _require_object(text: str, node: Node, path: Sequence[str]) -> None:
 
 
 def _member(text: str, node: Node, key: str) -> Member | None:
-    found = [one for one in node.members if one.key == key]
-    if len(found) > 1:
-        raise BadJson(f'"{key}" is there twice', text, found[1].start)
-    return found[0] if found else None
+    members = [member for member in node.members if member.key == key]
+    if len(members) > 1:
+        raise BadJson(f'"{key}" is there twice', text, members[1].start)
+    return members[0] if members else None
 
 
 def _inserted(text: str, node: Node, key: str, value: Any) -> str:
@@ -161,8 +161,8 @@ def _newline(text: str) -> str:
 
 def _unit(text: str) -> str:
     """What one level is indented by in this text."""
-    found = re.search(r"\n([ \t]+)\S", text)
-    return found[1] if found else "  "
+    match = re.search(r"\n([ \t]+)\S", text)
+    return match[1] if match else "  "
 
 
 def _indent_of(text: str, at: int) -> str:
@@ -181,20 +181,20 @@ class _Scanner:
 
     def document(self) -> Node:
         """The whole text as one value."""
-        found = self._value(0)
+        value = self._value(0)
         self._skip()
         if self._at < len(self._text):
             raise self._bad("there is more behind the end")
-        return found
+        return value
 
     def _bad(self, problem: str) -> BadJson:
         return BadJson(problem, self._text, self._at)
 
     def _skip(self) -> str:
         """Pass over white space and comments; the character that follows, empty at the end."""
-        found = _SKIPPED.match(self._text, self._at)
-        assert found is not None
-        self._at = found.end()
+        match = _SKIPPED.match(self._text, self._at)
+        assert match is not None
+        self._at = match.end()
         return self._text[self._at : self._at + 1]
 
     def _value(self, depth: int) -> Node:
@@ -208,15 +208,15 @@ class _Scanner:
         return self._scalar()
 
     def _scalar(self) -> Node:
-        found = _SCALAR.match(self._text, self._at)
-        if found is None:
+        match = _SCALAR.match(self._text, self._at)
+        if match is None:
             raise self._bad("a value is missing" if self._at < len(self._text) else "it ends early")
-        node = Node(self._at, found.end())
+        node = Node(self._at, match.end())
         try:
-            node.value = json.loads(found[0])
+            node.value = json.loads(match[0])
         except ValueError:
-            raise self._bad(f"{found[0][:40]} is not a value") from None
-        self._at = found.end()
+            raise self._bad(f"{match[0][:40]} is not a value") from None
+        self._at = match.end()
         return node
 
     def _object(self, depth: int) -> Node:

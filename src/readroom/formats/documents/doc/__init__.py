@@ -43,12 +43,12 @@ _CHARACTERS = {"\x0b": "\n", "\x1e": "\u2011", "\x1f": "", "\x0e": "\n", "\xad":
 
 def open_document(file: BinaryIO) -> Sections:
     """The document in `file`. Raises Unreadable."""
-    held = ooxml.kind(file)
-    if held is Ole.ENCRYPTED:
-        raise ooxml.refusal(held)
+    kind = ooxml.kind(file)
+    if kind is Ole.ENCRYPTED:
+        raise ooxml.refusal(kind)
     compound = Compound(file)
     if not compound.has(DOCUMENT):
-        raise ooxml.refusal(held, Ole.WORD)
+        raise ooxml.refusal(kind, Ole.WORD)
     document = compound.read(DOCUMENT)
     version, _ = doc_pieces.head(document)
     beside = Counter(
@@ -138,25 +138,25 @@ class _DocReader:
         starts, _ = self._plex(f"{name}s", 0)
         base = self._text.stories[f"{name}s"].start
         authors = self._authors() if prefix == "c" else ()
-        for at, said in enumerate(about):
+        for at, entry in enumerate(about):
             if at + 1 >= len(starts):
                 break
             mark = f"{prefix}{at + 1}"
             self._refers[marks[at]] = mark
             lines = self._lines(range(base + starts[at], base + starts[at + 1]))
-            number = int.from_bytes(said[20:22], "little") if prefix == "c" else len(authors)
+            number = int.from_bytes(entry[20:22], "little") if prefix == "c" else len(authors)
             author = authors[number] if number < len(authors) else ""
             self._notes[mark] = running.said(author, lines)
 
     def _authors(self) -> Sequence[str]:
         start, length = self._text.places["authors"]
         data = self._table[start : start + length]
-        found, at = [], 0
+        authors, at = [], 0
         while at + 2 <= len(data):
             count = int.from_bytes(data[at : at + 2], "little")
-            found.append(data[at + 2 : at + 2 + 2 * count].decode("utf-16-le", "replace"))
+            authors.append(data[at + 2 : at + 2 + 2 * count].decode("utf-16-le", "replace"))
             at += 2 + 2 * count
-        return found
+        return authors
 
     def _margins(self) -> Iterator[list[str]]:
         starts, _ = self._plex("margins", 0)
@@ -223,11 +223,11 @@ class _StoryWriter:
     def blocks(self) -> list[running.Block]:
         at = self._range.start
         while at < self._range.stop:
-            found = _BREAKS.search(self._text.text, at, self._range.stop)
-            end = self._range.stop if found is None else found.start()
+            stop = _BREAKS.search(self._text.text, at, self._range.stop)
+            end = self._range.stop if stop is None else stop.start()
             self._inline(at, end)
             last = min(end, self._range.stop - 1)
-            self._end(self._formats.paragraph(self._text.place(last)), "" if found is None else found[0])
+            self._end(self._formats.paragraph(self._text.place(last)), "" if stop is None else stop[0])
             at = end + 1
         self._story.end(Paragraph(), 0)
         return self._story.blocks
@@ -288,15 +288,15 @@ class _StoryWriter:
                 and bool(text[first:last].strip("\x00\x01\x13\x14\x15 "))
             )
             self._unseen = unseen
-            for found in re.finditer("[\x13-\x15]", text[first:last]):
-                self._mark(found[0], first + found.start(), 0)
+            for match in re.finditer("[\x13-\x15]", text[first:last]):
+                self._mark(match[0], first + match.start(), 0)
             return
         self._unseen = ""
         at = first
-        for found in _MARKS.finditer(text, first, last):
-            self._out(text[at : found.start()])
-            self._mark(found[0], found.start(), kind)
-            at = found.end()
+        for match in _MARKS.finditer(text, first, last):
+            self._out(text[at : match.start()])
+            self._mark(match[0], match.start(), kind)
+            at = match.end()
         self._out(text[at:last])
 
     def _out(self, text: str) -> None:
@@ -314,10 +314,10 @@ class _StoryWriter:
             self._out(_CHARACTERS[char])
         elif char == "\x28" and not kind & SPECIAL:
             self._out("(")
-        elif (mark := self._refers.get(at)) is not None and not any(found.in_code for found in self._fields):
+        elif (mark := self._refers.get(at)) is not None and not any(field.in_code for field in self._fields):
             story.text.append(f"[^{mark}]")
             story.marks.append(mark)
-        elif char == "\x01" and not any(found.in_code for found in self._fields):
+        elif char == "\x01" and not any(field.in_code for field in self._fields):
             self._out(sections.picture(""))
         elif char == "\x08":
             lines = self._box_lines(at)  # type: ignore[operator]
@@ -331,17 +331,17 @@ class _StoryWriter:
         if char == "\x13":
             self._fields.append(_DocField())
         elif self._fields and char == "\x14":
-            found = self._fields[-1]
-            found.in_code, found.start, found.block = False, len(story.text), len(story.blocks)
+            field = self._fields[-1]
+            field.in_code, field.start, field.block = False, len(story.text), len(story.blocks)
         elif self._fields:
-            found = self._fields.pop()
-            code = "".join(found.code).strip()
+            field = self._fields.pop()
+            code = "".join(field.code).strip()
             link = _LINK.search(code)
             if code.startswith("HYPERLINK") and link is None:
                 story.dropped["link target"] += "://" in code
-            elif found.in_code or link is None:
+            elif field.in_code or link is None:
                 story.dropped["field code"] += bool(code) and not code.startswith(("HYPERLINK", "FORM"))
-            elif len(story.blocks) == found.block and len(story.text) >= found.start:
-                words = "".join(story.text[found.start :])
+            elif len(story.blocks) == field.block and len(story.text) >= field.start:
+                words = "".join(story.text[field.start :])
                 story.dropped["link target"] += sections.is_lost(words, link[1])
-                story.text[found.start :] = [sections.shown(words, link[1])]
+                story.text[field.start :] = [sections.shown(words, link[1])]

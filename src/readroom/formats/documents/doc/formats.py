@@ -75,8 +75,8 @@ class _Runs(Struct, frozen=True):
     values: Sequence[object]
 
     def at(self, place: int) -> object | None:
-        found = bisect_right(self.starts, place) - 1
-        return self.values[found] if found >= 0 and place < self.ends[found] else None
+        index = bisect_right(self.starts, place) - 1
+        return self.values[index] if index >= 0 and place < self.ends[index] else None
 
 
 NO_RUNS = _Runs((), (), ())
@@ -94,27 +94,27 @@ class Formats(Struct, frozen=True):
 
     def paragraph(self, place: int) -> Properties:
         """What the paragraph is whose end stands at this place in the file."""
-        said = self.paragraphs.at(place)
-        if said is None:
+        stated = self.paragraphs.at(place)
+        if stated is None:
             return Properties()
-        if said not in self._known:
-            self._known[said] = self._properties(*said)  # type: ignore[misc]
-        return self._known[said]
+        if stated not in self._known:
+            self._known[stated] = self._properties(*stated)  # type: ignore[misc]
+        return self._known[stated]
 
     def _properties(self, style: int, own: tuple[tuple[int, int], ...]) -> Properties:
         inherited = self.styles[style] if style < len(self.styles) else {}
-        said = {**inherited, **dict(own)}
-        outline = said.get(_OUTLINE, LEVELS)
-        depth = said.get(_DEPTH, 1)
-        in_inner = bool(said.get(_INNER_CELL) or said.get(_INNER_END))
+        properties = {**inherited, **dict(own)}
+        outline = properties.get(_OUTLINE, LEVELS)
+        depth = properties.get(_DEPTH, 1)
+        in_inner = bool(properties.get(_INNER_CELL) or properties.get(_INNER_END))
         return Properties(
             outline + 1 if outline < LEVELS else 0,
-            bool(said.get(_IN_TABLE)) or depth > 1 or in_inner,
+            bool(properties.get(_IN_TABLE)) or depth > 1 or in_inner,
             max(1, min(depth, LEVELS)),
-            bool(said.get(_INNER_CELL)),
-            bool(said.get(_ROW_END) or said.get(_INNER_END)),
-            min(said.get(_LIST, 0), 0x7FFF),
-            min(said.get(_LIST_LEVEL, 0), LEVELS - 1),
+            bool(properties.get(_INNER_CELL)),
+            bool(properties.get(_ROW_END) or properties.get(_INNER_END)),
+            min(properties.get(_LIST, 0), 0x7FFF),
+            min(properties.get(_LIST_LEVEL, 0), LEVELS - 1),
         )
 
     def kinds(self, first: int, last: int) -> Iterator[tuple[int, int, int]]:
@@ -159,14 +159,14 @@ def _pages(document: bytes, table: bytes) -> Iterator[tuple[bytes, int]]:
 
 
 def _paragraphs(document: bytes, table: bytes) -> _Runs:
-    found: list[tuple[int, int, object]] = []
+    runs: list[tuple[int, int, object]] = []
     for page, count in _pages(document, table):
         places = struct.unpack_from(f"<{count + 1}I", page)
         for at in range(count):
             entry = 4 * (count + 1) + 13 * at
             offset = page[entry] * 2 if entry < PAGE else 0
-            found.append((places[at], places[at + 1], _paragraph(page, offset)))
-    return _sorted(found)
+            runs.append((places[at], places[at + 1], _paragraph(page, offset)))
+    return _sorted(runs)
 
 
 def _paragraph(page: bytes, offset: int) -> tuple[int, tuple[tuple[int, int], ...]]:
@@ -177,28 +177,30 @@ def _paragraph(page: bytes, offset: int) -> tuple[int, tuple[tuple[int, int], ..
     start = offset + 1
     if size < 0:
         size, start = 2 * page[offset + 1], offset + 2
-    said = page[start : start + size]
-    words = tuple(found for found in modifiers(said[2:]) if found[0] in _PARAGRAPH_WORDS)
-    return int.from_bytes(said[:2], "little"), words
+    content = page[start : start + size]
+    words = tuple(modifier for modifier in modifiers(content[2:]) if modifier[0] in _PARAGRAPH_WORDS)
+    return int.from_bytes(content[:2], "little"), words
 
 
 def _characters(document: bytes, table: bytes) -> _Runs:
-    found: list[tuple[int, int, object]] = []
+    runs: list[tuple[int, int, object]] = []
     for page, count in _pages(document, table):
         places = struct.unpack_from(f"<{count + 1}I", page)
         for at in range(count):
             offset = page[4 * (count + 1) + at] * 2
-            said = dict(modifiers(page[offset + 1 : offset + 1 + page[offset]])) if offset else {}
-            kind = HIDDEN * (said.get(_HIDDEN, 0) in (1, 129)) + DELETED * (said.get(_DELETED, 0) == 1)
-            kind += SPECIAL * (said.get(_SPECIAL, 0) == 1)
+            properties = dict(modifiers(page[offset + 1 : offset + 1 + page[offset]])) if offset else {}
+            kind = HIDDEN * (properties.get(_HIDDEN, 0) in (1, 129)) + DELETED * (
+                properties.get(_DELETED, 0) == 1
+            )
+            kind += SPECIAL * (properties.get(_SPECIAL, 0) == 1)
             if kind:
-                found.append((places[at], places[at + 1], kind))
-    return _sorted(found)
+                runs.append((places[at], places[at + 1], kind))
+    return _sorted(runs)
 
 
-def _sorted(found: list[tuple[int, int, object]]) -> _Runs:
-    found.sort(key=lambda run: run[0])
-    return _Runs([run[0] for run in found], [run[1] for run in found], [run[2] for run in found])
+def _sorted(runs: list[tuple[int, int, object]]) -> _Runs:
+    runs.sort(key=lambda run: run[0])
+    return _Runs([run[0] for run in runs], [run[1] for run in runs], [run[2] for run in runs])
 
 
 # --- styles ------------------------------------------------------------------------------------------
@@ -233,20 +235,20 @@ def _style(style: bytes, base_size: int) -> tuple[int, Mapping[int, int]]:
         name = int.from_bytes(style[base_size : base_size + 2], "little")
         at = base_size + 2 + 2 * name + 2
         size = int.from_bytes(style[at : at + 2], "little")
-        said = modifiers(style[at + 4 : at + 2 + size])
-        own |= {word: value for word, value in said if word in _PARAGRAPH_WORDS}
+        modified = modifiers(style[at + 4 : at + 2 + size])
+        own |= {word: value for word, value in modified if word in _PARAGRAPH_WORDS}
     return kind_and_base >> 4, own
 
 
 def _inherited(number: int, own: Sequence[tuple[int, Mapping[int, int]]]) -> Mapping[int, int]:
-    found: dict[int, int] = {}
+    merged: dict[int, int] = {}
     for _ in range(MAX_BASED_ON):
         if number >= len(own):
             break
-        based_on, said = own[number]
-        found = {**said, **found}
+        based_on, properties = own[number]
+        merged = {**properties, **merged}
         number = based_on
-    return found
+    return merged
 
 
 # --- lists -------------------------------------------------------------------------------------------
@@ -292,7 +294,7 @@ def _overrides(used: bytes) -> Iterator[dict[int, ListLevel | int]]:
     at = 4 + 16 * count
     for number in range(count):
         entry = used[4 + 16 * number :][:16]
-        found: dict[int, ListLevel | int] = {}
+        levels: dict[int, ListLevel | int] = {}
         at += 4
         for _ in range(entry[12] if len(entry) == 16 else 0):
             if at + 8 > len(used):
@@ -301,10 +303,10 @@ def _overrides(used: bytes) -> Iterator[dict[int, ListLevel | int]]:
             at += 8
             level = min(flags & 0xF, LEVELS - 1)
             if flags & 0x20:
-                found[level], at = _level(used, at)
+                levels[level], at = _level(used, at)
             elif flags & 0x10:
-                found[level] = max(0, start)
-        yield found
+                levels[level] = max(0, start)
+        yield levels
 
 
 def _level(table: bytes, at: int) -> tuple[ListLevel, int]:

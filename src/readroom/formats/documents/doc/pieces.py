@@ -78,10 +78,10 @@ class OldText(Struct, frozen=True):
 
     def place(self, at: int) -> int:
         """Where a character stands in the file; -1 for nowhere."""
-        found = bisect_right(self.pieces, at, key=lambda piece: piece.start) - 1
-        if found < 0 or at >= self.pieces[found].end:
+        index = bisect_right(self.pieces, at, key=lambda piece: piece.start) - 1
+        if index < 0 or at >= self.pieces[index].end:
             return -1
-        piece = self.pieces[found]
+        piece = self.pieces[index]
         return piece.place + (at - piece.start) * piece.width
 
     def stretches(self, story: range) -> Iterator[tuple[TextPiece, int, int]]:
@@ -115,8 +115,8 @@ def old_text(document: bytes) -> OldText:
     counts = struct.unpack_from("<8I", document, 0x34)
     data = document[first:last]
     if codec == "cp1252" and not data.isascii():  # many say to be English and are not
-        found = encodings.detect(data.translate(_NO_CONTROLS)[:HEAD_BYTES], complete=False)
-        codec = codec if found is None or found.unit > 1 or found.name == "utf-8" else found.name
+        detected = encodings.detect(data.translate(_NO_CONTROLS)[:HEAD_BYTES], complete=False)
+        codec = codec if detected is None or detected.unit > 1 or detected.name == "utf-8" else detected.name
     stories, at = {}, 0
     names = ("body", "footnotes", "margins", "macros", "comments", "endnotes", "boxes", "margin boxes")
     parts: list[str] = []
@@ -142,9 +142,9 @@ def text(document: bytes, tables: Mapping[str, bytes]) -> OldText:
         numbers = struct.unpack_from(f"<{longs}i", document, at + 2)
         at += 2 + 4 * longs
         pairs = struct.unpack_from("<H", document, at)[0]
-        found = struct.unpack_from(f"<{2 * pairs}I", document, at + 2)
+        offsets = struct.unpack_from(f"<{2 * pairs}I", document, at + 2)
         places = {
-            key: (found[2 * number], found[2 * number + 1]) if number < pairs else (0, 0)
+            key: (offsets[2 * number], offsets[2 * number + 1]) if number < pairs else (0, 0)
             for key, number in _PLACES.items()
         }
         start, size = places["pieces"]
@@ -158,14 +158,14 @@ def text(document: bytes, tables: Mapping[str, bytes]) -> OldText:
 
 
 def _stories(numbers: Sequence[int]) -> Mapping[str, range]:
-    found, at = {}, 0
+    ranges, at = {}, 0
     for name, number in _STORIES.items():
         count = max(0, numbers[number])
-        found[name] = range(at, at + count)
+        ranges[name] = range(at, at + count)
         at += count
         if name == "margins":
             at += max(0, numbers[6])
-    return found
+    return ranges
 
 
 def _pieces(table: bytes, size: int) -> Iterator[TextPiece]:

@@ -83,26 +83,26 @@ class _DocxReader:
         self._beside += ooxml.properties(self._package)
         return running.document(blocks, marginal, notes, self._beside)
 
-    def _notes(self, asked: set[str]) -> Mapping[str, Sequence[str]]:
+    def _notes(self, wanted: set[str]) -> Mapping[str, Sequence[str]]:
         """The text of foot- and endnotes and comments, by their marks; notes of notes with them."""
-        found: dict[str, Sequence[str]] = {}
+        notes: dict[str, Sequence[str]] = {}
         for kind, prefix, tag in STORIES:
             for part in self._package.related(self._package.main, kind):
                 story = self._story(part)
                 for element in self._package.root(part).iter(f"{W}{tag}"):
                     mark = prefix + element.get(f"{W}id", "")
-                    if mark not in asked:
+                    if mark not in wanted:
                         self._beside["note without a place"] += element.get(f"{W}type") not in _SEPARATORS
                         continue
                     blocks = list(story.blocks(element))
-                    asked |= {mark for block in blocks for mark in block.marks}
+                    wanted |= {mark for block in blocks for mark in block.marks}
                     lines = [line.strip() for block in blocks for line in block.lines]
                     author = element.get(f"{W}author", "")
                     if author:
                         lines = [f"{author}: {lines[0] if lines else ''}", *lines[1:]]
-                    found[mark] = lines
+                    notes[mark] = lines
                     self._count(blocks)
-        return found
+        return notes
 
     def _count(self, blocks: Sequence[Block]) -> None:
         for block in blocks:
@@ -110,14 +110,14 @@ class _DocxReader:
 
     def _marginal(self, kind: str) -> Iterator[str]:
         """Each different header or footer once."""
-        found: dict[str, None] = {}
+        texts: dict[str, None] = {}
         for part in self._package.related(self._package.main, kind):
             blocks = list(self._story(part).blocks(self._package.root(part)))
             self._count(blocks)
             lines = [line.strip() for block in blocks for line in block.lines if line.strip()]
             if lines:
-                found["\n".join(running.margin(kind, lines))] = None
-        yield from (line for text in found for line in text.split("\n"))
+                texts["\n".join(running.margin(kind, lines))] = None
+        yield from (line for text in texts for line in text.split("\n"))
 
     def _story(self, part: str) -> Story:
         def graphic(relation: str, kind: str) -> list[str]:

@@ -73,26 +73,26 @@ class Styles(Struct, frozen=True):
         return "", 0
 
     def _inherited(self, properties: Element | None) -> list[_Style]:
-        found: list[_Style] = []
+        chain: list[_Style] = []
         name = child_value(properties, "pStyle") or self.default
-        while (style := self.styles.get(name)) is not None and len(found) < MAX_BASED_ON:
-            found.append(style)
+        while (style := self.styles.get(name)) is not None and len(chain) < MAX_BASED_ON:
+            chain.append(style)
             name = style.based_on
-        return found
+        return chain
 
 
 def styles(root: Element | None) -> Styles:
     """The paragraph styles of the part `styles`; none without one."""
-    found: dict[str, _Style] = {}
+    by_name: dict[str, _Style] = {}
     default = ""
     for element in () if root is None else root.iter(f"{W}style"):
         if element.get(f"{W}type") != "paragraph":
             continue
         identity = element.get(f"{W}styleId", "")
-        found[identity] = _style(element)
+        by_name[identity] = _style(element)
         if element.get(f"{W}default") in ("1", "true"):
             default = identity
-    return Styles(found, default)
+    return Styles(by_name, default)
 
 
 class Lists(Struct):
@@ -138,8 +138,8 @@ def lists(root: Element | None) -> Lists:
 
 def child_value(parent: Element | None, name: str) -> str:
     """The `val` of a child; empty without one."""
-    found = None if parent is None else parent.find(f"{W}{name}")
-    return "" if found is None else found.get(VAL, "")
+    child = None if parent is None else parent.find(f"{W}{name}")
+    return "" if child is None else child.get(VAL, "")
 
 
 def child_number(parent: Element | None, name: str) -> int | None:
@@ -177,10 +177,10 @@ def _levels(element: Element) -> dict[int, ListLevel]:
 
 
 def _overridden(element: Element) -> dict[int, ListLevel]:
-    found: dict[int, ListLevel] = {}
+    levels: dict[int, ListLevel] = {}
     for override in element.findall(f"{W}lvlOverride"):
-        found |= _levels(override)
-    return found
+        levels |= _levels(override)
+    return levels
 
 
 def _restarts(element: Element) -> bool:

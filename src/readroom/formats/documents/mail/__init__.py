@@ -138,13 +138,13 @@ class Mail:
     def _numbers(self, number: int, letter: Letter) -> Sequence[int]:
         """The parts that the attachments of a message are, whose own part has this number."""
         level = self._entries[number - 1].level
-        found = []
+        numbers = []
         for at in range(number, len(self._entries)):
             if self._entries[at].level <= level:
                 break
             if self._entries[at].level == level + 1:
-                found.append(at + 1)
-        return found
+                numbers.append(at + 1)
+        return numbers
 
 
 def written(number: int, letter: Letter, numbers: Sequence[int]) -> Part:
@@ -175,7 +175,7 @@ def _is_other(name: str) -> bool:
 
 def _shown_headers(letter: Letter) -> Iterator[tuple[str, str]]:
     for name in HEADERS:
-        yield from ((name, words) for said, words in letter.headers if said.lower() == name.lower())
+        yield from ((name, words) for header, words in letter.headers if header.lower() == name.lower())
 
 
 def body_of_html(data: bytes, charset: str) -> tuple[list[str], Counter[str]]:
@@ -193,8 +193,8 @@ def body_of_text(data: bytes, charset: str) -> list[str]:
     try:
         text = data.decode(charset or "utf-8")
     except (LookupError, UnicodeDecodeError):
-        found = encodings.detect(data[:HEAD_BYTES], complete=len(data) <= HEAD_BYTES)
-        text = data.decode("utf-8", "replace") if found is None else encodings.decode(data, found)
+        encoding = encodings.detect(data[:HEAD_BYTES], complete=len(data) <= HEAD_BYTES)
+        text = data.decode("utf-8", "replace") if encoding is None else encodings.decode(data, encoding)
     lines = (
         text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\0", "").split("\n")
     )
@@ -210,9 +210,9 @@ def _attached(number: int, title: str, attachment: Attachment) -> Part:
     media = sniff(head)
     if media is not None and media.name in IMAGE_TYPES:
         return Part(number, title, (), pictures=[Picture(data, media.name)])
-    found = recognise(attachment.name.lower(), head)
-    if found is not None and found.format in OPENERS and found.format not in _NOT_OPENED:
-        return _document(number, title, data, found.format)
+    recognised = recognise(attachment.name.lower(), head)
+    if recognised is not None and recognised.format in OPENERS and recognised.format not in _NOT_OPENED:
+        return _document(number, title, data, recognised.format)
     if attachment.mime == "text/html":
         lines, dropped = body_of_html(data, attachment.charset)
         return Part(number, title, lines, notes=html.notes(dropped))

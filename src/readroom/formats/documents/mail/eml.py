@@ -89,7 +89,7 @@ def _mailbox(file: BinaryIO, size: int) -> Document:
 
 def _starts(file: BinaryIO, size: int) -> Sequence[int]:
     """Where messages begin, each at its line `From `."""
-    found: list[int] = []
+    starts: list[int] = []
     at, rest = 0, b""
     file.seek(0)
     while piece := file.read(_PIECE):
@@ -97,13 +97,13 @@ def _starts(file: BinaryIO, size: int) -> Sequence[int]:
         base = at - len(rest)
         for start in _START.finditer(data):
             place = base + start.start(1)
-            if (start.start() or base == 0 or not rest) and (not found or place > found[-1]):
-                found.append(place)
-                if len(found) > MAILBOX_MESSAGES:
+            if (start.start() or base == 0 or not rest) and (not starts or place > starts[-1]):
+                starts.append(place)
+                if len(starts) > MAILBOX_MESSAGES:
                     raise Unreadable(f"it has more than {MAILBOX_MESSAGES:,} messages", ANOTHER_COPY)
         at += len(piece)
         rest = data[-1024:]
-    return [place for place in found if place < size]
+    return [place for place in starts if place < size]
 
 
 class Mailbox(Struct, frozen=True, dict=True):
@@ -148,17 +148,17 @@ class Mailbox(Struct, frozen=True, dict=True):
         start, end = self._span(number)
         self.file.seek(start)
         head = self.file.read(min(end - start, MAIL_HEAD_BYTES)).replace(b"\r\n", b"\n").partition(b"\n\n")[0]
-        found = _SUBJECT.search(head)
-        return "" if found is None else " ".join(decoded(found[1].decode("ascii", "surrogateescape")).split())
+        match = _SUBJECT.search(head)
+        return "" if match is None else " ".join(decoded(match[1].decode("ascii", "surrogateescape")).split())
 
 
 def _letter(message: Message) -> Letter:
     headers = [(name, decoded(str(words))) for name, words in message.raw_items()]
-    found = _MimeWalk()
-    found.take(message)
-    lines, dropped = found.body()
-    notes = ["Its text is encrypted."] if found.encrypted else []
-    return Letter(headers, lines, found.attachments, dropped, notes)
+    walk = _MimeWalk()
+    walk.take(message)
+    lines, dropped = walk.body()
+    notes = ["Its text is encrypted."] if walk.encrypted else []
+    return Letter(headers, lines, walk.attachments, dropped, notes)
 
 
 class _MimeWalk:
@@ -207,11 +207,11 @@ class _MimeWalk:
                 continue
             charset = message.get_content_charset() or ""
             if message.get_content_type() == "text/html":
-                found, more = mail.body_of_html(_payload(message), charset)
+                body_lines, more = mail.body_of_html(_payload(message), charset)
                 dropped += more
             else:
-                found = mail.body_of_text(_payload(message), charset)
-            lines += found
+                body_lines = mail.body_of_text(_payload(message), charset)
+            lines += body_lines
         return lines, dropped
 
     def _alternative(self, message: Message) -> None:

@@ -44,12 +44,12 @@ _PREFIX = (
 
 def open_document(file: BinaryIO) -> Mail:
     """The message in `file`. Raises Unreadable."""
-    held = ooxml.kind(file)
-    if held is Ole.ENCRYPTED:
-        raise ooxml.refusal(held)
+    kind = ooxml.kind(file)
+    if kind is Ole.ENCRYPTED:
+        raise ooxml.refusal(kind)
     compound = Compound(file)
     if not compound.has(_PROPERTIES):
-        raise ooxml.refusal(held, Ole.MAIL)
+        raise ooxml.refusal(kind, Ole.MAIL)
     return Mail([_OutlookItem(compound, "", 32).letter()])
 
 
@@ -65,8 +65,8 @@ class _OutlookItem:
             struct.unpack_from("<H", data, at + 2)[0]: data[at + 8 : at + 16]
             for at in range(head, len(data) - 15, 16)
         }
-        said = self.number(MESSAGE_PAGE) or self.number(BODY_PAGE)
-        self.page = page or (code_page(said) if said else "cp1252")
+        number = self.number(MESSAGE_PAGE) or self.number(BODY_PAGE)
+        self.page = page or (code_page(number) if number else "cp1252")
 
     def number(self, key: int) -> int:
         """A property that is a number; 0 without it."""
@@ -123,15 +123,15 @@ class _OutlookItem:
         yield from ((name, words) for name, words in own if words and name.lower() not in there)
 
     def _recipients(self) -> dict[int, list[str]]:
-        found: dict[int, list[str]] = {1: [], 2: [], 3: []}
+        by_kind: dict[int, list[str]] = {1: [], 2: [], 3: []}
         for folder in self._folders("__recip_version1.0_#"):
             item = _OutlookItem(self._compound, folder, 8, self.page)
             kind = item.number(RECIPIENT_KIND) & 0xF
-            kind = kind if kind in found else 1
+            kind = kind if kind in by_kind else 1
             person = _person(item.text(NAME), item.text(SMTP) or item.text(ADDRESS))
             if person:
-                found[kind].append(person)
-        return found
+                by_kind[kind].append(person)
+        return by_kind
 
     def _folders(self, start: str) -> list[str]:
         names = (name for name in self._compound.storages if name.startswith(f"{self._folder}{start}"))
@@ -199,8 +199,8 @@ def unpacked(data: bytes) -> bytes:
     if magic != _PACKED or size > MAIL_RTF_BYTES:
         raise Unreadable("its text is damaged or too large", ANOTHER_COPY)
     window = bytearray(_PREFIX.ljust(4096, b" "))
-    at, place, found = 16, len(_PREFIX), bytearray()
-    while at < len(data) and len(found) < size:
+    at, place, unpacked_bytes = 16, len(_PREFIX), bytearray()
+    while at < len(data) and len(unpacked_bytes) < size:
         flags = data[at]
         at += 1
         for bit in range(8):
@@ -211,18 +211,18 @@ def unpacked(data: bytes) -> bytes:
                 at += 2
                 start, count = pair >> 4, (pair & 0xF) + 2
                 if start == place:
-                    return bytes(found)
+                    return bytes(unpacked_bytes)
                 letters = [start + step for step in range(count)]
             else:
                 window[place] = data[at]
-                found.append(data[at])
+                unpacked_bytes.append(data[at])
                 at, place = at + 1, (place + 1) % 4096
                 continue
             for letter in letters:
                 window[place] = window[letter % 4096]
-                found.append(window[place])
+                unpacked_bytes.append(window[place])
                 place = (place + 1) % 4096
-    return bytes(found)
+    return bytes(unpacked_bytes)
 
 
 def _decoded(data: bytes, page: str) -> str:
@@ -230,8 +230,8 @@ def _decoded(data: bytes, page: str) -> str:
     try:
         return data.decode(page)
     except UnicodeDecodeError:
-        found = encodings.detect(data[:HEAD_BYTES], complete=False)
-        return data.decode(page, "replace") if found is None else encodings.decode(data, found)
+        encoding = encodings.detect(data[:HEAD_BYTES], complete=False)
+        return data.decode(page, "replace") if encoding is None else encodings.decode(data, encoding)
 
 
 def _together(people: list[str], named: str) -> str:

@@ -88,32 +88,32 @@ def open_notebook(file: BinaryIO) -> Notebook:
             "Read it as plain text with `encoding` set to utf-8, or ask for a copy without outputs.",
         )
     try:
-        found = json.loads(data)
+        notebook = json.loads(data)
     except (ValueError, RecursionError):
         raise Unreadable(
             "it is not the JSON that a notebook is",
             "Read it as plain text with `encoding` set to utf-8.",
         ) from None
-    cells = _cells(found)
+    cells = _cells(notebook)
     if cells is None:
         raise Unreadable("it has no list of cells", "Read it as plain text with `encoding` set to utf-8.")
     return Notebook(cells)
 
 
-def _cells(found: object) -> list[Mapping[str, Any]] | None:
-    if not isinstance(found, dict):
+def _cells(notebook: object) -> list[Mapping[str, Any]] | None:
+    if not isinstance(notebook, dict):
         return None
-    if isinstance(found.get("cells"), list):
-        return _objects(found["cells"])
-    sheets = found.get("worksheets")
+    if isinstance(notebook.get("cells"), list):
+        return _objects(notebook["cells"])
+    sheets = notebook.get("worksheets")
     if not isinstance(sheets, list):
         return None
     return [cell for sheet in _objects(sheets) for cell in _objects(sheet.get("cells"))]
 
 
-def _objects(found: object) -> list[Mapping[str, Any]]:
+def _objects(value: object) -> list[Mapping[str, Any]]:
     """The items of a list; what is not an object stands as an empty one, so that numbers stay."""
-    return [item if isinstance(item, dict) else {} for item in found] if isinstance(found, list) else []
+    return [item if isinstance(item, dict) else {} for item in value] if isinstance(value, list) else []
 
 
 def _kind(cell: Mapping[str, Any]) -> str:
@@ -128,33 +128,35 @@ def _title(cell: Mapping[str, Any]) -> str:
     return _kind(cell)[:40] + run
 
 
-def _text(found: object) -> str:
+def _text(value: object) -> str:
     """A text, which notebooks write as a list of lines, too."""
-    if isinstance(found, str):
-        return found
-    if isinstance(found, list):
-        return "".join(piece for piece in found if isinstance(piece, str))
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "".join(piece for piece in value if isinstance(piece, str))
     return ""
 
 
-def _lines(found: object) -> list[str]:
-    text = _text(found).replace("\r\n", "\n")
+def _lines(value: object) -> list[str]:
+    text = _text(value).replace("\r\n", "\n")
     return text.removesuffix("\n").split("\n") if text else []
 
 
 def _contents(cells: Sequence[Mapping[str, Any]]) -> list[Heading]:
     """The headings of the Markdown cells."""
-    found: list[Heading] = []
+    headings: list[Heading] = []
     for number, cell in enumerate(cells, 1):
         if cell.get("cell_type") == "heading":
             level = cell.get("level")
-            found.append(Heading(level if isinstance(level, int) else 1, _text(cell.get("source")), number))
+            headings.append(
+                Heading(level if isinstance(level, int) else 1, _text(cell.get("source")), number)
+            )
         if cell.get("cell_type") == "markdown":
             matches = (_HEADING.match(line) for line in _outside_fences(_lines(cell.get("source"))))
-            found += [Heading(len(match[1]), match[2], number) for match in matches if match]
-        if len(found) > MAX_HEADINGS:
+            headings += [Heading(len(match[1]), match[2], number) for match in matches if match]
+        if len(headings) > MAX_HEADINGS:
             break
-    return found[:MAX_HEADINGS]
+    return headings[:MAX_HEADINGS]
 
 
 def _outside_fences(lines: Sequence[str]) -> Iterator[str]:
@@ -168,9 +170,9 @@ def _outside_fences(lines: Sequence[str]) -> Iterator[str]:
 
 def _attachments(cell: Mapping[str, Any], pictures: list[Picture]) -> list[str]:
     """The pictures that a cell's text has with it; a sentence about what else is attached."""
-    found = cell.get("attachments")
+    attached = cell.get("attachments")
     others = 0
-    for forms in found.values() if isinstance(found, dict) else ():
+    for forms in attached.values() if isinstance(attached, dict) else ():
         mime = next((mime for mime in _IMAGES if isinstance(forms, dict) and mime in forms), None)
         picture = None if mime is None else _picture(forms[mime], mime)
         if picture is None:
@@ -194,11 +196,11 @@ def _output(
         return [f"{_text(output.get('ename'))}: {_text(output.get('evalue'))}"]
     data = output.get("data")
     forms = data if isinstance(data, dict) else _old_forms(output)
-    shown = next((mime for mime in _IMAGES if mime in forms), None)
-    if shown is not None and (picture := _picture(forms[shown], shown)):
+    image = next((mime for mime in _IMAGES if mime in forms), None)
+    if image is not None and (picture := _picture(forms[image], image)):
         pictures.append(picture)
         others.update(
-            dict.fromkeys(str(mime) for mime in forms if mime != shown and not _is_stand_in(forms, mime))
+            dict.fromkeys(str(mime) for mime in forms if mime != image and not _is_stand_in(forms, mime))
         )
         return []
     for mime in _TEXTS:
@@ -227,14 +229,14 @@ def _old_forms(output: Mapping[str, Any]) -> dict[str, Any]:
     return {mime: output[name] for name, mime in short.items() if name in output}
 
 
-def _plain(found: object) -> list[str]:
+def _plain(value: object) -> list[str]:
     """Lines as a terminal would leave them: without colours, of a progress bar the last state."""
-    lines = _lines(_ESCAPES.sub("", _text(found)))
+    lines = _lines(_ESCAPES.sub("", _text(value)))
     return [line.rstrip("\r").rpartition("\r")[2] for line in lines]
 
 
-def _picture(found: object, mime: str) -> Picture | None:
+def _picture(value: object, mime: str) -> Picture | None:
     try:
-        return Picture(base64.b64decode(_text(found)), mime)
+        return Picture(base64.b64decode(_text(value)), mime)
     except (ValueError, binascii.Error):
         return None

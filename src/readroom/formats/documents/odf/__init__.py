@@ -87,12 +87,12 @@ class OdfPackage(Struct, frozen=True, dict=True):
     def beside(self) -> Counter[str]:
         """What belongs to no part and is not shown: properties, and programs."""
         meta = self.part("meta.xml")
-        said = () if meta is None else meta.iter()
+        elements = () if meta is None else meta.iter()
         names = self.archive.members
         return Counter(
             {
                 "document property": sum(
-                    local(at) in _PROPERTIES and bool("".join(at.itertext()).strip()) for at in said
+                    local(at) in _PROPERTIES and bool("".join(at.itertext()).strip()) for at in elements
                 ),
                 "macro project": sum(
                     name.startswith(("Basic/", "Scripts/"))
@@ -124,8 +124,8 @@ def check_not_encrypted(archive: Archive) -> None:
 
 def number(element: Element, name: str, usual: int = 1) -> int:
     """An attribute that is a number of up to seven digits; `usual` for all else."""
-    said = element.get(name, "")
-    return int(said) if said.isascii() and said.isdecimal() and len(said) < 8 else usual
+    value = element.get(name, "")
+    return int(value) if value.isascii() and value.isdecimal() and len(value) < 8 else usual
 
 
 class _Level(Struct, frozen=True):
@@ -179,15 +179,15 @@ class OdfLists(Struct):
 
 def lists(package: OdfPackage) -> OdfLists:
     """The list styles of a document; its own win over common ones."""
-    found: dict[str, Mapping[int, _Level]] = {}
+    styles: dict[str, Mapping[int, _Level]] = {}
     outline: Mapping[int, _Level] = {}
     for root in package.styled():
         for style in root.iter(f"{TEXT}list-style"):
-            found.setdefault(style.get(f"{STYLE}name", ""), dict(map(_level, style)))
+            styles.setdefault(style.get(f"{STYLE}name", ""), dict(map(_level, style)))
         for style in root.iter(f"{TEXT}outline-style"):
             levels = dict(map(_level, style))
             outline = levels if any(level.form for level in levels.values()) else {}
-    return OdfLists(found, outline)
+    return OdfLists(styles, outline)
 
 
 def _level(element: Element) -> tuple[int, _Level]:
@@ -206,7 +206,7 @@ def _level(element: Element) -> tuple[int, _Level]:
 def hidden_styles(package: OdfPackage) -> frozenset[str]:
     """The names of the styles whose text is not shown."""
     parents: dict[str, str] = {}
-    said: dict[str, bool] = {}
+    hidden: dict[str, bool] = {}
     for root in package.styled():
         for style in root.iter(f"{STYLE}style"):
             name = style.get(f"{STYLE}name", "")
@@ -214,13 +214,13 @@ def hidden_styles(package: OdfPackage) -> frozenset[str]:
             properties = style.find(f"{STYLE}text-properties")
             display = None if properties is None else properties.get(f"{TEXT}display")
             if display is not None:
-                said.setdefault(name, display == "none")
-    return frozenset(name for name in parents if _inherited(name, parents, said))
+                hidden.setdefault(name, display == "none")
+    return frozenset(name for name in parents if _inherited(name, parents, hidden))
 
 
-def _inherited(name: str, parents: Mapping[str, str], said: Mapping[str, bool]) -> bool:
+def _inherited(name: str, parents: Mapping[str, str], hidden: Mapping[str, bool]) -> bool:
     for _ in range(MAX_PARENTS):
-        if name in said:
-            return said[name]
+        if name in hidden:
+            return hidden[name]
         name = parents.get(name, "")
     return False

@@ -69,16 +69,16 @@ class OdfSlides(Struct, frozen=True, dict=True):
 
     def _part(self, number: int, page: Element) -> Part:
         walker = Walker(self.package)
-        shown = [shape for shape in page if local(shape) not in _NOT_SHAPES]
-        title = next((shape for shape in shown if _is_title(shape) and _words(shape)), None)
+        shapes = [shape for shape in page if local(shape) not in _NOT_SHAPES]
+        title = next((shape for shape in shapes if _is_title(shape) and _words(shape)), None)
         words = "" if title is None else " ".join(walker.shape(title)).strip()
         lines = [f"# {' '.join(words.split())}"] if words else []
-        lines += [line for shape in shown if shape is not title for line in walker.shape(shape)]
+        lines += [line for shape in shapes if shape is not title for line in walker.shape(shape)]
         standing = self._standing(number, page)
         lines += [line for kind, text in standing for line in running.margin(kind, [text])]
         comments = [line for at in page.iter(f"{OFFICE}annotation") for line in walker.comment(at)]
-        for name, said in (("Notes:", list(_notes(page, walker))), ("Comments:", comments)):
-            lines += ["", name, *said] if said else []
+        for name, remarks in (("Notes:", list(_notes(page, walker))), ("Comments:", comments)):
+            lines += ["", name, *remarks] if remarks else []
         marked = [line for mark in walker.notes if not mark.startswith("c") for line in walker.notes[mark]]
         lines += marked
         dropped = walker.dropped
@@ -90,8 +90,8 @@ class OdfSlides(Struct, frozen=True, dict=True):
         return Part(number, self.titles[number - 1], lines, notes=[*([HIDDEN] if hidden else []), *notes])
 
     def _title(self, page: Element) -> str:
-        found = (_words(shape) for shape in page if _is_title(shape))
-        return next((words for words in found if words), "")
+        titles = (_words(shape) for shape in page if _is_title(shape))
+        return next((words for words in titles if words), "")
 
     def _standing(self, number: int, page: Element) -> Iterator[tuple[str, str]]:
         """What stands on every slide, at the first one that shows it."""

@@ -51,10 +51,10 @@ class Pdf:
 
     def part(self, number: int, area: Area | None = None) -> Part:
         """The page with this number."""
-        found = self.text_part(number)
+        part = self.text_part(number)
         page = self._page(number)
-        pictures = [Picture(_rendered(page), "image/png")] if self._is_picture(page, found) else []
-        return replace(found, pictures=pictures)
+        pictures = [Picture(_rendered(page), "image/png")] if self._is_picture(page, part) else []
+        return replace(part, pictures=pictures)
 
     def text_part(self, number: int) -> Part:
         """The page with this number, without rendering it."""
@@ -63,17 +63,17 @@ class Pdf:
         try:
             lines = pdf_text.lines(page.get_textpage(), beside.placed)
         except pypdfium2.PdfiumError:
-            lines = [line for one in beside.placed for line in one.lines]
+            lines = [line for placed in beside.placed for line in placed.lines]
         if number == 1:
             beside.dropped.update(_of_document(self._document))
         notes = [_XFA] if number == 1 and self._document.get_formtype() in _XFA_FORMS else []
         return Part(number, "", lines, notes=[*notes, *beside_note(beside.dropped)])
 
-    def _is_picture(self, page: pypdfium2.PdfPage, found: Part) -> bool:
+    def _is_picture(self, page: pypdfium2.PdfPage, part: Part) -> bool:
         """Whether it shows something and has no text but what fields say."""
         if not _shows_anything(page):
             return False
-        return not found.lines or not page.get_textpage().get_text_range(errors="replace").strip()
+        return not part.lines or not page.get_textpage().get_text_range(errors="replace").strip()
 
     def _page(self, number: int) -> pypdfium2.PdfPage:
         try:
@@ -103,10 +103,10 @@ def open_document(file: BinaryIO) -> Document:
 
 def _of_document(document: pypdfium2.PdfDocument) -> Counter[str]:
     """What belongs to no page and is not shown."""
-    said = ("Title", "Author", "Subject", "Keywords")
+    keys = ("Title", "Author", "Subject", "Keywords")
     return Counter(
         {
-            "document property": sum(bool(document.get_metadata_value(key).strip()) for key in said),
+            "document property": sum(bool(document.get_metadata_value(key).strip()) for key in keys),
             "attached file": max(0, raw.FPDFDoc_GetAttachmentCount(document)),
             "script": max(0, raw.FPDFDoc_GetJavaScriptActionCount(document)),
             "digital signature": max(0, raw.FPDF_GetSignatureCount(document)),
@@ -129,11 +129,11 @@ def _rendered(page: pypdfium2.PdfPage) -> bytes:
 
 def _contents(document: pypdfium2.PdfDocument) -> list[Heading]:
     """The outline; an entry that leads nowhere in this document is left out."""
-    found = []
+    headings = []
     for entry in itertools.islice(document.get_toc(max_depth=_MAX_DEPTH), DOCUMENT_CONTENTS):
         destination = entry.get_dest()
         page = None if destination is None else destination.get_index()
         title = entry.get_title().strip()
         if page is not None and title:
-            found.append(Heading(entry.level + 1, title, page + 1))
-    return found
+            headings.append(Heading(entry.level + 1, title, page + 1))
+    return headings

@@ -58,76 +58,76 @@ class Fields:
 
     def of(self, page: pypdfium2.PdfPage, number: int) -> FieldTexts:
         """What stands on a page."""
-        found = FieldTexts()
+        texts = FieldTexts()
         count = raw.FPDFPage_GetAnnotCount(page)
         if count > PDF_ANNOTATIONS:
-            found.dropped["field or note"] += count - PDF_ANNOTATIONS
+            texts.dropped["field or note"] += count - PDF_ANNOTATIONS
         for index in range(min(count, PDF_ANNOTATIONS)):
             annotation = raw.FPDFPage_GetAnnot(page, index)
             if not annotation:
                 continue
             try:
-                self._one(annotation, index, found)
+                self._one(annotation, index, texts)
             finally:
                 raw.FPDFPage_CloseAnnot(annotation)
-        if found.drawn:
-            found.placed += self._drawings(number, found)
-        return found
+        if texts.drawn:
+            texts.placed += self._drawings(number, texts)
+        return texts
 
-    def _one(self, annotation: Any, index: int, found: FieldTexts) -> None:
+    def _one(self, annotation: Any, index: int, texts: FieldTexts) -> None:
         kind = raw.FPDFAnnot_GetSubtype(annotation)
         place = _place(annotation)
         if kind == raw.FPDF_ANNOT_LINK:
-            found.dropped["link target"] += bool(_address(annotation))
+            texts.dropped["link target"] += bool(_address(annotation))
             return
         if raw.FPDFAnnot_GetFlags(annotation) & _UNSEEN:
-            said = _string(annotation, "Contents") or kind == raw.FPDF_ANNOT_WIDGET
-            found.dropped["hidden field or note"] += bool(said)
+            hidden = _string(annotation, "Contents") or kind == raw.FPDF_ANNOT_WIDGET
+            texts.dropped["hidden field or note"] += bool(hidden)
             return
         if kind == raw.FPDF_ANNOT_WIDGET:
-            self._widget(annotation, index, place, found)
+            self._widget(annotation, index, place, texts)
             return
         words = _string(annotation, "Contents")
         if kind == raw.FPDF_ANNOT_FILEATTACHMENT:
-            found.dropped["attached file"] += 1
+            texts.dropped["attached file"] += 1
         elif kind in _MEDIA:
-            found.dropped["film or sound"] += 1
+            texts.dropped["film or sound"] += 1
         elif kind in _DRAWN or (kind == raw.FPDF_ANNOT_FREETEXT and not words):
             name = words or _string(annotation, "Name")
-            found.drawn.append((index, place, f"[stamp: {name}]" if name else "[stamp]"))
+            texts.drawn.append((index, place, f"[stamp: {name}]" if name else "[stamp]"))
             return
         if kind == raw.FPDF_ANNOT_REDACT:
             words = words or _string(annotation, "OverlayText")
         if words:
-            found.placed.append(Placed(place, _note(annotation, kind, words)))
+            texts.placed.append(Placed(place, _note(annotation, kind, words)))
 
     # --- form fields --------------------------------------------------------------------------
 
-    def _widget(self, annotation: Any, index: int, place: Box, found: FieldTexts) -> None:
+    def _widget(self, annotation: Any, index: int, place: Box, texts: FieldTexts) -> None:
         form = self._form
         kind = raw.FPDFAnnot_GetFormFieldType(form, annotation) if form else _NO_FORM
         if kind == raw.FPDF_FORMFIELD_CHECKBOX:
             mark = "[x]" if raw.FPDFAnnot_IsChecked(form, annotation) else "[ ]"
-            found.placed.append(Placed(place, [mark]))
+            texts.placed.append(Placed(place, [mark]))
         elif kind == raw.FPDF_FORMFIELD_RADIOBUTTON:
             mark = "(x)" if raw.FPDFAnnot_IsChecked(form, annotation) else "( )"
-            found.placed.append(Placed(place, [mark]))
+            texts.placed.append(Placed(place, [mark]))
         elif kind in (raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX):
             chosen, left = self._choices(annotation)
             words = ", ".join(chosen) or self._value(annotation)
-            found.dropped["unselected choice"] += left
+            texts.dropped["unselected choice"] += left
             if words:
-                found.placed.append(Placed(place, [words]))
+                texts.placed.append(Placed(place, [words]))
         elif kind == raw.FPDF_FORMFIELD_TEXTFIELD:
             secret = raw.FPDFAnnot_GetFormFieldFlags(form, annotation) & _PASSWORD
             value = self._value(annotation)
             if value and secret:
-                found.dropped["password"] += 1
+                texts.dropped["password"] += 1
             elif value:
-                found.placed.append(Placed(place, _written(value)))
+                texts.placed.append(Placed(place, _written(value)))
         else:  # signatures, buttons, fields outside a form
             signed = kind == raw.FPDF_FORMFIELD_SIGNATURE
-            found.drawn.append((index, place, "[signature field]" if signed else _string(annotation, "V")))
+            texts.drawn.append((index, place, "[signature field]" if signed else _string(annotation, "V")))
 
     def _value(self, annotation: Any) -> str:
         def value(room: Any, size: int) -> int:
@@ -203,11 +203,11 @@ def _written(words: str) -> list[str]:
 
 
 def _place(annotation: Any) -> Box:
-    found = raw.FS_RECTF()
-    if not raw.FPDFAnnot_GetRect(annotation, found):
+    rectangle = raw.FS_RECTF()
+    if not raw.FPDFAnnot_GetRect(annotation, rectangle):
         return Box(0.0, 0.0, 0.0, 0.0)
-    left, right = sorted((float(found.left), float(found.right)))
-    bottom, top = sorted((float(found.bottom), float(found.top)))
+    left, right = sorted((float(rectangle.left), float(rectangle.right)))
+    bottom, top = sorted((float(rectangle.bottom), float(rectangle.top)))
     return Box(left, bottom, right, top)
 
 

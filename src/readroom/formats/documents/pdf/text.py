@@ -96,10 +96,10 @@ def _clean(text: str) -> str:
     return text.translate(_NO_TEXT).rstrip()
 
 
-def _trimmed(found: list[str]) -> list[str]:
-    while found and not found[-1]:
-        found.pop()
-    return found
+def _trimmed(lines: list[str]) -> list[str]:
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
 
 
 def _split(textpage: Any, line: _Line) -> list[_Line]:
@@ -130,27 +130,27 @@ def _split(textpage: Any, line: _Line) -> list[_Line]:
 
 def _apart(textpage: Any, before: int, index: int, step: float, line: _Line) -> bool:
     """Whether two characters whose base lines are so far apart stand in different lines."""
-    one, other = line.text[before - line.first], line.text[index - line.first]
-    if min(one, other) >= _WIDE or abs(raw.FPDFText_GetCharAngle(textpage, index)) > _ROTATED:
+    character, other = line.text[before - line.first], line.text[index - line.first]
+    if min(character, other) >= _WIDE or abs(raw.FPDFText_GetCharAngle(textpage, index)) > _ROTATED:
         return False
     height = max(_height(textpage, before), _height(textpage, index))
-    letters = one.isalpha() and other.isalpha() and index == before + 1
+    letters = character.isalpha() and other.isalpha() and index == before + 1
     return height > 0 and step > height * (_LETTERS_PITCH if letters else _PITCH)
 
 
 def _height(textpage: Any, index: int) -> float:
     """Of the line that a character's font makes, whatever the character."""
-    found = raw.FS_RECTF()
-    if not raw.FPDFText_GetLooseCharBox(textpage, index, found):
+    rectangle = raw.FS_RECTF()
+    if not raw.FPDFText_GetLooseCharBox(textpage, index, rectangle):
         return 0.0
-    return abs(float(found.top) - float(found.bottom))
+    return abs(float(rectangle.top) - float(rectangle.bottom))
 
 
 def _top(textpage: Any, piece: _Line) -> float:
     for index, letter in enumerate(piece.text, piece.first):
-        found = None if letter.isspace() else box(textpage, index)
-        if found is not None:
-            return found.top
+        place = None if letter.isspace() else box(textpage, index)
+        if place is not None:
+            return place.top
     return 0.0
 
 
@@ -159,8 +159,8 @@ def box(textpage: Any, index: int) -> Box | None:
     left, right, bottom, top = (ctypes.c_double() for _ in range(4))
     if not raw.FPDFText_GetCharBox(textpage, index, left, right, bottom, top):
         return None
-    found = Box(left.value, bottom.value, right.value, top.value)
-    return found if found.right > found.left or found.top > found.bottom else None
+    place = Box(left.value, bottom.value, right.value, top.value)
+    return place if place.right > place.left or place.top > place.bottom else None
 
 
 # --- what fields and notes say -----------------------------------------------------------------------
@@ -176,28 +176,28 @@ class _Row(Struct):
     behind: list[str]
 
     def written(self) -> str:
-        found, at = "", 0
+        line, at = "", 0
         for index, words in sorted(self.inside, key=lambda item: item[0]):
-            found += self.text[at:index]
-            found += f"{'' if not found or found[-1].isspace() else ' '}{words} "
+            line += self.text[at:index]
+            line += f"{'' if not line or line[-1].isspace() else ' '}{words} "
             at = index
-        return _clean(found + self.text[at:])
+        return _clean(line + self.text[at:])
 
 
 def _merged(textpage: Any, pieces: Sequence[_Line], placed: Sequence[Placed], *, exact: bool) -> list[str]:
     rows = [_row(textpage, piece, exact=exact) for piece in pieces]
     alone: list[Placed] = []
-    for one in placed:
-        row = _beside(rows, one.box)
+    for field in placed:
+        row = _beside(rows, field.box)
         if row is None:
-            alone.append(one)
-        elif len(one.lines) == 1:
-            at = next((at for at, left in enumerate(row.starts) if left >= one.box.left - _NEAR), None)
-            row.inside.append((len(row.text.rstrip()) if at is None else at, one.lines[0]))
+            alone.append(field)
+        elif len(field.lines) == 1:
+            at = next((at for at, left in enumerate(row.starts) if left >= field.box.left - _NEAR), None)
+            row.inside.append((len(row.text.rstrip()) if at is None else at, field.lines[0]))
         else:
-            row.behind += one.lines
-    for one in sorted(alone, key=lambda one: (-one.box.middle, one.box.left)):
-        _insert(rows, one)
+            row.behind += field.lines
+    for field in sorted(alone, key=lambda field: (-field.box.middle, field.box.left)):
+        _insert(rows, field)
     return [line for row in rows for line in (row.written(), *row.behind)]
 
 
@@ -217,14 +217,14 @@ def _row(textpage: Any, piece: _Line, *, exact: bool) -> _Row:
 
 def _beside(rows: Sequence[_Row], box: Box) -> _Row | None:
     """The line that a field stands in: of those at its height the one that ends nearest to it."""
-    found = [
+    level_rows = [
         row
         for row in rows
         if row.box is not None
         and row.box.bottom - _NEAR <= box.middle <= row.box.top + _NEAR
         and (box.top - box.bottom) < 4 * (row.box.top - row.box.bottom + 2 * _NEAR)
     ]
-    return min(found, key=lambda row: _away(row, box), default=None)
+    return min(level_rows, key=lambda row: _away(row, box), default=None)
 
 
 def _away(row: _Row, box: Box) -> float:
@@ -234,16 +234,16 @@ def _away(row: _Row, box: Box) -> float:
     )
 
 
-def _insert(rows: list[_Row], one: Placed) -> None:
+def _insert(rows: list[_Row], field: Placed) -> None:
     """Put what stands in no line between the lines above it and those below."""
     for at, row in enumerate(rows):
         if row.box is None:
             continue
-        same = not row.starts and abs(row.box.middle - one.box.middle) < _NEAR
-        if same and len(one.lines) == 1 and not row.behind:
-            row.text += f"  {one.lines[0]}"
+        same = not row.starts and abs(row.box.middle - field.box.middle) < _NEAR
+        if same and len(field.lines) == 1 and not row.behind:
+            row.text += f"  {field.lines[0]}"
             return
-        if row.box.middle < one.box.middle - _NEAR:
-            rows.insert(at, _Row(one.lines[0], one.box, (), [], list(one.lines[1:])))
+        if row.box.middle < field.box.middle - _NEAR:
+            rows.insert(at, _Row(field.lines[0], field.box, (), [], list(field.lines[1:])))
             return
-    rows.append(_Row(one.lines[0], one.box, (), [], list(one.lines[1:])))
+    rows.append(_Row(field.lines[0], field.box, (), [], list(field.lines[1:])))

@@ -59,12 +59,12 @@ _BREAKS = str.maketrans({"\x0b": "\n", "\x1e": "\u2011", "\x1f": None, "\x0d": "
 
 def open_document(file: BinaryIO) -> OldSlides:
     """The presentation in `file`. Raises Unreadable."""
-    held = ooxml.kind(file)
-    if held is Ole.ENCRYPTED:
-        raise ooxml.refusal(held)
+    kind = ooxml.kind(file)
+    if kind is Ole.ENCRYPTED:
+        raise ooxml.refusal(kind)
     compound = Compound(file)
     if not compound.has(STREAM):
-        raise ooxml.refusal(held, Ole.SLIDES)
+        raise ooxml.refusal(kind, Ole.SLIDES)
     user = compound.optional("Current User")
     if len(user) >= 16 and struct.unpack_from("<I", user, 12)[0] == _ENCRYPTED:
         raise Encrypted("it is encrypted", "Ask for a copy without a password.")
@@ -96,7 +96,7 @@ def _at(data: memoryview, place: int) -> Iterator[Record]:
 
 def _places(data: memoryview, saved: int) -> Mapping[int, int]:
     """Where the objects of the presentation are, by their numbers, from the last save to the first."""
-    found: dict[int, int] = {}
+    places: dict[int, int] = {}
     seen: set[int] = set()
     while 0 <= saved < len(data) and saved not in seen and len(seen) < _SAVES:
         seen.add(saved)
@@ -108,10 +108,10 @@ def _places(data: memoryview, saved: int) -> Mapping[int, int]:
         if table is None or table.kind != kinds.PLACES:
             break
         for number, place in _listed(table.data):
-            found.setdefault(number, place)
+            places.setdefault(number, place)
         if not saved:
             break
-    return found
+    return places
 
 
 def _listed(table: memoryview) -> Iterator[tuple[int, int]]:
@@ -155,8 +155,8 @@ def _slides(places: Mapping[int, int], top: Mapping[int, Record]) -> Sequence[_O
     lists = {} if document is None else {at.instance: at for at in document if at.kind == kinds.LIST}
     own = {_slide_of(record): record for record in top.values() if record.kind == kinds.NOTES}
     if not places or 0 not in lists:
-        found = [record for record in top.values() if record.kind == kinds.SLIDE]
-        return [_OldSlide(record, (), own.get(_notes_of(record))) for record in found]
+        records = [record for record in top.values() if record.kind == kinds.SLIDE]
+        return [_OldSlide(record, (), own.get(_notes_of(record))) for record in records]
     spoken = {number: _record(places, top, place) for place, number, _ in _entries(lists.get(2))}
     found_slides = []
     for place, number, texts in _entries(lists[0]):
@@ -172,19 +172,19 @@ def _record(places: Mapping[int, int], top: Mapping[int, Record], number: int) -
 
 def _entries(entries: Record | None) -> Iterator[tuple[int, int, list[_Text]]]:
     """The number of each object of a list, that by which others refer to it, and its texts."""
-    found: list[tuple[int, int, list[_Text]]] = []
+    entries_: list[tuple[int, int, list[_Text]]] = []
     kind = 0
     for record in entries or ():
         if record.kind == kinds.PERSIST and len(record.data) >= 16:
             place, _, _, number = struct.unpack_from("<4I", record.data)
-            found.append((place, number, []))
+            entries_.append((place, number, []))
         elif record.kind == kinds.TEXT_KIND and len(record.data) >= 4:
             kind = struct.unpack_from("<I", record.data)[0]
-            if found:
-                found[-1][2].append(_Text(kind, ""))
-        elif record.kind in (kinds.TEXT_WIDE, kinds.TEXT_NARROW) and found and found[-1][2]:
-            found[-1][2][-1] = _Text(kind, ppt_records.text(record))
-    yield from found
+            if entries_:
+                entries_[-1][2].append(_Text(kind, ""))
+        elif record.kind in (kinds.TEXT_WIDE, kinds.TEXT_NARROW) and entries_ and entries_[-1][2]:
+            entries_[-1][2][-1] = _Text(kind, ppt_records.text(record))
+    yield from entries_
 
 
 def _notes_of(slide: Record) -> int:
@@ -231,8 +231,8 @@ class OldSlides(Struct, frozen=True, dict=True):
         lines = [f"# {title}"] if title else []
         lines += writer.lines()
         lines += writer.margins(self.standing if number == 1 else ())
-        for name, said in (("Notes:", writer.notes()), ("Comments:", writer.comments())):
-            lines += ["", name, *said] if said else []
+        for name, remarks in (("Notes:", writer.notes()), ("Comments:", writer.comments())):
+            lines += ["", name, *remarks] if remarks else []
         notes = [HIDDEN] if writer.is_hidden() else []
         dropped = writer.dropped + (self.beside if number == 1 else Counter())
         return Part(number, title, lines, notes=[*notes, *beside_note(dict(sorted(dropped.items())))])
@@ -245,30 +245,30 @@ class _SlideWriter:
         self._slide = slide
         self.dropped: Counter[str] = Counter()
         self._shapes = [] if slide.record is None else list(self._drawn(slide.record, slide.texts))
-        shown = {id(text) for texts in self._shapes for cell in texts for text in cell}
-        rest = [text for text in slide.texts if id(text) not in shown and text.text.strip()]
+        in_shapes = {id(text) for texts in self._shapes for cell in texts for text in cell}
+        rest = [text for text in slide.texts if id(text) not in in_shapes and text.text.strip()]
         self._shapes += [[[text]] for text in rest]
 
     def title(self) -> str:
         """The first title that has words."""
-        found = self._title()
-        return "" if found is None else " ".join(" ".join(found.lines()).split())
+        title = self._title()
+        return "" if title is None else " ".join(" ".join(title.lines()).split())
 
     def lines(self) -> list[str]:
         """The lines of the shapes, but for the title."""
         title = self._title()
-        found = []
+        lines = []
         for cells in self._shapes:
             written = [
                 [line for text in cell if text is not title for line in text.lines()] for cell in cells
             ]
             if len(cells) > 1:
-                found += [
+                lines += [
                     line for _, block in tables.row([[(0, cell)] for cell in written]) for line in block
                 ]
             else:
-                found += written[0]
-        return found
+                lines += written[0]
+        return lines
 
     def notes(self) -> list[str]:
         """What the speaker is to say."""
@@ -284,13 +284,13 @@ class _SlideWriter:
 
     def comments(self) -> list[str]:
         """Comments, behind their authors."""
-        found = []
+        comments = []
         for holder in self._slide.record.walk() if self._slide.record is not None else ():
             if holder.kind == kinds.COMMENT:
-                said = {at.instance: ppt_records.text(at) for at in holder if at.kind == kinds.TEXT_STRING}
-                author, words = said.get(0, "").strip("\0 "), " ".join(said.get(1, "").split())
-                found.append(f"{author}: {words}" if author else words)
-        return found
+                strings = {at.instance: ppt_records.text(at) for at in holder if at.kind == kinds.TEXT_STRING}
+                author, words = strings.get(0, "").strip("\0 "), " ".join(strings.get(1, "").split())
+                comments.append(f"{author}: {words}" if author else words)
+        return comments
 
     def is_hidden(self) -> bool:
         """Whether a show leaves the slide out."""
@@ -321,11 +321,11 @@ class _SlideWriter:
                 yield from self._group(record, texts, depth + 1)
             elif record.kind == kinds.SHAPE:
                 place = _place(record) if is_table else None
-                found = list(self._shape(record, texts))
+                shape = list(self._shape(record, texts))
                 if place is None:
-                    yield from found
+                    yield from shape
                 else:
-                    cell = [text for cells in found for cell in cells for text in cell]
+                    cell = [text for cells in shape for cell in cells for text in cell]
                     rows.setdefault(place[0], []).append((place[1], cell))
         for _, cells in sorted(rows.items()):
             row = [cell for _, cell in sorted(cells, key=lambda cell: cell[0])]
@@ -337,23 +337,23 @@ class _SlideWriter:
         if place in _NOT_SHOWN:
             return
         box = shape.first(kinds.TEXT_BOX)
-        found: list[_Text] = []
+        texts_inside: list[_Text] = []
         kind = 4
         for record in box or ():
             if record.kind == kinds.TEXT_KIND and len(record.data) >= 4:
                 kind = struct.unpack_from("<I", record.data)[0]
             elif record.kind in (kinds.TEXT_WIDE, kinds.TEXT_NARROW):
-                found.append(_Text(kind, ppt_records.text(record)))
+                texts_inside.append(_Text(kind, ppt_records.text(record)))
             elif record.kind == kinds.TEXT_OUTLINE and len(record.data) >= 4:
                 number = struct.unpack_from("<i", record.data)[0]
-                found += texts[number : number + 1] if number >= 0 else ()
+                texts_inside += texts[number : number + 1] if number >= 0 else ()
         options = shape.first(kinds.OPTIONS)
         if options is not None:
-            found += [_Text(4, words) for words in _word_art(options)]
+            texts_inside += [_Text(4, words) for words in _word_art(options)]
         if place in _MARGINS:
-            found = [text for text in found if text.text.strip("*\r ")]
-        if any(text.text.strip() for text in found):
-            yield [found]
+            texts_inside = [text for text in texts_inside if text.text.strip("*\r ")]
+        if any(text.text.strip() for text in texts_inside):
+            yield [texts_inside]
         elif options is not None and _is_picture(options):
             yield [[_Text(4, sections.picture(""))]]
 
@@ -369,8 +369,8 @@ def _margins(holder: Record | None, instance: int | None = None) -> Iterator[str
 
 def _placeholder(shape: Record) -> int:
     client = shape.first(kinds.CLIENT)
-    found = None if client is None else client.first(kinds.PLACEHOLDER)
-    return found.data[4] if found is not None and len(found.data) >= 5 else -1
+    record = None if client is None else client.first(kinds.PLACEHOLDER)
+    return record.data[4] if record is not None and len(record.data) >= 5 else -1
 
 
 def _options(record: Record) -> Iterator[tuple[int, int, bytes]]:
@@ -408,19 +408,19 @@ def _is_table(shape: Record) -> bool:
 
 def _place(shape: Record) -> tuple[int, int] | None:
     """The upper edge and the left edge of a shape in its group."""
-    found = shape.first(kinds.PLACE)
-    if found is None or len(found.data) < 16:
+    record = shape.first(kinds.PLACE)
+    if record is None or len(record.data) < 16:
         return None
-    left, top = struct.unpack_from("<2i", found.data)
+    left, top = struct.unpack_from("<2i", record.data)
     return top, left
 
 
 def _beside(compound: Compound, top: Mapping[int, Record]) -> Counter[str]:
     """What belongs to no slide and is not shown."""
-    found = Counter({"document property": compound.properties()})
+    counts = Counter({"document property": compound.properties()})
     for record in top.values():
         if record.kind == kinds.MASTER:
-            found["text of layouts and masters"] += sum(
+            counts["text of layouts and masters"] += sum(
                 at.kind in (kinds.TEXT_WIDE, kinds.TEXT_NARROW) and bool(ppt_records.text(at).strip(" *\r\0"))
                 for shape in record.walk()
                 if shape.kind == kinds.TEXT_BOX
@@ -428,8 +428,8 @@ def _beside(compound: Compound, top: Mapping[int, Record]) -> Counter[str]:
             )
         elif record.kind == kinds.DOCUMENT:
             inside = Counter(at.kind for at in record.walk())
-            found["link target"] += inside[kinds.LINK]
-            found["film or sound"] += inside[kinds.FILM] + inside[4101]
-            found["embedded object"] += inside[4044]
-            found["macro project"] += inside[kinds.MACROS]
-    return found
+            counts["link target"] += inside[kinds.LINK]
+            counts["film or sound"] += inside[kinds.FILM] + inside[4101]
+            counts["embedded object"] += inside[4044]
+            counts["macro project"] += inside[kinds.MACROS]
+    return counts

@@ -384,9 +384,9 @@ class _RtfReader:
     def _margin(self, kind: str, story: FlowStory) -> None:
         for block in story.blocks:
             self._beside += block.dropped
-        found = running.margin(kind, [line.strip() for line in story.lines()])
-        if found:
-            self._margins["\n".join(found)] = None
+        lines = running.margin(kind, [line.strip() for line in story.lines()])
+        if lines:
+            self._margins["\n".join(lines)] = None
 
     def _note(self, word: str) -> None:
         """A foot- or endnote or a comment stands where it is referred to."""
@@ -436,16 +436,16 @@ class _RtfReader:
         if story is None or about is None:
             return
         start, before = len(story.text), len(story.blocks)
-        found = _LINK.search(about.code)
+        link = _LINK.search(about.code)
         if about.kind or about.entries:
             self._form(story, about)
 
         def close() -> None:
-            if found is None or len(story.blocks) != before:
+            if link is None or len(story.blocks) != before:
                 return
             words = sound("".join(story.text[start:]))
-            story.dropped["link target"] += sections.is_lost(words, found[1])
-            story.text[start:] = [sections.shown(words, found[1])]
+            story.dropped["link target"] += sections.is_lost(words, link[1])
+            story.text[start:] = [sections.shown(words, link[1])]
 
         state.close = close
 

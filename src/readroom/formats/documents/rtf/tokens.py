@@ -53,9 +53,9 @@ class Tokens:
         self._at = 0
 
     def __iter__(self) -> Iterator[Token]:
-        while (found := _TOKEN.match(self._data, self._at)) is not None:
-            self._at = found.end()
-            brace, word, number, pair, symbol, text = found.groups()
+        while (match := _TOKEN.match(self._data, self._at)) is not None:
+            self._at = match.end()
+            brace, word, number, pair, symbol, text = match.groups()
             if text is not None:
                 yield Token(data=text)
             elif word is not None:
@@ -73,15 +73,15 @@ class Tokens:
     def skip_group(self) -> bytes:
         """Jump to the end of the group that is open; what was jumped over."""
         depth, start = 0, self._at
-        while (found := _END.search(self._data, self._at)) is not None:
-            self._at = found.end()
-            if found[1] is not None:
-                self._at += int(found[1])
-            elif found[0] == b"{":
+        while (match := _END.search(self._data, self._at)) is not None:
+            self._at = match.end()
+            if match[1] is not None:
+                self._at += int(match[1])
+            elif match[0] == b"{":
                 depth += 1
-            elif found[0] == b"}":
+            elif match[0] == b"}":
                 if not depth:
-                    self._at = found.start()
+                    self._at = match.start()
                     return self._data[start : self._at]
                 depth -= 1
         self._at = len(self._data)
@@ -90,28 +90,28 @@ class Tokens:
 
 def fonts(table: bytes, usual: str) -> dict[int, str]:
     """The encodings of the fonts of a font table; `usual` is that of the document."""
-    found: dict[int, str] = {}
+    encodings: dict[int, str] = {}
     font = 0
     for word, number in _FONT.findall(table):
         if word == b"f":
             font = int(number)
         elif word == b"cpg":
-            found[font] = code_page(int(number))
+            encodings[font] = code_page(int(number))
         elif int(number) != 1:
-            found.setdefault(font, CHARSETS.get(int(number), usual))
-    return found
+            encodings.setdefault(font, CHARSETS.get(int(number), usual))
+    return encodings
 
 
 def headings(sheet: bytes) -> dict[int, int]:
     """The outline levels, from 0, of the styles of a style sheet that are headings."""
-    found: dict[int, int] = {}
+    levels: dict[int, int] = {}
     for number, about in _STYLE.findall(sheet):
         outline, name = _OUTLINE.search(about), _NAME.search(about)
         if outline is not None:
-            found[int(number)] = int(outline[1])
+            levels[int(number)] = int(outline[1])
         elif name is not None:
-            found[int(number)] = int(name[1] or 1) - 1
-    return found
+            levels[int(number)] = int(name[1] or 1) - 1
+    return levels
 
 
 def code_page(number: int) -> str:

@@ -87,18 +87,18 @@ class _Sheet(Struct, frozen=True):
 
 def _sheets(package: Package) -> Sequence[_Sheet]:
     related = package.relations(package.main)
-    found = []
+    sheets = []
     for sheet in package.root(package.main).iter(f"{MAIN}sheet"):
         relation = related.get(sheet.get(f"{R}id", ""))
         known = relation is not None and relation.kind == "worksheet" and not relation.external
-        found.append(
+        sheets.append(
             _Sheet(
                 sheet.get("name", ""),
                 relation.target if relation is not None and known else "",
                 sheet.get("state", "visible") != "visible",
             )
         )
-    return found
+    return sheets
 
 
 class _SheetReader(Struct, frozen=True):
@@ -118,35 +118,35 @@ class _SheetReader(Struct, frozen=True):
         if not sheet.member:
             beside = cells.beside_note(xlsx_beside.of_workbook(self.package)) if number == 1 else []
             return Part(number, sheet.name, (), total_rows=0, notes=[*notes, NO_CELLS, *beside])
-        found = self._cut(number, area)
-        end = min(found.end, self._totals[number])
-        rows = cells.aligned(*self._values(found.rows), area.first_row, end)
+        cut_ = self._cut(number, area)
+        end = min(cut_.end, self._totals[number])
+        rows = cells.aligned(*self._values(cut_.rows), area.first_row, end)
         if area.formulas:
             formulas = self._formula_reader(number)
-            rows = with_formulas(rows, area.first_row, {row.number: formulas.of(row) for row in found.rows})
+            rows = with_formulas(rows, area.first_row, {row.number: formulas.of(row) for row in cut_.rows})
         rows = cells.commented(rows, area.first_row, end, self._comments[number])
         header: Sequence[Value] | None = None
         if area.first_row > 1:
-            above = [found.header] if found.header else []
+            above = [cut_.header] if cut_.header else []
             header = cells.aligned(*self._values(above), 1, 1)[0]
-        table = Table(rows, header, self._totals[number], end, [*notes, *self._notes(number, area, found)])
+        table = Table(rows, header, self._totals[number], end, [*notes, *self._notes(number, area, cut_)])
         return cells.part(number, sheet.name, table, area)
 
     def _cut(self, number: int, area: Area) -> Cut:
         archive, member = self.package.archive, self.sheets[number - 1].member
         archives.check_size(archive, member, SHEET_BYTES)
-        found = cut(archive.pieces(member), area.first_row, area.last_row, self._totals.get(number))
-        xml.check_start(found.head, member)
+        part = cut(archive.pieces(member), area.first_row, area.last_row, self._totals.get(number))
+        xml.check_start(part.head, member)
         if number not in self._totals:
-            said, notes = self._said(member)
-            last = max((row for row, _ in said), default=0)
-            self._totals[number], self._merged[number] = max(found.total, last), found.merged
-            self._comments[number] = said
-            counts = xlsx_beside.counts(self.package, member, found.tail)
+            comments, notes = self._said(member)
+            last = max((row for row, _ in comments), default=0)
+            self._totals[number], self._merged[number] = max(part.total, last), part.merged
+            self._comments[number] = comments
+            counts = xlsx_beside.counts(self.package, member, part.tail)
             counts += xlsx_beside.of_workbook(self.package) if number == 1 else Counter()
-            hidden = cells.hidden_notes(0, xlsx_beside.hidden_columns(found.head))
+            hidden = cells.hidden_notes(0, xlsx_beside.hidden_columns(part.head))
             self._beside[number] = [*notes, *hidden, *cells.beside_note(counts)]
-        return found
+        return part
 
     def _said(self, member: str) -> tuple[Comments, list[str]]:
         """The comments of a sheet; its cells are there also when they are broken."""
@@ -161,15 +161,15 @@ class _SheetReader(Struct, frozen=True):
             self._formulas[number].learn(self.package.archive.pieces(self.sheets[number - 1].member))
         return self._formulas[number]
 
-    def _notes(self, number: int, area: Area, found: Cut) -> list[str]:
-        empty = sum(row.formulas_without_value() for row in found.rows)
-        formulas = sum(row.formulas() for row in found.rows) - empty
+    def _notes(self, number: int, area: Area, part: Cut) -> list[str]:
+        empty = sum(row.formulas_without_value() for row in part.rows)
+        formulas = sum(row.formulas() for row in part.rows) - empty
         if area.formulas:
             empty = formulas = 0
         return [
             *cells.count_note(empty, cells.FORMULA, cells.FORMULAS),
             *cells.count_note(formulas, *cells.VALUES),
-            *cells.hidden_notes(sum(row.is_hidden for row in found.rows), 0),
+            *cells.hidden_notes(sum(row.is_hidden for row in part.rows), 0),
             *cells.merged_note(self._merged[number]),
             *self._beside[number],
         ]

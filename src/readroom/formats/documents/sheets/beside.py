@@ -48,7 +48,7 @@ _OF_WORKBOOK = {
 
 def comments(package: Package, member: str) -> Comments:
     """What is said of the cells of a sheet. Raises Unreadable."""
-    said: defaultdict[tuple[int, int], list[tuple[str, str]]] = defaultdict(list)
+    by_place: defaultdict[tuple[int, int], list[tuple[str, str]]] = defaultdict(list)
     threads = package.related(member, "threadedComment")
     people = _people(package) if threads else {}
     for part in threads:
@@ -56,12 +56,12 @@ def comments(package: Package, member: str) -> Comments:
             place = _placed(element.get("ref", ""))
             if local(element) == "threadedComment" and place is not None:
                 text = "".join(at.text or "" for at in element if local(at) == "text")
-                said[place].append((people.get(element.get("personId", ""), ""), text))
+                by_place[place].append((people.get(element.get("personId", ""), ""), text))
     for part in package.related(member, "comments"):
         for place, author, text in _notes(package.root(part)):
-            if not (author.startswith(_STAND_IN) and place in said):
-                said[place].append(("" if author.startswith(_STAND_IN) else author, text))
-    return {place: cells.comment(found) for place, found in said.items()}
+            if not (author.startswith(_STAND_IN) and place in by_place):
+                by_place[place].append(("" if author.startswith(_STAND_IN) else author, text))
+    return {place: cells.comment(texts) for place, texts in by_place.items()}
 
 
 def _notes(root: Element) -> Iterator[tuple[tuple[int, int], str, str]]:
@@ -70,25 +70,25 @@ def _notes(root: Element) -> Iterator[tuple[tuple[int, int], str, str]]:
         place = _placed(element.get("ref", "")) if local(element) == "comment" else None
         if place is None:
             continue
-        said = element.get("authorId", "")
-        known = said.isascii() and said.isdecimal() and len(said) < 7 and int(said) < len(authors)
-        yield place, authors[int(said)] if known else "", ooxml.text_of(element, "t")
+        author = element.get("authorId", "")
+        known = author.isascii() and author.isdecimal() and len(author) < 7 and int(author) < len(authors)
+        yield place, authors[int(author)] if known else "", ooxml.text_of(element, "t")
 
 
 def _people(package: Package) -> Mapping[str, str]:
-    found = {}
+    names = {}
     for part in package.related(package.main, "person"):
         for element in package.root(part):
-            found[element.get("id", "")] = element.get("displayName", "")
-    return found
+            names[element.get("id", "")] = element.get("displayName", "")
+    return names
 
 
-def _placed(said: str) -> tuple[int, int] | None:
+def _placed(reference: str) -> tuple[int, int] | None:
     """Row and column of a cell; None for what is none."""
-    found = _PLACE.match(said)
-    if found is None:
+    match = _PLACE.match(reference)
+    if match is None:
         return None
-    row, column = int(found[2]), column_number(found[1])
+    row, column = int(match[2]), column_number(match[1])
     return (row, column) if 0 < row <= MAX_ROWS and column <= MAX_COLUMNS else None
 
 
@@ -105,20 +105,20 @@ def hidden_columns(head: bytes) -> int:
 
 def counts(package: Package, member: str, tail: bytes) -> Counter[str]:
     """What is beside the cells of a sheet and not shown; `tail` is what stands behind its rows."""
-    found: Counter[str] = Counter()
-    found["header or footer"] = len(_HEADERS.findall(tail))
-    found["list of allowed values"] = len(_LISTS.findall(tail))
-    found["link target"] = len(_LINKS.findall(tail))
+    counted: Counter[str] = Counter()
+    counted["header or footer"] = len(_HEADERS.findall(tail))
+    counted["list of allowed values"] = len(_LISTS.findall(tail))
+    counted["link target"] = len(_LINKS.findall(tail))
     for relation in package.relations(member).values():
         if relation.kind in _RELATED:
-            found[_RELATED[relation.kind]] += 1
+            counted[_RELATED[relation.kind]] += 1
     for part in package.related(member, "drawing"):
-        found += _drawn(package, part)
-    return found
+        counted += _drawn(package, part)
+    return counted
 
 
 def _drawn(package: Package, part: str) -> Counter[str]:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     try:
         root = package.root(part)
     except Unreadable:
@@ -126,20 +126,20 @@ def _drawn(package: Package, part: str) -> Counter[str]:
     for element in root.iter():
         name = local(element)
         if name in _DRAWN:
-            found[_DRAWN[name]] += 1
+            counts[_DRAWN[name]] += 1
         elif name == "sp" and ooxml.text_of(element, "t").strip():
-            found["text box"] += 1
+            counts["text box"] += 1
         elif name == "cNvPr" and (element.get("descr") or element.get("title")):
-            found["alternative text"] += 1
-    return found
+            counts["alternative text"] += 1
+    return counts
 
 
 def of_workbook(package: Package) -> Counter[str]:
     """What belongs to no sheet and is not shown."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for relation in package.relations(package.main).values():
         if relation.kind in _OF_WORKBOOK:
-            found[_OF_WORKBOOK[relation.kind]] += 1
+            counts[_OF_WORKBOOK[relation.kind]] += 1
     names = (at for at in package.root(package.main).iter() if local(at) == "definedName")
-    found["defined name"] = sum(1 for _ in names)
-    return found + ooxml.properties(package)
+    counts["defined name"] = sum(1 for _ in names)
+    return counts + ooxml.properties(package)

@@ -29,7 +29,7 @@ _ESCAPED = {"\t": "\\t", "\n": "\\n", "\r": "\\n", "\r\n": "\\n"}
 def cell_text(value: Value) -> str:
     """A cell's value in a line of a part."""
     if isinstance(value, str):
-        return _BREAKS.sub(lambda found: _ESCAPED[found[0]], value)
+        return _BREAKS.sub(lambda match: _ESCAPED[match[0]], value)
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, int | float):
@@ -123,8 +123,8 @@ def part(number: int, title: str, table: Table, area: Area) -> Part:
     columns = area.first_column, area.last_column
     lines = [line(row, *columns) for row in table.rows]
     notes = list(table.notes)
-    shown = table.rows if table.header is None else [*table.rows, table.header]
-    if any(broken(value) for row in shown for value in row[columns[0] - 1 : columns[1]]):
+    rows = table.rows if table.header is None else [*table.rows, table.header]
+    if any(broken(value) for row in rows for value in row[columns[0] - 1 : columns[1]]):
         notes.append(ESCAPED)
     wanted = table.total if area.last_row is None else min(area.last_row, table.total)
     if table.end < wanted:
@@ -144,9 +144,9 @@ def merged_note(ranges: Sequence[str]) -> list[str]:
     return [f"Merged cells have their value in the first one only: {named}{more}."]
 
 
-def count_note(count: int, one: str, more: str) -> list[str]:
+def count_note(count: int, single: str, more: str) -> list[str]:
     """A sentence about so many of something; nothing when there are none."""
-    return [f"{count:,} {one if count == 1 else more}"] if count else []
+    return [f"{count:,} {single if count == 1 else more}"] if count else []
 
 
 def beside_note(counts: Mapping[str, int]) -> list[str]:
@@ -159,8 +159,10 @@ def plural(kind: str) -> str:
     """More than one of a kind: `header or footer` is `headers or footers`, `link to it` `links to it`."""
     parted = _WITH_MORE.match(kind)
     noun, space, rest = parted.groups() if parted else (kind, "", "")
-    found = (f"{one[:-1]}ies" if one.endswith(("ty", "py")) else f"{one}s" for one in noun.split(" or "))
-    return " or ".join(found) + space + rest
+    plurals = (
+        f"{name[:-1]}ies" if name.endswith(("ty", "py")) else f"{name}s" for name in noun.split(" or ")
+    )
+    return " or ".join(plurals) + space + rest
 
 
 def hidden_notes(rows: int, columns: int) -> list[str]:
@@ -171,14 +173,14 @@ def hidden_notes(rows: int, columns: int) -> list[str]:
     ]
 
 
-def comment(said: Sequence[tuple[str, str]]) -> str:
+def comment(remarks: Sequence[tuple[str, str]]) -> str:
     """A comment of a cell and its answers, by author and words."""
-    words = [f"{author}: {text}" if author else text for author, text in _joined(said)]
+    words = [f"{author}: {text}" if author else text for author, text in _joined(remarks)]
     return f"[comment: {' / '.join(words)}]"
 
 
-def _joined(said: Sequence[tuple[str, str]]) -> Iterable[tuple[str, str]]:
-    for author, text in said:
+def _joined(remarks: Sequence[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+    for author, text in remarks:
         name, words = " ".join(author.split()), " ".join(text.split())
         # Excel writes the name of the author into the text, too.
         yield name, words.removeprefix(f"{name}:").strip() if name else words
@@ -188,17 +190,17 @@ def commented(
     rows: Sequence[Sequence[Value]], first: int, last: int, comments: Comments
 ) -> list[Sequence[Value]]:
     """The rows from `first` on, at most to `last`, with what is said of their cells behind the values."""
-    found = list(rows)
+    completed = list(rows)
     for (row, column), text in sorted(comments.items()):
         if not first <= row <= last:
             continue
-        found += [()] * (row - first + 1 - len(found))
-        cells = [*found[row - first]]
+        completed += [()] * (row - first + 1 - len(completed))
+        cells = [*completed[row - first]]
         cells += [""] * (column - len(cells))
         value = cell_text(cells[column - 1])
         cells[column - 1] = f"{value} {text}" if value else text
-        found[row - first] = cells
-    return found
+        completed[row - first] = cells
+    return completed
 
 
 def aligned(
@@ -208,18 +210,18 @@ def aligned(
     above, left = start or (last, 0)
     empty: Sequence[Value] = ()
     margin: Sequence[Value] = [""] * left
-    found = [empty] * max(0, min(above + 1, last + 1) - first)
+    placed = [empty] * max(0, min(above + 1, last + 1) - first)
     if start is not None:
-        found += [[*margin, *row] for row in islice(rows, max(0, first - above - 1), max(0, last - above))]
-    return found + [empty] * (last - first + 1 - len(found))
+        placed += [[*margin, *row] for row in islice(rows, max(0, first - above - 1), max(0, last - above))]
+    return placed + [empty] * (last - first + 1 - len(placed))
 
 
 def table(
     rows: Sequence[Sequence[Value]], area: Area, notes: Sequence[str], comments: Comments | None = None
 ) -> Table:
     """An area of a sheet that was read whole."""
-    said = comments or {}
-    total = max(len(rows), max((row for row, _ in said), default=0))
+    remarks = comments or {}
+    total = max(len(rows), max((row for row, _ in remarks), default=0))
     room = CellBudget(area.first_row)
     end = total if area.last_row is None else area.last_row
     for number, row in enumerate(rows[area.first_row - 1 : end], area.first_row):
@@ -227,5 +229,5 @@ def table(
             end = room.last
             break
     header = (rows[0] if rows else ()) if area.first_row > 1 else None
-    shown = commented(rows[area.first_row - 1 : end], area.first_row, end, said)
-    return Table(shown, header, total, end, notes)
+    window = commented(rows[area.first_row - 1 : end], area.first_row, end, remarks)
+    return Table(window, header, total, end, notes)

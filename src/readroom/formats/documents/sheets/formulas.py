@@ -60,16 +60,16 @@ class Formulas(Struct):
         rest = b""
         for piece in pieces:
             data = rest + piece
-            for found in _FIRST_SHARED.finditer(data):
-                share = _SHARE.search(found[3])
+            for match in _FIRST_SHARED.finditer(data):
+                share = _SHARE.search(match[3])
                 if share is not None and len(self.shared) < _SHARES:
-                    cell = int(found[2]), column_number(found[1].decode())
-                    self.shared.setdefault(int(share[1]), _Shared(*cell, _text(found[4])))
+                    cell = int(match[2]), column_number(match[1].decode())
+                    self.shared.setdefault(int(share[1]), _Shared(*cell, _text(match[4])))
             rest = data[-_CARRIED:]
 
     def of(self, row: Row) -> Mapping[int, str]:
         """The formulas of a row by their column."""
-        found: dict[int, str] = {}
+        formulas: dict[int, str] = {}
         column = 0
         starts = [at.start() for at in _CELL.finditer(row.xml)]
         for start, end in pairwise([*starts, len(row.xml)]):
@@ -77,8 +77,8 @@ class Formulas(Struct):
             column = column_number(place[1].decode()) if place else column + 1
             formula = _FORMULA.search(row.xml, start, end)
             if formula is not None:
-                found[column] = self._written(formula, row.number, column)
-        return found
+                formulas[column] = self._written(formula, row.number, column)
+        return formulas
 
     def _written(self, formula: re.Match[bytes], row: int, column: int) -> str:
         kind, share = _KIND.search(formula[1]), _SHARE.search(formula[1])
@@ -92,33 +92,33 @@ class Formulas(Struct):
 
 
 def with_formulas(
-    rows: Sequence[Sequence[Value]], first: int, found: Mapping[int, Mapping[int, str]]
+    rows: Sequence[Sequence[Value]], first: int, by_row: Mapping[int, Mapping[int, str]]
 ) -> list[Sequence[Value]]:
     """Rows from `first` on, with formulas by row and column in place of values."""
-    shown = list(rows)
-    for number, formulas in found.items():
-        shown += [()] * (number - first + 1 - len(shown))
-        cells = [*shown[number - first]]
+    completed = list(rows)
+    for number, formulas in by_row.items():
+        completed += [()] * (number - first + 1 - len(completed))
+        cells = [*completed[number - first]]
         for column, text in formulas.items():
             cells += [""] * (column - len(cells))
             cells[column - 1] = text
-        shown[number - first] = cells
-    return shown
+        completed[number - first] = cells
+    return completed
 
 
 def shifted(formula: str, rows: int, columns: int) -> str:
     """A formula as it is when its cell is filled so many rows down and columns to the right."""
 
-    def moved(found: re.Match[str]) -> str:
-        if found[2]:
-            return found[1] + _column(found[2], found[1], columns) + found[3] + _row(found[4], found[3], rows)
-        if found[6]:
-            left, right = _column(found[6], found[5], columns), _column(found[8], found[7], columns)
-            return f"{found[5]}{left}:{found[7]}{right}"
-        if found[10]:
-            top, bottom = _row(found[10], found[9], rows), _row(found[12], found[11], rows)
-            return f"{found[9]}{top}:{found[11]}{bottom}"
-        return found[0]
+    def moved(match: re.Match[str]) -> str:
+        if match[2]:
+            return match[1] + _column(match[2], match[1], columns) + match[3] + _row(match[4], match[3], rows)
+        if match[6]:
+            left, right = _column(match[6], match[5], columns), _column(match[8], match[7], columns)
+            return f"{match[5]}{left}:{match[7]}{right}"
+        if match[10]:
+            top, bottom = _row(match[10], match[9], rows), _row(match[12], match[11], rows)
+            return f"{match[9]}{top}:{match[11]}{bottom}"
+        return match[0]
 
     return _REFERENCE.sub(moved, formula)
 
@@ -135,5 +135,5 @@ def _row(number: str, fixed: str, by: int) -> str:
     return str((int(number) + by - 1) % MAX_ROWS + 1)
 
 
-def _text(found: bytes) -> str:
-    return html.unescape(found.decode("utf-8", "replace")).strip()
+def _text(formula: bytes) -> str:
+    return html.unescape(formula.decode("utf-8", "replace")).strip()

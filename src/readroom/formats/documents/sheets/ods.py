@@ -144,7 +144,7 @@ def open_sheets(archive: Archive) -> Sheets:
 
 def _of_workbook(archive: Archive) -> Counter[str]:
     """Headers and footers of printed pages, and what somebody has said about the document."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for member, kind, names in (
         ("styles.xml", "header or footer", _MARGINS),
         ("meta.xml", "document property", _PROPERTIES),
@@ -156,8 +156,8 @@ def _of_workbook(archive: Archive) -> Counter[str]:
         except Unreadable:
             continue
         texts = ("".join(at.itertext()) for at in root.iter() if xml.local(at) in names)
-        found[kind] += sum(bool(text.strip()) for text in texts)
-    return found
+        counts[kind] += sum(bool(text.strip()) for text in texts)
+    return counts
 
 
 class _Rows:
@@ -176,13 +176,13 @@ class _Rows:
         """Take the next row element, which may be many rows."""
         times = _times(element, f"{TABLE}number-rows-repeated")
         first, self._at = self._at + 1, self._at + times
-        cells, said = _cells(element, formulas=self._area.formulas)
-        if not cells and not said:
+        cells, comments = _cells(element, formulas=self._area.formulas)
+        if not cells and not comments:
             return
         if self._at > MAX_ROWS:
             raise Unreadable(f"it has filled rows after row {MAX_ROWS:,}", ANOTHER_COPY)
         self._total = self._at
-        self._comments.update({(first, column): text for column, text in said.items()})
+        self._comments.update({(first, column): text for column, text in comments.items()})
         if first == 1 < self._area.first_row:
             self._header = cells
         start = max(first, self._area.first_row)
@@ -213,8 +213,8 @@ class _Rows:
             "merged ranges have their values in their first cells only.",
         )  # fmt: skip
         header = None if self._area.first_row == 1 else self._header or []
-        shown = sheet_cells.commented(self._read, self._area.first_row, last, self._comments)
-        return Table(shown, header, self._total, end, notes)
+        rows = sheet_cells.commented(self._read, self._area.first_row, last, self._comments)
+        return Table(rows, header, self._total, end, notes)
 
 
 def _events(archive: Archive, events: tuple[str, ...], *tags: str) -> Iterator[tuple[str, Element]]:
@@ -260,8 +260,8 @@ def _forget(element: Element) -> None:
 
 
 def _times(element: Element, name: str) -> int:
-    said = element.get(name, "1")
-    return max(1, int(said)) if said.isascii() and said.isdecimal() and len(said) < 8 else 1
+    count = element.get(name, "1")
+    return max(1, int(count)) if count.isascii() and count.isdecimal() and len(count) < 8 else 1
 
 
 def _cells(row: Element, *, formulas: bool) -> tuple[list[Value], dict[int, str]]:
@@ -275,9 +275,9 @@ def _cells(row: Element, *, formulas: bool) -> tuple[list[Value], dict[int, str]
         times = _times(cell, f"{TABLE}number-columns-repeated")
         formula = _formula(cell) if formulas else ""
         value = formula or _value(cell)
-        said = _annotation(cell)
-        if said:
-            comments[len(values) + waiting + 1] = said
+        comment = _annotation(cell)
+        if comment:
+            comments[len(values) + waiting + 1] = comment
         if value == "" and cell.get(f"{TABLE}formula") is None:
             waiting += times
             continue
@@ -286,7 +286,7 @@ def _cells(row: Element, *, formulas: bool) -> tuple[list[Value], dict[int, str]
         values += [""] * waiting
         values += [value] * times
         waiting = 0
-    return values, {column: said for column, said in comments.items() if column <= MAX_COLUMNS}
+    return values, {column: comment for column, comment in comments.items() if column <= MAX_COLUMNS}
 
 
 def _annotation(cell: Element) -> str:
@@ -299,13 +299,13 @@ def _annotation(cell: Element) -> str:
 
 def _formula(cell: Element) -> str:
     """A formula as it is typed: `of:=SUM([.A1:.A3])` becomes `=SUM(A1:A3)`."""
-    said: str = cell.get(f"{TABLE}formula", "")
-    return _REFERENCE.sub(_reference, said)
+    written: str = cell.get(f"{TABLE}formula", "")
+    return _REFERENCE.sub(_reference, written)
 
 
-def _reference(found: re.Match[str]) -> str:
+def _reference(match: re.Match[str]) -> str:
     """`.A1:.B2` as A1:B2, `$Sheet2.A1` as Sheet2!A1."""
-    ends = [end.rpartition(".") for end in (found[1] or "").split(":")]
+    ends = [end.rpartition(".") for end in (match[1] or "").split(":")]
     return ":".join(f"{sheet.lstrip('$')}!{cell}" if sheet else cell for sheet, _, cell in ends)
 
 
@@ -320,20 +320,22 @@ def _value(cell: Element) -> Value:
         return bool(cell.get(f"{OFFICE}boolean-value") == "true")
     if kind == "date":
         return _date(cell.get(f"{OFFICE}date-value", ""))
-    if kind == "time" and (found := _DURATION.fullmatch(cell.get(f"{OFFICE}time-value", ""))):
-        hours, minutes, seconds = (int(part or 0) for part in found.groups()[1:])
+    if kind == "time" and (duration := _DURATION.fullmatch(cell.get(f"{OFFICE}time-value", ""))):
+        hours, minutes, seconds = (int(part or 0) for part in duration.groups()[1:])
         span = timedelta(hours=min(hours, 10**6), minutes=min(minutes, 10**6), seconds=min(seconds, 10**6))
-        return -span if found[1] else span
+        return -span if duration[1] else span
     return _text(cell)
 
 
-def _date(said: str) -> Value:
+def _date(written: str) -> Value:
     try:
         return (
-            date.fromisoformat(said) if "T" not in said else datetime.fromisoformat(said).replace(tzinfo=None)
+            date.fromisoformat(written)
+            if "T" not in written
+            else datetime.fromisoformat(written).replace(tzinfo=None)
         )
     except ValueError:
-        return said
+        return written
 
 
 def _text(cell: Element) -> str:

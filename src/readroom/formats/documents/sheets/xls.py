@@ -68,8 +68,8 @@ class OldSheets:
             return bool(cell.value)
         if cell.ctype == xlrd.XL_CELL_ERROR:
             return str(xlrd.error_text_from_code.get(cell.value, "#ERR!"))
-        found: Value = cell.value
-        return found
+        value: Value = cell.value
+        return value
 
     def _date(self, cell: Any) -> Value:
         number = float(cell.value)
@@ -77,12 +77,12 @@ class OldSheets:
         if style is not None and "[" in style.format_str and "]" in style.format_str.partition("[")[2][:3]:
             return timedelta(days=number)  # [h]:mm counts hours
         try:
-            found: datetime = xlrd.xldate.xldate_as_datetime(number, self._book.datemode)
+            moment: datetime = xlrd.xldate.xldate_as_datetime(number, self._book.datemode)
         except (xlrd.xldate.XLDateError, OverflowError, ValueError):
             return number
         if 0 <= number < 1:
-            return found.time()
-        return found.date() if found.time() == time(0) else found
+            return moment.time()
+        return moment.date() if moment.time() == time(0) else moment
 
     def _notes(self, number: int, sheet: Any, area: Area) -> Iterator[str]:
         if sheet.visibility != _VISIBLE:
@@ -108,9 +108,9 @@ class OldSheets:
 
 def open_workbook(file: BinaryIO) -> OldSheets:
     """The workbook in `file`. Raises Unreadable."""
-    held = ooxml.kind(file)
-    if held not in (Ole.SHEETS, Ole.OLD_SHEETS):
-        raise ooxml.refusal(held)
+    kind = ooxml.kind(file)
+    if kind not in (Ole.SHEETS, Ole.OLD_SHEETS):
+        raise ooxml.refusal(kind)
     size = file.seek(0, 2)
     if size > OLD_WORKBOOK_BYTES:
         raise Unreadable(

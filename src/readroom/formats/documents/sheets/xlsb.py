@@ -74,21 +74,21 @@ class BinarySheets(Struct, frozen=True):
                 number, sheet.name, (), total_rows=0, notes=[*notes, "It is a chart and has no cells."]
             )
         archives.check_size(self.package.archive, sheet.member, SHEET_BYTES)
-        found = _cut(self.package.archive.pieces(sheet.member), area)
-        end = min(found.end, found.total) if found.end else found.total
-        rows = sheet_cells.aligned(*self._values(found.rows), area.first_row, end)
+        part = _cut(self.package.archive.pieces(sheet.member), area)
+        end = min(part.end, part.total) if part.end else part.total
+        rows = sheet_cells.aligned(*self._values(part.rows), area.first_row, end)
         header = None
         if area.first_row > 1:
-            header = sheet_cells.aligned(*self._values(found.header), 1, 1)[0]
-        notes += sheet_cells.count_note(found.formulas, *sheet_cells.VALUES)
-        notes += sheet_cells.hidden_notes(found.hidden, found.columns)
-        notes += sheet_cells.merged_note(found.merged)
-        notes += sheet_cells.beside_note(self._beside(number, sheet, found))
-        return sheet_cells.part(number, sheet.name, Table(rows, header, found.total, end, notes), area)
+            header = sheet_cells.aligned(*self._values(part.header), 1, 1)[0]
+        notes += sheet_cells.count_note(part.formulas, *sheet_cells.VALUES)
+        notes += sheet_cells.hidden_notes(part.hidden, part.columns)
+        notes += sheet_cells.merged_note(part.merged)
+        notes += sheet_cells.beside_note(self._beside(number, sheet, part))
+        return sheet_cells.part(number, sheet.name, Table(rows, header, part.total, end, notes), area)
 
-    def _beside(self, number: int, sheet: _BinarySheet, found: _BinaryCut) -> Mapping[str, int]:
+    def _beside(self, number: int, sheet: _BinarySheet, part: _BinaryCut) -> Mapping[str, int]:
         package = self.package
-        counts = Counter({"link target": found.links})
+        counts = Counter({"link target": part.links})
         for member in package.related(sheet.member, "comments"):
             counts["comment"] += sum(kind == COMMENT for kind, _ in records(package.archive.pieces(member)))
         for relation in package.relations(sheet.member).values():
@@ -141,7 +141,7 @@ class BinarySheets(Struct, frozen=True):
 def open_workbook(package: Package) -> BinarySheets:
     """The workbook in `package`. Raises Unreadable."""
     related = package.relations(package.main)
-    found = []
+    sheets = []
     for kind, data in records(package.archive.pieces(package.main)):
         if kind == SHEET and len(data) >= 12:
             state = struct.unpack_from("<I", data)[0]
@@ -149,12 +149,12 @@ def open_workbook(package: Package) -> BinarySheets:
             name, _ = _string(data, at)
             relation = related.get(key)
             known = relation is not None and relation.kind == "worksheet" and not relation.external
-            found.append(
+            sheets.append(
                 _BinarySheet(name, relation.target if relation is not None and known else "", state != 0)
             )
-    if not found:
+    if not sheets:
         raise Unreadable("its list of sheets is damaged", ANOTHER_COPY)
-    return BinarySheets(package, tuple(found))
+    return BinarySheets(package, tuple(sheets))
 
 
 def records(pieces: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
@@ -210,7 +210,7 @@ def _record(kind: int, data: bytes) -> bytes:
 
 def _cut(pieces: Iterator[bytes], area: Area) -> _BinaryCut:
     """The rows of an area, and what is counted in the sheet."""
-    found = _BinaryCut()
+    part = _BinaryCut()
     room = CellBudget(area.first_row)
     last = MAX_ROWS if area.last_row is None else area.last_row
     row, head, cells, wanted = 0, b"", 0, False
@@ -218,32 +218,32 @@ def _cut(pieces: Iterator[bytes], area: Area) -> _BinaryCut:
         if kind == ROW and len(data) >= 13:
             row, head, cells = struct.unpack_from("<I", data)[0] + 1, _record(kind, data), 0
             wanted = area.first_row <= row <= last
-            found.hidden += wanted and bool(data[11] & _HIDDEN_ROW)
+            part.hidden += wanted and bool(data[11] & _HIDDEN_ROW)
         elif (0 < kind <= LAST_CELL or kind == RICH_CELL) and len(data) >= 8 and row:
             column = struct.unpack_from("<I", data)[0] + 1
             if column > MAX_COLUMNS or row > MAX_ROWS or cells >= MAX_COLUMNS:
                 raise Unreadable(f"its row {row} has more than {MAX_COLUMNS:,} columns", ANOTHER_COPY)
             if kind > 1:
-                found.total = max(found.total, row)
+                part.total = max(part.total, row)
             if wanted and not room.take(row, column):
-                last, wanted, found.end = room.last, False, room.last
-            kept = found.rows if wanted else found.header if row == 1 < area.first_row else None
+                last, wanted, part.end = room.last, False, room.last
+            kept = part.rows if wanted else part.header if row == 1 < area.first_row else None
             if kept is not None:
                 kept += [_record(kind, data)] if cells else [head, _record(kind, data)]
                 cells += 1
-                found.formulas += wanted and FIRST_FORMULA <= kind <= LAST_FORMULA
+                part.formulas += wanted and FIRST_FORMULA <= kind <= LAST_FORMULA
         elif kind == COLUMN and len(data) >= 18:
             first, past = struct.unpack_from("<2I", data)
-            found.columns += (past - first + 1) * (data[16] & 1) if past < MAX_COLUMNS else 0
+            part.columns += (past - first + 1) * (data[16] & 1) if past < MAX_COLUMNS else 0
         elif kind == MERGED and len(data) >= 16:
             top, bottom, left, right = struct.unpack_from("<4I", data)
-            if right < MAX_COLUMNS and len(found.merged) < BINARY_MERGED:
-                found.merged.append(
+            if right < MAX_COLUMNS and len(part.merged) < BINARY_MERGED:
+                part.merged.append(
                     f"{column_letters(left + 1)}{top + 1}:{column_letters(right + 1)}{bottom + 1}"
                 )
-        found.links += kind == LINK
-    found.end = found.end or last
-    return found
+        part.links += kind == LINK
+    part.end = part.end or last
+    return part
 
 
 def _size(rows: bytes) -> bytes:

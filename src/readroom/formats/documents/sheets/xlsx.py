@@ -159,14 +159,14 @@ class _Scan:
     def take(self, data: bytes) -> bytes:
         """Go over what is complete in `data`, and return the rest."""
         if self._names is None:
-            found = _DATA.search(data)
-            if found is None:
+            match = _DATA.search(data)
+            if match is None:
                 return data
-            self.cut.head = data[: found.end()]
+            self.cut.head = data[: match.end()]
             self._check(self.cut.head)
-            self._names = _Names(found[1])
-            self.ended = found[0].endswith(b"/>")
-            data = data[found.end() :]
+            self._names = _Names(match[1])
+            self.ended = match[0].endswith(b"/>")
+            data = data[match.end() :]
         if self.ended:
             return data
         names = self._names
@@ -176,7 +176,7 @@ class _Scan:
             at = data.rfind(names.row, 0, at)  # a tag that is cut does not say its number yet
         self.ended = end >= 0
         if at >= 0 and not self._pass(data, at):
-            starts = [found.start() for found in names.rows.finditer(data, 0, end if end >= 0 else len(data))]
+            starts = [match.start() for match in names.rows.finditer(data, 0, end if end >= 0 else len(data))]
             for start, after in pairwise([*starts, end] if end >= 0 else starts):
                 self._row(data[start:after])
             at = starts[-1] if starts else at
@@ -210,14 +210,14 @@ class _Scan:
         return 0
 
     def _row(self, xml: bytes) -> None:
-        said = _said(xml, 0)
-        number = self._passed + 1 if said is None else said
+        stated = _said(xml, 0)
+        number = self._passed + 1 if stated is None else stated
         if not self._passed < number <= MAX_ROWS:
             raise self._disorder()
         self._passed = number
         if number > self.cut.end:
             self.ended = self.ended or self._total is not None
-        row = Row(number, _numbered(xml, number) if said is None else xml)
+        row = Row(number, _numbered(xml, number) if stated is None else xml)
         if not row.is_filled:
             return
         if self._total is None:
@@ -252,8 +252,8 @@ def _numbered(xml: bytes, number: int) -> bytes:
 def _said(data: bytes, start: int) -> int | None:
     """The number that the row tag at `start` says; None when it says none."""
     tag = _START_TAG.match(data, start)
-    said = _NUMBER.search(tag[0]) if tag else None
-    return int(said[1]) if said else None
+    match = _NUMBER.search(tag[0]) if tag else None
+    return int(match[1]) if match else None
 
 
 def with_errors(rows: bytes) -> bytes:
@@ -313,7 +313,7 @@ def only(pieces: Iterator[bytes], needed: frozenset[int]) -> bytes:
     rest = b""
     for piece in pieces:
         rest += piece
-        starts = [found.start() for found in _ITEM.finditer(rest)]
+        starts = [match.start() for match in _ITEM.finditer(rest)]
         for start, end in pairwise(starts):
             items.append(rest[start:end] if len(items) in needed else _EMPTY)
         rest = rest[starts[-1] :] if starts else rest
@@ -322,6 +322,6 @@ def only(pieces: Iterator[bytes], needed: frozenset[int]) -> bytes:
         if len(rest) > STRING_BYTES:
             raise Unreadable(f"it has a text of more than {STRING_BYTES:,} bytes", ANOTHER_COPY)
     else:
-        found = _END.search(rest)
-        items.append(rest[: found.start()] if found else _EMPTY)
+        match = _END.search(rest)
+        items.append(rest[: match.start()] if match else _EMPTY)
     return b"<sst>" + b"".join(items[: last + 1]) + b"</sst>"
