@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -306,27 +307,26 @@ def record(file: Path) -> int:
 
 
 def compare(before: Path, after: Path) -> int:
-    """Print the calls that are answered otherwise; how many there are."""
-    rows = [
-        [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line]
-        for file in (before, after)
-    ]
-    differing = 0
-    if len(rows[0]) != len(rows[1]):
-        print(f"{len(rows[0])} calls before, {len(rows[1])} after")
-        differing += 1
-    for one, other in zip(*rows, strict=False):
-        if one != other:
-            differing += 1
-            print(
-                one["face"],
-                json.dumps(one["call"]),
-                f"  - {one['answer']}",
-                f"  + {other['answer']}",
-                sep="\n",
-            )
-    print(f"{differing} of {len(rows[0])} calls are answered otherwise")
-    return differing
+    """Print the calls that are answered otherwise, and how many only one record has; how many differ."""
+    old, new = _answers(before), _answers(after)
+    differing = [key for key, answer in old.items() if key in new and new[key] != answer]
+    for key in differing:
+        print(key[0], key[1], f"  - {old[key]}", f"  + {new[key]}", sep="\n")
+    print(f"only in the first record: {len(old.keys() - new)}, only in the other: {len(new.keys() - old)}")
+    print(f"{len(differing)} of {len(old.keys() & new)} calls are answered otherwise")
+    return len(differing)
+
+
+def _answers(file: Path) -> dict[tuple[str, str, int], Any]:
+    """The answers by face, call, and how often the call was made before: a new tool moves no call."""
+    answers: dict[tuple[str, str, int], Any] = {}
+    times = Counter[tuple[str, str]]()
+    for line in file.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        key = row["face"], json.dumps(row["call"])
+        answers[*key, times[key]] = row["answer"]
+        times[key] += 1
+    return answers
 
 
 def main() -> None:
