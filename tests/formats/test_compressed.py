@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from readroom.formats.compressed import Broken, Compression, Expander, by_magic, plain_name
 from readroom.limits import BLOCK_BYTES
+from tests.depth import depth
 from tests.formats.packing import PACK, greedy_xz, greedy_zstd
 
 every = pytest.mark.parametrize("compression", list(PACK))
@@ -34,7 +35,7 @@ def expanded(compression: Compression, data: bytes, step: int = 4096) -> tuple[b
 
 
 @every
-@settings(max_examples=40)
+@settings(max_examples=depth(40))
 @given(
     texts=st.lists(st.binary(max_size=300), min_size=1, max_size=4),
     step=st.integers(1, 40),
@@ -48,7 +49,7 @@ def test_members_after_each_other_give_all_their_content(
 
 
 @every
-@settings(max_examples=30)
+@settings(max_examples=depth(30))
 @given(st.data())
 def test_data_that_are_cut_off_give_what_was_before(compression: Compression, data: st.DataObject) -> None:
     packed = PACK[compression](TEXT)
@@ -58,7 +59,7 @@ def test_data_that_are_cut_off_give_what_was_before(compression: Compression, da
 
 
 @every
-@settings(max_examples=60)
+@settings(max_examples=depth(60))
 @given(st.data())
 def test_a_damaged_byte_is_noticed_and_nothing_is_invented(
     compression: Compression, data: st.DataObject

@@ -18,6 +18,7 @@ from readroom.formats.containers import open_container
 from readroom.formats.containers.members import BadContainer, Container, Member
 from readroom.formats.containers.names import led_to, normal
 from readroom.limits.containers import CONTAINER_MEMBERS
+from tests.depth import depth
 from tests.hostile import containers as hostile
 
 if sys.version_info >= (3, 14):
@@ -65,7 +66,7 @@ _names = st.lists(_parts, min_size=1, max_size=4).map("/".join)
 _trees = st.dictionaries(_names, st.binary(max_size=3000), max_size=8)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=depth(150), deadline=None)
 @given(
     _trees, st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 )
@@ -82,7 +83,7 @@ def test_a_zip_has_the_members_that_the_standard_library_finds(tree: dict[str, b
         assert set(found.members) == {name for name in expected if name}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=depth(150), deadline=None)
 @given(_trees, st.sampled_from([tarfile.PAX_FORMAT, tarfile.GNU_FORMAT]))
 def test_a_tar_has_the_members_that_the_standard_library_finds(tree: dict[str, bytes], form: int) -> None:
     data = hostile.tarred(tree, form=form)
@@ -102,7 +103,7 @@ def test_a_tar_has_the_members_that_the_standard_library_finds(tree: dict[str, b
         assert set(found.members) == {name for name in expected if name}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=depth(300), deadline=None)
 @given(st.sampled_from(["zip", "tar"]), st.integers(0, 4000), st.binary(min_size=1, max_size=6))
 def test_damage_anywhere_is_said_and_never_a_crash(form: str, at: int, damage: bytes) -> None:
     tree = {"a.txt": b"line\n" * 100, "folder/b.txt": bytes(range(256)) * 4, "c": b""}
@@ -121,7 +122,7 @@ def test_damage_anywhere_is_said_and_never_a_crash(form: str, at: int, damage: b
             continue
 
 
-@settings(max_examples=300)
+@settings(max_examples=depth(300))
 @given(st.text(max_size=40))
 def test_names_stay_inside(name: str) -> None:
     found = normal(name)

@@ -31,6 +31,7 @@ from readroom.formats.documents import Area, Encrypted, Part, Unreadable
 from readroom.formats.documents.page_ranges import SCHEMA
 from readroom.limits.data import BRIEF_ROWS, SQLITE_COPIED_BYTES
 from readroom.stores.memory import MemoryStore
+from tests.depth import depth
 
 
 def _database(path: Path, *statements: str) -> Path:
@@ -200,7 +201,7 @@ def test_damage_in_the_middle_shows_what_is_before(tmp_path: Path) -> None:
     assert len(cut.lines) == 50
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=depth(20), deadline=None)
 @given(st.integers(0, 20_000), st.binary(min_size=1, max_size=8), st.booleans())
 def test_damage_anywhere_in_a_database_is_said(at: int, damage: bytes, cut: bool) -> None:
     data = bytearray(_SHOP)
@@ -277,7 +278,7 @@ def test_a_window_of_a_columnar_file_is_what_its_own_reader_has(form: str) -> No
 _SMALL = {form: _columnar(form, 50) for form in ("parquet", "feather", "stream")}
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=depth(20), deadline=None)
 @given(
     st.sampled_from(sorted(_SMALL)),
     st.integers(0, 10**6),
@@ -324,7 +325,7 @@ _FIELD = st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], include_c
 """What a text that is not binary may hold."""
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=depth(100), deadline=None)
 @given(
     st.lists(
         st.lists(

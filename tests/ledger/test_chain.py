@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from readroom.ledger.ledger import Head, Ledger
 from readroom.ledger.rows import COLUMNS
 from readroom.ledger.verify import verify
+from tests.depth import depth
 
 from .events import book, event
 
@@ -80,7 +81,7 @@ def test_tampering_is_found_and_the_row_is_named(
 _FIELDS = [name for name in COLUMNS if name not in ("number",)]
 
 
-@settings(max_examples=60)
+@settings(max_examples=depth(60))
 @given(
     number=st.integers(1, ROWS),
     column=st.sampled_from(_FIELDS),

@@ -24,8 +24,12 @@ from typing import Any
 from readroom.stores.local import Confinement, LocalStore, locks, place, rename, unfinished
 from readroom.text.edits import splice
 from readroom.workspace import Workspace
+from tests.depth import depth
 
-KILLS = 200
+KILLS = depth(200, 40)
+STRIDE = depth(1, 6)
+"""Each line is died at, or each sixth."""
+
 BYTES = {"random": 3_000_000, "lines": 300_000}
 """Large enough that writing takes most of the time, and that it takes several pieces."""
 
@@ -90,8 +94,8 @@ def main(root: str, way: Confinement, mode: str) -> None:
     words = ["before", "behind"]
     path.write_bytes(content(words[0]))
     Path(root, FOREIGN).write_bytes(b"somebody's")
-    # By lines: every line that an edit runs, in order, until one runs fewer than that and comes to its end.
-    lines = ((0.0, line) for line in count(1))
+    # By lines: the lines that an edit runs, in order, until one runs fewer than that and comes to its end.
+    lines = ((0.0, line) for line in count(random.randint(1, STRIDE), STRIDE))
     moments: Iterable[tuple[float, int | None]] = lines
     if mode == "random":
         moments = at_random(root, way, words)

@@ -19,11 +19,12 @@ from readroom.errors import ReadroomError
 from readroom.policy.guard import Guard
 from readroom.stores.local import LocalStore
 from readroom.values import GrepRequest, Include
+from tests.depth import depth
 from tests.engine.grep.searching import search
 from tests.races.swapper import LEADING_OUT, LEADING_TO_DENIED, Scene, leaf_out, swapping
 from tests.stores.worlds import WAYS, Way
 
-SEARCHES = 60
+SEARCHES = depth(60, 16)
 """For each scene, way and confinement: 1,200 searches of each pattern on a machine with all of them."""
 
 MOST = 40

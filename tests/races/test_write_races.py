@@ -17,10 +17,11 @@ from readroom.errors import ReadroomError
 from readroom.stores.local import LocalStore
 from readroom.values import Reply
 from readroom.workspace import Workspace
+from tests.depth import depth
 from tests.races.swapper import LEADING_OUT, LEADING_TO_DENIED, Scene, leaf_denied, leaf_out, swapping
 from tests.stores.worlds import WAYS, Way
 
-CHANGES = 120
+CHANGES = depth(120, 30)
 """Of each kind, for each scene and way, before it is asked whether both states were met."""
 
 MOST = 20

@@ -19,6 +19,7 @@ from readroom.session.tokens import Tokens
 from readroom.stores.outputs import Outputs
 from readroom.values import Reply
 from readroom.workspace import Workspace
+from tests.depth import depth
 from tests.engine.command.running import output, room
 from tests.faces.http.serving import Agent, agent
 from tests.faces.mcp.serving import ERAS, HANDSHAKE, Stdio, request
@@ -124,7 +125,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=depth(40), deadline=None)
 @given(steps=steps)
 def test_whoever_keeps_and_drops_each_has_ones_own(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, str, int]]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
 
 from readroom.values.commands import Confinement
+from tests.depth import depth
 from tests.sandbox.cells import USERS, Cell, Warder, cell, in_each_confinement
 
 AT_ONCE = 6
-ROUNDS = 60 if os.environ.get("CI") else 6
+ROUNDS = depth(60, 6)
 
 
 @pytest.fixture(scope="module", params=USERS)

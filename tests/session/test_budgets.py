@@ -16,6 +16,7 @@ from readroom.errors import BadConfig, BudgetSpent
 from readroom.session.budgets import BudgetPolicy, BudgetPool, Level
 from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
+from tests.depth import depth
 
 TEXT = "".join(f"line {number} of a file with words in it\n" for number in range(1, 2001))
 
@@ -131,7 +132,7 @@ def test_a_token_pays_for_all_its_conversations() -> None:
     assert not call(workspace, "read_file", path="a.txt", token="u")[0].is_error
 
 
-@settings(max_examples=15)
+@settings(max_examples=depth(15))
 @given(
     limit=st.integers(1000, 60_000),
     calls=st.lists(st.sampled_from(["read", "grep", "list", "absent"]), min_size=8, max_size=24),

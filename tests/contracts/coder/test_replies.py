@@ -24,6 +24,7 @@ from readroom.values import Reply
 from readroom.workspace import Workspace
 from tests.contracts.adapters.coder import asked
 from tests.contracts.cases import Answer
+from tests.depth import depth
 
 ROOT = "/home/me/p"
 
@@ -187,7 +188,7 @@ _ODD = ["", "a", "é☃", "\r", "x" * 900, "tab\t", '"q"', "a form\x0cfeed, a \u
 _TEXTS = st.lists(st.sampled_from(_ODD))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=depth(60), deadline=None)
 @given(
     lines=_TEXTS,
     final=st.booleans(),

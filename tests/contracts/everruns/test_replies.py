@@ -18,6 +18,7 @@ from readroom.limits.contracts import EVERRUNS_CONTENT_BYTES, EVERRUNS_REPLY_BYT
 from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
 from readroom.workspace import Workspace
+from tests.depth import depth
 
 Json = Any
 
@@ -476,7 +477,7 @@ def joined(found: Iterator[Json]) -> list[str]:
 
 
 @pytest.mark.clause("everruns.read.pages")
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=depth(25), deadline=None)
 @given(
     lines=lines,
     end=st.sampled_from(["\n", "\r\n"]),

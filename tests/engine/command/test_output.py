@@ -24,6 +24,7 @@ from readroom.text.output.salience import folded
 from readroom.values import Cap, Reply
 from readroom.values.commands import SHOWN_BYTES, Verbosity
 from readroom.workspace import Workspace
+from tests.depth import depth
 from tests.engine.command.outputs import CAP, Recorded, Shown, keeping, recorded, shown
 from tests.engine.grep.noise import KINDS, noise
 
@@ -160,7 +161,7 @@ pieces = st.one_of(
 streams = st.lists(pieces, max_size=30).map(b"".join)
 
 
-@settings(max_examples=80)
+@settings(max_examples=depth(80))
 @given(streams, streams, st.sampled_from(LEVELS), st.booleans(), st.sampled_from([MIN_REPLY_BYTES, CAP.size]))
 def test_any_output_fits_and_is_shown_truly(
     stdout: bytes, stderr: bytes, output: Verbosity, failed: bool, size: int
@@ -184,7 +185,7 @@ def test_any_output_fits_and_is_shown_truly(
 lines = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=60)
 
 
-@settings(max_examples=60)
+@settings(max_examples=depth(60))
 @given(st.lists(lines, max_size=200), st.booleans(), st.sampled_from(LEVELS))
 def test_shown_lines_are_lines_of_the_output(given: list[str], failed: bool, output: Verbosity) -> None:
     with keeping() as outputs:

@@ -14,6 +14,7 @@ from readroom.search.pattern import Pattern
 from readroom.stores.memory import MemoryStore
 from readroom.text.encodings import detect
 from readroom.values import Cap, GrepRequest
+from tests.depth import depth
 from tests.engine.grep.searching import (
     CAP,
     in_memory,
@@ -191,7 +192,7 @@ def test_files_too_large_for_their_encoding_are_named() -> None:
 ENCODINGS = ["utf-8", "latin-1", "utf-16-le", "utf-16-be", "utf-32-le", "utf-16"]
 
 
-@settings(max_examples=40)
+@settings(max_examples=depth(40))
 @given(
     st.dictionaries(
         st.sampled_from(["a", "b/c", "b/d", "e", "z"]),

@@ -26,6 +26,7 @@ from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
 from readroom.workspace import Workspace
+from tests.depth import depth
 from tests.engine.read.test_text import Restless
 from tests.formats.packing import PACK, SUFFIX
 from tests.laws.driving import Driver, fact, shown
@@ -68,7 +69,7 @@ def test_a_compressed_log_reads_like_the_log(store: Store, compression: Compress
         assert fact(again, "not_modified") is True
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=depth(25), suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.text(st.sampled_from("ab \n\r\té漢"), max_size=40), min_size=1, max_size=4),
     st.sampled_from(list(PACK)),

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.depth import depth
 from tests.faces.http.serving import open_agent
 
 
@@ -26,7 +27,7 @@ def test_generated_requests_meet_what_the_description_says(tmp_path: Path) -> No
                     "run",
                     f"http://127.0.0.1:{found.port}/openapi.json",
                 ),
-                *("--max-examples", "15", "--generation-deterministic", "--no-color"),
+                *("--max-examples", str(depth(15, 4)), "--generation-deterministic", "--no-color"),
                 *("--exclude-checks", "positive_data_acceptance,negative_data_rejection,ignored_auth"),
             ],
             capture_output=True,

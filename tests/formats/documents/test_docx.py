@@ -16,6 +16,7 @@ from readroom.formats.documents.archives import open_archive
 from readroom.formats.documents.docx import open_document
 from readroom.formats.documents.sections import Sections
 from readroom.limits.documents import XML_TAGS
+from tests.depth import depth
 from tests.formats.documents.packages import NAMESPACES, paragraph, refused, survives, text_of, word, zipped
 from tests.hostile import office
 
@@ -272,7 +273,7 @@ def test_an_empty_document_is_one_empty_section() -> None:
 @given(
     st.lists(st.tuples(WORDS, st.sampled_from(["Normal", "Heading 1", "Heading 3", "List Bullet", "table"])))
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=depth(40), deadline=None)
 def test_any_text_comes_in_order_as_python_docx_reads_it(written: Sequence[tuple[str, str]]) -> None:
     document = docx.Document()
     for text, style in written:
