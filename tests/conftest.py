@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile(
     "default", max_examples=20, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("ci", settings.get_profile("default"), max_examples=200, derandomize=True)
+settings.register_profile("ci", settings.get_profile("default"), max_examples=100, derandomize=True)
 settings.register_profile("quick", settings.get_profile("default"), max_examples=15, derandomize=True)
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=5000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
