@@ -49,7 +49,7 @@ def render_error(
     tool: str = READ,
     given: Mapping[str, str] | None = None,
 ) -> Reply:
-    """The reply that says what failed; `given` are texts of the call that the words repeat."""
+    """The reply that says what failed; `texts` are those of the call that the words repeat."""
     own = _WORDS.get(error.code)
     words = None if own is None else own(_Failure(error.facts, tool, given or {}))
     text = words or _plainly(error)
