@@ -146,23 +146,23 @@ def _checked(path: str) -> str:
 
 
 def _resolve(text: str, asked_path: str) -> list[str]:
-    parts: list[str] = []
+    kept_parts: list[str] = []
     for part in text.split("/"):
         if part in ("", "."):
             continue
         if part != "..":
-            parts.append(part)
-        elif parts:
-            parts.pop()
+            kept_parts.append(part)
+        elif kept_parts:
+            kept_parts.pop()
         else:
             raise OutsideRoot(asked_path, "'..' leads above the root")
-    if len(parts) > MAX_PATH_DEPTH:
+    if len(kept_parts) > MAX_PATH_DEPTH:
         raise BadPath(asked_path, f"has more than {MAX_PATH_DEPTH} parts")
-    return parts
+    return kept_parts
 
 
-def _join(parts: list[str]) -> WorkPath:
-    return WorkPath("/".join(parts) or ".")
+def _join(kept_parts: list[str]) -> WorkPath:
+    return WorkPath("/".join(kept_parts) or ".")
 
 
 def _below(text: str, roots: Sequence[str]) -> WorkPath:

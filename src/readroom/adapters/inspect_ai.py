@@ -232,13 +232,13 @@ def _in_store(name: str, arguments: dict[str, Fact], setup: Setup) -> Reply:
     instance = None
     with suppress(ReadroomError):  # the call itself says what is wrong with its arguments
         instance = contract(NAME, setup).bind(name, arguments).store
-    files = store_as(Files, instance or None)
-    memory = MemoryStore({path_of_key(key): text for key, text in files.files.items()})
+    sample_files = store_as(Files, instance or None)
+    memory = MemoryStore({path_of_key(key): text for key, text in sample_files.files.items()})
     with Workspace(memory, settings=config.plain(setup)) as workspace:
         reply = workspace.call(name, _nameless(arguments), contract_name=NAME)
     after = {key_of_path(path): data.decode("utf-8", "surrogateescape") for path, data in memory.contents()}
-    if list(after.items()) != list(files.files.items()):
-        files.files = after
+    if list(after.items()) != list(sample_files.files.items()):
+        sample_files.files = after
     return reply
 
 

@@ -69,15 +69,15 @@ def failure(value: Fact, error: ReadroomError, to_call: ToCall) -> Reply:
     return reply(value, partial(error_facts, error, to_call), is_error=True)
 
 
-def remark(reply: Reply, words: str, *, field: str = NOTES) -> Reply:
+def remark(plain: Reply, words: str, *, field: str = NOTES) -> Reply:
     """The reply with one more sentence in a field; a list of things gets none, a plain text a last line."""
     try:
-        value = json.loads(reply.text)
+        value = json.loads(plain.text)
     except ValueError:
-        return remarked(reply, words)
+        return remarked(plain, words)
     if not isinstance(value, dict):
-        return reply
-    return replace(reply, text=encoded({**value, field: [*value.get(field, ()), words]}))
+        return plain
+    return replace(plain, text=encoded({**value, field: [*value.get(field, ()), words]}))
 
 
 def error_facts(error: ReadroomError, to_call: ToCall) -> dict[str, Fact]:

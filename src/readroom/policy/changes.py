@@ -90,20 +90,20 @@ class WriteTargets:
             NotAFile: Something else than a file is there.
             OutsideRoot, NotAFolder, NoPermission, BadPath, StoreFailed: As the store says.
         """
-        asked = self._changeable(path)
-        place = self._at(asked, asked)
+        requested = self._changeable(path)
+        place = self._at(requested, requested)
         try:
-            found = place.look()
-            if found is None or found.kind is EntryKind.FILE:
+            stat = place.look()
+            if stat is None or stat.kind is EntryKind.FILE:
                 return place
-            if found.kind is not EntryKind.LINK:
-                self._require(asked, asked, folder=found.kind is EntryKind.FOLDER)
-                raise NotAFile(asked, "folder" if found.kind is EntryKind.FOLDER else "device")
+            if stat.kind is not EntryKind.LINK:
+                self._require(requested, requested, folder=stat.kind is EntryKind.FOLDER)
+                raise NotAFile(requested, "folder" if stat.kind is EntryKind.FOLDER else "device")
         except BaseException:
             place.close()
             raise
         place.close()
-        return self._behind(asked)
+        return self._behind(requested)
 
     def entry(self, path: str) -> WriteTarget:
         """The place of whatever has a name, or may get it: a link itself, a folder, a file.
@@ -111,26 +111,26 @@ class WriteTargets:
         Ask `there` what is at it once it is entered.  Raises as `find` does, but nothing because of
         what is there.
         """
-        asked = self._changeable(path)
-        if asked == ROOT:
-            raise Protected(asked, "it is the root of the workspace")
-        return self._at(asked, asked)
+        requested = self._changeable(path)
+        if requested == ROOT:
+            raise Protected(requested, "it is the root of the workspace")
+        return self._at(requested, requested)
 
-    def there(self, place: WriteTarget, asked: str) -> Stat | None:
+    def there(self, place: WriteTarget, requested: str) -> Stat | None:
         """What is at a place that `entry` gave, when the rules let it be changed.
 
         Raises:
             Denied: A rule denies it as what it is; when there is nothing, as whatever it could be.
         """
-        found = place.look()
-        if found is None or found.kind is EntryKind.FOLDER:
-            self.require(place, asked, folder=True)
-        return found
+        stat = place.look()
+        if stat is None or stat.kind is EntryKind.FOLDER:
+            self.require(place, requested, folder=True)
+        return stat
 
-    def require(self, place: WriteTarget, asked: str, *, folder: bool) -> None:
+    def require(self, place: WriteTarget, requested: str, *, folder: bool) -> None:
         """Return when a file or folder of that name may be changed. Raises Denied or Protected."""
-        for path in {WorkPath(asked), place.real}:
-            self._require(path, WorkPath(asked), folder=folder)
+        for path in {WorkPath(requested), place.real}:
+            self._require(path, WorkPath(requested), folder=folder)
 
     def require_inside(self, path: WorkPath, *, folder: bool) -> None:
         """Return when a name found in a folder may be changed with it. Raises Denied or Protected."""
@@ -150,7 +150,7 @@ class WriteTargets:
             return why
         return None
 
-    def require_writable(self, place: WriteTarget, asked: str, found: Stat) -> None:
+    def require_writable(self, place: WriteTarget, requested: str, stat: Stat) -> None:
         """Return when a file may be deleted or get another name.
 
         Raises:
@@ -158,10 +158,10 @@ class WriteTargets:
             HardLinked: Another of its names is denied.
         """
         if not place.writable:
-            raise ReadOnlyFile(asked, found.mode)
-        if found.links > 1:
+            raise ReadOnlyFile(requested, stat.mode)
+        if stat.links > 1:
             with place.open() as source:
-                self.guard.check_links(source, WorkPath(asked))
+                self.guard.check_links(source, WorkPath(requested))
 
     def look(self, path: str) -> tuple[WorkPath, Stat | None]:
         """The real name of whatever has a name, and what it is, a link itself; None when nothing has it.
@@ -172,30 +172,30 @@ class WriteTargets:
             Denied: A rule denies its name or the name it really has, whether or not it is there.
             OutsideRoot, NoPermission, BadPath, StoreFailed: As the store says.
         """
-        asked = require_normal(path)
-        if asked == ROOT:
-            return self.guard.stat(asked)
-        self._visible(asked, asked, folder=False)
+        requested = require_normal(path)
+        if requested == ROOT:
+            return self.guard.stat(requested)
+        self._visible(requested, requested, folder=False)
         try:
-            place = self.guard.store.place(asked)
+            place = self.guard.store.place(requested)
         except NotAFolder:
-            self._visible(asked, asked, folder=True)
-            return asked, None
+            self._visible(requested, requested, folder=True)
+            return requested, None
         with place:
-            self._visible(place.real, asked, folder=False)
-            found = place.look()
-            if found is None or found.kind is EntryKind.FOLDER:
-                for name in {asked, place.real}:
-                    self._visible(name, asked, folder=True)
-            return place.real, found
+            self._visible(place.real, requested, folder=False)
+            stat = place.look()
+            if stat is None or stat.kind is EntryKind.FOLDER:
+                for name in {requested, place.real}:
+                    self._visible(name, requested, folder=True)
+            return place.real, stat
 
     def _changeable(self, path: str) -> WorkPath:
-        asked = require_normal(path)
+        requested = require_normal(path)
         if self.policy.read_only:
-            raise Protected(asked, "the workspace is read-only")
-        return asked
+            raise Protected(requested, "the workspace is read-only")
+        return requested
 
-    def source(self, place: WriteTarget, asked: str) -> Source:
+    def source(self, place: WriteTarget, requested: str) -> Source:
         """The file at a place, which may be replaced.
 
         Raises:
@@ -207,62 +207,62 @@ class WriteTargets:
         try:
             source = place.open()
         except NotFound:
-            raise NotFound(asked) from None
+            raise NotFound(requested) from None
         try:
-            self._check_links(source, WorkPath(asked))
+            self._check_links(source, WorkPath(requested))
             if not place.writable:
-                raise ReadOnlyFile(asked, source.stat.mode)
+                raise ReadOnlyFile(requested, source.stat.mode)
         except BaseException:
             source.close()
             raise
         return source
 
-    def _at(self, path: WorkPath, asked: WorkPath) -> WriteTarget:
-        self._require(path, asked, folder=False)
+    def _at(self, path: WorkPath, requested: WorkPath) -> WriteTarget:
+        self._require(path, requested, folder=False)
         place = self.guard.store.place(path)
         try:
             if place.real != path:
-                self._require(place.real, asked, folder=False)
+                self._require(place.real, requested, folder=False)
         except BaseException:
             place.close()
             raise
         return place
 
-    def _behind(self, asked: WorkPath) -> WriteTarget:
+    def _behind(self, requested: WorkPath) -> WriteTarget:
         """The place that a link leads to, if policy follows links."""
-        target = self._target(asked)
+        target = self._target(requested)
         if target is None or not self.policy.follow_links:
-            raise SymbolicLink(asked, target)
-        place = self._at(target, asked)
-        found = place.look()
-        if found is None or found.kind is not EntryKind.FILE:
+            raise SymbolicLink(requested, target)
+        place = self._at(target, requested)
+        stat = place.look()
+        if stat is None or stat.kind is not EntryKind.FILE:
             place.close()
-            raise SymbolicLink(asked, None)
+            raise SymbolicLink(requested, None)
         return place
 
-    def _target(self, asked: WorkPath) -> WorkPath | None:
+    def _target(self, requested: WorkPath) -> WorkPath | None:
         """The file that a link leads to, when it may be seen: a link must not tell other names."""
         try:
-            real, found = self.guard.stat(asked)
+            real, stat = self.guard.stat(requested)
         except ReadroomError:
             return None
-        return real if found.kind is EntryKind.FILE else None
+        return real if stat.kind is EntryKind.FILE else None
 
-    def _visible(self, path: WorkPath, asked: WorkPath, *, folder: bool) -> None:
+    def _visible(self, path: WorkPath, requested: WorkPath, *, folder: bool) -> None:
         rule = self.guard.decide(path, folder=folder).rule
         if rule is not None:
-            raise Denied(asked, rule.pattern, rule.source, rule.reason)
+            raise Denied(requested, rule.pattern, rule.source, rule.reason)
 
-    def _require(self, path: WorkPath, asked: WorkPath, *, folder: bool) -> None:
-        self._visible(path, asked, folder=folder)
-        self._require_unprotected(path, asked, folder=folder)
+    def _require(self, path: WorkPath, requested: WorkPath, *, folder: bool) -> None:
+        self._visible(path, requested, folder=folder)
+        self._require_unprotected(path, requested, folder=folder)
 
-    def _require_unprotected(self, path: WorkPath, asked: WorkPath, *, folder: bool) -> None:
+    def _require_unprotected(self, path: WorkPath, requested: WorkPath, *, folder: bool) -> None:
         if _folded(path) in self.protected:
-            raise Protected(asked, _POLICY)
+            raise Protected(requested, _POLICY)
         rule = self._executed.rule(path, folder=folder, exists=self._exists)
         if rule is not None:
-            raise Protected(asked, rule.reason, pattern=rule.pattern, exception=_exception(path))
+            raise Protected(requested, rule.reason, pattern=rule.pattern, exception=_exception(path))
 
     def _exists(self, path: WorkPath) -> bool:
         try:
@@ -271,14 +271,14 @@ class WriteTargets:
             return False
         return True
 
-    def _check_links(self, source: Source, asked: WorkPath) -> None:
+    def _check_links(self, source: Source, requested: WorkPath) -> None:
         links = source.stat.links
         if links <= 1:
             return
-        self.guard.check_links(source, asked)
+        self.guard.check_links(source, requested)
         if not self.policy.split_hardlinks:
             raise HardLinked(
-                asked,
+                requested,
                 links,
                 "a change would part this one from the others",
                 "Change another file, or ask the user to allow it (split_hardlinks in the configuration).",

@@ -173,27 +173,27 @@ class ExecutedNames:
             exists: Whether something has a name; without it nothing is said of repositories.
         """
         folded = byte_text(foldable(path).lower())
-        found: Rule | None = None
+        rule: Rule | None = None
         ends = [at for at, char in enumerate(folded) if char == "/"] + [len(folded)]
         for end in ends:
             is_folder = folder or end < len(folded)
             if self._exceptions.deciding(folded[:end], folder=is_folder) is not None:
                 return None
-            found = found or self._list.decide(folded[:end], folded[:end], folder=is_folder)
-        if found is None and exists is not None and _in_repository(path, exists):
+            rule = rule or self._list.decide(folded[:end], folded[:end], folder=is_folder)
+        if rule is None and exists is not None and _in_repository(path, exists):
             return REPOSITORY
-        return found
+        return rule
 
     def among(self, folder: WorkPath, names: Sequence[str], folders: Container[str]) -> set[str]:
         """Those of the names in a folder that are protected, when the folder itself is not."""
         folded = [byte_text(foldable(name).lower()) for name in names]
-        found = {names[at] for at in self._list.concerned(folded)}
+        protected = {names[at] for at in self._list.concerned(folded)}
         if not {*_NAMES}.difference(names):
-            found.update(name for name, low in zip(names, folded, strict=True) if low in _RUNS)
+            protected.update(name for name, low in zip(names, folded, strict=True) if low in _RUNS)
         known = {join(folder, name) for name in names}
         return {
             name
-            for name in found
+            for name in protected
             if self.rule(join(folder, name), folder=name in folders, exists=known.__contains__)
         }
 

@@ -49,34 +49,34 @@ def explain(guard: Guard, path: str) -> Explanation:
     """
     confinement = guard.store.confinement
     try:
-        asked = guard.parse(path)
+        requested = guard.parse(path)
     except RefusedError as outside:
         return Explanation(path, False, confinement, problem=outside)
-    rule = guard.decide(asked, folder=False).rule
+    rule = guard.decide(requested, folder=False).rule
     if rule is not None:
-        return Explanation(asked, False, confinement, rule, asked)
+        return Explanation(requested, False, confinement, rule, requested)
     try:
-        real, found = guard.store.stat(asked)
+        real, stat = guard.store.stat(requested)
     except ReadroomError as problem:
-        rule = guard.decide(asked, folder=True).rule
+        rule = guard.decide(requested, folder=True).rule
         allowed = rule is None and not isinstance(problem, RefusedError)
         return Explanation(
-            asked, allowed, confinement, rule, None if rule is None else asked, problem=problem
+            requested, allowed, confinement, rule, None if rule is None else requested, problem=problem
         )
-    folder = found.kind is EntryKind.FOLDER
-    for name in (asked, real):
+    folder = stat.kind is EntryKind.FOLDER
+    for name in (requested, real):
         rule = guard.decide(name, folder=folder).rule
         if rule is not None:
-            return Explanation(asked, False, confinement, rule, name, real, found.kind, found.links)
-    problem_found = None if folder else _problem(guard, asked)
+            return Explanation(requested, False, confinement, rule, name, real, stat.kind, stat.links)
+    problem_found = None if folder else _problem(guard, requested)
     hidden = IgnoreTree(guard).rule(real, folder=folder)
     return Explanation(
-        asked,
+        requested,
         problem_found is None,
         confinement,
         real=real,
-        kind=found.kind,
-        links=1 if folder else found.links,
+        kind=stat.kind,
+        links=1 if folder else stat.links,
         problem=problem_found,
         hidden=hidden,
     )

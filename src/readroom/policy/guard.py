@@ -112,7 +112,7 @@ def _tree(visible: Visible, effort: Effort) -> Iterator[tuple[WorkPath, EntryKin
 def _ranked(path: WorkPath, candidates: Sequence[WorkPath], score: int) -> list[WorkPath]:
     from rapidfuzz import fuzz, process  # takes 16 ms, and only a missing name needs it
 
-    found = process.extract(
+    scored = process.extract(
         _folded(basename(path)),
         [_folded(basename(name)) for name in candidates],
         scorer=fuzz.ratio,
@@ -121,7 +121,7 @@ def _ranked(path: WorkPath, candidates: Sequence[WorkPath], score: int) -> list[
     )
     whole = _folded(path)
     best = [
-        (-likeness, -fuzz.ratio(whole, _folded(candidates[at])), candidates[at]) for _, likeness, at in found
+        (-likeness, -fuzz.ratio(whole, _folded(candidates[at])), candidates[at]) for _, likeness, at in scored
     ]
     return [name for _, _, name in sorted(best)]
 
@@ -187,20 +187,20 @@ class Guard:
             OutsideRoot, NotFound, NotAFile, NoPermission, BadPath, StoreFailed: As the store says.
             BadConfig: The root's `.readroomignore` or `.kilocodeignore` cannot be used any more.
         """
-        asked = require_normal(path)
+        requested = require_normal(path)
         rules = self.refresh()
-        _require(rules, asked, folder=False)
+        _require(rules, requested, folder=False)
         try:
-            source = self.store.open(asked)
+            source = self.store.open(requested)
         except (NotFound, NotAFile):
             # It is not a file, if anything: a rule for folders must not tell which.
-            _require(rules, asked, folder=True)
+            _require(rules, requested, folder=True)
             raise
         try:
-            if source.real != asked:
-                _require(rules, source.real, folder=False, asked=asked)
+            if source.real != requested:
+                _require(rules, source.real, folder=False, requested=requested)
             if source.stat.links > 1:
-                self.check_links(source, asked)
+                self.check_links(source, requested)
         except BaseException:
             source.close()
             raise
@@ -208,19 +208,19 @@ class Guard:
 
     def open_folder(self, path: str) -> Folder:
         """Open a folder; its entries still have to be asked for with `allows`. Raises as `open` does."""
-        asked = require_normal(path)
+        requested = require_normal(path)
         rules = self.refresh()
-        _require(rules, asked, folder=True)
+        _require(rules, requested, folder=True)
         try:
-            folder = self.store.open_folder(asked)
+            folder = self.store.open_folder(requested)
         except NotAFolder:
             # What a read would be refused is refused here too: a link must not tell what it leads to.
             with suppress(AbsentError, FailedError):
-                self.open(asked).close()
+                self.open(requested).close()
             raise
         try:
-            if folder.real != asked:
-                _require(rules, folder.real, folder=True, asked=asked)
+            if folder.real != requested:
+                _require(rules, folder.real, folder=True, requested=requested)
         except BaseException:
             folder.close()
             raise
@@ -228,35 +228,35 @@ class Guard:
 
     def stat(self, path: str) -> tuple[WorkPath, Stat]:
         """The real name and the stat of a file or folder that may be seen. Raises as `open` does."""
-        asked = require_normal(path)
+        requested = require_normal(path)
         rules = self.refresh()
-        _require(rules, asked, folder=False)
+        _require(rules, requested, folder=False)
         try:
-            real, found = self.store.stat(asked)
+            real, stat = self.store.stat(requested)
         except NotFound:
-            _require(rules, asked, folder=True)
+            _require(rules, requested, folder=True)
             raise
-        folder = found.kind is EntryKind.FOLDER
+        folder = stat.kind is EntryKind.FOLDER
         if folder:
-            _require(rules, asked, folder=True)
-        if real != asked:
-            _require(rules, real, folder=folder, asked=asked)
-        return real, found
+            _require(rules, requested, folder=True)
+        if real != requested:
+            _require(rules, real, folder=folder, requested=requested)
+        return real, stat
 
     def through_link(self, path: str) -> bool:
         """Whether a name, or a folder on the way to it, is a symbolic link, wherever that leads.
 
         For callers to whom the rules have let the name through, and who follow no links.
         """
-        asked = require_normal(path)
-        for name in (*paths.ancestors(asked), asked):
+        requested = require_normal(path)
+        for name in (*paths.ancestors(requested), requested):
             try:
                 with self.store.place(name) as place:
-                    found = place.look()
+                    stat = place.look()
             except ReadroomError:
                 return False
-            if found is None or found.kind is EntryKind.LINK:
-                return found is not None
+            if stat is None or stat.kind is EntryKind.LINK:
+                return stat is not None
         return False
 
     def allows(self, path: WorkPath, *, folder: bool) -> bool:
@@ -282,8 +282,8 @@ class Guard:
 
     def near(self, path: str, kinds: frozenset[EntryKind], deadline: Deadline) -> list[WorkPath]:
         """Names of some kinds like one that does not exist, best first, which can be opened."""
-        found = near_names(require_normal(path), partial(self._visible, IgnoreTree(self)), kinds, deadline)
-        return [name for name in found if self._opens(name)]
+        names = near_names(require_normal(path), partial(self._visible, IgnoreTree(self)), kinds, deadline)
+        return [name for name in names if self._opens(name)]
 
     def irrevocable(self) -> list[str]:
         """Patterns of names that programs need not look at when they walk the folder: some of the denied."""
@@ -291,8 +291,8 @@ class Guard:
 
     def refresh(self) -> Rules:
         """The rules with what the root's ignore files say now. Raises BadConfig when one cannot be used."""
-        found = (file.layer() for file in self._ignore_files)
-        layers = tuple(layer for layer in found if layer is not None)
+        layers_or_none = (file.layer() for file in self._ignore_files)
+        layers = tuple(layer for layer in layers_or_none if layer is not None)
         known, rules = self._rules
         if len(layers) != len(known) or any(map(is_not, layers, known)):
             # What somebody wrote for this folder is named before built-in rules that say the same.
@@ -300,11 +300,11 @@ class Guard:
             self._rules = (layers, rules)
         return rules
 
-    def check_links(self, source: Source, asked: WorkPath) -> None:
+    def check_links(self, source: Source, requested: WorkPath) -> None:
         """Return when a file with several names may be read. Raises HardLinked."""
         if self.hardlinks == "refuse":
-            raise HardLinked(asked, source.stat.links, "policy refuses such files")
-        self._links.check(source, asked, self._rules[1])
+            raise HardLinked(requested, source.stat.links, "policy refuses such files")
+        self._links.check(source, requested, self._rules[1])
 
     def close(self) -> None:
         """Release the store."""
@@ -329,15 +329,15 @@ class Guard:
     def _opens(self, path: WorkPath) -> bool:
         """Whether it is there and may be used: a suggestion that is refused helps nobody."""
         try:
-            _, found = self.stat(path)
-            (self.open_folder if found.kind is EntryKind.FOLDER else self.open)(path).close()
+            _, stat = self.stat(path)
+            (self.open_folder if stat.kind is EntryKind.FOLDER else self.open)(path).close()
         except ReadroomError:
             return False
         return True
 
 
-def _require(rules: Rules, path: WorkPath, *, folder: bool, asked: WorkPath | None = None) -> None:
+def _require(rules: Rules, path: WorkPath, *, folder: bool, requested: WorkPath | None = None) -> None:
     rule = rules.decide(path, folder=folder).rule
     if rule is not None:
         # The name that was asked for, not the real one: a link must not tell the names of what is denied.
-        raise Denied(asked or path, rule.pattern, rule.source, rule.reason)
+        raise Denied(requested or path, rule.pattern, rule.source, rule.reason)

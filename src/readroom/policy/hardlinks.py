@@ -62,7 +62,7 @@ def mounts_below(root: str, device: int) -> list[WorkPath]:
         return []
     number = f"{os.major(device)}:{os.minor(device)}".encode()
     top = os.fsencode(os.path.realpath(root)).rstrip(b"/") + b"/"
-    found = []
+    places = []
     for line in lines:
         fields, _, rest = line.partition(b" - ")
         words = fields.split(b" ")
@@ -70,8 +70,8 @@ def mounts_below(root: str, device: int) -> list[WorkPath]:
             continue
         place = _ESCAPED.sub(lambda octal: bytes([int(octal[1], 8)]), words[4])
         if place.startswith(top) and place != top:
-            found.append(WorkPath(os.fsdecode(place[len(top) :])))
-    return found
+            places.append(WorkPath(os.fsdecode(place[len(top) :])))
+    return places
 
 
 _CLOCK_STEP_NS = 100_000_000
@@ -100,7 +100,7 @@ class HardLinks:
         self._lock = threading.Lock()
         self._searches: dict[int | None, _Search] = {}
 
-    def check(self, source: Source, asked: WorkPath, rules: Rules) -> None:
+    def check(self, source: Source, requested: WorkPath, rules: Rules) -> None:
         """Return when no other name below the root of an open file is denied.
 
         Raises:
@@ -118,14 +118,14 @@ class HardLinks:
                 return
             search.go_on(self._clock_s)
         if _identity(version.device, version.inode) in search.denied:
-            raise HardLinked(asked, links, "one of the others is denied")
+            raise HardLinked(requested, links, "one of the others is denied")
         if search.crowded:
             problem = "there are too many denied files to find its other names among them"
-            raise HardLinked(asked, links, problem)
+            raise HardLinked(requested, links, problem)
         if search.pending:
-            told = f"{search.folders:,} folders were searched so far"
-            problem = f"it is not known yet whether one of the others is denied ({told})"
-            raise HardLinked(asked, links, problem, _AGAIN, known=False)
+            progress = f"{search.folders:,} folders were searched so far"
+            problem = f"it is not known yet whether one of the others is denied ({progress})"
+            raise HardLinked(requested, links, problem, _AGAIN, known=False)
 
 
 _AGAIN = (
@@ -198,14 +198,14 @@ class _Search:
         """Where this file system is mounted once more, below folders of others."""
         for path in mounts_below(self._store.folder or "", device):
             try:
-                real, found = self._store.stat(path)
+                real, stat = self._store.stat(path)
             except ReadroomError:
                 continue
-            denied = not self.rules.decide(real, folder=found.kind is EntryKind.FOLDER).allowed
-            if found.kind is EntryKind.FOLDER:
+            denied = not self.rules.decide(real, folder=stat.kind is EntryKind.FOLDER).allowed
+            if stat.kind is EntryKind.FOLDER:
                 self.pending.append((real, denied))
             elif denied:
-                self.denied.add(_identity(found.device, found.inode))
+                self.denied.add(_identity(stat.device, stat.inode))
 
 
 def _device_of(store: Store, source: Source) -> int | None:
@@ -229,8 +229,8 @@ def _all_beside(store: Store, source: Source, rules: Rules) -> bool:
             if some is None or folder.real != above:
                 return False
             for name in set(some.names).difference(some.kinds, rules.denied(above, some.names, ())):
-                found = folder.stat(name)
-                left -= (found.device, found.inode) == (version.device, version.inode)
+                stat = folder.stat(name)
+                left -= (stat.device, stat.inode) == (version.device, version.inode)
     except ReadroomError:
         return False
     return left <= 0
@@ -242,7 +242,7 @@ def _device(folder: Folder) -> int | None:
 
 
 def _look(
-    folder: Folder, path: WorkPath, denied: bool, rules: Rules, found: set[int]
+    folder: Folder, path: WorkPath, denied: bool, rules: Rules, single_names: set[int]
 ) -> list[tuple[WorkPath, bool]]:
     """Note the denied files of one folder; its folders, with whether they are denied."""
     deeper = []
@@ -255,8 +255,8 @@ def _look(
                 stat = folder.stat(name)
             except ReadroomError:
                 continue
-            if stat.links > 1 or len(found) < HARDLINK_SINGLE_NAMES:
-                found.add(_identity(stat.device, stat.inode))
+            if stat.links > 1 or len(single_names) < HARDLINK_SINGLE_NAMES:
+                single_names.add(_identity(stat.device, stat.inode))
     return deeper
 
 

@@ -80,8 +80,8 @@ class IgnoreTree:
         if not files:
             return set()
         last_parts = names if "".join(names).isascii() else list(map(byte_text, names))
-        found = {at for file in files for at in file.patterns.concerned(last_parts)}
-        concerned = (names[at] for at in found)
+        positions = {at for file in files for at in file.patterns.concerned(last_parts)}
+        concerned = (names[at] for at in positions)
         return {name for name in concerned if self.ignored(join(folder, name), folder=name in folders)}
 
     def rule(self, path: WorkPath, *, folder: bool) -> Rule | None:
@@ -91,14 +91,14 @@ class IgnoreTree:
         if path in self._hidden:
             return self._hidden[path]
         above = parent(path)
-        found = self.rule(above, folder=True)
-        if found is None:
-            found = self._own(path, above, folder)
+        rule = self.rule(above, folder=True)
+        if rule is None:
+            rule = self._own(path, above, folder)
         if folder:
             if len(self._hidden) >= RULE_CACHE_FOLDERS:
                 self._forget()
-            self._hidden[path] = found
-        return found
+            self._hidden[path] = rule
+        return rule
 
     def _own(self, path: WorkPath, above: WorkPath, folder: bool) -> Rule | None:
         name = byte_text(path)
@@ -220,10 +220,10 @@ class IgnoreFile:
 
 def _parsed(data: bytes, name: WorkPath) -> Denials:
     rules: list[Rule] = []
-    found = patterns(decode_lines(data))
-    if len(found) > IGNORE_FILE_LINES:
+    parsed = patterns(decode_lines(data))
+    if len(parsed) > IGNORE_FILE_LINES:
         raise BadConfig(name, "", f"it has more than {IGNORE_FILE_LINES} patterns", _ADVICE)
-    for pattern in found:
+    for pattern in parsed:
         try:
             pattern.compiled()
         except UnusablePattern:

@@ -33,10 +33,10 @@ class _Inside:
 
     def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
         """The rule that denies one of its names, if any."""
-        found = self._layer.decide(path, folded, folder=folder)
+        rule = self._layer.decide(path, folded, folder=folder)
         for name in _names(folded):
-            found = found or self._layer.decide(name, name, folder=folder)
-        return found
+            rule = rule or self._layer.decide(name, name, folder=folder)
+        return rule
 
     def concerned(self, folded: Sequence[str]) -> Sequence[int]:
         """Those that a pattern could match."""

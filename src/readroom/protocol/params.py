@@ -72,9 +72,9 @@ def envelope_problem(envelope: Mapping[str, Any]) -> str | None:
     if not isinstance(envelope[eras.CAPABILITIES_META], dict):
         return f"{eras.CAPABILITIES_META!r} must be an object"
     if envelope.get(eras.CLIENT_META) is not None:
-        problem = _implementation(eras.CLIENT_META, envelope[eras.CLIENT_META])
-        if problem is not None:
-            return problem
+        wrong = _implementation(eras.CLIENT_META, envelope[eras.CLIENT_META])
+        if wrong is not None:
+            return wrong
     level = envelope.get(eras.LEVEL_META)
     return None if level is None or level in eras.LEVELS else f"{eras.LEVEL_META!r} is not a level"
 

@@ -110,10 +110,10 @@ def chosen(demand: Demand) -> Confinement:
         return "none"
     candidates = _CONFINING if demand == "any" else (demand,)
     reasons = []
-    for one in candidates:
-        reason = available(one)
+    for confinement in candidates:
+        reason = available(confinement)
         if not reason:
-            return one
+            return confinement
         reasons.append(reason)
     raise NotConfined(demand, "; ".join(reasons), _INSTALL)
 
@@ -174,7 +174,7 @@ class Sandbox:
         binds.append((private.home, private.home, True))
         binds += [(path, path, False) for path in policy.read]
         binds += [(path, path, True) for path in policy.write]
-        found = bubblewrap.arguments(
+        options = bubblewrap.arguments(
             root,
             reach,
             private.shutters,
@@ -185,7 +185,7 @@ class Sandbox:
         )
         # With a network of its own the abstract name space is empty; a shared one has the user's.
         inner = seccomp.bubblewrap_filter(network=policy.network)
-        return Start("bwrap", "/tmp", program, tuple(found), inner)
+        return Start("bwrap", "/tmp", program, tuple(options), inner)
 
     def _landlock(self, root: str, reach: SandboxView, private: Private) -> Start:
         policy = self._policy

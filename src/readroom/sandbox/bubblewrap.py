@@ -57,10 +57,10 @@ class Shutters(Struct, frozen=True):
 @functools.cache
 def program() -> tuple[str | None, str]:
     """Where bubblewrap is and works; or None, and why not."""
-    found = shutil.which("bwrap", path=_WHERE)
-    if found is None:
+    path = shutil.which("bwrap", path=_WHERE)
+    if path is None:
         return None, "bubblewrap is not installed"
-    words = [found, *_NAMESPACES, "--unshare-net", *system(), "--proc", "/proc", "--dev", "/dev", "true"]
+    words = [path, *_NAMESPACES, "--unshare-net", *system(), "--proc", "/proc", "--dev", "/dev", "true"]
     try:
         done = subprocess.run(
             words,
@@ -74,21 +74,21 @@ def program() -> tuple[str | None, str]:
     except (OSError, subprocess.TimeoutExpired) as error:
         return None, f"bubblewrap does not start ({type(error).__name__})"
     if done.returncode == 0:
-        return found, ""
-    said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0][:200]
-    return None, f"bubblewrap does not work here ({said})"
+        return path, ""
+    message = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0][:200]
+    return None, f"bubblewrap does not work here ({message})"
 
 
 def system() -> list[str]:
     """The system's programs and what they need, read-only; links stay links."""
-    found: list[str] = []
+    options: list[str] = []
     for path in _system_paths():
         target = _link(path)
         if target is None:
-            found += ["--ro-bind-try", path, path]
+            options += ["--ro-bind-try", path, path]
         else:
-            found += ["--symlink", target, path]
-    return found
+            options += ["--symlink", target, path]
+    return options
 
 
 def _system_paths() -> list[str]:
@@ -125,12 +125,12 @@ def arguments(
     Raises:
         NotConfined: There is too much to hide.
     """
-    found = [*_NAMESPACES, *(() if network else ("--unshare-net",)), "--hostname", "readroom"]
-    found += [*system(), "--proc", "/proc", *_closed_settings(), "--dev", "/dev"]
-    found += _devices(shutters.devices)
+    options = [*_NAMESPACES, *(() if network else ("--unshare-net",)), "--hostname", "readroom"]
+    options += [*system(), "--proc", "/proc", *_closed_settings(), "--dev", "/dev"]
+    options += _devices(shutters.devices)
     for source, target, writable in binds:
-        found += ["--bind-try" if writable else "--ro-bind-try", source, target]
-    found += ["--bind" if change else "--ro-bind", root, root]
+        options += ["--bind-try" if writable else "--ro-bind-try", source, target]
+    options += ["--bind" if change else "--ro-bind", root, root]
     hidden = _workspace(root, reach, shutters, change=change)
     if len(hidden) > 3 * RUN_HIDDEN_NAMES:
         raise NotConfined(
@@ -138,7 +138,7 @@ def arguments(
             f"policy denies more than {RUN_HIDDEN_NAMES:,} names that would have to be hidden one by one",
             "Ask the user to deny whole folders instead, or to serve a smaller one.",
         )
-    return [*found, *hidden, "--remount-ro", "/", "--chdir", _at(root, folder)]
+    return [*options, *hidden, "--remount-ro", "/", "--chdir", _at(root, folder)]
 
 
 def _closed_settings() -> tuple[str, ...]:
@@ -171,20 +171,20 @@ def _devices(folder: str) -> Iterator[str]:
 
 
 def _workspace(root: str, reach: SandboxView, shutters: Shutters, *, change: bool) -> list[str]:
-    found: list[str] = []
+    options: list[str] = []
     bind = "--bind" if change else "--ro-bind"
     for path, split in reach.walk():
         place = _at(root, path)
         if split.closed:
-            found += ["--tmpfs", place, *_shown(root, path, split, bind), "--remount-ro", place]
+            options += ["--tmpfs", place, *_shown(root, path, split, bind), "--remount-ro", place]
             continue
         if path != ROOT:
-            found += [bind, place, place]
+            options += [bind, place, place]
         for child in split.children:
-            found += _laid(_at(root, join(path, child.name)), child, shutters)
-        if len(found) > 3 * RUN_HIDDEN_NAMES:
+            options += _laid(_at(root, join(path, child.name)), child, shutters)
+        if len(options) > 3 * RUN_HIDDEN_NAMES:
             break
-    return found
+    return options
 
 
 def _laid(place: str, child: Child, shutters: Shutters) -> list[str]:
@@ -195,13 +195,13 @@ def _laid(place: str, child: Child, shutters: Shutters) -> list[str]:
 
 def _shown(root: str, path: WorkPath, split: Split, bind: str) -> list[str]:
     """Of a folder in which new names would be denied, what is not hidden, in an empty one."""
-    found: list[str] = []
+    options: list[str] = []
     for child in split.children:
         if child.access is Access.HIDDEN:
             continue
         place = _at(root, join(path, child.name))
-        found += [bind if child.access is Access.WHOLE else "--ro-bind", place, place]
-    return found
+        options += [bind if child.access is Access.WHOLE else "--ro-bind", place, place]
+    return options
 
 
 def _at(root: str, path: WorkPath) -> str:

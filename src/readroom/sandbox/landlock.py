@@ -253,8 +253,8 @@ def _call(number: int, *arguments: object) -> int:
 
 
 def _no_new_privileges() -> None:
-    one, zero = ctypes.c_ulong(1), ctypes.c_ulong(0)
-    if _library().prctl(_PR_SET_NO_NEW_PRIVS, one, zero, zero, zero):
+    yes, no = ctypes.c_ulong(1), ctypes.c_ulong(0)
+    if _library().prctl(_PR_SET_NO_NEW_PRIVS, yes, no, no, no):
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
 

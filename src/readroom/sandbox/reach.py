@@ -104,12 +104,12 @@ def look(tools: Guard, commands: Guard, fixed: Fixed, deadline: Deadline) -> San
     tools.refresh()
     commands.refresh()
     try:
-        found = _Look(tools, commands, fixed, deadline.within(RUN_LOOK_S))
-        access = found.folder(ROOT)
-        if found.linked:
+        walked = _Look(tools, commands, fixed, deadline.within(RUN_LOOK_S))
+        access = walked.folder(ROOT)
+        if walked.linked:
             # A denied file has another name somewhere, which says nothing of it.
-            found = _Look(tools, commands, fixed, deadline.within(RUN_LOOK_S), frozenset(found.linked))
-            access = found.folder(ROOT)
+            walked = _Look(tools, commands, fixed, deadline.within(RUN_LOOK_S), frozenset(walked.linked))
+            access = walked.folder(ROOT)
     except TimedOut:
         raise NotConfined(
             "the policy of this workspace",
@@ -118,7 +118,7 @@ def look(tools: Guard, commands: Guard, fixed: Fixed, deadline: Deadline) -> San
         ) from None
     if access is Access.HIDDEN:
         raise NoPermission(ROOT)
-    return SandboxView(found.splits)
+    return SandboxView(walked.splits)
 
 
 @final
@@ -196,18 +196,18 @@ class _Look:
         if kind is not EntryKind.FILE or not (self._aliases or self._every_link):
             return False
         try:
-            found = opened.stat(name)
+            stat = opened.stat(name)
         except ReadroomError:
             return True
-        return found.links > 1 and (self._every_link or (found.device, found.inode) in self._aliases)
+        return stat.links > 1 and (self._every_link or (stat.device, stat.inode) in self._aliases)
 
     def _note(self, opened: Folder, name: str) -> None:
         try:
-            found = opened.stat(name)
+            stat = opened.stat(name)
         except ReadroomError:
             return
-        if found.links > 1:
-            self.linked.add((found.device, found.inode))
+        if stat.links > 1:
+            self.linked.add((stat.device, stat.inode))
 
     def _note_below(self, path: WorkPath) -> None:
         """The files with several names in a denied folder."""

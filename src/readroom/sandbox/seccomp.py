@@ -164,13 +164,13 @@ def call_number() -> int:
 def landlock_filter(*, network: bool) -> bytes:
     """What stands beside Landlock; without a network there are no sockets at all."""
     machine = _MACHINES[os.uname().machine]
-    found = _for_commands(machine)
-    found += _answered((*machine.attributes_removed, _FILE_SETATTR), _ERRNO | errno.EOPNOTSUPP)
-    found += _answered(machine.changes, _ASK)
+    instructions = _for_commands(machine)
+    instructions += _answered((*machine.attributes_removed, _FILE_SETATTR), _ERRNO | errno.EOPNOTSUPP)
+    instructions += _answered(machine.changes, _ASK)
     for number, argument in machine.others.items():
-        found += _unless(number, argument, (0,), _ALLOW, _ERRNO | errno.EPERM)
-    found += _unless(machine.ioctl, 1, _SET_FLAGS, _ERRNO | errno.EOPNOTSUPP, _ALLOW)
-    return _program([*found, *_sockets(machine, _NETWORK_FAMILIES if network else ())])
+        instructions += _unless(number, argument, (0,), _ALLOW, _ERRNO | errno.EPERM)
+    instructions += _unless(machine.ioctl, 1, _SET_FLAGS, _ERRNO | errno.EOPNOTSUPP, _ALLOW)
+    return _program([*instructions, *_sockets(machine, _NETWORK_FAMILIES if network else ())])
 
 
 def bubblewrap_filter(*, network: bool) -> bytes:
@@ -182,12 +182,12 @@ def bubblewrap_filter(*, network: bool) -> bytes:
 def reading_filter() -> bytes:
     """What stands beside Landlock for a process that only reads what it was given."""
     machine = _MACHINES[os.uname().machine]
-    found = _common(machine)
+    instructions = _common(machine)
     refused = (*machine.attributes_set, *machine.attributes_removed, _FILE_SETATTR, *machine.changes)
-    found += _answered(refused, _ERRNO | errno.EPERM)
+    instructions += _answered(refused, _ERRNO | errno.EPERM)
     for number, argument in machine.others.items():
-        found += _unless(number, argument, (0,), _ALLOW, _ERRNO | errno.EPERM)
-    return _program([*found, *_sockets(machine, ())])
+        instructions += _unless(number, argument, (0,), _ALLOW, _ERRNO | errno.EPERM)
+    return _program([*instructions, *_sockets(machine, ())])
 
 
 _Instruction: TypeAlias = tuple[int, int, int, int]
@@ -195,7 +195,7 @@ _Instruction: TypeAlias = tuple[int, int, int, int]
 
 def _common(machine: _Machine) -> list[_Instruction]:
     refused = _ERRNO | errno.EPERM
-    found: list[_Instruction] = [
+    instructions: list[_Instruction] = [
         (_LOAD, 0, 0, _ARCHITECTURE),
         (_EQUAL, 1, 0, machine.architecture),
         (_RETURN, 0, 0, refused),  # programs for another machine have other numbers
@@ -203,16 +203,16 @@ def _common(machine: _Machine) -> list[_Instruction]:
         (_AT_LEAST, 0, 1, _X32),
         (_RETURN, 0, 0, refused),
     ]
-    return [*found, *_answered((*machine.keys, _IO_URING_SETUP), _ERRNO | errno.ENOSYS)]
+    return [*instructions, *_answered((*machine.keys, _IO_URING_SETUP), _ERRNO | errno.ENOSYS)]
 
 
 def _for_commands(machine: _Machine) -> list[_Instruction]:
     """What no command may do, whatever else confines it."""
-    found = _common(machine)
+    instructions = _common(machine)
     for number, (mode, flags) in machine.modes.items():
-        found += _unraised(number, mode, flags)
-    found += _answered((_OPENAT2,), _ERRNO | errno.ENOSYS)
-    return [*found, *_answered(machine.attributes_set, _ERRNO | errno.EOPNOTSUPP)]
+        instructions += _unraised(number, mode, flags)
+    instructions += _answered((_OPENAT2,), _ERRNO | errno.ENOSYS)
+    return [*instructions, *_answered(machine.attributes_set, _ERRNO | errno.EOPNOTSUPP)]
 
 
 def _answered(numbers: Iterable[int], answer: int) -> Iterator[_Instruction]:
@@ -236,13 +236,13 @@ def _unraised(number: int, mode: int, flags: int) -> list[_Instruction]:
 
 def _unless(number: int, argument: int, values: Sequence[int], then: int, other: int) -> list[_Instruction]:
     """Of one call: `then` when an argument has one of the values, or else `other`."""
-    found: list[_Instruction] = [
+    instructions: list[_Instruction] = [
         (_EQUAL, 0, len(values) + 3, number),
         (_LOAD, 0, 0, _FIRST_ARGUMENT + 8 * argument),
     ]
     for left, value in zip(range(len(values), 0, -1), values, strict=True):
-        found.append((_EQUAL, left, 0, value))
-    return [*found, (_RETURN, 0, 0, other), (_RETURN, 0, 0, then)]
+        instructions.append((_EQUAL, left, 0, value))
+    return [*instructions, (_RETURN, 0, 0, other), (_RETURN, 0, 0, then)]
 
 
 def _sockets(machine: _Machine, families: Sequence[int]) -> list[_Instruction]:

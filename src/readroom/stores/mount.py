@@ -50,12 +50,12 @@ class OutputsMount:
         except OSError as error:
             raise self._failure(error, path) from None
         try:
-            found = os.fstat(fd)
-            require_regular(found, path)
+            status = os.fstat(fd)
+            require_regular(status, path)
         except BaseException:
             os.close(fd)
             raise
-        return LocalSource(Found(fd, path, found))
+        return LocalSource(Found(fd, path, status))
 
     def open_folder(self, path: WorkPath) -> LocalFolder:
         """Open the folder of them all; there is no other."""

@@ -208,11 +208,11 @@ def output_name(wanted: str) -> str:
 
 def _lines(fd: int, size: int) -> int:
     """The number of line feeds in the first bytes of a file."""
-    found = at = 0
+    count = at = 0
     while at < size and (block := os.pread(fd, min(BLOCK_BYTES, size - at), at)):
-        found += block.count(b"\n")
+        count += block.count(b"\n")
         at += len(block)
-    return found
+    return count
 
 
 def _said(error: OSError) -> str:
@@ -299,8 +299,10 @@ class Outputs:
         """
         with self.lock:
             self._begun.discard((owner, name))
-            self._kept[owner, name] = sum(one.kept_bytes for one in kept)
-            self._lost.update({(owner, one.path): one.lost for one in kept if one.lost is not None})
+            self._kept[owner, name] = sum(output.kept_bytes for output in kept)
+            self._lost.update(
+                {(owner, output.path): output.lost for output in kept if output.lost is not None}
+            )
             while len(self._kept) > 1 and self._too_much():
                 oldest = next(iter(self._kept))
                 self._gone.put(oldest, None)
@@ -344,11 +346,11 @@ class Outputs:
     def _free_name(self, owner: Owner, wanted: str) -> str:
         """The name that a caller wants, with a number behind it when there is such an output."""
         name, number = output_name(wanted) or self._new_name(owner), 1
-        found = name
-        while not self._is_free(owner, found):
+        free = name
+        while not self._is_free(owner, free):
             number += 1
-            found = f"{name}-{number}"
-        return found
+            free = f"{name}-{number}"
+        return free
 
     def _is_free(self, owner: Owner, name: str) -> bool:
         return (owner, name) not in self._kept and (owner, name) not in self._begun

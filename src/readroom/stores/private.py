@@ -102,8 +102,8 @@ def sweep(place: str) -> None:
 
 
 def _remove_abandoned(path: str) -> None:
-    found = os.lstat(path)
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+    status = os.lstat(path)
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
         return
     lock = os.open(os.path.join(path, _LOCK), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
@@ -144,7 +144,7 @@ def _remove_folder(name: str, top: int, pending: list[str]) -> None:
 
 def _emptied(folder: int, top: int) -> list[str]:
     """Remove all files of a folder, and move its folders to the topmost one: what they are called there."""
-    found = []
+    moved = []
     with os.scandir(folder) as entries:
         listed = list(entries)
     for entry in listed:
@@ -156,8 +156,8 @@ def _emptied(folder: int, top: int) -> list[str]:
             # Without the right to write into it a folder cannot be moved: its ".." changes.
             _let_in(entry.name, folder)
             os.rename(entry.name, name, src_dir_fd=folder, dst_dir_fd=top)
-            found.append(name)
-    return found
+            moved.append(name)
+    return moved
 
 
 def _opened(name: str, above: int | None = None) -> int:

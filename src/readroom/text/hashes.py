@@ -24,15 +24,15 @@ def parse_hash(argument: str, value: str) -> str:
     Raises:
         BadValue: It has another form.
     """
-    found = _FORM.fullmatch(value.strip().lower())
-    if found is None:
+    match = _FORM.fullmatch(value.strip().lower())
+    if match is None:
         raise BadValue(
             argument,
             value[:100],
             "is not a content hash",
             f"Send the hash that a reply showed: {PREFIX} and {MIN_DIGITS} to 64 hex digits.",
         )
-    return found[1]
+    return match[1]
 
 
 def full(digits: str) -> str:

@@ -85,11 +85,11 @@ def scan(lines: Sequence[str], first_line: int, *, limit: int, first_column: int
     """
     if not lines or _is_clean("".join(lines)):
         return []
-    found = list(_warnings(lines, first_line, first_column))
-    if len(found) > limit:
-        rest = len(found) - limit
-        return [*found[:limit], Warn(MORE, f"{rest} more about hidden characters in the lines shown")]
-    return found
+    warnings = list(_warnings(lines, first_line, first_column))
+    if len(warnings) > limit:
+        rest = len(warnings) - limit
+        return [*warnings[:limit], Warn(MORE, f"{rest} more about hidden characters in the lines shown")]
+    return warnings
 
 
 def _is_clean(text: str) -> bool:

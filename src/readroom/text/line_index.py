@@ -270,8 +270,8 @@ class LineIndex(Struct, frozen=True):
         block = bisect_left(self.newlines, before)
         left = before - (self.newlines[block - 1] if block else 0)
         start = block * self.block_bytes
-        found = nth_newline(_exactly(data, start, self.block_end(block) - start), left, self.encoding)
-        return start + found + self.encoding.unit
+        feed = nth_newline(_exactly(data, start, self.block_end(block) - start), left, self.encoding)
+        return start + feed + self.encoding.unit
 
     def line_end(self, data: Bytes, start: int) -> tuple[int, int]:
         """For a line starting at byte `start`: the end of its text, and the start of the next line.
@@ -280,9 +280,9 @@ class LineIndex(Struct, frozen=True):
         """
         block = start // self.block_bytes
         here = _exactly(data, start, self.block_end(block) - start)
-        found = nth_newline(here, 1, self.encoding)
-        if found >= 0:
-            return self._without_cr(data, start, start + found)
+        feed = nth_newline(here, 1, self.encoding)
+        if feed >= 0:
+            return self._without_cr(data, start, start + feed)
         following = bisect_left(self.newlines, self.newlines[block] + 1)
         if following == len(self.newlines):
             return self.size, self.size
@@ -303,16 +303,16 @@ class LineIndex(Struct, frozen=True):
 
     def columns_of(self, data: Bytes, start: int, end: int, deadline: Deadline) -> Columns:
         """Character positions of the line text at bytes `start` to `end`, one per block, kept."""
-        found = self.columns.get(start)
-        if found is None:
-            found = measure_columns(
+        columns = self.columns.get(start)
+        if columns is None:
+            columns = measure_columns(
                 data, start, end, self.encoding, deadline, self.block_bytes, self.ascii_blocks
             )
             if len(self.columns) >= _LINES_MEASURED:
                 # One look at the keys, safe beside other threads, which may take the same one out.
                 self.columns.pop(list(self.columns)[0], None)  # noqa: RUF015
-            self.columns[start] = found
-        return found
+            self.columns[start] = columns
+        return columns
 
 
 def measure_columns(

@@ -164,16 +164,16 @@ class IndexedText:
                 number += 1
                 continue
             size = len(chunk) if at_end else cut
-            found = self._decode(chunk[:size], number).split("\n")
-            if at_end and not found[-1]:
-                found.pop()  # nothing after the final newline
+            texts = self._decode(chunk[:size], number).split("\n")
+            if at_end and not texts[-1]:
+                texts.pop()  # nothing after the final newline
                 ended = True
             else:
                 ended = not at_end
             if self.ends.crlf and not self._keep_cr:
-                found = without_cr(found, ended)
-            yield from found[: last + 1 - number]
-            number += len(found)
+                texts = without_cr(texts, ended)
+            yield from texts[: last + 1 - number]
+            number += len(texts)
             at += size + (0 if at_end else self._encoding.unit)
 
     def _long_line(self, number: int, start: int, chunk: bytes) -> tuple[LongLine, int]:
@@ -255,8 +255,8 @@ class Page(Struct, frozen=True):
     @property
     def first_cut(self) -> tuple[int, Cut] | None:
         """The first line in its direction whose end is not shown; a header above the page is none of them."""
-        left = [one for one in self.cuts.items() if one[0] >= self.start and one[1].last < one[1].total]
-        return (max if self.up else min)(left, default=None, key=lambda one: one[0])
+        left = [item for item in self.cuts.items() if item[0] >= self.start and item[1].last < item[1].total]
+        return (max if self.up else min)(left, default=None, key=lambda item: item[0])
 
 
 _LEAST_PIECE = 4
@@ -289,25 +289,25 @@ def forward(text: Text, first: int, last: int, frame: Frame) -> Page:
     lines = text.lines(first, last)
     if isinstance(lines, list) and _all_fit(text, lines, last, frame):
         return Page(first, lines, {}, last + 1 if last < text.total_lines else None)
-    shown: list[str] = []
+    pieces: list[str] = []
     cuts: dict[int, Cut] = {}
     used = 0
     for number, line in enumerate(lines, first):
         piece, cut = _cut(text, line, frame)
         cost = _cost(piece, cut, number, frame)
         if used + cost > frame.room:
-            if shown:
-                return Page(first, shown, cuts, number, reason="reply_cap")
+            if pieces:
+                return Page(first, pieces, cuts, number, reason="reply_cap")
             room = frame.room - frame.numbered(number) - frame.mark_bytes
             piece, cut = _squeeze(text, line, piece, room)
             # It fills the page alone, so that all lines of a page are cut at one place.
             following = number + 1 if number < text.total_lines else None
             return Page(first, [piece], {number: cut} if cut else {}, following, reason="reply_cap")
-        shown.append(piece)
+        pieces.append(piece)
         used += cost
         if cut:
             cuts[number] = cut
-    return _ended(text, first, shown, cuts)
+    return _ended(text, first, pieces, cuts)
 
 
 def backward(text: Text, first: int, last: int, frame: Frame) -> Page:
@@ -366,12 +366,12 @@ def along(
     lines: Iterable[tuple[int, Line]] = enumerate(text.lines(first, last), first)
     length, stopped = 0, None
     for count, (number, line) in enumerate(reversed(list(lines)) if up else lines):
-        given = column if count == 0 else None
-        if given is not None:
+        begin = column if count == 0 else None
+        if begin is not None:
             length = len(line) if isinstance(line, str) else text.length(line)
-            if given > length:
+            if begin > length:
                 break
-        stopped = rests.take(number, line, given)
+        stopped = rests.take(number, line, begin)
         if stopped is not None:
             break
     numbers = sorted(rests.shown)
@@ -432,9 +432,9 @@ def _all_fit(text: Text, lines: list[str], last: int, frame: Frame) -> bool:
     return byte_size("".join(lines)) + len(lines) * frame.numbered(last) <= frame.room
 
 
-def _ended(text: Text, first: int, shown: Sequence[str], cuts: dict[int, Cut]) -> Page:
-    following = first + len(shown)
-    return Page(first, shown, cuts, following if following <= text.total_lines else None)
+def _ended(text: Text, first: int, pieces: Sequence[str], cuts: dict[int, Cut]) -> Page:
+    following = first + len(pieces)
+    return Page(first, pieces, cuts, following if following <= text.total_lines else None)
 
 
 def _cut(text: Text, line: Line, frame: Frame) -> tuple[str, Cut | None]:

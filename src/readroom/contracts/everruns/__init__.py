@@ -343,12 +343,12 @@ def _word_edit(arguments: EverrunsEdit) -> Wording:
     texts = {f"old_text.{at}": edit.old_text for at, edit in enumerate(arguments.edits)}
     texts.setdefault(f"old_text.{len(texts)}", arguments.old_text or "")
     texts["expected_hash"] = arguments.expected_hash.strip()
-    return Wording(_render, partial(render_error, tool=EDIT, given=texts))
+    return Wording(_render, partial(render_error, tool=EDIT, texts=texts))
 
 
 def _word_write(arguments: EverrunsWrite) -> Wording:
     texts = {"expected_hash": (arguments.expected_hash or "").strip()}
-    return Wording(_render, partial(render_error, tool=WRITE, given=texts))
+    return Wording(_render, partial(render_error, tool=WRITE, texts=texts))
 
 
 READ_FILE = Tool(

@@ -47,11 +47,11 @@ def render_error(
     cap: Cap,
     *,
     tool: str = READ,
-    given: Mapping[str, str] | None = None,
+    texts: Mapping[str, str] | None = None,
 ) -> Reply:
-    """The reply that says what failed; `given` are texts of the call that the words repeat."""
+    """The reply that says what failed; `texts` are those of the call that the words repeat."""
     own = _WORDS.get(error.code)
-    words = None if own is None else own(_Failure(error.facts, tool, given or {}))
+    words = None if own is None else own(_Failure(error.facts, tool, texts or {}))
     text = words or _plainly(error)
     if error.detail and words is None:
         text += f"\n{error.detail.rstrip()}"

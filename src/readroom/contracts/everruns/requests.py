@@ -127,12 +127,12 @@ def _part(text: str, *, anchored: bool) -> tuple[str, ...]:
     return (f"{begin}*", f"{begin}*{_BELOW}")
 
 
-def path_pattern(globs: Sequence[str]) -> str:
+def path_pattern(patterns: Sequence[str]) -> str:
     """The `path_pattern` that means these globs."""
-    if not globs:
+    if not patterns:
         return ""
-    first = globs[0]
-    if len(globs) == 1:
+    first = patterns[0]
+    if len(patterns) == 1:
         return first[1:] if first[:2] in ("\\!", "\\#") else first
     text = first.removesuffix("*").removeprefix("**/*")
     if first.startswith("**/") and not first.startswith("**/*"):

@@ -53,10 +53,10 @@ def move_arguments(request: MoveRequest) -> dict[str, Fact]:
 
 def bytes_arguments(request: BytesRequest) -> dict[str, Fact]:
     """A file and which of its bytes."""
-    arguments: dict[str, Fact] = {"path": as_value(request.path), "first_byte": request.first}
+    named: dict[str, Fact] = {"path": as_value(request.path), "first_byte": request.first}
     if request.count is not None:
-        arguments["bytes"] = request.count
-    return arguments
+        named["bytes"] = request.count
+    return named
 
 
 def edit_files_arguments(request: EditFilesRequest) -> dict[str, Fact]:
@@ -134,16 +134,16 @@ def shown(request: Request) -> str:
 
 def read_arguments(request: ReadRequest) -> dict[str, Fact]:
     """The window, where it is not the default."""
-    arguments: dict[str, Fact] = {"path": as_value(request.path)}
+    named: dict[str, Fact] = {"path": as_value(request.path)}
     for name in ("pages", "offset", "limit", "symbol", "known_hash", "encoding"):
         value = getattr(request, name)
         if value is not None:
-            arguments[name] = value
+            named[name] = value
     if request.column != 1:
-        arguments["column"] = request.column
+        named["column"] = request.column
     if request.view != "text":
-        arguments["view"] = request.view
-    return arguments
+        named["view"] = request.view
+    return named
 
 
 _GREP_PLAIN = GrepRequest("")
@@ -157,57 +157,57 @@ _GREP_NAMES = tuple(field.name for field in fields(GrepRequest) if field.name no
 
 def grep_arguments(request: GrepRequest) -> dict[str, Fact]:
     """The search, where it is not the default."""
-    arguments: dict[str, Fact] = {"pattern": request.pattern}
+    named: dict[str, Fact] = {"pattern": request.pattern}
     if request.path != _GREP_PLAIN.path:
-        arguments["path"] = as_value(request.path)
-    _add_globs(arguments, request.glob)
+        named["path"] = as_value(request.path)
+    _add_globs(named, request.glob)
     if request.before == request.after:
         if request.before:
-            arguments["context"] = request.before
+            named["context"] = request.before
     else:
-        arguments["before"], arguments["after"] = request.before, request.after
+        named["before"], named["after"] = request.before, request.after
     for name in _GREP_NAMES:
         value = getattr(request, name)
         if value != getattr(_GREP_PLAIN, name):
-            arguments[name] = value
+            named[name] = value
     if request.include:
-        arguments["include"] = sorted(request.include)
-    return arguments
+        named["include"] = sorted(request.include)
+    return named
 
 
 def find_arguments(request: FindRequest) -> dict[str, Fact]:
     """The ranked search, where it is not the default."""
-    arguments: dict[str, Fact] = {"query": request.query}
+    named: dict[str, Fact] = {"query": request.query}
     if request.path != _FIND_PLAIN.path:
-        arguments["path"] = as_value(request.path)
-    _add_globs(arguments, request.glob)
+        named["path"] = as_value(request.path)
+    _add_globs(named, request.glob)
     for name in ("type", "output", "budget_tokens", "explain", "cursor"):
         value = getattr(request, name)
         if value != getattr(_FIND_PLAIN, name):
-            arguments[name] = value
+            named[name] = value
     if request.include:
-        arguments["include"] = sorted(request.include)
-    return arguments
+        named["include"] = sorted(request.include)
+    return named
 
 
 def list_arguments(request: ListRequest) -> dict[str, Fact]:
     """The listing, where it is not the default."""
-    arguments: dict[str, Fact] = {}
+    named: dict[str, Fact] = {}
     if request.path != _LIST_PLAIN.path:
-        arguments["path"] = as_value(request.path)
-    _add_globs(arguments, request.glob)
+        named["path"] = as_value(request.path)
+    _add_globs(named, request.glob)
     for name in ("depth", "sort", "limit", "cursor"):
         value = getattr(request, name)
         if value != getattr(_LIST_PLAIN, name):
-            arguments[name] = value
+            named[name] = value
     if request.include:
-        arguments["include"] = sorted(request.include)
-    return arguments
+        named["include"] = sorted(request.include)
+    return named
 
 
-def _add_globs(arguments: dict[str, Fact], globs: tuple[str, ...]) -> None:
+def _add_globs(named: dict[str, Fact], globs: tuple[str, ...]) -> None:
     if globs:
-        arguments["glob"] = globs[0] if len(globs) == 1 else list(globs)
+        named["glob"] = globs[0] if len(globs) == 1 else list(globs)
 
 
 def edit_arguments(request: EditRequest) -> dict[str, Fact]:
@@ -216,28 +216,28 @@ def edit_arguments(request: EditRequest) -> dict[str, Fact]:
     for edit in request.edits:
         item: dict[str, Fact] = {"old_text": edit.old_text, "new_text": edit.new_text}
         edits.append({**item, "replace_all": True} if edit.replace_all else item)
-    arguments: dict[str, Fact] = {
+    named: dict[str, Fact] = {
         "path": as_value(request.path),
         "expected_hash": request.expected_hash,
         "edits": edits,
     }
     if request.dry_run:
-        arguments["dry_run"] = True
+        named["dry_run"] = True
     if request.encoding is not None:
-        arguments["encoding"] = request.encoding
-    return arguments
+        named["encoding"] = request.encoding
+    return named
 
 
 def write_arguments(request: WriteRequest) -> dict[str, Fact]:
     """The file, its state and the content."""
-    arguments: dict[str, Fact] = {
+    named: dict[str, Fact] = {
         "path": as_value(request.path),
         "content": write_text(request)[0],
         "expected_hash": request.expected_hash,
     }
     if request.encoding is not None:
-        arguments["encoding"] = request.encoding
-    return arguments
+        named["encoding"] = request.encoding
+    return named
 
 
 def write_text(request: WriteRequest) -> tuple[str, str]:
@@ -255,11 +255,11 @@ _RUN_PLAIN = RunRequest("")
 
 def run_arguments(request: RunRequest) -> dict[str, Fact]:
     """The command, where it is not the default."""
-    arguments: dict[str, Fact] = {"command": request.command}
+    named: dict[str, Fact] = {"command": request.command}
     if request.path != _RUN_PLAIN.path:
-        arguments["cwd"] = as_value(request.path)
+        named["cwd"] = as_value(request.path)
     if request.output != _RUN_PLAIN.output:
-        arguments["output"] = request.output
+        named["output"] = request.output
     if request.timeout_s is not None:
-        arguments["timeout_s"] = request.timeout_s
-    return arguments
+        named["timeout_s"] = request.timeout_s
+    return named

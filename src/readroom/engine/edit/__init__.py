@@ -126,8 +126,8 @@ def _require_usable(request: EditRequest) -> None:
     if len(request.edits) > EDITS:
         raise TooLarge("edits", len(request.edits), EDITS, "edits", "Send them in several calls.")
     size = 0
-    for number, edit in enumerate(request.edits):
-        if not edit.old_text:
+    for number, item in enumerate(request.edits):
+        if not item.old_text:
             raise BadValue(
                 f"edits[{number}].old_text",
                 "",
@@ -135,14 +135,14 @@ def _require_usable(request: EditRequest) -> None:
                 "Send the text to be replaced; to insert, send a line beside the place and repeat it in "
                 "new_text; write_file fills an empty file.",
             )
-        if not prepare(edit, bom=True).pieces:
+        if not prepare(item, bom=True).pieces:
             raise BadValue(
                 f"edits[{number}].new_text",
-                edit.new_text[:VALUE_CHARS],
+                item.new_text[:VALUE_CHARS],
                 "is the same as old_text",
                 "Leave the edit out. Line ends are no difference: they stay those of the file.",
             )
-        size += len(edit.old_text.encode("utf-8", "replace")) + len(edit.new_text.encode("utf-8", "replace"))
+        size += len(item.old_text.encode("utf-8", "replace")) + len(item.new_text.encode("utf-8", "replace"))
     if size > CHANGE_TEXT_BYTES:
         raise TooLarge("The texts of all edits", size, CHANGE_TEXT_BYTES, "bytes", "Send smaller edits.")
 
@@ -169,7 +169,7 @@ class _Editing:
         self._expected = expected
         self._deadline = deadline
         self._encoding = self._text_encoding()
-        self._changes = [prepare(edit, bom=bool(self._encoding.bom)) for edit in request.edits]
+        self._changes = [prepare(item, bom=bool(self._encoding.bom)) for item in request.edits]
 
     def result(self) -> EditResult:
         self._require_encodable()
@@ -207,9 +207,9 @@ class _Editing:
     def _take_literally(self, scanned: Scan) -> bool:
         """Whether an edit that was not found may mean lines that end in CR CR LF; from now on it does."""
         again = False
-        for number, (edit, place) in enumerate(zip(self._request.edits, scanned.found, strict=True)):
-            if not place.count and "\r\n" in edit.old_text:
-                self._changes[number] = prepare(edit, bom=bool(self._encoding.bom), literal=True)
+        for number, (item, place) in enumerate(zip(self._request.edits, scanned.found, strict=True)):
+            if not place.count and "\r\n" in item.old_text:
+                self._changes[number] = prepare(item, bom=bool(self._encoding.bom), literal=True)
                 again = True
         return again
 
@@ -221,10 +221,14 @@ class _Editing:
         if self._encoding.carriage_return not in start:
             return False
         edits = [
-            replace(edit, old_text=with_lone_cr(edit.old_text), new_text=with_lone_cr(edit.new_text))
-            for edit in self._request.edits
+            replace(
+                item,
+                old_text=with_lone_cr(item.old_text),
+                new_text=with_lone_cr(item.new_text),
+            )
+            for item in self._request.edits
         ]
-        self._changes = [prepare(edit, bom=bool(self._encoding.bom)) for edit in edits]
+        self._changes = [prepare(item, bom=bool(self._encoding.bom)) for item in edits]
         return True
 
     # --- before anything is searched ----------------------------------------------------------
@@ -274,10 +278,10 @@ class _Editing:
             for number, (place, change) in enumerate(zip(scanned.found, self._changes, strict=True))
             if place.count != 1 and not (change.every and place.count)
         ]
-        for number, (edit, place) in enumerate(zip(self._request.edits, scanned.found, strict=True)):
-            replaced = place.count if edit.replace_all else min(place.count, 1)
-            if edit.count is not None and replaced and replaced != edit.count:
-                raise WrongCount(self._path, number, edit.count, replaced)
+        for number, (item, place) in enumerate(zip(self._request.edits, scanned.found, strict=True)):
+            replaced = place.count if item.replace_all else min(place.count, 1)
+            if item.count is not None and replaced and replaced != item.count:
+                raise WrongCount(self._path, number, item.count, replaced)
         if wrong:
             first, *others = wrong
             raise (

@@ -80,13 +80,13 @@ def _filled(data: bytes, keys: frozenset[int]) -> int:
         start = struct.unpack_from("<I", data, 44)[0]
         count = min(struct.unpack_from("<I", data, start + 4)[0], _ENTRIES)
         listed = [struct.unpack_from("<II", data, start + 8 + 8 * at) for at in range(count)]
-        found = 0
+        filled = 0
         for key, place in listed:
             if key in keys:
                 kind, size = struct.unpack_from("<II", data, start + place)
                 width = _TEXTS.get(kind, 0)
-                found += bool(data[start + place + 8 :][: size * width].strip(b"\0 "))
-        return found
+                filled += bool(data[start + place + 8 :][: size * width].strip(b"\0 "))
+        return filled
     except struct.error:
         return 0
 

@@ -23,8 +23,8 @@ def written(count: int, form: str) -> str:
 
 def roman(count: int) -> str:
     """A Roman number in lower case."""
-    written = ""
+    numeral = ""
     for value, letters in ROMAN:
-        written += letters * (count // value)
+        numeral += letters * (count // value)
         count %= value
-    return written
+    return numeral

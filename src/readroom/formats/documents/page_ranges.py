@@ -114,8 +114,8 @@ def _tables(pages: str, total: int, names: dict[str, int]) -> list[Pick]:
             number = _named(name, Unit.TABLE, total, names)
             picks.append(Pick(number, number, Area(columns=columns) if columns else None))
         else:
-            numbers = [one.strip() for one in _items(item, ",")]
-            picks += [_pick(one, Unit.TABLE, total, names) for one in numbers if one]
+            numbers = [piece.strip() for piece in _items(item, ",")]
+            picks += [_pick(piece, Unit.TABLE, total, names) for piece in numbers if piece]
     if not picks:
         raise BadPages("names nothing")
     return picks

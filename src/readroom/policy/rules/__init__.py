@@ -95,7 +95,7 @@ class Denials:
 
     def irrevocable(self) -> list[str]:
         """Patterns that deny whatever they match, since no later one can mean the same names."""
-        found: list[str] = []
+        texts: list[str] = []
         brought_back: set[str] = set()
         for rule in reversed(self._rules):
             last = rule.pattern.rstrip("/").rpartition("/")[2].lstrip("!").lower()
@@ -104,8 +104,8 @@ class Denials:
             elif not brought_back or (
                 last not in brought_back and not _MAGIC & {*last, *"".join(brought_back)}
             ):
-                found.append(rule.pattern)
-        return found[::-1]
+                texts.append(rule.pattern)
+        return texts[::-1]
 
 
 @final
@@ -124,14 +124,14 @@ class AllowList:
         Raises:
             UnusablePattern: One matches nothing, or is a negation: what is not listed is out anyway.
         """
-        found = patterns(globs)
-        for pattern in found:
+        parsed = patterns(globs)
+        for pattern in parsed:
             if pattern.negated:
                 raise UnusablePattern(pattern.text)
             pattern.compiled()
-        self._list = PatternList(found)
+        self._list = PatternList(parsed)
         self._below = below_matches
-        self._ways = PatternList(patterns(way for pattern in found for way in _ways(pattern)))
+        self._ways = PatternList(patterns(way for pattern in parsed for way in _ways(pattern)))
         self._rule = Rule(f"allow = [{', '.join(globs)}]", source, "not in the list of allowed names")
 
     def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
@@ -193,8 +193,8 @@ class Rules:
         if not self.decide(folder, folder=True).allowed:
             return set(names)
         folded = _folded(names)
-        found = {at for layer in self._layers for at in layer.concerned(folded)}
-        concerned = (names[at] for at in found)
+        positions = {at for layer in self._layers for at in layer.concerned(folded)}
+        concerned = (names[at] for at in positions)
         return {
             name for name in concerned if not self.decide(join(folder, name), folder=name in folders).allowed
         }
@@ -230,13 +230,13 @@ def _ways(pattern: IgnorePattern) -> list[str]:
     """Patterns for the folders on the way to what `pattern` means."""
     if pattern.last_part_only:
         return ["**"]
-    found: list[str] = []
+    ways: list[str] = []
     above = pattern.text.strip("/").split("/")[:-1]
     for count, part in enumerate(above, 1):
-        found.append("/" + "/".join(above[:count]) + "/")
+        ways.append("/" + "/".join(above[:count]) + "/")
         if "**" in part or "[" in part:  # from here on it may mean any number of folders
-            return [*found[:-1], "/" + "/".join([*above[: count - 1], "**"])]
-    return found
+            return [*ways[:-1], "/" + "/".join([*above[: count - 1], "**"])]
+    return ways
 
 
 # -----------------------------------------------------------------------------

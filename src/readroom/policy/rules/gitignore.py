@@ -95,7 +95,7 @@ def _lower(token: _Token) -> _Token:
 
 
 def _tokens(glob: str) -> list[_Token]:
-    found: list[_Token] = []
+    tokens: list[_Token] = []
     at = 0
     # git compares what stands before the first special character by itself, and so takes
     # stars that come next as standing at the beginning: `a**/b` means `ax/y/b` too.
@@ -105,18 +105,18 @@ def _tokens(glob: str) -> list[_Token]:
         char = glob[at]
         if char == "*":
             wild, at = _stars(glob, at, at in (0, plain) or glob[at - 1] == "/")
-            found.append(wild)
+            tokens.append(wild)
         elif char == "[":
             chars, at = _set(glob, at + 1)
-            found.append(chars)
+            tokens.append(chars)
         elif char == "?":
-            found.append(_NO_SLASH)
+            tokens.append(_NO_SLASH)
             at += 1
         else:
             escaped = char == "\\"
-            found.append(glob[at + 1] if escaped else char)
+            tokens.append(glob[at + 1] if escaped else char)
             at += 1 + escaped
-    return found
+    return tokens
 
 
 def _stars(glob: str, at: int, begins: bool) -> tuple[_Wild, int]:
@@ -181,9 +181,9 @@ def _regex(tokens: list[_Token]) -> str:
             runs.append((_DEEP[token], []))
         else:
             runs[-1][1].append(token)
-    found = [_run(run) if not deep else f"(?>{deep}?{_run(run)})" for deep, run in runs[:-1]]
+    pieces = [_run(run) if not deep else f"(?>{deep}?{_run(run)})" for deep, run in runs[:-1]]
     deep, run = runs[-1]
-    return "".join(found) + deep + _run(run)
+    return "".join(pieces) + deep + _run(run)
 
 
 def _run(tokens: list[_Token]) -> str:
@@ -339,11 +339,11 @@ class PatternList:
             or self._others
         ):
             return None
-        found = [*self._others, *self._literals.get(name, ())]
-        found += (p for end, some in self._suffixes.items() if name.endswith(end) for p in some)
-        found += (p for start, some in self._prefixes.items() if name.startswith(start) for p in some)
-        found.sort(key=lambda pattern: pattern.number, reverse=True)
-        return next((pattern for pattern in found if pattern.matches(path, name, folder)), None)
+        candidates = [*self._others, *self._literals.get(name, ())]
+        candidates += (p for end, some in self._suffixes.items() if name.endswith(end) for p in some)
+        candidates += (p for start, some in self._prefixes.items() if name.startswith(start) for p in some)
+        candidates.sort(key=lambda pattern: pattern.number, reverse=True)
+        return next((pattern for pattern in candidates if pattern.matches(path, name, folder)), None)
 
 
 def patterns(lines: Iterable[str], *, first: int = 1, fold: bool = False) -> list[IgnorePattern]:

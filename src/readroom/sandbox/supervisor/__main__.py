@@ -118,24 +118,24 @@ def main() -> int:
         os.close(fd)
     if order["calls"]:
         _give_up_capabilities()
-    found = os.read(problem, 4096)
-    if found:
+    message = os.read(problem, 4096)
+    if message:
         os.waitpid(pid, 0)
-        _say(report, {"error": found.decode("utf-8", "replace")})
+        _say(report, {"error": message.decode("utf-8", "replace")})
         return 0
-    asked = attributes.Clerk(_received(ours), order["calls"], order["places"]) if order["calls"] else None
-    ending = _watched(pid, order, asked)
+    clerk = attributes.Clerk(_received(ours), order["calls"], order["places"]) if order["calls"] else None
+    ending = _watched(pid, order, clerk)
     _say(report, {**ending, "begun": _begun(order["begun"], ending)})
     return 0
 
 
-def _begun(told: int | None, ending: dict[str, object]) -> bool:
+def _begun(status: int | None, ending: dict[str, object]) -> bool:
     """Whether the command was started, as far as this can be told."""
-    if told is None or ending["code"] != 1:
+    if status is None or ending["code"] != 1:
         return True
-    os.set_blocking(told, False)
+    os.set_blocking(status, False)
     try:
-        return b"exit-code" in os.read(told, 4096)
+        return b"exit-code" in os.read(status, 4096)
     except BlockingIOError:
         return False
 
@@ -148,14 +148,14 @@ def _received(door: _socket.socket) -> int:
 
 def _announced(fd: int) -> bytes:
     """What is announced by its size in twelve digits, and not a byte behind it."""
-    found = bytearray()
+    received = bytearray()
     size = int(os.read(fd, 12))
-    while len(found) < size:
-        piece = os.read(fd, size - len(found))
+    while len(received) < size:
+        piece = os.read(fd, size - len(received))
         if not piece:
             sys.exit(1)
-        found += piece
-    return bytes(found)
+        received += piece
+    return bytes(received)
 
 
 def _say(report: int, what: dict[str, object]) -> None:
@@ -258,14 +258,14 @@ def _install(instructions: bytes, seccomp: int | None) -> int | None:
 # --- its end -----------------------------------------------------------------------------------
 
 
-def _watched(pid: int, order: Order, asked: attributes.Clerk | None) -> dict[str, object]:
+def _watched(pid: int, order: Order, clerk: attributes.Clerk | None) -> dict[str, object]:
     """Wait for the command, then end what it has left behind."""
     waiting = select.poll()
     woken = _woken_by_children()
-    for fd in (0, woken, *([asked.listener] if asked else [])):
+    for fd in (0, woken, *([clerk.listener] if clerk else [])):
         waiting.register(fd, select.POLLIN)
     code: int | None = None
-    hurry = told = many = False
+    hurry = asked_to_end = many = False
     deadline = float("inf")
     look = time.monotonic() + _LOOK_S
     crowd = processes.tasks() + order["most"]
@@ -274,16 +274,16 @@ def _watched(pid: int, order: Order, asked: attributes.Clerk | None) -> dict[str
         for fd, event in waiting.poll(max(0.0, patience) * 1000):
             if fd == woken:
                 os.read(woken, 512)
-            elif fd != 0 and asked is not None:
+            elif fd != 0 and clerk is not None:
                 if event & select.POLLIN:
-                    asked.answer()
+                    clerk.answer()
                 else:
                     waiting.unregister(fd)
             elif not os.read(0, 1):
                 waiting.unregister(0)
                 hurry = True
-            elif not told:
-                told = True
+            elif not asked_to_end:
+                asked_to_end = True
                 _ask(pid, order["spare"])
                 deadline = time.monotonic() + order["grace_s"]
         if time.monotonic() >= look:
@@ -294,7 +294,7 @@ def _watched(pid: int, order: Order, asked: attributes.Clerk | None) -> dict[str
             processes.send_group(pid, signal.SIGKILL)
             processes.kill(top=order["spare"])
             deadline = float("inf")
-    ended = _end_rest(pid, order, crowd, hurry=hurry or told or many)
+    ended = _end_rest(pid, order, crowd, hurry=hurry or asked_to_end or many)
     return {"code": code, "ended": ended, "alive": len(processes.below()), "many": many}
 
 

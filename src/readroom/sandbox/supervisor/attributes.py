@@ -154,27 +154,27 @@ def _set_times(name: str, times: bytes | None) -> None:
 
 def _text(caller: int, address: int) -> bytes:
     """A text of the caller, up to its NUL; a page at a time, for the next may not be there."""
-    found = b""
-    while len(found) <= _PATH_BYTES:
-        size = _PAGE - (address + len(found)) % _PAGE
-        piece, end, _ = _memory(caller, address + len(found), size).partition(b"\0")
-        found += piece
+    text = b""
+    while len(text) <= _PATH_BYTES:
+        size = _PAGE - (address + len(text)) % _PAGE
+        piece, end, _ = _memory(caller, address + len(text), size).partition(b"\0")
+        text += piece
         if end:
-            return found
+            return text
     raise OSError(errno.ENAMETOOLONG, "too long")
 
 
 def _memory(caller: int, address: int, size: int) -> bytes:
     fd = os.open("mem", os.O_RDONLY | os.O_CLOEXEC, dir_fd=caller)
     try:
-        found = os.pread(fd, size, address)
+        data = os.pread(fd, size, address)
     except (OSError, OverflowError):
         raise OSError(errno.EFAULT, "no such memory") from None
     finally:
         os.close(fd)
-    if len(found) < size:
+    if len(data) < size:
         raise OSError(errno.EFAULT, "no such memory")
-    return found
+    return data
 
 
 def _signed(value: int) -> int:

@@ -29,14 +29,14 @@ def below(most: int | None = None) -> list[int]:
 
     More than `most` are not looked for.
     """
-    found: list[int] = []
+    living: list[int] = []
     pending = [os.getpid()] if _LINUX else []
-    while pending and (most is None or len(found) <= most):
+    while pending and (most is None or len(living) <= most):
         for child in _children(pending.pop()):
             pending.append(child)
             if parent(child) is not None:
-                found.append(child)
-    return found
+                living.append(child)
+    return living
 
 
 def tasks() -> int:
@@ -74,10 +74,10 @@ def emptied(patience_s: float, most: int | None = None) -> bool:
 
 def ask(spared: int) -> None:
     """Ask everything to end, except one process."""
-    found = below()
-    asked = [pid for pid in found if pid != spared]
-    _send(asked, found, signal.SIGTERM)
-    _send(asked, found, signal.SIGCONT)  # one that was stopped hears of nothing else
+    living = below()
+    others = [pid for pid in living if pid != spared]
+    _send(others, living, signal.SIGTERM)
+    _send(others, living, signal.SIGCONT)  # one that was stopped hears of nothing else
 
 
 def kill(*, top: bool) -> None:
@@ -86,19 +86,19 @@ def kill(*, top: bool) -> None:
     What is stopped forks no more, so all are stopped first.
     """
     if top:
-        found = [pid for pid in _children(os.getpid()) if parent(pid) is not None]
-        _send(found, found, signal.SIGKILL)
+        living = [pid for pid in _children(os.getpid()) if parent(pid) is not None]
+        _send(living, living, signal.SIGKILL)
         return
     stopped: set[int] = set()
     for _ in range(_ROUNDS):
-        found = below()
-        running = [pid for pid in found if pid not in stopped]
+        living = below()
+        running = [pid for pid in living if pid not in stopped]
         if not running:
             break
-        _send(running, found, signal.SIGSTOP)
+        _send(running, living, signal.SIGSTOP)
         stopped.update(running)
-    found = below()
-    _send(found, found, signal.SIGKILL)
+    living = below()
+    _send(living, living, signal.SIGKILL)
 
 
 def end(patience_s: float, *, top: bool) -> None:
@@ -114,17 +114,17 @@ def _send(pids: Sequence[int], known: Sequence[int], number: int) -> None:
     parents = {*known, os.getpid()}
     for pid in pids:
         try:
-            held = os.pidfd_open(pid)
+            descriptor = os.pidfd_open(pid)
         except (OSError, AttributeError):
             continue
         try:
             # An orphan comes to this process, or to one of its offspring that asked for them.
             if parent(pid) in parents:
-                signal.pidfd_send_signal(held, number)
+                signal.pidfd_send_signal(descriptor, number)
         except OSError:
             pass
         finally:
-            os.close(held)
+            os.close(descriptor)
 
 
 def send_group(pid: int, number: int) -> None:
@@ -137,23 +137,23 @@ def parent(pid: int) -> int | None:
     """The parent of a living process."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            state, found = file.read().rpartition(b")")[2].split()[:2]
+            state, number = file.read().rpartition(b")")[2].split()[:2]
     except (OSError, ValueError):
         return None
-    return None if state in (b"Z", b"X") else int(found)
+    return None if state in (b"Z", b"X") else int(number)
 
 
 def _children(pid: int) -> list[int]:
     """What each of its threads has started, as the kernel lists it; a zombie may have some, too."""
-    found: list[int] = []
+    children: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
                 with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
-                    found += map(int, file.read().split())
+                    children += map(int, file.read().split())
     except OSError:
         return []
-    return found or _searched(pid)
+    return children or _searched(pid)
 
 
 def _searched(pid: int) -> list[int]:

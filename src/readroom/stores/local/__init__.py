@@ -41,14 +41,14 @@ class LocalSource(Closeable):
 
     __slots__ = ("_fd", "real", "size", "stat", "version")
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, opened: Found) -> None:
         """Takes over the descriptor."""
-        self._fd = found.fd
-        self.real = found.real
+        self._fd = opened.fd
+        self.real = opened.real
         # What was known of it at the moment of opening; a read asks for each several times.
-        self.size = found.stat.st_size
-        self.stat = to_stat(found.stat)
-        self.version = _version(found.stat)
+        self.size = opened.stat.st_size
+        self.stat = to_stat(opened.stat)
+        self.version = _version(opened.stat)
 
     def current(self) -> Version:
         """Identity of the state right now."""
@@ -63,14 +63,14 @@ class LocalSource(Closeable):
             data = os.pread(self._fd, min(size, _PIECE_BYTES), offset)
             if len(data) == size or not data:
                 return data
-            found = [data]
+            pieces = [data]
             done = len(data)
             while done < size and (data := os.pread(self._fd, min(size - done, _PIECE_BYTES), offset + done)):
-                found.append(data)
+                pieces.append(data)
                 done += len(data)
         except OSError as error:
             raise translated(error, self.real) from None
-        return b"".join(found)
+        return b"".join(pieces)
 
     def read_into(self, offset: int, buffer: memoryview) -> int:
         """Fill `buffer` from `offset`; the number of bytes, smaller only at the end."""
@@ -102,10 +102,10 @@ class LocalFolder(Closeable):
 
     __slots__ = ("_fd", "real")
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, opened: Found) -> None:
         """Takes over the descriptor."""
-        self._fd = found.fd
-        self.real = found.real
+        self._fd = opened.fd
+        self.real = opened.real
 
     def entries(self) -> Iterator[Entry]:
         """The names in it, in no order; what kind they are comes with the names, without a stat of each."""
@@ -119,8 +119,8 @@ class LocalFolder(Closeable):
     def names(self, most: int) -> Iterator[Names]:
         """The same, up to `most` at a time; twice as fast."""
         try:
-            with os.scandir(self._fd) as found:
-                while entries := list(islice(found, most)):
+            with os.scandir(self._fd) as scanned:
+                while entries := list(islice(scanned, most)):
                     kinds = {
                         entry.name: _entry_kind(entry)
                         for entry in entries
@@ -184,19 +184,19 @@ class LocalStore:
             NotFound, NotAFolder, NoPermission: There is no such folder, or it may not be read.
             StoreFailed: "kernel" was asked for and this system has no such thing.
         """
-        given = os.path.abspath(os.fspath(root))
-        self.name = os.path.realpath(given)
+        path = os.path.abspath(os.fspath(root))
+        self.name = os.path.realpath(path)
         self.folder = self.name
-        self.roots = (given,) if given == self.name else (given, self.name)
-        held = Root(_open_root(given))
-        walk = WalkWay(held, self.roots)
+        self.roots = (path,) if path == self.name else (path, self.name)
+        opened = Root(_open_root(path))
+        walk = WalkWay(opened, self.roots)
         if confinement == "auto":
-            confinement = "kernel" if openat2.available(held.fd) else "walk"
-        elif confinement == "kernel" and not openat2.available(held.fd):
-            raise StoreFailed(given, "this system has no openat2")
+            confinement = "kernel" if openat2.available(opened.fd) else "walk"
+        elif confinement == "kernel" and not openat2.available(opened.fd):
+            raise StoreFailed(path, "this system has no openat2")
         self.confinement = confinement
         self._notes = Notes(notes)
-        self._way: Way = KernelWay(held, walk) if confinement == "kernel" else walk
+        self._way: Way = KernelWay(opened, walk) if confinement == "kernel" else walk
 
     def open(self, path: WorkPath) -> LocalSource:
         """Open a regular file for reading, without ever blocking on a pipe or device."""
@@ -215,10 +215,10 @@ class LocalStore:
     def stat(self, path: WorkPath) -> tuple[WorkPath, Stat]:
         """The real name and the stat of whatever is there, links followed inside the root."""
         try:
-            real, found = self._way.stat(path)
+            real, status = self._way.stat(path)
         except OSError as error:
             raise translated(error, path) from None
-        return real, to_stat(found)
+        return real, to_stat(status)
 
     def place(self, path: WorkPath) -> LocalPlace:
         """A name for a new file, whether or not something is there; nothing is changed yet."""
@@ -257,19 +257,19 @@ class _Closed:
         raise StoreFailed(path, "the workspace was closed")
 
 
-def _open_root(given: str) -> int:
+def _open_root(path: str) -> int:
     try:
-        return os.open(given, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except NotADirectoryError:
-        what = "file" if os.path.lexists(given) else ""
-        error = NotAFolder(given, what) if what else NotFound(given)
+        what = "file" if os.path.lexists(path) else ""
+        error = NotAFolder(path, what) if what else NotFound(path)
         raise error from None
     except OSError as error:
-        raise translated(error, WorkPath(given)) from None
+        raise translated(error, WorkPath(path)) from None
 
 
-def _version(found: os.stat_result) -> Version:
-    return Version(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+def _version(status: os.stat_result) -> Version:
+    return Version(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def _entry_kind(entry: os.DirEntry[str]) -> EntryKind:

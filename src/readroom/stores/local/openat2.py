@@ -141,34 +141,34 @@ class KernelWay:
 
     def file(self, path: WorkPath) -> Found:
         """A regular file, opened for reading."""
-        held = self._held(path)
-        if held is None:
+        handle = self._held(path)
+        if handle is None:
             return self._walk.file(path)
         try:
-            require_regular(held.stat, path)
-            return Found(os.open(f"/proc/self/fd/{held.fd}", READ_FLAGS), held.real, held.stat)
+            require_regular(handle.stat, path)
+            return Found(os.open(f"/proc/self/fd/{handle.fd}", READ_FLAGS), handle.real, handle.stat)
         finally:
-            os.close(held.fd)
+            os.close(handle.fd)
 
     def folder(self, path: WorkPath) -> Found:
         """A folder, opened for reading its names."""
-        held = self._held(path)
-        if held is None:
+        handle = self._held(path)
+        if handle is None:
             return self._walk.folder(path)
         try:
-            if not stat.S_ISDIR(held.stat.st_mode):
-                raise NotAFolder(path, what(held.stat.st_mode))
-            return Found(os.open(f"/proc/self/fd/{held.fd}", FOLDER_FLAGS), held.real, held.stat)
+            if not stat.S_ISDIR(handle.stat.st_mode):
+                raise NotAFolder(path, what(handle.stat.st_mode))
+            return Found(os.open(f"/proc/self/fd/{handle.fd}", FOLDER_FLAGS), handle.real, handle.stat)
         finally:
-            os.close(held.fd)
+            os.close(handle.fd)
 
     def stat(self, path: WorkPath) -> tuple[WorkPath, os.stat_result]:
         """Where and what anything is, without opening it."""
-        held = self._held(path)
-        if held is None:
+        handle = self._held(path)
+        if handle is None:
             return self._walk.stat(path)
-        os.close(held.fd)
-        return held.real, held.stat
+        os.close(handle.fd)
+        return handle.real, handle.stat
 
     def _held(self, path: WorkPath) -> Found | None:
         """What is at `path`, by an O_PATH descriptor; None when the walk has to say."""
@@ -191,7 +191,7 @@ class KernelWay:
                 return None
             raise
         try:
-            found = os.fstat(fd)
+            status = os.fstat(fd)
             real = self._real(fd)
         except BaseException:
             os.close(fd)
@@ -199,7 +199,7 @@ class KernelWay:
         if real is None:
             os.close(fd)
             return None
-        return Found(fd, real, found)
+        return Found(fd, real, status)
 
     def _real(self, fd: int) -> WorkPath | None:
         """The name below the root of what a descriptor holds; None when it has none any more."""

@@ -131,14 +131,14 @@ class LocalPlace(Closeable):
         self._missing: list[str] = []
         self._made: list[tuple[int, str]] = []
         self._locked = False
-        found = self._deepest(parent(path))
-        self._fds = [found.fd]
-        self._folder = found.real
+        deepest = self._deepest(parent(path))
+        self._fds = [deepest.fd]
+        self._folder = deepest.real
         self.name = basename(path)
         self.folders: Sequence[WorkPath] = ()
         self.warnings: Sequence[Warn] = ()
         self.removed = 0
-        self.real = join(_below(found.real, self._missing), self.name)
+        self.real = join(_below(deepest.real, self._missing), self.name)
 
     def _deepest(self, folder: WorkPath) -> Found:
         while True:
@@ -156,8 +156,8 @@ class LocalPlace(Closeable):
     @property
     def lock(self) -> tuple[int, ...]:
         """The folder."""
-        found = os.fstat(self._fds[-1])
-        return found.st_dev, found.st_ino
+        status = os.fstat(self._fds[-1])
+        return status.st_dev, status.st_ino
 
     def look(self) -> Stat | None:
         """What is at the name now, links not followed; None when nothing is."""
@@ -177,14 +177,14 @@ class LocalPlace(Closeable):
         Raises:
             ReadOnlyPlace: Nothing on its file system may; the mode has no part in that.
         """
-        found = self.look()
-        if found is None:
+        stat_now = self.look()
+        if stat_now is None:
             return True
         effective = os.access in os.supports_effective_ids
         folder = self._fds[-1]
         if os.fstatvfs(folder).f_flag & os.ST_RDONLY:
             raise ReadOnlyPlace(self.real)
-        return bool(found.mode & 0o222) and os.access(
+        return bool(stat_now.mode & 0o222) and os.access(
             self.name, os.W_OK, dir_fd=folder, effective_ids=effective, follow_symlinks=not effective
         )
 
@@ -199,9 +199,9 @@ class LocalPlace(Closeable):
                 raise Moved from None  # a link by now
             raise unwritten(error, self.real) from None
         try:
-            found = os.fstat(fd)
-            require_regular(found, self.real)
-            return self._open_source(Found(fd, self.real, found))
+            status = os.fstat(fd)
+            require_regular(status, self.real)
+            return self._open_source(Found(fd, self.real, status))
         except BaseException:
             os.close(fd)
             raise
@@ -279,16 +279,16 @@ class LocalPlace(Closeable):
             raise NotFound(self.real)
         try:
             other._make_folders()
-            ends = {one._identity(): one for one in (self, other)}
-            for _, one in sorted(ends.items()):
-                locks.lock(one._fds[-1], deadline)
-                one._locked = True
+            ends = {place._identity(): place for place in (self, other)}
+            for _, place in sorted(ends.items()):
+                locks.lock(place._fds[-1], deadline)
+                place._locked = True
         except OSError as error:
             raise unwritten(error, other.real) from None
 
     def _identity(self) -> tuple[int, int]:
-        found = os.fstat(self._fds[-1])
-        return found.st_dev, found.st_ino
+        status = os.fstat(self._fds[-1])
+        return status.st_dev, status.st_ino
 
     def make(self) -> None:
         """Make a folder at the name."""
@@ -348,14 +348,14 @@ class LocalPlace(Closeable):
     def _require_same_folder(self) -> None:
         """The folder may have been moved, even out of the root, since it was opened."""
         try:
-            found = self._way.folder(self._folder)
+            again = self._way.folder(self._folder)
         except OSError:
             raise Moved from None
         try:
-            now, held = os.fstat(found.fd), os.fstat(self._fds[-1])
+            now, before = os.fstat(again.fd), os.fstat(self._fds[-1])
         finally:
-            os.close(found.fd)
-        if (now.st_dev, now.st_ino) != (held.st_dev, held.st_ino) or found.real != self._folder:
+            os.close(again.fd)
+        if (now.st_dev, now.st_ino) != (before.st_dev, before.st_ino) or again.real != self._folder:
             raise Moved
 
     def close(self) -> None:
@@ -383,14 +383,14 @@ def _descriptor(source: Source) -> int:
 
 def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Small pieces joined, so that a file of many replacements is not written in as many calls."""
-    held, size = [], 0
+    waiting, size = [], 0
     for piece in pieces:
-        held.append(piece)
+        waiting.append(piece)
         size += len(piece)
         if size >= SMALL_FILE_BYTES:
-            yield b"".join(held)
-            held, size = [], 0
-    yield b"".join(held)
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    yield b"".join(waiting)
 
 
 def _write(fd: int, data: bytes) -> None:

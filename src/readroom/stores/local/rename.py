@@ -63,8 +63,8 @@ def move(old: Name, new: Name, expected: Identity) -> None:
         _renamed_if_free(old, new)
     except (FileExistsError, FileNotFoundError):
         raise Moved from None
-    found = _stat(*new)
-    if found is None or _identity(found) != expected:
+    status = _stat(*new)
+    if status is None or _identity(status) != expected:
         with contextlib.suppress(OSError):  # something else has the old name by now
             _renamed_if_free(new, old)
         raise Moved
@@ -86,8 +86,8 @@ def take(old: Name, new: Name, expected: Identity, over: Version) -> None:
             return
     except FileNotFoundError:
         raise Moved from None
-    found = _stat(*new)
-    if found is None or _identity(found) != expected or not _same(_stat(*old), over):
+    status = _stat(*new)
+    if status is None or _identity(status) != expected or not _same(_stat(*old), over):
         with contextlib.suppress(OSError):
             _renamed(old, new, _EXCHANGE)
         raise Moved
@@ -152,12 +152,12 @@ def exchange(folder: int, temporary: str, name: str, expected: Version) -> bool:
 
 def _put_back(folder: int, temporary: str, name: str, ours: os.stat_result) -> None:
     """Exchange again, unless our file was replaced by now; whoever saved last keeps the name."""
-    found = _stat(folder, name)
-    if found is None or _identity(found) != _identity(ours):
+    status = _stat(folder, name)
+    if status is None or _identity(status) != _identity(ours):
         return
     _renamed((folder, temporary), (folder, name), _EXCHANGE)
-    found = _stat(folder, temporary)
-    if found is not None and _identity(found) != _identity(ours):
+    status = _stat(folder, temporary)
+    if status is not None and _identity(status) != _identity(ours):
         _renamed((folder, temporary), (folder, name), _EXCHANGE)
 
 
@@ -168,17 +168,17 @@ def _stat(folder: int, name: str) -> os.stat_result | None:
         return None
 
 
-def _same(found: os.stat_result | None, expected: Version) -> bool:
+def _same(status: os.stat_result | None, expected: Version) -> bool:
     """Whether it is that file in that state. A rename itself sets the change time, so that is left out."""
     return (
-        found is not None
-        and _identity(found) == (expected.device, expected.inode)
-        and (found.st_size, found.st_mtime_ns) == (expected.size, expected.mtime_ns)
+        status is not None
+        and _identity(status) == (expected.device, expected.inode)
+        and (status.st_size, status.st_mtime_ns) == (expected.size, expected.mtime_ns)
     )
 
 
-def _identity(found: os.stat_result) -> Identity:
-    return found.st_dev, found.st_ino
+def _identity(status: os.stat_result) -> Identity:
+    return status.st_dev, status.st_ino
 
 
 def _renamed_if_free(old: Name, new: Name) -> None:

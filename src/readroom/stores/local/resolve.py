@@ -55,10 +55,10 @@ class Way(Protocol):
         """Where and what anything is, without opening it."""
 
 
-def require_regular(found: os.stat_result, path: WorkPath) -> None:
+def require_regular(status: os.stat_result, path: WorkPath) -> None:
     """Raise NotAFile for anything but a regular file."""
-    if not stat.S_ISREG(found.st_mode):
-        raise NotAFile(path, what(found.st_mode))
+    if not stat.S_ISREG(status.st_mode):
+        raise NotAFile(path, what(status.st_mode))
 
 
 def what(mode: int) -> str:
@@ -83,18 +83,18 @@ def kind(mode: int) -> EntryKind:
     return EntryKind.LINK if stat.S_ISLNK(mode) else EntryKind.OTHER
 
 
-def to_stat(found: os.stat_result) -> Stat:
+def to_stat(status: os.stat_result) -> Stat:
     """The system's stat as the model has it."""
     return Stat(
-        kind(found.st_mode),
-        found.st_size,
-        found.st_mtime_ns,
-        stat.S_IMODE(found.st_mode),
-        found.st_nlink,
-        found.st_dev,
-        found.st_ino,
-        found.st_ctime_ns,
-        _birth(found) if _BIRTHS else None,
+        kind(status.st_mode),
+        status.st_size,
+        status.st_mtime_ns,
+        stat.S_IMODE(status.st_mode),
+        status.st_nlink,
+        status.st_dev,
+        status.st_ino,
+        status.st_ctime_ns,
+        _birth(status) if _BIRTHS else None,
     )
 
 
@@ -102,6 +102,6 @@ _BIRTHS = hasattr(os.stat_result, "st_birthtime")
 """macOS and the BSDs tell when a file was made; Linux does so in a call that Python does not have."""
 
 
-def _birth(found: os.stat_result) -> int:
-    seconds: float = getattr(found, "st_birthtime")  # noqa: B009  # mypy knows it on macOS only
+def _birth(status: os.stat_result) -> int:
+    seconds: float = getattr(status, "st_birthtime")  # noqa: B009  # mypy knows it on macOS only
     return int(seconds * 1_000_000_000)

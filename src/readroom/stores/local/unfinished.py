@@ -89,11 +89,11 @@ class Notes:
             return
         try:
             with os.scandir(self._folder) as entries:
-                found = list(entries)
+                listed = list(entries)
         except OSError:
             return  # tidying is not a reason to fail
-        prefix = _prefix(folder) if found else ""
-        for entry in found:
+        prefix = _prefix(folder) if listed else ""
+        for entry in listed:
             with contextlib.suppress(OSError):
                 if entry.name.startswith(prefix):
                     _finish(folder, entry.path, entry.name.removeprefix(prefix))
@@ -213,8 +213,8 @@ def _prefix(folder: int) -> str:
     return f"{device:x}.{inode:x}."
 
 
-def _identity(found: os.stat_result) -> Identity:
-    return found.st_dev, found.st_ino
+def _identity(status: os.stat_result) -> Identity:
+    return status.st_dev, status.st_ino
 
 
 def _finish(folder: int | None, path: str, token: str) -> None:
@@ -245,14 +245,14 @@ class _Noted(Struct, frozen=True):
             (old[0], old[1], old[2], old[3]) if len(old) == 4 else None,
         )
 
-    def means(self, found: os.stat_result) -> bool:
+    def means(self, status: os.stat_result) -> bool:
         """Whether it is the new file, or the old one as it was."""
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             return False
-        if self.new is None and found.st_size == 0:
+        if self.new is None and status.st_size == 0:
             return True  # its writer died before the name was more than a name: there is nothing to lose
-        return _identity(found) == self.new or (
-            (*_identity(found), found.st_size, found.st_mtime_ns) == self.old
+        return _identity(status) == self.new or (
+            (*_identity(status), status.st_size, status.st_mtime_ns) == self.old
         )
 
 

@@ -48,8 +48,8 @@ class WalkWay:
         """A regular file, opened for reading."""
         with _Walk(self._root.fd, self._names, path) as walk:
             while True:
-                found = walk.to_leaf()
-                require_regular(found, path)
+                status = walk.to_leaf()
+                require_regular(status, path)
                 # It may have become a pipe by now: opening does not wait, and what was opened is checked.
                 fd = walk.opened(READ_FLAGS)
                 if fd is not None:
@@ -59,9 +59,9 @@ class WalkWay:
         """A folder, opened for reading its names."""
         with _Walk(self._root.fd, self._names, path) as walk:
             while True:
-                found = walk.to_leaf()
-                if not stat.S_ISDIR(found.st_mode):
-                    raise NotAFolder(path, what(found.st_mode))
+                status = walk.to_leaf()
+                if not stat.S_ISDIR(status.st_mode):
+                    raise NotAFolder(path, what(status.st_mode))
                 fd = walk.opened(FOLDER_FLAGS)
                 if fd is not None:
                     return Found(fd, walk.real(), os.fstat(fd))
@@ -69,18 +69,18 @@ class WalkWay:
     def stat(self, path: WorkPath) -> tuple[WorkPath, os.stat_result]:
         """Where and what anything is, without opening it."""
         with _Walk(self._root.fd, self._names, path) as walk:
-            found = walk.to_leaf()
-            return walk.real(), found
+            status = walk.to_leaf()
+            return walk.real(), status
 
 
 def _checked(fd: int, real: WorkPath, path: WorkPath) -> Found:
     try:
-        found = os.fstat(fd)
-        require_regular(found, path)
+        status = os.fstat(fd)
+        require_regular(status, path)
     except BaseException:
         os.close(fd)
         raise
-    return Found(fd, real, found)
+    return Found(fd, real, status)
 
 
 class _Walk:
@@ -125,10 +125,10 @@ class _Walk:
             elif self._pending:
                 self._enter(part)
             else:
-                found = os.stat(part, dir_fd=self._fds[-1], follow_symlinks=False)
-                if not stat.S_ISLNK(found.st_mode):
+                status = os.stat(part, dir_fd=self._fds[-1], follow_symlinks=False)
+                if not stat.S_ISLNK(status.st_mode):
                     self._leaf = part
-                    return found
+                    return status
                 self._follow(part)
 
     def opened(self, flags: int) -> int | None:
@@ -182,8 +182,8 @@ class _Walk:
 
     def _not_a_link(self, part: str) -> None:
         """It was not a folder, and is not a link: a file in the middle of a path, or a swap in between."""
-        found = os.stat(part, dir_fd=self._fds[-1], follow_symlinks=False)
-        if self._pending and not stat.S_ISDIR(found.st_mode) and not stat.S_ISLNK(found.st_mode):
+        status = os.stat(part, dir_fd=self._fds[-1], follow_symlinks=False)
+        if self._pending and not stat.S_ISDIR(status.st_mode) and not stat.S_ISLNK(status.st_mode):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         self._again()
         self._pending.append(part)

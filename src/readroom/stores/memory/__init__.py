@@ -110,9 +110,9 @@ class MemoryFolder(Closeable):
     def names(self, most: int) -> Iterator[Names]:
         """The same, up to `most` at a time."""
         entries = self.entries()
-        while found := list(islice(entries, most)):
-            kinds = {entry.name: entry.kind for entry in found if entry.kind is not EntryKind.FILE}
-            yield Names([entry.name for entry in found], kinds)
+        while chunk := list(islice(entries, most)):
+            kinds = {entry.name: entry.kind for entry in chunk if entry.kind is not EntryKind.FILE}
+            yield Names([entry.name for entry in chunk], kinds)
 
     def stat(self, name: str) -> Stat:
         """Of one name in it, links not followed."""
@@ -289,15 +289,15 @@ class MemoryStore:
     def contents(self) -> Sequence[tuple[WorkPath, bytes]]:
         """All files with their bytes, in the order in which they were made."""
         with self._lock:
-            pending, found = [(ROOT, self._root)], []
+            pending, files = [(ROOT, self._root)], []
             while pending:
                 above, folder = pending.pop()
                 for name, node in folder.names.items():
                     if isinstance(node, FolderNode):
                         pending.append((join(above, name), node))
                     elif isinstance(node, File):
-                        found.append((node.state[1].inode, join(above, name), node.state[0]))
-        return [(path, data) for _, path, data in sorted(found, key=lambda one: one[0])]
+                        files.append((node.state[1].inode, join(above, name), node.state[0]))
+        return [(path, data) for _, path, data in sorted(files, key=lambda file: file[0])]
 
     def make_folder(self, path: str) -> None:
         """Make a folder and those above it; one that exists stays as it is."""
@@ -366,20 +366,20 @@ class MemoryStore:
             folder.names[name] = File((content, version))
 
     def _place(self, path: str) -> tuple[FolderNode, str]:
-        found = parts(normalize(path))
-        if not found:
+        names = parts(normalize(path))
+        if not names:
             raise NotAFile(ROOT, "folder")
-        return self._make(found[:-1]), found[-1]
+        return self._make(names[:-1]), names[-1]
 
     def _there(self, path: WorkPath) -> tuple[FolderNode, str, Node | None]:
         """The folder of a name, the name and what has it, no link followed and nothing made."""
-        folder, found = self._root, parts(path)
-        for part in found[:-1]:
+        folder, names = self._root, parts(path)
+        for part in names[:-1]:
             inner = folder.names.get(part)
             if not isinstance(inner, FolderNode):
-                return FolderNode(0), found[-1], None
+                return FolderNode(0), names[-1], None
             folder = inner
-        return folder, found[-1], folder.names.get(found[-1])
+        return folder, names[-1], folder.names.get(names[-1])
 
     def _make(self, names: list[str]) -> FolderNode:
         folder = self._root
@@ -409,17 +409,17 @@ class MemoryStore:
             if part == ".":
                 continue
             folder = above[-1][1] if above else self._root
-            found = folder.names.get(part)
-            if isinstance(found, Link):
+            child = folder.names.get(part)
+            if isinstance(child, Link):
                 hops += 1
-                pending.extend(_todo(found.target, path, hops))
+                pending.extend(_todo(child.target, path, hops))
                 continue
-            if found is None or (pending and not isinstance(found, FolderNode)):
+            if child is None or (pending and not isinstance(child, FolderNode)):
                 raise NotFound(path)
-            if isinstance(found, FolderNode):
-                above.append((part, found))
+            if isinstance(child, FolderNode):
+                above.append((part, child))
             else:
-                name, node = part, found
+                name, node = part, child
         names = [step for step, _ in above]
         if name:
             names.append(name)

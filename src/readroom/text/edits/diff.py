@@ -129,10 +129,10 @@ def _number(first: int, count: int) -> int:
     return first if count else first - 1
 
 
-def _grouped(found: Sequence[DiffBlock], context: int) -> Iterator[list[DiffBlock]]:
+def _grouped(changed: Sequence[DiffBlock], context: int) -> Iterator[list[DiffBlock]]:
     """Blocks whose lines of context meet stand in one hunk."""
     group: list[DiffBlock] = []
-    for block in found:
+    for block in changed:
         if group and block.old_start - group[-1].old_end > 2 * context:
             yield group
             group = []
@@ -195,19 +195,19 @@ def shorten(line: str, other: str, most: int = DIFF_LINE_CHARS) -> str:
     return f"{CUT if start else ''}{line[start:end]}{CUT if end < len(line) else ''}"
 
 
-def within(found: Iterable[Hunk], room: int) -> Diff:
+def within(every: Iterable[Hunk], room: int) -> Diff:
     """As many whole hunks as fit into `room` UTF-8 bytes; the rest is counted."""
-    shown: list[Hunk] = []
+    fitting: list[Hunk] = []
     left_out, first, last = 0, 0, 0
-    for hunk in found:
+    for hunk in every:
         room -= cost(hunk)
         if room >= 0 and not left_out and hunk.lines:
-            shown.append(hunk)
+            fitting.append(hunk)
         else:
             left_out += 1
             first = first or max(1, hunk.new_start)
             last = max(1, hunk.new_start + hunk.new_count - 1)
-    return Diff(shown, left_out, first, last)
+    return Diff(fitting, left_out, first, last)
 
 
 def cost(hunk: Hunk) -> int:

@@ -128,11 +128,11 @@ def _pieces(old: str, new: str) -> Iterator[Piece]:
 
 
 def _starts(lines: Sequence[str]) -> list[int]:
-    at, found = 0, [0]
+    at, starts = 0, [0]
     for line in lines:
         at += len(line)
-        found.append(at)
-    return found
+        starts.append(at)
+    return starts
 
 
 def _narrowed(old: str, new: str, start: int, end: int, at: int, new_end: int) -> Piece:
@@ -192,27 +192,27 @@ class _Search:
 
     def _places(self, window: Window, number: int) -> Iterator[tuple[int, int]]:
         """Where the old text of an edit stands: all places, or the first of each two that overlap."""
-        change, found = self._changes[number], self.result.found[number]
+        change, places = self._changes[number], self.result.found[number]
         at = max(0, window.seen - len(change.old) + 1, self._free[number])
-        while not found.more and (at := window.plain.find(change.old, at, max(0, window.done))) >= 0:
+        while not places.more and (at := window.plain.find(change.old, at, max(0, window.done))) >= 0:
             yield at, number
             at += len(change.old) if change.every else 1
             self._free[number] = at
 
     def _meet(self, window: Window, position: int, number: int, line: int) -> None:
-        change, found = self._changes[number], self.result.found[number]
+        change, places = self._changes[number], self.result.found[number]
         end_position = position + len(change.old)
         window.anchor(position - MARGIN)
         start, end = window.byte(position), window.byte(end_position)
         if start is None or end is None:
             return  # it begins or ends inside a unit of the encoding
-        found.count += 1
-        if len(found.lines) < MATCHES_NAMED:
-            found.lines.append(line)
-        if change.every and found.count > MATCHES:
+        places.count += 1
+        if len(places.lines) < MATCHES_NAMED:
+            places.lines.append(line)
+        if change.every and places.count > MATCHES:
             raise TooManyMatches
-        if not change.every and found.count > 1:
-            found.more = found.count > MATCHES_COUNTED
+        if not change.every and places.count > 1:
+            places.more = places.count > MATCHES_COUNTED
             return
         if start < self._taken[0] and self.result.crossing is None:
             self.result.crossing = Crossing(self._taken[1], number, line)

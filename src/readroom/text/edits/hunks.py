@@ -84,7 +84,7 @@ def _line_start(data: Bytes, encoding: Encoding, at: int, context: int) -> tuple
     low = max(len(encoding.bom), at - _REACH)
     before = data.read_at(low, at - low)
     starts = [0] if low == len(encoding.bom) else []
-    starts += [found + encoding.unit for found in _line_feeds(before, encoding)]
+    starts += [feed + encoding.unit for feed in _line_feeds(before, encoding)]
     if starts:
         return low + starts[max(0, len(starts) - 1 - context)], False
     return low + _first_character(before, encoding), True
@@ -94,7 +94,7 @@ def _line_end(data: Bytes, encoding: Encoding, at: int, context: int) -> tuple[i
     """Where the line of byte `at` and the lines of context after it end; True when inside a line."""
     after = data.read_at(at, _REACH)
     complete = at + len(after) >= data.size
-    ends = [found + encoding.unit for found in _line_feeds(after, encoding)]
+    ends = [feed + encoding.unit for feed in _line_feeds(after, encoding)]
     if complete:
         ends.append(len(after))
     if ends:

@@ -103,24 +103,24 @@ def _words(line: Line) -> str:
 
 def _places(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
     """Where the wanted lines stand, the first of each two that overlap."""
-    found: list[int] = []
+    places: list[int] = []
     at, last = 0, len(lines) - len(wanted)
     while at <= last:
         if lines[at] == wanted[0] and list(lines[at : at + len(wanted)]) == list(wanted):
-            found.append(at)
+            places.append(at)
             at += len(wanted)
         else:
             at += 1
-    return found
+    return places
 
 
 def _lines_of(text: str, old: str, named: int) -> list[int]:
-    found: list[int] = []
+    numbers: list[int] = []
     at = text.find(old)
-    while at >= 0 and len(found) < named:
-        found.append(text.count("\n", 0, at) + 1)
+    while at >= 0 and len(numbers) < named:
+        numbers.append(text.count("\n", 0, at) + 1)
         at = text.find(old, at + len(old))
-    return found
+    return numbers
 
 
 # --- line ends --------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ class _Rebuilding:
         """The new lines, with the habits of the lines that are there."""
         unit = _unit(there)
         last = len(self._new) - 1
-        found = []
+        rebuilt = []
         for number, line in enumerate(self._new):
             at = self._pair(number)
             lead, trail = line.lead, line.trail
@@ -193,8 +193,8 @@ class _Rebuilding:
                     trail = own.trail if old.trail == line.trail else line.trail
                 same = bool(old.end) == bool(line.end)
                 end = own.end if same and (own.end or number == last) else line.end
-            found.append(lead + line.body + trail + self._end(end, number == last, ends_file=ends_file))
-        return found
+            rebuilt.append(lead + line.body + trail + self._end(end, number == last, ends_file=ends_file))
+        return rebuilt
 
     def _end(self, end: str, is_last: bool, *, ends_file: bool) -> str:
         if is_last and ends_file:

@@ -60,21 +60,21 @@ class Closest(Struct, frozen=True):
         """The lines as replies show them, cut where they are many or long."""
         if self.first is None:
             return ""
-        shown = [
+        rows = [
             f"{number}\t{line[:_COMPARED_CHARS]}{'…' if len(line) > _COMPARED_CHARS else ''}"
             for number, line in enumerate(self.lines[:CLOSEST_LINES], self.first)
         ]
         left = len(self.lines) - CLOSEST_LINES
-        return "\n".join([*shown, f"… {left} more lines"] if left > 0 else shown)
+        return "\n".join([*rows, f"… {left} more lines"] if left > 0 else rows)
 
 
 def closest(text: str, old: str, new: str) -> Closest:
     """What in `text` is most like `old`, which is not in it; line ends are LF in all three."""
     lines = text.split("\n")
     for slip in _SLIPS:
-        found = slip(text, lines, old, new)
-        if found is not None:
-            return found
+        close = slip(text, lines, old, new)
+        if close is not None:
+            return close
     return _most_alike(lines, old) or Closest("Nothing in it is like it; read the file again.")
 
 
@@ -128,9 +128,9 @@ def _other_white_space(text: str, lines: Sequence[str], old: str, new: str) -> C
         at = folded.find(wanted)
         if at >= 0:
             first = folded.count("\n", 0, at)
-            found = lines[first : first + wanted.removesuffix("\n").count("\n") + 1]
+            similar = lines[first : first + wanted.removesuffix("\n").count("\n") + 1]
             return Closest(
-                f"It differs only in white space: {_first_difference(old, found)}", first + 1, found
+                f"It differs only in white space: {_first_difference(old, similar)}", first + 1, similar
             )
     return None
 
@@ -149,9 +149,9 @@ def _other_case(text: str, lines: Sequence[str], old: str, new: str) -> Closest 
     if at < 0:
         return None
     first = folded.count("\n", 0, at)
-    found = lines[first : first + wanted.removesuffix("\n").count("\n") + 1]
+    similar = lines[first : first + wanted.removesuffix("\n").count("\n") + 1]
     return Closest(
-        f"It differs only in upper and lower case: {_first_difference(old, found)}", first + 1, found
+        f"It differs only in upper and lower case: {_first_difference(old, similar)}", first + 1, similar
     )
 
 
@@ -166,10 +166,10 @@ _SLIPS: tuple[_Slip, ...] = (
 )
 
 
-def _place(text: str, lines: Sequence[str], at: int, found: str, hint: str) -> Closest:
+def _place(text: str, lines: Sequence[str], at: int, similar: str, hint: str) -> Closest:
     first = text.count("\n", 0, at)
-    shown = lines[first : first + found.removesuffix("\n").count("\n") + 1]
-    return Closest(f"{hint}.", first + 1, [visible(line) for line in shown])
+    similar_lines = lines[first : first + similar.removesuffix("\n").count("\n") + 1]
+    return Closest(f"{hint}.", first + 1, [visible(line) for line in similar_lines])
 
 
 # --- the most similar lines --------------------------------------------------------------------
@@ -189,12 +189,14 @@ def _most_alike(lines: Sequence[str], old: str) -> Closest | None:
             best, best_first = likeness, first
     if best_first < 0:
         return None
-    found = lines[best_first : best_first + len(wanted)]
+    similar = lines[best_first : best_first + len(wanted)]
     where = (
-        f"line {best_first + 1}" if len(found) == 1 else f"lines {best_first + 1}-{best_first + len(found)}"
+        f"line {best_first + 1}"
+        if len(similar) == 1
+        else f"lines {best_first + 1}-{best_first + len(similar)}"
     )
-    hint = f"The closest place is {where}: {_first_difference(old, found)}"
-    return Closest(hint, best_first + 1, [visible(line) for line in found])
+    hint = f"The closest place is {where}: {_first_difference(old, similar)}"
+    return Closest(hint, best_first + 1, [visible(line) for line in similar])
 
 
 def _starts(lines: Sequence[str], wanted: Sequence[str]) -> Iterator[int]:
@@ -213,18 +215,20 @@ def _starts(lines: Sequence[str], wanted: Sequence[str]) -> Iterator[int]:
                 yield max(0, at - anchor)
 
 
-def _first_difference(old: str, found: Sequence[str]) -> str:
+def _first_difference(old: str, similar: Sequence[str]) -> str:
     """Which line differs, as both have it."""
     wanted = old.removesuffix("\n").split("\n")
     if len(wanted) == 1:
-        wanted_line, line = wanted[0], found[0]
+        wanted_line, line = wanted[0], similar[0]
         return f"old_text has {_quoted(wanted_line)}, the file {_quoted(_around(line, wanted_line))}."
-    for number, (one, other) in enumerate(zip(wanted, found, strict=False), 1):
-        partial = (number == 1 and other.endswith(one)) or (number == len(wanted) and other.startswith(one))
-        if one != other and not partial:
-            both = f"line {number} of old_text is {_quoted(one)}, the file has {_quoted(other)}"
-            return f"{both}{_odd(one, other)}."
-    return f"old_text has {len(wanted)} lines, the place {len(found)}."
+    for number, (wanted_text, other) in enumerate(zip(wanted, similar, strict=False), 1):
+        partial = (number == 1 and other.endswith(wanted_text)) or (
+            number == len(wanted) and other.startswith(wanted_text)
+        )
+        if wanted_text != other and not partial:
+            both = f"line {number} of old_text is {_quoted(wanted_text)}, the file has {_quoted(other)}"
+            return f"{both}{_odd(wanted_text, other)}."
+    return f"old_text has {len(wanted)} lines, the place {len(similar)}."
 
 
 def _around(line: str, wanted: str) -> str:
@@ -233,13 +237,13 @@ def _around(line: str, wanted: str) -> str:
         return line
     from rapidfuzz import fuzz
 
-    found = fuzz.partial_ratio_alignment(wanted[:_COMPARED_CHARS], line[:_COMPARED_CHARS])
-    return line[found.dest_start : found.dest_end] if found else line
+    alignment = fuzz.partial_ratio_alignment(wanted[:_COMPARED_CHARS], line[:_COMPARED_CHARS])
+    return line[alignment.dest_start : alignment.dest_end] if alignment else line
 
 
-def _odd(one: str, other: str) -> str:
+def _odd(text: str, other: str) -> str:
     """The first characters that differ by number, where they may look alike."""
-    for a, b in zip(one, other, strict=False):
+    for a, b in zip(text, other, strict=False):
         if a != b:
             if a.isascii() and b.isascii() and not (a.isspace() or b.isspace()):
                 return ""
@@ -250,5 +254,5 @@ def _odd(one: str, other: str) -> str:
 def _quoted(line: str) -> str:
     line = visible(line)
     cut = len(line) > _QUOTED_CHARS
-    shown = line[:_QUOTED_CHARS].replace("\t", "\\t")
-    return f"'{shown}{'…' if cut else ''}'"
+    start = line[:_QUOTED_CHARS].replace("\t", "\\t")
+    return f"'{start}{'…' if cut else ''}'"

@@ -126,7 +126,7 @@ def windows(
     start = stop = len(encoding.bom)
     if hashing is not None:
         hashing.add(encoding.bom)
-    held, seen, lines = b"", 0, 0
+    unread, seen, lines = b"", 0, 0
     while True:
         deadline.check()
         size = min(step, data.size - stop)
@@ -138,9 +138,9 @@ def windows(
         stop += size
         deadline.report(stop, data.size, "bytes")
         last = stop == data.size
-        held += fresh
-        whole = len(held) if last else prefix(held, encoding)
-        window = Window(held[:whole], start, encoding, seen=seen, lines_before=lines, last=last)
+        unread += fresh
+        whole = len(unread) if last else prefix(unread, encoding)
+        window = Window(unread[:whole], start, encoding, seen=seen, lines_before=lines, last=last)
         cut, at = (0, 0) if last else _cut(window, overlap)
         window.next_start = cut
         yield window
@@ -148,7 +148,7 @@ def windows(
             return
         seen = max(0, window.done) - cut
         lines += window.plain.count("\n", 0, cut)
-        held = held[at - start :]
+        unread = unread[at - start :]
         start = at
 
 
@@ -220,10 +220,10 @@ class _DecodingRuler:
             size = len(piece) if at + len(piece) == len(self._data) else prefix(piece, self._encoding)
             passed = chars(piece[:size], self._encoding)
             if count + passed > index or not size:
-                found = self._within(piece, index - count)
-                if found is None:
+                offset = self._within(piece, index - count)
+                if offset is None:
                     return None
-                at += found
+                at += offset
                 count = index
             else:
                 at += size

@@ -189,9 +189,11 @@ def _near(name: str) -> tuple[str, ...]:
 
     from rapidfuzz import fuzz, process
 
-    asked = name[:MAX_NAME].lower().replace("_", "-")
+    plain_name = name[:MAX_NAME].lower().replace("_", "-")
     known = [alias.replace("_", "-") for alias in aliases]
-    like = process.extract(asked, known, scorer=fuzz.ratio, score_cutoff=NEAR_SCORE, limit=4 * NEAR_NAMES)
+    like = process.extract(
+        plain_name, known, scorer=fuzz.ratio, score_cutoff=NEAR_SCORE, limit=4 * NEAR_NAMES
+    )
     return tuple(alias for alias, _, _ in like if _problem(alias) is None)[:NEAR_NAMES]
 
 
@@ -427,7 +429,7 @@ def to_utf8(data: Bytes, encoding: Encoding, *, keep_cr: bool) -> bytes:
 
     Without `keep_cr` lines that CR LF ends end with LF.
     """
-    found = io.BytesIO()
+    converted = io.BytesIO()
     at, left, held_back = len(encoding.bom), b"", ""
     while True:
         block = data.read_at(at, BLOCK_BYTES)
@@ -441,6 +443,6 @@ def to_utf8(data: Bytes, encoding: Encoding, *, keep_cr: bool) -> bytes:
             if block and text.endswith("\r"):
                 text, held_back = text[:-1], "\r"
             text = text.replace("\r\n", "\n")
-        found.write(text.encode())
+        converted.write(text.encode())
         if not block:
-            return found.getvalue()
+            return converted.getvalue()

@@ -142,8 +142,8 @@ def most_likely(data: bytes) -> str:
 def _sample(data: bytes) -> bytes:
     """Words with bytes above 7F, cut at the budget."""
     words, size = [], 0
-    for found in re.finditer(rb"[^\s]*[\x80-\xff][^\s]*", data):
-        words.append(found.group()[: SAMPLE_BYTES - size])
+    for match in re.finditer(rb"[^\s]*[\x80-\xff][^\s]*", data):
+        words.append(match.group()[: SAMPLE_BYTES - size])
         size += len(words[-1]) + 1
         if size >= SAMPLE_BYTES:
             break

@@ -223,10 +223,10 @@ _PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]")
 def _of_one_line(pattern: str) -> str:
     """The same for many lines at once: what fits line feeds, too, would swallow the lines between."""
 
-    def piece(found: re.Match[str]) -> str:
-        if found[0] == r"\s":
+    def piece(match: re.Match[str]) -> str:
+        if match[0] == r"\s":
             return r"[^\S\n]"
-        return rf"[^\n{found[0][2:]}" if found[0].startswith("[^") else found[0]
+        return rf"[^\n{match[0][2:]}" if match[0].startswith("[^") else match[0]
 
     return _PIECE.sub(piece, pattern)
 
@@ -253,7 +253,7 @@ WEAK = f"(?i){_WORDS}"
 
 def clue(line: str) -> LogPattern | None:
     """What a cleaned line tells; None when it is like any other."""
-    for pattern, found in _COMPILED:
+    for pattern, meaning in _COMPILED:
         if pattern.search(line):
-            return found
+            return meaning
     return None

@@ -78,8 +78,8 @@ class _Picks:
     def rows(self) -> list[list[OutputLine]]:
         """In the order of the output."""
         return [
-            [row for _, row in sorted(found.items(), key=lambda pair: pair[0]) if row is not None]
-            for found in self._rows
+            [row for _, row in sorted(by_number.items(), key=lambda pair: pair[0]) if row is not None]
+            for by_number in self._rows
         ]
 
     def everything(self) -> bool:
@@ -95,10 +95,10 @@ class _Picks:
     def clues(self, room: int) -> None:
         """Take lines that tell something, the weightiest first, with their context."""
         spare = self._left - room
-        told = [
+        telling = [
             (at, number, clue) for at, stream in enumerate(self._streams) for number, clue in stream.clues()
         ]
-        for rank, (at, number, clue) in enumerate(_in_turn(told)):
+        for rank, (at, number, clue) in enumerate(_in_turn(telling)):
             if self._left <= spare:
                 return
             share = 1.0 if rank < _EXPLAINED else 0.5 if rank < 2 * _EXPLAINED else 0.0
@@ -140,13 +140,13 @@ class _Picks:
         return True
 
 
-def _in_turn(told: Sequence[tuple[int, int, LogPattern]]) -> Iterator[tuple[int, int, LogPattern]]:
+def _in_turn(telling: Sequence[tuple[int, int, LogPattern]]) -> Iterator[tuple[int, int, LogPattern]]:
     """By weight; of equals the first two, then one from the end, one from the beginning, and so on."""
-    heavy = max((clue.weight for _, _, clue in told), default=0)
-    for weight in sorted({clue.weight for _, _, clue in told}, reverse=True):
+    heavy = max((clue.weight for _, _, clue in telling), default=0)
+    for weight in sorted({clue.weight for _, _, clue in telling}, reverse=True):
         if weight <= WORD and heavy >= FAILURE:
             return  # beside real findings, mere words are noise
-        equal = [item for item in told if item[2].weight == weight]
+        equal = [item for item in telling if item[2].weight == weight]
         low, high, turn = 0, len(equal) - 1, 0
         while low <= high:
             turn += 1
@@ -233,16 +233,16 @@ def shapes(lines: Iterable[tuple[int, bytes]], most: int) -> list[Shape]:
     later: OrderedDict[bytes, Shape] = OrderedDict()
     for number, line in lines:
         key = _NUMBER.sub(b"1", line)
-        found = first.get(key) or later.get(key)
-        if found is None:
-            found = Shape()
+        shape = first.get(key) or later.get(key)
+        if shape is None:
+            shape = Shape()
             if len(first) < most:
-                first[key] = found
+                first[key] = shape
             else:
-                later[key] = found
+                later[key] = shape
                 if len(later) > most:
                     later.popitem(last=False)
-        found.add(number)
+        shape.add(number)
     return [*first.values(), *later.values()]
 
 
@@ -357,13 +357,13 @@ def plain(line: str) -> str:
 
 def folded(rows: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
     """Consecutive numbered lines as they finally looked, without those that a later one was drawn over."""
-    found: list[tuple[int, str]] = []
+    folded_rows: list[tuple[int, str]] = []
     for number, line in rows:
         up = _lines_up(line)
         if up:
-            del found[-up:]
-        found.append((number, plain(line)))
-    return found
+            del folded_rows[-up:]
+        folded_rows.append((number, plain(line)))
+    return folded_rows
 
 
 def _lines_up(line: str) -> int:
@@ -375,14 +375,14 @@ def _lines_up(line: str) -> int:
 
 def _redrawn(line: str) -> str:
     """Each part behind a carriage return is written over the one before."""
-    shown = ""
+    drawn = ""
     for part in line.split("\r"):
         erased = _ERASE.search(part) is not None
         text = _ESCAPE.sub("", part)
         if "\b" in text:
             text = _taken_back(text)
-        shown = text if erased else text + shown[len(text) :]
-    return shown.rstrip(" ")
+        drawn = text if erased else text + drawn[len(text) :]
+    return drawn.rstrip(" ")
 
 
 def _taken_back(line: str) -> str:

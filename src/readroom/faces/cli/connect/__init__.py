@@ -265,8 +265,8 @@ def _own_check(task: _Task, *, wanted: bool) -> None:
     who trusts the folder asks for it.
     """
     check = [task.server if word == SERVER else word for word in task.client.check]
-    program = shutil.which(check[0]) if check else None
-    if program is None:
+    executable = shutil.which(check[0]) if check else None
+    if executable is None:
         return
     line = " ".join(check)
     of_project = task.file is not None and task.file.base == task.folder
@@ -275,7 +275,7 @@ def _own_check(task: _Task, *, wanted: bool) -> None:
         return
     try:
         done = subprocess.run(
-            [program, *check[1:]],
+            [executable, *check[1:]],
             cwd=task.folder if of_project else os.path.expanduser("~"),
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -169,7 +169,7 @@ class _Http:
         text = response.text
         if response.headers.get("content-type", "").startswith("text/event-stream"):
             data = [line[5:].strip() for line in text.split("\n") if line.startswith("data:")]
-            text = next((one for one in reversed(data) if one), "")
+            text = next((piece for piece in reversed(data) if piece), "")
         try:
             message = json.loads(text)
         except ValueError:

@@ -169,12 +169,12 @@ class _DocReader:
         """Bookmarks that somebody has made; programs give theirs a name with a `_`."""
         start, length = self._text.places["bookmarks"]
         data = self._table[start : start + length]
-        found, at = 0, 6
+        made, at = 0, 6
         while at + 2 <= len(data):
             count = int.from_bytes(data[at : at + 2], "little")
-            found += count > 0 and data[at + 2 : at + 4] != b"_\0"
+            made += count > 0 and data[at + 2 : at + 4] != b"_\0"
             at += 2 + 2 * count
-        return found
+        return made
 
     # --- text boxes --------------------------------------------------------------------------------
 
@@ -314,10 +314,12 @@ class _StoryWriter:
             self._out(_CHARACTERS[char])
         elif char == "\x28" and not kind & SPECIAL:
             self._out("(")
-        elif (mark := self._refers.get(at)) is not None and not any(field.in_code for field in self._fields):
+        elif (mark := self._refers.get(at)) is not None and not any(
+            open_field.in_code for open_field in self._fields
+        ):
             story.text.append(f"[^{mark}]")
             story.marks.append(mark)
-        elif char == "\x01" and not any(field.in_code for field in self._fields):
+        elif char == "\x01" and not any(open_field.in_code for open_field in self._fields):
             self._out(sections.picture(""))
         elif char == "\x08":
             lines = self._box_lines(at)  # type: ignore[operator]
@@ -331,17 +333,17 @@ class _StoryWriter:
         if char == "\x13":
             self._fields.append(_DocField())
         elif self._fields and char == "\x14":
-            field = self._fields[-1]
-            field.in_code, field.start, field.block = False, len(story.text), len(story.blocks)
+            open_field = self._fields[-1]
+            open_field.in_code, open_field.start, open_field.block = False, len(story.text), len(story.blocks)
         elif self._fields:
-            field = self._fields.pop()
-            code = "".join(field.code).strip()
+            open_field = self._fields.pop()
+            code = "".join(open_field.code).strip()
             link = _LINK.search(code)
             if code.startswith("HYPERLINK") and link is None:
                 story.dropped["link target"] += "://" in code
-            elif field.in_code or link is None:
+            elif open_field.in_code or link is None:
                 story.dropped["field code"] += bool(code) and not code.startswith(("HYPERLINK", "FORM"))
-            elif len(story.blocks) == field.block and len(story.text) >= field.start:
-                words = "".join(story.text[field.start :])
+            elif len(story.blocks) == open_field.block and len(story.text) >= open_field.start:
+                words = "".join(story.text[open_field.start :])
                 story.dropped["link target"] += sections.is_lost(words, link[1])
-                story.text[field.start :] = [sections.shown(words, link[1])]
+                story.text[open_field.start :] = [sections.shown(words, link[1])]

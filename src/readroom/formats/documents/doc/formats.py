@@ -263,10 +263,10 @@ def lists(table: bytes, start: int, end: int, used: bytes) -> Lists:
         entry = table[start + 2 + 28 * number :][:28]
         if len(entry) < 28:
             break
-        found: dict[int, ListLevel] = {}
+        own_levels: dict[int, ListLevel] = {}
         for level in range(1 if entry[26] & 1 else LEVELS):
-            found[level], at = _level(table, at)
-        definitions[entry[:4]] = found
+            own_levels[level], at = _level(table, at)
+        definitions[entry[:4]] = own_levels
     levels: dict[str, Mapping[int, ListLevel]] = {}
     origin: dict[str, str] = {}
     overrides = _overrides(used)

@@ -73,8 +73,8 @@ class _DocxReader:
         blocks = [block for body in bodies for block in story.blocks(body)]
         unknown = sum(unknown_texts(body, story) for body in bodies[:1]) if len(bodies) == 1 else 0
         marginal = [*self._marginal("header"), *self._marginal("footer")]
-        asked = {mark for block in blocks for mark in block.marks}
-        notes = self._notes(asked)
+        referred = {mark for block in blocks for mark in block.marks}
+        notes = self._notes(referred)
         self._beside["text in a place that is not known"] += unknown
         marks = (at.get(f"{W}name", "_") for body in bodies for at in body.iter(f"{W}bookmarkStart"))
         self._beside["bookmark"] += sum(not name.startswith("_") for name in marks)

@@ -261,12 +261,12 @@ def decoded(words: str) -> str:
         pieces = email.header.decode_header(words)
     except (HeaderParseError, ValueError, binascii.Error):
         pieces = [(words, None)]
-    found = []
+    texts = []
     for piece, charset in pieces:
         if isinstance(piece, str):
             piece = piece.encode("utf-8", "surrogateescape")
         try:
-            found.append(piece.decode(charset or "utf-8"))
+            texts.append(piece.decode(charset or "utf-8"))
         except (LookupError, UnicodeDecodeError):
-            found.append(piece.decode("cp1252", "replace"))
-    return "".join(found).replace("\n", " ").replace("\r", "")
+            texts.append(piece.decode("cp1252", "replace"))
+    return "".join(texts).replace("\n", " ").replace("\r", "")

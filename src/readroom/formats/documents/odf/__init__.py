@@ -167,8 +167,8 @@ class OdfLists(Struct):
             return ""
         if here.form == BULLET:
             return BULLET
-        shown = range(max(1, level - here.levels + 1), level + 1)
-        forms = ((levels.get(at), at) for at in shown)
+        depths = range(max(1, level - here.levels + 1), level + 1)
+        forms = ((levels.get(at), at) for at in depths)
         numbers = [
             numbering.written(counts.get(at, form.start), form.form)
             for form, at in forms

@@ -151,10 +151,10 @@ class Fields:
 
     # --- what is only drawn -------------------------------------------------------------------
 
-    def _drawings(self, number: int, found: FieldTexts) -> Iterator[Placed]:
-        kept = {index for index, _, _ in found.drawn}
+    def _drawings(self, number: int, page_texts: FieldTexts) -> Iterator[Placed]:
+        kept = {index for index, _, _ in page_texts.drawn}
         texts = self._extracted(number, kept)
-        for _, place, otherwise in found.drawn:
+        for _, place, otherwise in page_texts.drawn:
             lines = [line for box, line in texts if _inside(box, place)]
             if lines or otherwise:
                 yield Placed(place, lines or _written(otherwise))

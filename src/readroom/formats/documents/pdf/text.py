@@ -96,10 +96,10 @@ def _clean(text: str) -> str:
     return text.translate(_NO_TEXT).rstrip()
 
 
-def _trimmed(lines: list[str]) -> list[str]:
-    while lines and not lines[-1]:
-        lines.pop()
-    return lines
+def _trimmed(texts: list[str]) -> list[str]:
+    while texts and not texts[-1]:
+        texts.pop()
+    return texts
 
 
 def _split(textpage: Any, line: _Line) -> list[_Line]:
@@ -205,12 +205,16 @@ def _row(textpage: Any, piece: _Line, *, exact: bool) -> _Row:
     starts: list[float] = []
     low, high, right = float("inf"), float("-inf"), float("-inf")
     for index, letter in enumerate(piece.text, piece.first):
-        found = None if letter.isspace() or not exact else box(textpage, index)
-        if found is None:
+        letter_box = None if letter.isspace() or not exact else box(textpage, index)
+        if letter_box is None:
             starts.append(starts[-1] if starts else float("-inf"))
             continue
-        starts.append(found.left)
-        low, high, right = min(low, found.bottom), max(high, found.top), max(right, found.right)
+        starts.append(letter_box.left)
+        low, high, right = (
+            min(low, letter_box.bottom),
+            max(high, letter_box.top),
+            max(right, letter_box.right),
+        )
     place = Box(min((left for left in starts if left > float("-inf")), default=0.0), low, right, high)
     return _Row(piece.text, place if low < high else None, starts, [], [])
 

@@ -155,8 +155,8 @@ def _slides(places: Mapping[int, int], top: Mapping[int, Record]) -> Sequence[_O
     lists = {} if document is None else {at.instance: at for at in document if at.kind == kinds.LIST}
     own = {_slide_of(record): record for record in top.values() if record.kind == kinds.NOTES}
     if not places or 0 not in lists:
-        records = [record for record in top.values() if record.kind == kinds.SLIDE]
-        return [_OldSlide(record, (), own.get(_notes_of(record))) for record in records]
+        slides = [record for record in top.values() if record.kind == kinds.SLIDE]
+        return [_OldSlide(record, (), own.get(_notes_of(record))) for record in slides]
     spoken = {number: _record(places, top, place) for place, number, _ in _entries(lists.get(2))}
     found_slides = []
     for place, number, texts in _entries(lists[0]):

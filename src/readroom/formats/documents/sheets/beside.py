@@ -105,20 +105,20 @@ def hidden_columns(head: bytes) -> int:
 
 def counts(package: Package, member: str, tail: bytes) -> Counter[str]:
     """What is beside the cells of a sheet and not shown; `tail` is what stands behind its rows."""
-    counted: Counter[str] = Counter()
-    counted["header or footer"] = len(_HEADERS.findall(tail))
-    counted["list of allowed values"] = len(_LISTS.findall(tail))
-    counted["link target"] = len(_LINKS.findall(tail))
+    counter: Counter[str] = Counter()
+    counter["header or footer"] = len(_HEADERS.findall(tail))
+    counter["list of allowed values"] = len(_LISTS.findall(tail))
+    counter["link target"] = len(_LINKS.findall(tail))
     for relation in package.relations(member).values():
         if relation.kind in _RELATED:
-            counted[_RELATED[relation.kind]] += 1
+            counter[_RELATED[relation.kind]] += 1
     for part in package.related(member, "drawing"):
-        counted += _drawn(package, part)
-    return counted
+        counter += _drawn(package, part)
+    return counter
 
 
 def _drawn(package: Package, part: str) -> Counter[str]:
-    counts: Counter[str] = Counter()
+    counter: Counter[str] = Counter()
     try:
         root = package.root(part)
     except Unreadable:
@@ -126,20 +126,20 @@ def _drawn(package: Package, part: str) -> Counter[str]:
     for element in root.iter():
         name = local(element)
         if name in _DRAWN:
-            counts[_DRAWN[name]] += 1
+            counter[_DRAWN[name]] += 1
         elif name == "sp" and ooxml.text_of(element, "t").strip():
-            counts["text box"] += 1
+            counter["text box"] += 1
         elif name == "cNvPr" and (element.get("descr") or element.get("title")):
-            counts["alternative text"] += 1
-    return counts
+            counter["alternative text"] += 1
+    return counter
 
 
 def of_workbook(package: Package) -> Counter[str]:
     """What belongs to no sheet and is not shown."""
-    counts: Counter[str] = Counter()
+    counter: Counter[str] = Counter()
     for relation in package.relations(package.main).values():
         if relation.kind in _OF_WORKBOOK:
-            counts[_OF_WORKBOOK[relation.kind]] += 1
+            counter[_OF_WORKBOOK[relation.kind]] += 1
     names = (at for at in package.root(package.main).iter() if local(at) == "definedName")
-    counts["defined name"] = sum(1 for _ in names)
-    return counts + ooxml.properties(package)
+    counter["defined name"] = sum(1 for _ in names)
+    return counter + ooxml.properties(package)
