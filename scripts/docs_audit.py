@@ -13,9 +13,11 @@ from pathlib import Path
 from readroom.lens import normal_form, work
 from readroom.lens.audit import Options
 from readroom.lens.export import KINDS
+from readroom.lens.replay.fitting import FITTING
 from readroom.lens.report import Totals, terminal
 from scripts.docs_blocks import fenced, table
 from tests.lens.ground_truth import SESSIONS, Compared, compare, unpacked
+from tests.lens.project import restored
 
 
 @cache
@@ -69,10 +71,41 @@ def audit_example() -> str:
     return fenced("$ readroom audit ~/.qwen/projects/-home-dev-shop --limit 2\n" + text)
 
 
+def audit_fitting() -> str:
+    """The contract for each client, and why that."""
+    return table(
+        ["Client", "Contract", "What they have in common"],
+        [[client, f"`{fit.contract}`", fit.why] for client, fit in FITTING.items()],
+    )
+
+
+def audit_replays() -> str:
+    """The recorded sessions made again: tokens then and now in each contract, and what is missing."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        project = Path(folder, "shop")
+        project.mkdir()
+        options = Options(secrets=False, replay=str(restored(project, Path(folder, "sources"))))
+        for session in (session for session in SESSIONS if session.endswith("/tools")):
+            totals = Totals()
+            for part in work.one_by_one(unpacked(session, Path(folder, session)), options):
+                totals.add(part)
+            for contract, again in totals.replayed.items():
+                calls = sum(again.states.get(state, 0) for state in ("same", "changed"))
+                share = f"{100 * again.now_tokens / again.then_tokens:.0f} %"
+                figures = [calls, again.then_lines, again.now_lines, again.then_tokens, again.now_tokens]
+                texts = [f"{value:,}" for value in figures]
+                rows.append([*totals.clients, f"`{contract}`", *texts, share, str(again.missing)])
+    heads = ["Client", "Contract", "Calls", "Lines then", "Now", "Tokens then", "Now", "Share", "Missing"]
+    return table(heads, rows)
+
+
 BLOCKS: Mapping[str, Callable[..., str]] = {
     "audit-clients": audit_clients,
     "audit-findings": audit_findings,
     "audit-rows": audit_rows,
     "audit-example": audit_example,
+    "audit-fitting": audit_fitting,
+    "audit-replays": audit_replays,
 }
 """Block functions by name."""

@@ -10,11 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from readroom.lens.audit import Options
+import readroom.contracts
+from readroom.lens.audit import Options, audit
 from readroom.lens.normal_form import Replayed
+from readroom.lens.sessions import Audited
 from tests.lens.ground_truth import audited
 from tests.lens.making import called, numbered, record, returned, said
 from tests.lens.project import restored
+
+FITS = {
+    "claude-code/tools": "inspect_agents",
+    "codex/tools": "rnd",
+    "gemini-cli/tools": "inspect_agents",
+    "opencode/tools": "kilo",
+    "qwen-code/tools": "inspect_agents",
+    "inspect/tools": "inspect_agents",
+}
+"""Sessions and the contracts that fit their clients."""
 
 
 @pytest.fixture(scope="module")
@@ -27,23 +39,16 @@ def _replayed(session: str, folder: Path, project: Path) -> list[Replayed]:
     return [row for part in audited(session, folder, options) for row in part.replayed]
 
 
-@pytest.mark.parametrize(
-    "session",
-    [
-        "claude-code/tools",
-        "codex/tools",
-        "gemini-cli/tools",
-        "opencode/tools",
-        "qwen-code/tools",
-        "inspect/tools",
-    ],
-)
+@pytest.mark.parametrize("session", FITS)
 def test_no_line_that_was_used_is_missing(session: str, tmp_path: Path, project: Path) -> None:
     """Every read is made again and shows every line that was shown, but for the file that policy denies."""
     rows = _replayed(session, tmp_path, project)
     assert sum(row.missing for row in rows) == 0
-    reads = [row for row in rows if row.made.startswith("read_file")]
-    assert {row.file for row in reads if row.state == "denied"} <= {".env"}
+    assert {row.contract for row in rows} == {"native", FITS[session]}
+    reads = [row for row in rows if row.made.startswith(("read_file", "read {"))]
+    denied = {row.file for row in reads if row.state == "denied" and row.contract != "rnd"}
+    assert denied <= {".env"}
+    # The command file of `rnd` denies logs and tables of data, too.
     # A picture and a line of 67,108 characters are not in the folder that was put together again.
     assert {row.file for row in reads if row.state == "gone"} <= {"static/logo.png", "static/app.min.js"}
     assert {row.state for row in reads} <= {"same", "changed", "denied", "gone"}
@@ -52,9 +57,56 @@ def test_no_line_that_was_used_is_missing(session: str, tmp_path: Path, project:
             assert row.kept_lines == row.then_lines
 
 
+def test_under_a_contract_the_same_lines_are_shown_in_its_own_words(tmp_path: Path, project: Path) -> None:
+    """Calls are those of the contract, and a read shows line for line what it showed then."""
+    for session, contract in FITS.items():
+        rows = [row for row in _replayed(session, tmp_path, project) if row.contract == contract]
+        same = [row for row in rows if row.state == "same" and row.kept_lines]
+        assert len(same) >= 4, session
+        record = readroom.contracts.contract(contract)
+        for row in same:
+            tool, _, arguments = row.made.partition("; ")[0].partition(" ")
+            record.bind(tool, json.loads(arguments))
+            assert row.kept_lines == row.then_lines <= row.now_lines
+            assert row.now_tokens
+
+
+def test_a_framework_is_made_again_in_the_contract_that_takes_its_calls(
+    tmp_path: Path, project: Path
+) -> None:
+    """Tools of frameworks have any names: those that a contract takes as they stand say which fits."""
+    for session, contracts in (
+        ("pydantic-ai/tools", {"native", "everruns"}),
+        ("messages/claude-code", {"native"}),
+    ):
+        rows = _replayed(session, tmp_path, project)
+        assert {row.contract for row in rows} == contracts
+        assert sum(row.missing for row in rows) == 0
+
+
+def test_lines_that_no_reply_reaches_are_missing_when_they_were_used(tmp_path: Path) -> None:
+    """Where replies are so small that the last line is not reached, the count says so in each contract."""
+    lines = [f"value_{number} = {number * 7919}" for number in range(1, 8001)]
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop/a.py").write_text("".join(line + "\n" for line in lines))
+    (tmp_path / "shop/readroom.toml").write_text("[limits]\nreply_bytes = 2048\n")
+    path = record(
+        tmp_path / "r.jsonl",
+        [
+            called(1, "Read", {"file_path": "/home/dev/shop/a.py"}),
+            returned(1, numbered(lines)),
+            said(f"{lines[0]}\n{lines[-1]}\n{lines[-2]}"),
+        ],
+    )
+    (part,) = audit(path, Options(secrets=False, replay=str(tmp_path / "shop")))
+    assert isinstance(part, Audited)
+    assert [(row.contract, row.missing) for row in part.replayed] == [("native", 2), ("inspect_agents", 2)]
+
+
 def test_what_would_have_come_has_its_price(tmp_path: Path, project: Path) -> None:
     """The same lines, in one reply or in several, cost about what they cost in the form of opencode."""
     rows = [row for row in _replayed("opencode/tools", tmp_path, project) if row.state == "same"]
+    rows = [row for row in rows if row.contract == "native"]
     same = [row for row in rows if row.kept_lines == row.then_lines and row.made.startswith("read_file")]
     assert len(same) >= 6
     then, now = sum(row.then_tokens for row in same), sum(row.now_tokens for row in same)
@@ -74,13 +126,11 @@ def test_lines_that_differ_today_are_told_as_changed(tmp_path: Path, project: Pa
             said("so"),
         ],
     )
-    from readroom.lens.audit import audit
-    from readroom.lens.sessions import Audited
-
     (part,) = audit(path, Options(secrets=False, replay=str(project)))
     assert isinstance(part, Audited)
-    (row,) = part.replayed
-    assert (row.state, row.changed_lines, row.kept_lines) == ("changed", 1, 19)
+    assert [row.contract for row in part.replayed] == ["native", "inspect_agents"]
+    for row in part.replayed:
+        assert (row.state, row.changed_lines, row.kept_lines) == ("changed", 1, 19)
 
 
 def test_a_line_that_only_the_record_had_and_the_model_used_is_not_missing(
@@ -102,7 +152,7 @@ def test_a_line_that_only_the_record_had_and_the_model_used_is_not_missing(
 
     (part,) = audit(path, Options(secrets=False, replay=str(project)))
     assert isinstance(part, Audited)
-    assert [row.missing for row in part.replayed] == [0]
+    assert [row.missing for row in part.replayed] == [0, 0]
 
 
 def _audit(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -141,7 +191,7 @@ def test_a_replay_at_a_commit_sees_what_git_has_there(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         found = [json.loads(line) for line in rows.read_text().split("\n") if line]
         states.append(Counter(row["state"] for row in found if row["row"] == "replayed"))
-    assert states == [Counter(changed=1), Counter(same=1)]
+    assert states == [Counter(changed=2), Counter(same=2)]
     assert (root / "a.py").read_text() == "other = 1\nsecond = 2\n"
 
 

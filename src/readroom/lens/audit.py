@@ -16,7 +16,7 @@ import msgspec
 
 from readroom.lens import findings, kept
 from readroom.lens.findings.secrets import SecretScanner
-from readroom.lens.normal_form import SkippedPart
+from readroom.lens.normal_form import Replayed, SkippedPart
 from readroom.lens.records import NotReadable, Unknown, read
 from readroom.lens.records.events import Event, Skipped
 from readroom.lens.sessions import Audited, Detector, sessions
@@ -89,10 +89,9 @@ def audit(record: Path, options: Options) -> Iterator[Audited | SkippedPart]:
         replays: list[Replay] = []
         make = made
         if options.replay is not None:
-            from readroom.lens.replay import Replay
-            from readroom.workspace import Workspace
+            from readroom.lens.replay import Replay, workspace_at
 
-            workspace = stack.enter_context(Workspace(options.replay))
+            workspace = stack.enter_context(workspace_at(options.replay))
 
             def make() -> Sequence[Detector]:
                 replays.append(Replay(workspace, count))
@@ -102,9 +101,16 @@ def audit(record: Path, options: Options) -> Iterator[Audited | SkippedPart]:
             if not isinstance(part, Audited):
                 yield part
             elif options.folder is None or part.session.folder == options.folder:
-                for replay in replays:
-                    part.replayed += [row for row in replay.rows() if row.session == part.session.session]
+                part.replayed += _replayed(replays, part.session.session)
                 yield part
+
+
+def _replayed(replays: list[Replay], session: str) -> list[Replayed]:
+    """The rows of a session that has ended, taken out: a record may hold any number of sessions."""
+    ended = [replay for replay in replays if replay.rows() and replay.rows()[0].session == session]
+    for replay in ended:
+        replays.remove(replay)
+    return [row for replay in ended for row in replay.rows()]
 
 
 def _events(record: Path) -> Iterator[Event]:

@@ -158,7 +158,7 @@ ReplayState: TypeAlias = Literal["same", "changed", "gone", "denied", "failed", 
 
 
 class Replayed(msgspec.Struct, frozen=True, tag="replayed", tag_field="row"):
-    """One call then and now.
+    """One call then and now, natively and once more under the `contract` that fits the client.
 
     `then_tokens` and `now_tokens` are of the results; `then_lines` and `now_lines` how many lines of
     files they showed; `kept_lines` those of then that are shown now with the same text. `missing` counts
@@ -179,6 +179,7 @@ class Replayed(msgspec.Struct, frozen=True, tag="replayed", tag_field="row"):
     kept_lines: int
     changed_lines: int
     missing: int
+    contract: str = "native"
 
 
 class SkippedPart(msgspec.Struct, frozen=True, tag="skipped", tag_field="row"):

@@ -64,6 +64,7 @@ class Result(msgspec.Struct):
     tokens: int
     whole: str
     again: list[Lines]
+    client: str = ""
 
 
 class Detector(Protocol):
@@ -287,8 +288,9 @@ class _Assembler:
         number = len(self._calls) + 1
         again = self._remember(number, seen.runs)
         result = Result(
-            number, pending.turn, self._epoch, pending.called, event, seen, tokens, pending.whole, again
-        )
+            number, pending.turn, self._epoch, pending.called, event, seen, tokens, pending.whole, again,
+            self._session.client,
+        )  # fmt: skip
         self._keep(result, sum(len(run.lines) for run in seen.runs), characters)
         for detector in self._detectors:
             detector.result(result)
@@ -320,8 +322,9 @@ class _Assembler:
             lines = range(first, min(last, first + LINES_REMEMBERED) + 1)
             again += self._spans(number, path, first, [hash((version, line)) for line in lines])
         result = Result(
-            number, pending.turn, self._epoch, pending.called, returned, seen, event.tokens, "", again
-        )
+            number, pending.turn, self._epoch, pending.called, returned, seen, event.tokens, "", again,
+            self._session.client,
+        )  # fmt: skip
         self._keep(result, sum(last - first + 1 for _, first, last, _ in spans), 0)
         for detector in self._detectors:
             detector.result(result)

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from readroom.contracts.base import Contract, Tool, Wording
 from readroom.contracts.kilo import render as kilo_render
-from readroom.contracts.kilo.render import READ, to_call
+from readroom.contracts.kilo.render import READ, bounded_call
 from readroom.contracts.setup import NEVER, KiloSetup, Setup
 from readroom.errors import BadRange, BadValue
 from readroom.limits.contracts import KILO_OUTLINE_BYTES, KILO_REPLY_BYTES
@@ -130,6 +130,6 @@ def made(setup: Setup) -> Contract:
         measure=kilo_render.MEASURE,
         render=partial(kilo_render.render, nobody),
         render_error=partial(kilo_render.render_error, nobody),
-        to_call=to_call,
+        to_call=bounded_call,
         by_lines=True,
     )

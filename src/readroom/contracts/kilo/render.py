@@ -75,6 +75,14 @@ def to_call(request: Request, last: int | None = None) -> Call | None:
     return Call(READ, arguments)
 
 
+def bounded_call(request: Request) -> Call | None:
+    """The call for a request by itself, which ends where its lines end; None when there is none."""
+    last = None
+    if isinstance(request, ReadRequest) and request.offset is not None and request.limit is not None:
+        last = request.offset + request.limit - 1
+    return to_call(request, last)
+
+
 class KiloRequest(Struct, frozen=True):
     """What a call said, for words that repeat it. `path` is empty when that is not known."""
 

@@ -88,7 +88,7 @@ def _audit(
 def _replayed_in(stack: ExitStack, replay: str | None, commit: str | None) -> str | None:
     if replay is None:
         return None
-    from readroom.lens.replay import folder_at
+    from readroom.lens.replay.folder import folder_at
 
     return str(stack.enter_context(folder_at(Path(replay), commit)))
 
@@ -224,6 +224,7 @@ class _JsonObject:
             "result_tokens": totals.result_tokens,
             "carried_tokens": totals.carried_tokens,
             "tokens_exact": totals.exact,
+            "replayed": totals.replayed,
         }
         output.write(b"]," + msgspec.json.encode(rest)[1:] + b"\n")
 

@@ -52,6 +52,35 @@ class Spent(msgspec.Struct):
     errors: int = 0
 
 
+class Again(msgspec.Struct):
+    """Calls made again under one contract: how they ended, and tokens and lines of those that showed
+    something.
+    """
+
+    states: dict[str, int] = msgspec.field(default_factory=dict)
+    then_tokens: int = 0
+    now_tokens: int = 0
+    then_lines: int = 0
+    now_lines: int = 0
+    changed_lines: int = 0
+    missing: int = 0
+
+    def add(self, row: Replayed) -> None:
+        """Take a call."""
+        self.states[row.state] = self.states.get(row.state, 0) + 1
+        self.missing += row.missing
+        if row.state in ("same", "changed"):
+            self.then_tokens += row.then_tokens
+            self.now_tokens += row.now_tokens
+            self.then_lines += row.then_lines
+            self.now_lines += row.now_lines
+            self.changed_lines += row.changed_lines
+
+    def said_states(self) -> str:
+        """How the calls ended, in words."""
+        return ", ".join(f"{count:,} {state}" for state, count in sorted(self.states.items()))
+
+
 class Totals:
     """Sums over sessions, and the dearest of them."""
 
@@ -75,10 +104,7 @@ class Totals:
         self.tools: dict[str, Spent] = {}
         self.files: dict[str, Spent] = {}
         self.kinds: dict[FindingKind, Sum] = {}
-        self.replayed: dict[str, int] = {}
-        self.then_tokens = 0
-        self.now_tokens = 0
-        self.changed_lines = 0
+        self.replayed: dict[str, Again] = {}
         self.missing: list[Replayed] = []
         self.skipped: list[SkippedPart] = []
         self.skipped_parts = 0
@@ -120,11 +146,7 @@ class Totals:
             self.kinds[kind].sessions += 1
 
     def _replay(self, row: Replayed) -> None:
-        self.replayed[row.state] = self.replayed.get(row.state, 0) + 1
-        if row.state in ("same", "changed"):
-            self.then_tokens += row.then_tokens
-            self.now_tokens += row.now_tokens
-            self.changed_lines += row.changed_lines
+        self.replayed.setdefault(row.contract, Again()).add(row)
         if row.missing and len(self.missing) < FINDINGS_LISTED:
             self.missing.append(row)
 

@@ -137,13 +137,24 @@ def _kind(totals: Totals, kind: FindingKind) -> Iterator[str]:
 def _replayed(totals: Totals) -> Iterator[str]:
     if not totals.replayed:
         return
-    yield "<h2>Made again with readroom</h2>\n<dl>\n"
-    figures = {state.capitalize(): count for state, count in sorted(totals.replayed.items())}
-    figures |= {"Tokens then": totals.then_tokens, "Tokens now": totals.now_tokens}
-    figures["Used lines missing now"] = sum(row.missing for row in totals.missing)
-    for name, value in figures.items():
-        yield f"<div><dt>{escape(name)}</dt><dd>{value:,}</dd></div>\n"
-    yield "</dl>\n"
+    yield '<h2>Made again with readroom</h2>\n<div class="wide"><table>\n<thead><tr>'
+    yield '<th scope="col">Contract</th><th scope="col">Calls</th>'
+    yield _columns("Tokens then", "Tokens now", "Lines then", "Lines now", "Differ today", "Used and missing")
+    yield "</tr></thead>\n<tbody>\n"
+    for contract, again in totals.replayed.items():
+        yield (
+            f"<tr><td>{_text(contract)}</td><td>{_text(again.said_states())}</td>"
+            + _numbers(
+                again.then_tokens,
+                again.now_tokens,
+                again.then_lines,
+                again.now_lines,
+                again.changed_lines,
+                again.missing,
+            )
+            + "</tr>\n"
+        )
+    yield "</tbody></table></div>\n"
 
 
 def _row(finding: Finding) -> str:

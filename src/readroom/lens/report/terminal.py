@@ -82,17 +82,19 @@ def _findings(totals: Totals, listed: int) -> Iterator[str]:
 
 
 def _replayed(totals: Totals) -> Iterator[str]:
-    states = ", ".join(f"{count:,} {state}" for state, count in sorted(totals.replayed.items()))
-    yield f"Made again with readroom: {states}"
-    if totals.then_tokens:
-        share = 100 * totals.now_tokens / totals.then_tokens
-        yield f"Tokens then {totals.then_tokens:,}, now {totals.now_tokens:,} ({share:.0f} %)"
-    if totals.changed_lines:
-        yield f"{counted(totals.changed_lines, 'line')} of the files differ today from what was shown"
-    yield f"Lines that were used then and are missing now: {sum(row.missing for row in totals.missing):,}"
+    columns = f"{'tokens then':>11} {'now':>11} {'lines then':>11} {'now':>9}"
+    yield f"{'made again with readroom':<{_NAME_CHARS}} {columns}"
+    for contract, again in totals.replayed.items():
+        share = f" ({100 * again.now_tokens / again.then_tokens:.0f} %)" if again.then_tokens else ""
+        lines = f"{again.then_lines:>11,} {again.now_lines:>9,}"
+        yield f"{contract:<{_NAME_CHARS}} {again.then_tokens:>11,} {again.now_tokens:>11,} {lines}{share}"
+    for contract, again in totals.replayed.items():
+        changed = f"; {counted(again.changed_lines, 'line')} differ today" if again.changed_lines else ""
+        missing = f"used then and missing now: {counted(again.missing, 'line')}"
+        yield f"{contract}: {again.said_states()}{changed}; {missing}"
     for row in totals.missing[:_TOP]:
         where = f"{plain(row.session, 8)} call {row.call} {plain(row.file, 80)}"
-        yield f"  {where}: {row.missing:,}, {plain(row.made, 200)}"
+        yield f"  {where}: {row.missing:,}, {row.contract} {plain(row.made, 200)}"
 
 
 def said(finding: Finding) -> str:
