@@ -95,7 +95,7 @@ class Output(Struct, frozen=True):
 
     @property
     def gaps(self) -> list[tuple[int, int]]:
-        """The lines that are not shown, as spans."""
+        """The lines that are not shown, as spans; found anew at each look."""
         if self.binary:
             return []
         numbers = sorted({line.number for line in self.lines} | self.redrawn)

@@ -6,7 +6,7 @@ is said where it stood, and read in the kept output, whose name is that of the c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Annotated
 
@@ -87,20 +87,20 @@ def words(output: Output, *, kept: bool, failed: bool) -> str:
     """
     if output.binary and output.size_bytes:
         return f"[{output.size_bytes} bytes of binary output]"
-    middle = not failed and len(output.gaps) == 1 and 1 < output.gaps[0][0] <= output.lines[-1].number
-    rows = list(_around_middle(output) if middle else _rows(output))
+    gaps = output.gaps
+    middle = not failed and len(gaps) == 1 and 1 < gaps[0][0] <= output.lines[-1].number
+    rows = list(_around_middle(output, *gaps[0]) if middle else _rows(output, dict(gaps)))
     if output.cut and kept:
         size = -(-output.kept_bytes // _KIB)
         rows.append(f"[full output saved to {output.path} ({size} KiB) — use {READ} with offset/limit]")
     return "\n".join(rows)
 
 
-def _around_middle(output: Output) -> Iterator[str]:
+def _around_middle(output: Output, first: int, last: int) -> Iterator[str]:
     """The beginning and the end, with a mark between them that stands alone."""
-    first = output.gaps[0][0]
     shown_bytes = sum(len(line.text.encode("utf-8", "replace")) + 1 for line in output.lines)
     for line in output.lines:
-        if line.number > first and (line.number == output.gaps[0][1] + 1):
+        if line.number > first and line.number == last + 1:
             yield f"\n[... {max(1, output.size_bytes - shown_bytes)} bytes omitted ...]\n"
         yield _row(line)
 
@@ -109,8 +109,7 @@ def _row(line: OutputLine) -> str:
     return line.text + (f" [+{line.left} chars]" if line.left else "")
 
 
-def _rows(output: Output) -> Iterator[str]:
-    gaps = dict(output.gaps)
+def _rows(output: Output, gaps: Mapping[int, int]) -> Iterator[str]:
     if 1 in gaps:
         yield _gap(1, gaps[1], output.total_lines)
     for line in output.lines:
