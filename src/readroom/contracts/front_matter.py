@@ -142,7 +142,7 @@ def _parsed(text: str, bad: Bad) -> Mapping[str, object]:
         detail = " ".join(str(problem).split())
         raise bad("", f"it is not YAML: {detail}", "Correct the syntax.") from None
     if not isinstance(document, dict):
-        raise bad("", "it is no mapping of keys", "Write keys and values, such as limits:.")
+        raise bad("", "it is not a mapping of keys", "Write keys and values, such as limits:.")
     return {str(key): value for key, value in document.items()}
 
 
@@ -189,7 +189,7 @@ def _patterns(section: Mapping[str, object], key: str, before: tuple[str, ...], 
     for number, text in enumerate(value):
         where = f"safety.{key}[{number}]"
         if not isinstance(text, str):
-            raise bad(where, f"{text!r} is no text", "Put it between quotes.")
+            raise bad(where, f"{text!r} is not a text", "Put it between quotes.")
         parsed = patterns([text])
         try:
             if not parsed or parsed[0].negated:
@@ -197,6 +197,6 @@ def _patterns(section: Mapping[str, object], key: str, before: tuple[str, ...], 
             parsed[0].compiled()
         except UnusablePattern:
             raise bad(
-                where, f"{text!r} is no pattern that can match a name", 'Patterns are like "**/*.py".'
+                where, f"{text!r} is not a pattern that can match a name", 'Patterns are like "**/*.py".'
             ) from None
     return tuple(value)

@@ -322,7 +322,7 @@ def _no_hash(path: str) -> BadValue:
     return BadValue(
         "expected_hash",
         path,
-        "has no hash: it is no file",
+        "has no hash: it is not a file",
         "Leave expected_hash out.",
         next_request=ListRequest(parent(WorkPath(path))),
     )

@@ -87,7 +87,7 @@ def available(confinement: Confinement) -> str:
     if confinement == "none":
         return ""
     if sys.platform != "linux":
-        return "this system is no Linux"
+        return "this system is not Linux"
     if not seccomp.known_machine():
         # Without its filter a command could leave programs that run as the user for whoever starts them.
         return f"the system calls of {os.uname().machine} are not known here, and cannot be filtered"

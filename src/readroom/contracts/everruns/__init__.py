@@ -304,7 +304,7 @@ def _to_write(arguments: EverrunsWrite) -> WriteRequest:
             data = b64decode(arguments.content, validate=True)
         except (binascii.Error, ValueError):
             raise BadValue(
-                "content", arguments.content[:80], "is no base64", "Encode it, or send it as text."
+                "content", arguments.content[:80], "is not valid base64", "Encode it, or send it as text."
             ) from None
     expected = None if arguments.expected_hash is None else _hash(arguments.expected_hash)
     return WriteRequest(required_path(arguments.path, WRITE), "", expected, data=data)

@@ -161,7 +161,7 @@ class LocalFolder(Closeable):
     def _path(self, name: str) -> WorkPath:
         # One name only: anything with a slash would be looked up outside the folder.
         if "/" in name or name in ("", ".", "..") or "\0" in name:
-            raise BadPath(name, "is no name of a folder's entry")
+            raise BadPath(name, "is not a name that a folder's entry can have")
         return join(self.real, name)
 
 

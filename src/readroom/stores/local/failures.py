@@ -31,7 +31,7 @@ def translated(error: OSError, path: WorkPath) -> ReadroomError:
         case errno.ELOOP:
             return BadPath(path, "leads through a loop of links")
         case errno.EILSEQ:
-            return BadPath(path, "is no name that this file system can have")
+            return BadPath(path, "is not a name that this file system can have")
         case None:
             return StoreFailed(path, type(error).__name__)
         case code:

@@ -94,7 +94,7 @@ def _replacement_marks(text: str, lines: Sequence[str], old: str, new: str) -> C
     at = visible(text).find(old)
     if at < 0:
         return None
-    hint = "It stands there with bytes that are no characters, shown as \ufffd; leave those out of old_text"
+    hint = "It stands there with bytes that are not characters, shown as \ufffd; leave those out of old_text"
     return _place(text, lines, at, old, hint)
 
 
