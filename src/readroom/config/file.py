@@ -40,7 +40,7 @@ class Text(str):
 
 
 class AbsolutePath(Text):
-    """A path that does not depend on where readroom is started; `~` is the home of whoever starts it."""
+    """A path that does not depend on where readroom is started; `~` is the home of the user who starts it."""
 
     @classmethod
     def read(cls, text: str) -> Self:

@@ -30,7 +30,7 @@ _LIMITS = ("max_bytes", "max_lines", "timeout_seconds")
 _SAFETY = ("reads_files", "sandbox", "allowed_paths", "denied_paths")
 
 _WRITE_ROOT = "write_root"
-"""A boundary that the published command mentions and has no key for: whoever sets it must not rely on it."""
+"""A boundary that the published command mentions and has no key for: who sets it must not rely on it."""
 
 Bad: TypeAlias = Callable[[str, str, str], BadConfig]
 """Of a key, what is wrong with it, and what to do."""
@@ -147,7 +147,7 @@ def _parsed(text: str, bad: Bad) -> Mapping[str, object]:
 
 
 def _require_single(node: object, path: str, bad: Bad) -> None:
-    """Return when no mapping has a key twice, of which YAML would take the last."""
+    """Return when no mapping has a key twice: YAML would take the last one."""
     import yaml
 
     if not isinstance(node, yaml.MappingNode):

@@ -1,4 +1,4 @@
-"""The failures of commands. A command that ran and failed is none of them: it has a result."""
+"""The failures of commands. A command that ran and failed is not among them: it has a result."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class SqliteBackend:
                 self._connection.close()
 
     def _check(self) -> None:
-        """A connection must not cross a fork, and rows must not go into a file that nobody finds any more."""
+        """A connection must not cross a fork, and rows must not go into a file without a name."""
         if self._pid != os.getpid():
             _INHERITED.append(self._connection)
             self._connection = self._opened()

@@ -77,7 +77,7 @@ _ASCII = bytes(range(0x80))
 
 
 def scan(lines: Sequence[str], first_line: int, *, limit: int, first_column: int = 1) -> list[Warn]:
-    """Warnings about `lines`, of which the first is line `first_line` of its file.
+    """Warnings about `lines`, which begin with line `first_line` of their file.
 
     One warning for each code on each line, in order, at most `limit` of them; then
     one that counts the rest.  `first_column` is where the first line starts, when

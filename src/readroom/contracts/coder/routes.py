@@ -1,4 +1,4 @@
-"""What the contract `coder` has at addresses of its own over HTTP: `/api/v0/...`.
+"""The addresses that the contract `coder` adds over HTTP: `/api/v0/...`.
 
 Each is a tool that no model is offered.  Its reply is the body of the answer, or has
 the bytes of one; the status stands in the facts.

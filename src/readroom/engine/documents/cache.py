@@ -215,7 +215,7 @@ class Reading:
 
     @property
     def counted(self) -> Sequence[int]:
-        """How many lines its first parts have in one text, as far as somebody has said so."""
+        """How many lines its first parts have in one text, as far as a reader has said so."""
         return self._room._counted((self.digits, self._form))
 
     def count(self, number: int, lines: int) -> None:

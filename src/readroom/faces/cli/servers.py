@@ -119,7 +119,7 @@ def _serve(
 
 
 def _notify(workspace: Workspace, contract_name: str) -> None:
-    """Say on standard error what whoever serves a contract has to know of it."""
+    """Say on standard error what the operator of a contract has to know of it."""
     notice = workspace.contract(contract_name).notice
     if notice:
         output.complain(notice)

@@ -41,7 +41,7 @@ _GRANTED_BY: Mapping[str, frozenset[str]] = {
     routed.WRITE: frozenset(("write_file",)),
     routed.EDIT: frozenset(("edit_file",)),
 }
-"""The tools, in any contract, of which a token must allow one."""
+"""The tools, in any contract; a token must allow one of them."""
 
 _TYPES = mimetypes.MimeTypes().types_map[True]
 """The table of Python alone: that of the machine must not decide what an answer is."""

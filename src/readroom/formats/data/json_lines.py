@@ -19,7 +19,7 @@ _NAMED = 5
 
 
 class _Raw(str):
-    """A line that is no JSON, or no object where others are."""
+    """A line that is not JSON, or no object where others are."""
 
 
 def open_document(file: BinaryIO) -> Database:

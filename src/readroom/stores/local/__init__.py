@@ -86,7 +86,7 @@ class LocalSource(Closeable):
         return done
 
     def fileno(self) -> int:
-        """The descriptor; whoever gives it to a child process positions it first."""
+        """The descriptor; it is positioned before a child process gets it."""
         return self._fd
 
     def close(self) -> None:

@@ -18,7 +18,7 @@ from readroom.paths import WorkPath
 
 
 def translated(error: OSError, path: WorkPath) -> ReadroomError:
-    """What a failure of the system means for whoever asked for `path`."""
+    """What a failure of the system means for a caller who asked for `path`."""
     if isinstance(error, ReadroomError):
         return error  # several of ours are OSErrors too, for Python callers
     match error.errno:
@@ -39,7 +39,7 @@ def translated(error: OSError, path: WorkPath) -> ReadroomError:
 
 
 def unwritten(error: OSError, path: WorkPath) -> ReadroomError:
-    """What a failure of the system means for whoever wanted to change `path`."""
+    """What a failure of the system means for a caller who wanted to change `path`."""
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
             return NoSpace(path, os.strerror(error.errno))

@@ -1,4 +1,4 @@
-"""Why a text is not in a file: the usual slips of whoever copied it, else the lines most like it.
+"""Why a text is not in a file: the usual slips in copying it, else the lines most like it.
 
 Slips come first, since they can be told for certain: numbers of lines that were
 copied along, escapes that were not decoded, other white space, other case, an
