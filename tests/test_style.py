@@ -124,6 +124,35 @@ def test_only_the_command_line_prints() -> None:
     assert prints == []
 
 
+FOREIGN = frozenset(("_element", "_exit", "_replace"))
+"""Of the standard library and of libraries, whose documentation names them."""
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__") and name not in FOREIGN
+
+
+def test_tests_reach_into_no_private_names() -> None:
+    """They drive from outside; what they cannot see from there wants a public name."""
+    reached = [
+        f"{_place(path, node.lineno)} {ast.unparse(node)}"
+        for path in _files("tests")
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.Attribute)
+        and _is_private(node.attr)
+        and ast.unparse(node.value) not in {"self", "cls"}
+    ]
+    imported = [
+        f"{_place(path, node.lineno)} {name.name}"
+        for path in _files("tests")
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.ImportFrom)
+        for name in node.names
+        if _is_private(name.name)
+    ]
+    assert reached + imported == []
+
+
 def test_tests_wait_for_nothing_and_pretend_nothing() -> None:
     banned = {
         "time.sleep",

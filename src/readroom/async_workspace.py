@@ -61,7 +61,7 @@ class _Ending:
 async def in_thread(work: Callable[[], T], deadline: Deadline) -> T:
     """What `work` gives, done in a thread.
 
-    When this task is cancelled so is the deadline, and `work` has ended before anybody hears of it.
+    When this task is cancelled so is the deadline, and `work` has ended before anyone hears of it.
     """
     loop, context = asyncio.get_running_loop(), contextvars.copy_context()
     done = loop.run_in_executor(None, context.run, work)

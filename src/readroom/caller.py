@@ -31,7 +31,7 @@ class Caller(Struct, frozen=True):
 
     @property
     def owner(self) -> Owner:
-        """Whose the output of a command is: nobody else is shown it."""
+        """Whose the output of a command is: no one else is shown it."""
         return self.token, self.session
 
 

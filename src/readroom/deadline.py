@@ -1,7 +1,7 @@
 """One value that ends work: a time limit, a cancel flag and a place to report progress.
 
 It is passed down with every call.  Loops over blocks, files, pages and matches
-call `check`; whoever waits for a child process uses `remaining`, and `charge` for
+call `check`; code that waits for a child process uses `remaining`, and `charge` for
 what the child works where that is limited, too.
 """
 
@@ -146,12 +146,12 @@ class Deadline:
             raise TimedOut(self.seconds or 0)
 
     def tick(self) -> None:
-        """Tell whoever listens how much of the time has passed, where nothing else can be counted."""
+        """Tell the listener how much of the time has passed, where nothing else can be counted."""
         left = self.remaining
         if self._progress is not None and self.seconds is not None and left is not None:
             self._progress(int(self.seconds - left), int(self.seconds), "seconds")
 
     def report(self, done: int, total: int | None, unit: str) -> None:
-        """Tell whoever listens how far the work is."""
+        """Tell the listener how far the work is."""
         if self._progress is not None:
             self._progress(done, total, unit)

@@ -1,4 +1,4 @@
-"""A cache of what was used last: one for all that is kept to be quicker, and may be forgotten.
+"""A cache that keeps what was used last: for everything that saves time and may be forgotten.
 
 Written here, as `cachetools` takes 6 ms to import, and every command would wait for it.
 """

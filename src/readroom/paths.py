@@ -2,7 +2,7 @@
 
 A `WorkPath` is relative to the root, POSIX, without "..", "." or empty parts;
 the root itself is ".".  It says nothing about what is there: links are the
-store's business.  Names are text as `os.fsdecode` gives it; bytes that are no
+store's business.  Names are text as `os.fsdecode` gives it; bytes that are not
 UTF-8 travel as surrogate escapes.
 
 Replies show them as `quote` does: `parse(quote(path)) == path` for every path.
@@ -51,7 +51,7 @@ _NOT_NORMAL = re.compile(r"(?:^|/)\.{0,2}(?:/|\Z)|\0")
 """An empty part, ".", ".." or a NUL."""
 
 ELSEWHERE = "an absolute path elsewhere"
-"""How a path is outside that nobody has looked for: the fact `how` of OutsideRoot."""
+"""How a path is outside that was not looked for: the fact `how` of OutsideRoot."""
 
 
 def parse(path: str, roots: Sequence[str] = ()) -> WorkPath:

@@ -1,4 +1,4 @@
-"""Which readroom this is, for whoever must not wait: to ask for the metadata of a package takes 40 ms."""
+"""The version of readroom, without a wait: to ask for the metadata of a package takes 40 ms."""
 
 from __future__ import annotations
 

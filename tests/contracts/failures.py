@@ -26,7 +26,7 @@ EXAMPLES: tuple[ReadroomError, ...] = (
     errors.BadRange("Line 100 is past the end", "The last line is 3.", total_lines=3, next_request=READ),
     errors.BadRequest("its body is not JSON", "Send one JSON object."),
     errors.BadTokenStore("tokens", "it is no database"),
-    errors.BadValue("offset", -1, "is no line", "Lines count from 1.", next_request=READ),
+    errors.BadValue("offset", -1, "is not a line number", "Lines count from 1.", next_request=READ),
     errors.Binary("a.bin", "application/octet-stream", 10, "Tell the user."),
     errors.BodyTooLarge(10),
     errors.BrokenData("a.gz", "gzip", 10, "it ends early"),

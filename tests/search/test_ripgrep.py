@@ -113,4 +113,4 @@ def test_messages_about_files_are_no_refusal() -> None:
 
 
 def test_versions_are_read() -> None:
-    assert ripgrep._version(program()) >= ripgrep.OLDEST
+    assert ripgrep.version_of(program()) >= ripgrep.OLDEST

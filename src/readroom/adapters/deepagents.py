@@ -65,7 +65,7 @@ _MEDIA: Final = (
 
 
 def backend(workspace: Workspace, *, caller: Caller = CALLER) -> CompositeBackend:
-    """The backend of a workspace; whoever opened it closes it.
+    """The backend of a workspace; its opener closes it.
 
     Nothing that deepagents keeps for itself is written into the workspace.
     """

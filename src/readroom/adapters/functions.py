@@ -29,7 +29,7 @@ CALLER = Caller(agent="functions")
 def functions(
     workspace: Workspace, *, contract_name: str = "native", caller: Caller = CALLER
 ) -> list[Callable[..., str]]:
-    """The tools of a workspace; whoever opened it closes it.
+    """The tools of a workspace; its opener closes it.
 
     Args:
         workspace: Whose tools they are.

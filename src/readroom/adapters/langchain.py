@@ -31,7 +31,7 @@ CALLER = Caller(agent="langchain")
 
 
 def tools(workspace: Workspace, *, contract_name: str = "native", caller: Caller = CALLER) -> list[BaseTool]:
-    """The tools of a workspace, for graphs with and without an event loop; whoever opened it closes it.
+    """The tools of a workspace, for graphs with and without an event loop; its opener closes it.
 
     Args:
         workspace: Whose tools they are.

@@ -32,7 +32,7 @@ CALLER = Caller(agent="openai-agents")
 def tools(
     workspace: Workspace, *, contract_name: str = "native", caller: Caller = CALLER
 ) -> list[FunctionTool]:
-    """The tools of a workspace; whoever opened it closes it.
+    """The tools of a workspace; its opener closes it.
 
     Args:
         workspace: Whose tools they are.
@@ -63,7 +63,7 @@ def tools(
 
 
 def _parsed(arguments: str) -> object:
-    """What the model sent; text that is no JSON goes on as it is, and is told so by the contract."""
+    """What the model sent; text that is not JSON goes on as it is, and is told so by the contract."""
     try:
         return json.loads(arguments) if arguments else {}
     except ValueError:

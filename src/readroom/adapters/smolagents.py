@@ -32,7 +32,7 @@ CALLER = Caller(agent="smolagents")
 
 
 def tools(workspace: Workspace, *, contract_name: str = "native", caller: Caller = CALLER) -> list[Tool]:
-    """The tools of a workspace; whoever opened it closes it.
+    """The tools of a workspace; its opener closes it.
 
     Args:
         workspace: Whose tools they are.

@@ -213,7 +213,7 @@ def environment() -> Setup:
 
 
 def plain(setup: Setup) -> Settings:
-    """The settings of a store in memory that nobody has configured: built-in denials, nothing kept."""
+    """The settings of a store in memory that no one has configured: built-in denials, nothing kept."""
     return in_memory(Settings(layers=(denials(),), setup=setup))
 
 

@@ -40,7 +40,7 @@ class Text(str):
 
 
 class AbsolutePath(Text):
-    """A path that does not depend on where readroom is started; `~` is the home of whoever starts it."""
+    """A path that does not depend on where readroom is started; `~` is the home of the user who starts it."""
 
     @classmethod
     def read(cls, text: str) -> Self:
@@ -164,7 +164,7 @@ def _refusal(name: str, value: object, form: inspect.Type) -> UnusableText:
             return UnusableText("must be true or false", f"Write {name} = true.")
         case inspect.LiteralType(values=known):
             names = " or ".join(f'"{one}"' for one in known)
-            return UnusableText(f"{value!r} is none of them", f"Use {names}.")
+            return UnusableText(f"{value!r} is not one of the allowed values", f"Use {names}.")
         case inspect.IntType() | inspect.FloatType():
             kind = "whole number" if isinstance(form, inspect.IntType) else "number"
             if isinstance(value, bool) or not isinstance(value, int if "whole" in kind else (int, float)):

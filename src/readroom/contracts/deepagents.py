@@ -190,20 +190,23 @@ MEASURE = Measure(
 
 def render(result: Result, cap: Cap) -> Reply:
     """The content as the text, and what the adapter needs as facts."""
-    if isinstance(result, ReadResult):
-        return _reply("\n".join(result.lines), _of_read(result))
-    if isinstance(result, ListResult):
-        return _reply("\n".join(item.path for item in result.entries), _of_list(result))
-    if isinstance(result, GrepResult):
-        matches = [item.text for file in result.files for item in file.lines]
-        return _reply("\n".join(matches), {"matches": _matches(result), "complete": result.complete})
-    if isinstance(result, BytesResult):
-        return _of_bytes(result)
-    if isinstance(result, (EditResult, WriteResult)):
-        replaced = result.replacements if isinstance(result, EditResult) else 0
-        return _reply("", {"path": spelled(result.path), "occurrences": replaced})
-    assert isinstance(result, DeleteResult), "no tool of this contract has another result"
-    return _reply("", {"path": spelled(result.path)})
+    match result:
+        case ReadResult():
+            return _reply("\n".join(result.lines), _of_read(result))
+        case ListResult():
+            return _reply("\n".join(item.path for item in result.entries), _of_list(result))
+        case GrepResult():
+            matches = [item.text for file in result.files for item in file.lines]
+            return _reply("\n".join(matches), {"matches": _matches(result), "complete": result.complete})
+        case BytesResult():
+            return _of_bytes(result)
+        case EditResult():
+            return _reply("", {"path": spelled(result.path), "occurrences": result.replacements})
+        case WriteResult():
+            return _reply("", {"path": spelled(result.path), "occurrences": 0})
+        case DeleteResult():
+            return _reply("", {"path": spelled(result.path)})
+    raise AssertionError("no tool of this contract has another result")
 
 
 def _of_read(result: ReadResult) -> dict[str, Fact]:

@@ -30,7 +30,7 @@ _LIMITS = ("max_bytes", "max_lines", "timeout_seconds")
 _SAFETY = ("reads_files", "sandbox", "allowed_paths", "denied_paths")
 
 _WRITE_ROOT = "write_root"
-"""A boundary that the published command mentions and has no key for: whoever sets it must not rely on it."""
+"""A boundary that the published command mentions and has no key for: who sets it must not rely on it."""
 
 Bad: TypeAlias = Callable[[str, str, str], BadConfig]
 """Of a key, what is wrong with it, and what to do."""
@@ -142,12 +142,12 @@ def _parsed(text: str, bad: Bad) -> Mapping[str, object]:
         detail = " ".join(str(problem).split())
         raise bad("", f"it is not YAML: {detail}", "Correct the syntax.") from None
     if not isinstance(document, dict):
-        raise bad("", "it is no mapping of keys", "Write keys and values, such as limits:.")
+        raise bad("", "it is not a mapping of keys", "Write keys and values, such as limits:.")
     return {str(key): value for key, value in document.items()}
 
 
 def _require_single(node: object, path: str, bad: Bad) -> None:
-    """Return when no mapping has a key twice, of which YAML would take the last."""
+    """Return when no mapping has a key twice: YAML would take the last one."""
     import yaml
 
     if not isinstance(node, yaml.MappingNode):
@@ -189,7 +189,7 @@ def _patterns(section: Mapping[str, object], key: str, before: tuple[str, ...], 
     for number, text in enumerate(value):
         where = f"safety.{key}[{number}]"
         if not isinstance(text, str):
-            raise bad(where, f"{text!r} is no text", "Put it between quotes.")
+            raise bad(where, f"{text!r} is not a text", "Put it between quotes.")
         parsed = patterns([text])
         try:
             if not parsed or parsed[0].negated:
@@ -197,6 +197,6 @@ def _patterns(section: Mapping[str, object], key: str, before: tuple[str, ...], 
             parsed[0].compiled()
         except UnusablePattern:
             raise bad(
-                where, f"{text!r} is no pattern that can match a name", 'Patterns are like "**/*.py".'
+                where, f"{text!r} is not a pattern that can match a name", 'Patterns are like "**/*.py".'
             ) from None
     return tuple(value)

@@ -87,11 +87,13 @@ def error_facts(error: ReadroomError, to_call: ToCall) -> dict[str, Fact]:
 
 def result_facts(result: ReadResult | GrepResult | ListResult, to_call: ToCall) -> dict[str, Fact]:
     """Facts of a result, in which all calls are the contract's own."""
-    if isinstance(result, ReadResult):
-        return native_facts.of_read(result, to_call)
-    if isinstance(result, GrepResult):
-        return native_facts.of_grep(result, to_call)
-    return native_facts.of_list(result, to_call)
+    match result:
+        case ReadResult():
+            return native_facts.of_read(result, to_call)
+        case GrepResult():
+            return native_facts.of_grep(result, to_call)
+        case ListResult():
+            return native_facts.of_list(result, to_call)
 
 
 def short(text: str, most: int) -> str:

@@ -1,7 +1,7 @@
 """Replies to clients that count lines beside characters.
 
 What is listed row by row is charged at least its share of the reply, so that rows which
-fit its bytes fit its lines; lines of a text are counted by whoever chooses them.
+fit its bytes fit its lines; lines of a text are counted where they are chosen.
 """
 
 from __future__ import annotations

@@ -243,5 +243,7 @@ def _place(commands: OwnCommands, own: Guard, record: Contract, request: Request
     if is_edit(request):
         raise Protected(output, "it is the kept output of a command")
     if isinstance(request, RunRequest):
-        raise BadValue("cwd", output, "is no folder of the workspace", "Leave it out to start in the root.")
+        raise BadValue(
+            "cwd", output, "is not a folder of the workspace", "Leave it out to start in the root."
+        )
     return commands.guard, output

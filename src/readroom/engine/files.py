@@ -246,7 +246,7 @@ def delete(
     """Remove a file, a link, or a folder.
 
     Raises:
-        BadValue: An expected hash is none, or is given for a folder or a link.
+        BadValue: An expected hash is not a hash, or is given for a folder or a link.
         Denied, Protected, ReadOnlyFile, HardLinked, NotAFile, NotFound, ...: From finding it.
         HoldsDenied, FolderNotEmpty, TooLarge: The folder may not go with what is in it.
         Stale: The file has another hash.
@@ -322,7 +322,7 @@ def _no_hash(path: str) -> BadValue:
     return BadValue(
         "expected_hash",
         path,
-        "has no hash: it is no file",
+        "has no hash: it is not a file",
         "Leave expected_hash out.",
         next_request=ListRequest(parent(WorkPath(path))),
     )

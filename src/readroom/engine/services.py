@@ -59,7 +59,7 @@ class ArchiveRoom(Protocol):
         """The guard of the archive that a path leads into, for its owner to close; None when into none."""
 
     def folder(self, guard: Guard, path: WorkPath, deadline: Deadline) -> tuple[Guard, WorkPath] | None:
-        """The guard of a file that is an archive, and its path as a folder; None when it is none."""
+        """The guard of a file that is an archive, and its path as a folder; None when it is not one."""
 
     def close(self) -> None:
         """Let go of everything."""

@@ -268,7 +268,7 @@ class BrokenPlace(FailedError):
     def __init__(self, path: str, line: int, encoding: str, *, stateful: bool = False) -> None:
         """`stateful`: the bytes behind a change mean something only together with those before it."""
         problem = (
-            f"Line {line} of {quote(path)} has bytes that are no {encoding}, which the new text would join"
+            f"Line {line} of {quote(path)} has bytes that are not {encoding}, which the new text would join"
         )
         advice = "Choose old_text that keeps a character away from them, shown as \ufffd."
         if stateful:

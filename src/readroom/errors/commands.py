@@ -1,4 +1,4 @@
-"""The failures of commands. A command that ran and failed is none of them: it has a result."""
+"""The failures of commands. A command that ran and failed is not among them: it has a result."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class NoFolder(FailedError):
 
     def __init__(self, store: str) -> None:
         super().__init__(
-            f"This workspace ({store}) is no folder in which a command could be run",
+            f"This workspace ({store}) is not a folder in which a command could be run",
             "Go on with the other tools.",
             facts={"store": store},
         )

@@ -122,7 +122,7 @@ class NotThisHost(RefusedError):
 
     def __init__(self, host: str) -> None:
         super().__init__(
-            f"The request is for {_brief(host)!r}, which is no name of this server",
+            f"The request is for {_brief(host)!r}, which is not a name of this server",
             "Use the address that the server printed. Whoever runs it can add names with --allow-host.",
             facts={"host": _brief(host)},
         )

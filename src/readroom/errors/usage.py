@@ -226,7 +226,7 @@ class OutsideRoot(RefusedError):
 
 
 class HardLinked(RefusedError):
-    """A file with several names, of which one is denied or policy refuses all such files."""
+    """A file with several names: one of them is denied, or policy refuses all such files."""
 
     code = "hard_linked"
 

@@ -1,4 +1,4 @@
-"""Tool calls in worker threads: bounded in number, reporting progress, ended when nobody waits for them.
+"""Tool calls in worker threads: bounded in number, reporting progress, ended when no one waits for them.
 
 Shared by the servers, whatever protocol they speak.
 
@@ -83,7 +83,7 @@ class ClientScope:
         self._left = False
         self._on_leave: Callable[[], object] | None = None
         self.turned_away = False
-        """There was no place for a call of theirs, so that nobody has recorded it."""
+        """There was no place for a call of theirs, so that it was not recorded."""
 
     def wait_for(self, work: Deadline) -> None:
         """Count `work` as theirs; it is cancelled at once if they have left already."""

@@ -32,7 +32,7 @@ class LedgerPolicy(Struct, frozen=True):
         file: The SQLite file, absolute; None when there is no telling where the user's state folder is.
         url: A PostgreSQL database instead, as libpq takes it.
         full_sync: Wait for the disk on every call, so that a power cut loses nothing.
-        hide: Arguments of which only length and hash are kept.
+        hide: Arguments whose length and hash alone are kept.
         keep_days: Rows that are older are removed when a server starts; None keeps all.
     """
 

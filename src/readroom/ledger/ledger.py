@@ -46,7 +46,7 @@ class Backend(Protocol):
         """Where it is, for people; without a password."""
 
     def run(self, work: Callable[[Execute], T], *, write: bool) -> T:
-        """Perform `work` in one transaction; with `write` nobody else writes meanwhile.
+        """Perform `work` in one transaction; with `write` no one else writes meanwhile.
 
         It may be performed again when a connection was lost, so it has to find out what is done.
 

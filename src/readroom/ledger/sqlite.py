@@ -99,7 +99,7 @@ class SqliteBackend:
                 self._connection.close()
 
     def _check(self) -> None:
-        """A connection must not cross a fork, and rows must not go into a file that nobody finds any more."""
+        """A connection must not cross a fork, and rows must not go into a file without a name."""
         if self._pid != os.getpid():
             _INHERITED.append(self._connection)
             self._connection = self._opened()
@@ -155,7 +155,7 @@ def _own_file(path: str, *, make: bool) -> tuple[int, int]:
                 os.close(os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_CREAT | os.O_EXCL, 0o600))
         status = os.lstat(path)
         if not stat.S_ISREG(status.st_mode):
-            raise LedgerFailed(path, "it is no regular file")
+            raise LedgerFailed(path, "it is not a regular file")
         if status.st_uid != os.geteuid():
             raise LedgerFailed(path, "it belongs to another user")
         if stat.S_IMODE(status.st_mode) & 0o077:

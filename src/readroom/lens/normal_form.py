@@ -104,7 +104,7 @@ class Call(msgspec.Struct, frozen=True, tag="call", tag_field="row"):
 class Lines(msgspec.Struct, frozen=True, tag="lines", tag_field="row"):
     """Lines of a file that a call showed the model.
 
-    `characters` is set for one line of which a part was shown, or that is too wide to be told as a line.
+    `characters` is set for one line that was shown in part, or that is too wide to be told as a line.
     `again` says that all of them had been shown before with the same text: in the same epoch ("in view"),
     or before a compaction ("compacted").
     """

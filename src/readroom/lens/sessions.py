@@ -184,7 +184,7 @@ class _Assembler:
         self._left_out = 0
 
     def has_content(self) -> bool:
-        """Whether anything was said or called; a session that is only named is none."""
+        """Whether anything was said or called; a session that is only named does not count."""
         return bool(self._turns or self._calls or self._pending)
 
     def take(self, event: Event) -> None:

@@ -28,7 +28,7 @@ GUESSES = 4096
 """Guessed encodings that are remembered, some 150 bytes each; when full it starts again."""
 
 VALUE_CHARS = 80
-"""A wrong value is quoted in a refusal up to here; whoever sent it knows the rest."""
+"""A wrong value is quoted in a refusal up to here; its sender knows the rest."""
 
 NUMBER_MOST = 2**40
 """A setting: more than any reply, file or patience; one of a thousand digits is somebody's joke."""
@@ -396,7 +396,7 @@ SERVE_BACKLOG = 1024
 
 SERVE_QUEUE = 128
 """Calls that wait for a worker of a server; one more is told to try again. At 20 ms a call, the last waits
-0.3 s; with long searches, a queue without end would only hold calls that nobody waits for any more."""
+0.3 s; with long searches, a queue without end would only hold calls that are no longer waited for."""
 
 SERVE_BODY_S = 30.0
 """Time for the whole of a request's body to come: 1 MB/s for the largest. nginx: 60 s between two pieces."""
@@ -443,7 +443,7 @@ SERVE_POLICIES = 64
 class Limits(Struct, frozen=True):
     """Limits of one workspace; configuration may lower or raise them, engines only obey.
 
-    `reply_bytes` is None where nobody has set it: each contract then has its own cap, the native one
+    `reply_bytes` is None where it is not set: each contract then has its own cap, the native one
     REPLY_BYTES.
     """
 

@@ -27,7 +27,7 @@ CONTAINER_HOPS = 16
 """Links followed for one name inside an archive, as loops have no end."""
 
 CONTAINERS_OPEN = 8
-"""Archives of which a workspace keeps the list of members; each of at most CONTAINER_MEMBERS."""
+"""Archives whose lists of members a workspace keeps; each of at most CONTAINER_MEMBERS."""
 
 CONTAINER_MEMORY_BYTES = 1024 * 1024
 """Members up to this size are held in memory while they are read; larger ones in a file without a name."""

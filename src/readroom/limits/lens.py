@@ -69,7 +69,7 @@ WHOLE_FILE_LINES = 100
 """A whole file of fewer lines is rightly read whole."""
 
 USED_SHARE = 0.1
-"""A whole file of which less than this share was quoted, edited or named was read for a few lines."""
+"""A whole file was read for a few lines when less than this share of it was quoted, edited or named."""
 
 KEPT_FILE_BYTES = 4 * 1024 * 1024
 """Of a whole output that a client kept beside its record so much is compared with what was shown."""

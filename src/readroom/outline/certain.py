@@ -44,7 +44,7 @@ _TAB = 8
 def errors_of(root: Node, deadline: Deadline) -> list[tuple[int, int]]:
     """The lines of what the parser did not understand or found missing, in their order.
 
-    What it understood within something larger that it did not understand is none of them.
+    What it understood within something larger that it did not understand is left out.
     """
     spans: set[tuple[int, int]] = set()
     waiting = [root]

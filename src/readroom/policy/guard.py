@@ -1,4 +1,4 @@
-"""The only store an engine is given: policy and confinement and opening, in one act.
+"""The only store an engine is given: it checks policy, confines and opens in one act.
 
 The rules are asked about the name that was asked for before anything is looked
 up, so that a denied name gives the same answer whether or not something is
@@ -147,7 +147,7 @@ class Guard:
         Args:
             store: What it guards; closing the guard closes it.
             rules: Denials and allow lists; None for the built-in denials.
-            hardlinks: "refuse" refuses every file with several names, "warn" those of which one is denied.
+            hardlinks: "refuse" refuses every file with several names, "warn" those with a denied name.
 
         Raises:
             BadConfig: The root has a `.readroomignore` or `.kilocodeignore` that cannot be used.
@@ -327,7 +327,7 @@ class Guard:
             return
 
     def _opens(self, path: WorkPath) -> bool:
-        """Whether it is there and may be used: a suggestion that is refused helps nobody."""
+        """Whether it is there and may be used: a suggestion that is refused does not help."""
         try:
             _, stat = self.stat(path)
             (self.open_folder if stat.kind is EntryKind.FOLDER else self.open)(path).close()

@@ -54,7 +54,7 @@ _MANY_DEVICES = b"btrfs"
 
 
 def mounts_below(root: str, device: int) -> list[WorkPath]:
-    """The places below a folder where a device is mounted, or may be; empty where nobody tells."""
+    """The places below a folder where a device is mounted, or may be; empty where that cannot be known."""
     try:
         with open(MOUNTS, "rb") as file:
             lines = file.read().split(b"\n")

@@ -227,7 +227,7 @@ def _parsed(data: bytes, name: WorkPath) -> Denials:
         try:
             pattern.compiled()
         except UnusablePattern:
-            problem = f"{pattern.text!r} is no pattern that can match a name"
+            problem = f"{pattern.text!r} is not a pattern that can match a name"
             raise BadConfig(name, f"line {pattern.number}", problem, _ADVICE) from None
         rules.append(Rule(pattern.text, f"{name}:{pattern.number}", _FILE_REASON))
     if name == KILO:

@@ -104,7 +104,7 @@ _CODES: Final = {
 
 
 class ToolCall(msgspec.Struct, eq=False):
-    """A request that somebody has to perform.
+    """A request that has to be performed.
 
     Attributes:
         id: The client's name for it.
@@ -180,13 +180,13 @@ class Connection:
         return None if isinstance(message, Unasked) else self._told(message)
 
     def answer(self, call: ToolCall, result: dict[str, Any]) -> Answer | None:
-        """A call was performed; None when nobody waits for it."""
+        """A call was performed; None when it is not waited for."""
         if not self._settle(call):
             return None
         return Answer(call.id, self._card.shaped(call.method, call.version, result))
 
     def refuse(self, call: ToolCall, code: int, message: str, data: object = None) -> Answer | None:
-        """A call could not be performed; None when nobody waits for it."""
+        """A call could not be performed; None when it is not waited for."""
         return refusal(call.id, code, message, data) if self._settle(call) else None
 
     def progress(self, call: ToolCall, done: float, total: float | None, words: str) -> bytes | None:
@@ -265,7 +265,7 @@ class Connection:
         return ToolCall(request.id, request.method, parameters, version, client, meta, token, level)
 
     def _own(self, request: Request, parameters: Mapping[str, Any]) -> Answer | None:
-        """The answer to what concerns the connection itself; None for what somebody has to perform."""
+        """The answer to what concerns the connection itself; None for what has to be performed."""
         if request.method == "initialize":
             greeting = self._card.greeting(parameters["protocolVersion"])
             self._version, self.client = greeting["protocolVersion"], parameters["clientInfo"]["name"]

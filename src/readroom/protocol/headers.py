@@ -37,7 +37,7 @@ _STATUS: Final = {
 
 
 def is_stateless(version: str | None) -> bool:
-    """Whether a version in a header is 2026-07-28 or later; one that nobody knows counts as such."""
+    """Whether a version in a header is 2026-07-28 or later; an unknown one counts as such."""
     return version is not None and version not in eras.HANDSHAKE_VERSIONS
 
 

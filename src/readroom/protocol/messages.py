@@ -172,7 +172,7 @@ def notification(method: str, params: dict[str, Any]) -> bytes:
 
 
 class Refusal(Exception):
-    """What whoever performs a request raises when there is no result: the failure that is answered."""
+    """What performing a request raises when there is no result: the failure that is answered."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)

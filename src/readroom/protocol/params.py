@@ -1,4 +1,4 @@
-"""What the parameters of a request have to be, by its method; whoever breaks that is told which and why."""
+"""What the parameters of a request have to be, by its method; a refusal says which is wrong and why."""
 
 from __future__ import annotations
 

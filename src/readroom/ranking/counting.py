@@ -21,7 +21,7 @@ _NEIGHBOUR_CHARS = 6
 """From the end of a word to the beginning of its neighbour, an ending and a separator included."""
 
 _KEPT_WORDS = 2 * MAX_TERMS
-"""Words of which a text keeps the places: those of the question that was asked last, and of one before."""
+"""Words whose places a text keeps: those of the question that was asked last, and of one before."""
 
 _DEFINING = re.compile(
     r"(?:^|[\s({;])(?:class|def|defp|defmodule|defmacro|fn|fun|func|function|interface|struct|type|trait|enum"

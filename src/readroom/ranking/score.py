@@ -42,7 +42,7 @@ FOLDER = 0.5
 """A word in the names of its folders: 0.3 points."""
 
 COVERED = 0.5
-"""A name of which all words are asked for raises the score by this share: 2 points."""
+"""A name whose words are all asked for raises the score by this share: 2 points."""
 
 INSIDE = 0.6
 """A word that is only a part of one in a name (`dispatch` in `urldispatcher`), against a whole one."""

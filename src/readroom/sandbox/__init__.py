@@ -58,7 +58,7 @@ class Start(Struct, frozen=True):
         confinement: What keeps it.
         program: What starts the shell; none for nothing.
         options: Its arguments.
-        filter: A system call filter, for the program to install, or for whoever starts the shell.
+        filter: A system call filter, for the program to install, or for the process that starts the shell.
         rules: A descriptor of a Landlock ruleset.
         temporary: TMPDIR inside.
         limited: Folders in which nothing can be made or removed, though policy would allow it.
@@ -87,7 +87,7 @@ def available(confinement: Confinement) -> str:
     if confinement == "none":
         return ""
     if sys.platform != "linux":
-        return "this system is no Linux"
+        return "this system is not Linux"
     if not seccomp.known_machine():
         # Without its filter a command could leave programs that run as the user for whoever starts them.
         return f"the system calls of {os.uname().machine} are not known here, and cannot be filtered"

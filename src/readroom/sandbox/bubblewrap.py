@@ -44,7 +44,7 @@ _NAMESPACES = ("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgr
 
 
 class Shutters(Struct, frozen=True):
-    """An empty file and an empty folder that nobody may open, to lie on what is hidden.
+    """An empty file and an empty folder that no one may open, to lie on what is hidden.
 
     `devices` is a folder with devices to lie on those of the system; empty where they may stay.
     """
@@ -147,7 +147,7 @@ def _closed_settings() -> tuple[str, ...]:
 
 
 def make_devices(folder: str) -> bool:
-    """Make devices of a command's own, of which it may change the modes: user 0 owns those of the system.
+    """Make devices of a command's own, whose modes it may change: user 0 owns those of the system.
 
     Whether that was to be done, and could be.
     """

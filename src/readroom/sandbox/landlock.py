@@ -193,7 +193,7 @@ def restrict(reach: LandlockRules) -> None:
 
 
 def ruleset(*, network: bool = False) -> int:
-    """A descriptor of rules that allow nothing yet; with `network`, TCP is none of their business.
+    """A descriptor of rules that allow nothing yet; with `network`, they do not cover TCP.
 
     Raises:
         Unconfined: Landlock is missing or refuses.

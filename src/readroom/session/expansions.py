@@ -273,7 +273,7 @@ class ExpandedSource(Closeable):
         return self._fd
 
     def close(self) -> None:
-        """Release the descriptor; the file itself is closed by whoever opened it."""
+        """Release the descriptor; the file itself is closed by its opener."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)

@@ -104,7 +104,7 @@ class Tokens:
         policy: str | None = None,
         lifetime_s: float | None = None,
     ) -> tuple[Grant, str]:
-        """A new token: what it allows, and the secret, which nobody can ask for again."""
+        """A new token: what it allows, and the secret, which cannot be asked for again."""
         token = new_token()
         identifier, now = token.split("_")[1], self._clock()
         grant = Grant(
@@ -141,7 +141,7 @@ class Tokens:
         return [_grant(row) for row in self._rows("ORDER BY created, id", ())]
 
     def any_valid(self) -> bool:
-        """Whether somebody holds a token that works."""
+        """Whether anyone holds a token that works."""
         clause = "WHERE revoked IS NULL AND (expires IS NULL OR expires > ?) LIMIT 1"
         return bool(self._rows(clause, (self._clock(),)))
 
@@ -205,7 +205,7 @@ class Tokens:
 
 
 def new_token() -> str:
-    """A token that nobody has had before."""
+    """A token that no one has had before."""
     return f"{_PREFIX}_{secrets.token_hex(_ID_BYTES)}_{secrets.token_urlsafe(_SECRET_BYTES)}"
 
 

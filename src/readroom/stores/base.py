@@ -134,7 +134,7 @@ class WriteTarget(Closeable, Protocol):
         """
 
     def enter_with(self, other: WriteTarget, deadline: Deadline) -> None:
-        """Enter two places of one store, of which only the other one may lack folders. Raises as `enter`."""
+        """Enter two places of one store; only the other one may lack folders. Raises as `enter`."""
 
     def make(self) -> None:
         """Make a folder at the name, after `enter`. Raises Moved when something is there."""
@@ -157,7 +157,7 @@ class WriteTarget(Closeable, Protocol):
                 ends the call, and what was removed so far stays so.
 
         Raises:
-            Moved: It is not a folder, or somebody else is changing it.
+            Moved: It is not a folder, or another program is changing it.
         """
 
     def move(self, found: Stat, to: WriteTarget, over: Version | None) -> None:

@@ -89,7 +89,7 @@ class OutputsMount:
             return None
 
     def close(self) -> None:
-        """The outputs are closed by whoever holds them."""
+        """The outputs are closed by their holder."""
 
     def _file(self, path: WorkPath) -> str:
         name = path.removeprefix(f"{OUTPUTS}/")

@@ -276,7 +276,7 @@ class Outputs:
     # What follows is for `OwnOutputs`.
 
     def folder(self, owner: Owner) -> str:
-        """The folder of an owner; an empty one of nobody's for those who have none."""
+        """The folder of an owner; an empty one that belongs to no one for those who have none."""
         with self.lock:
             return self._folders.get(owner) or self.private().inside(_EMPTY)
 
@@ -293,7 +293,7 @@ class Outputs:
             return name, self._folders[owner]
 
     def settle(self, owner: Owner, name: str, kept: Sequence[Kept]) -> None:
-        """An output is whole; the oldest leave when there are too many, whoever's they are.
+        """An output is whole; the oldest leave when there are too many, whoever owns them.
 
         What is still being written does not leave: its reply is yet to name it.
         """
@@ -395,7 +395,7 @@ class OwnOutputs:
         return out, err
 
     def drop(self, name: str) -> None:
-        """Forget an output that nobody was told of."""
+        """Forget an output that no reply has named."""
         self._all.remove(self._owner, name)
 
     def lost(self, path: WorkPath) -> Lost | None:

@@ -34,11 +34,11 @@ CODES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "variation_selector": ("\U000e0100-\U000e01ef", "can carry hidden bytes"),
         "undecodable": (
             "\ud800-\udfff",
-            "bytes that are no character in the file's encoding, shown as U+FFFD",
+            "bytes that are not a character in the file's encoding, shown as U+FFFD",
         ),
         "line_break": (
             "\x0b\f\r\x85\u2028\u2029",
-            "ends a line for other programs, and for whoever looks at this reply, though no line ends there",
+            "ends a line for other programs, and where this reply is displayed, though no line ends there",
         ),
         "control_character": ("\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f", "a control other than tab and line ends"),
     }
@@ -77,7 +77,7 @@ _ASCII = bytes(range(0x80))
 
 
 def scan(lines: Sequence[str], first_line: int, *, limit: int, first_column: int = 1) -> list[Warn]:
-    """Warnings about `lines`, of which the first is line `first_line` of its file.
+    """Warnings about `lines`, which begin with line `first_line` of their file.
 
     One warning for each code on each line, in order, at most `limit` of them; then
     one that counts the rest.  `first_column` is where the first line starts, when

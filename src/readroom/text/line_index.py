@@ -120,7 +120,7 @@ class Counter:
 
 
 def check(block: memoryview | bytes, seed: int) -> int:
-    """64 bits by which a block is known again; with a secret seed, nobody can make another with the same."""
+    """64 bits by which a block is known again; with a secret seed, no one can make another with the same."""
     return int(stringzilla.hash(block, seed))
 
 

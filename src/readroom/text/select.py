@@ -227,7 +227,7 @@ Reason = Literal["limit", "reply_cap"]
 
 
 class Page(Struct, frozen=True):
-    """What is shown: `lines` from line `start`, of which `cuts` are partial.
+    """What is shown: `lines` from line `start`; those in `cuts` are partial.
 
     `next_line` and `next_column` are where it goes on, None at the end of the text,
     `reason` why it stopped there.  A page that goes `up` goes on with the lines above it.
@@ -254,7 +254,7 @@ class Page(Struct, frozen=True):
 
     @property
     def first_cut(self) -> tuple[int, Cut] | None:
-        """The first line in its direction whose end is not shown; a header above the page is none of them."""
+        """The first line in its direction whose end is not shown; a header above the page does not count."""
         left = [item for item in self.cuts.items() if item[0] >= self.start and item[1].last < item[1].total]
         return (max if self.up else min)(left, default=None, key=lambda item: item[0])
 

@@ -355,7 +355,7 @@ class ReadMeasure(Struct, frozen=True):
     Attributes:
         numbered: The prefix of a line of that number, and its line feed.
         outlined: One row of an outline.
-        mark_bytes: What stands behind a line of which not all is shown.
+        mark_bytes: What stands behind a line that is not shown whole.
         content_bytes: All numbered lines at most; None for all that fit the reply.
     """
 
@@ -464,7 +464,7 @@ class Call(Struct, frozen=True):
 class Reply(Struct, frozen=True, dict=True, eq=False):
     """What a caller receives: one text for the model, images, and facts for programs.
 
-    `stream` has the bytes of a file that a program asked for; whoever receives it closes it.
+    `stream` has the bytes of a file that a program asked for; its receiver closes it.
 
     Facts are built when first asked for: counting tokens costs more than the read
     of a small file, and a host that only wants the text does not pay for it.  `shown` is the

@@ -142,7 +142,7 @@ class Packed(Struct, frozen=True):
 
 
 class Cut(Struct, frozen=True):
-    """A shown line of which only the characters `first`..`last` of `total` are shown."""
+    """A line of which the characters `first`..`last` of `total` are shown."""
 
     first: int
     last: int
@@ -170,7 +170,7 @@ class PartView(Struct, frozen=True):
         start: The number of the first line that is shown; of a sheet, its row.
         lines: Without their ends.
         numbers: Of rests of lines, which need not follow each other, theirs.
-        cuts: By line number, those of which only a piece is shown.
+        cuts: By line number, the lines that are shown in part.
         header: The first row of a sheet, above a later window.
         notes: What of it cannot be shown, each a sentence.
         images: Pictures that are shown of it.
@@ -346,7 +346,7 @@ class BytesRequest(Struct, frozen=True):
 
 
 class BytesResult(Struct, frozen=True):
-    """An opened file, and which of its bytes are handed out."""
+    """An opened file, and the range of its bytes that is handed out."""
 
     path: str
     size_bytes: int

@@ -40,7 +40,7 @@ class Reason(Struct, frozen=True):
 
 
 class Passage(Struct, frozen=True):
-    """Lines `first` to `last` of a file, of which `rows` are shown: all of them, or signatures alone.
+    """Lines `first` to `last` of a file; `rows` of them are shown: all, or signatures alone.
 
     `symbol` is the qualified name of the definition it is of or in, if any; `around` are the lines with
     the signatures that enclose it and stand above it.  `cuts` says which lines are partial.

@@ -1,4 +1,4 @@
-"""How a contract has files read, where it differs from the native one.
+"""Options of a read, for contracts that differ from the native one.
 
 A value of a request: engines obey it, contracts choose it.  No I/O here.
 """

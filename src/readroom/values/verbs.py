@@ -1,4 +1,4 @@
-"""What can be asked for, one row each: who performs it, and what it means to those whom it passes.
+"""The verbs, one row each: the request, what performs it, and what budgets and the ledger make of it.
 
 A verb is one kind of request with its result.  A row names functions as
 `module:function`, which are imported when they are first used: the table lies
@@ -66,7 +66,7 @@ class Verb(Struct, frozen=True):
         perform: `(Services, Job) -> Result`, in the engine.
         ledger_arguments: `(Request) -> dict`, what a request says in native words.
         degraded: `(Request, Level) -> Request`, what a budget that runs low leaves of it; None for all.
-        shown: `(Result) -> Sequence[ShownLines]`, what a reply shows of which files; None for nothing.
+        shown: `(Result) -> Sequence[ShownLines]`, the lines of files that a reply shows; None for nothing.
         traces: What performing it leaves; with `dry_run` nothing.
         near: Kinds of names that are suggested for one that is missing.
         suggestion: The next step with such a name.

@@ -411,7 +411,7 @@ def test_base64_is_written_as_the_bytes_it_stands_for() -> None:
     found = said({}, "write_file", path="f", content="AAEC/w==", encoding="base64")
     assert (found["size_bytes"], found["created"]) == (4, True)
     assert found["content_hash"] == "sha256:" + hashlib.sha256(b"\0\1\2\xff").hexdigest()
-    assert "is no base64" in failure({}, "write_file", path="f", content="?", encoding="base64")
+    assert "is not valid base64" in failure({}, "write_file", path="f", content="?", encoding="base64")
 
 
 def test_a_write_against_a_hash_replaces_only_that_state() -> None:

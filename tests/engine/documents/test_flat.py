@@ -104,9 +104,17 @@ def test_no_more_parts_are_extracted_than_are_shown_and_none_twice(reader: Reade
         assert list(opened.counted) == [20, 21]
         reader.read("a.pdf", offset=4190)
         assert len(opened.counted) == 200
-    reader.room._parts.clear()
-    reader.read("a.pdf", offset=4190)
-    assert [key[2] for key, _ in reader.room._parts.items()] == [200]
+    assert reader.room.extracted == 200
+
+
+def test_parts_that_are_not_kept_are_counted_once() -> None:
+    reader = Reader(MemoryStore({"a.pdf": pdf(PAGES[:5])}))
+    reader.room = DocumentRoom(part_bytes=0)
+    reader.read("a.pdf", offset=100)
+    counted = reader.room.extracted
+    reader.read("a.pdf", offset=100)
+    assert reader.room.extracted == counted + 1
+    reader.room.close()
 
 
 def test_lines_that_are_not_there_are_refused_with_their_number(reader: Reader) -> None:

@@ -223,16 +223,17 @@ def test_parts_are_kept_by_content_whatever_the_name() -> None:
         room = space.engine.services.documents()
         room.close()
         assert "page 3 line 1" in space.read("b.pdf", pages="3").text
-        assert not room._idle.items()
+        assert room.extracted == 1
+        assert not room.waiting
 
 
 def test_a_process_waits_for_the_next_page_and_ends_with_the_workspace() -> None:
     with Workspace(MemoryStore({"a.pdf": PDF})) as space:
         space.read("a.pdf", pages="3")
         room = space.engine.services.documents()
-        (first,) = (idle.extractor for _, idle in room._idle.items())
+        (first,) = room.waiting
         space.read("a.pdf", pages="5")
-        (second,) = (idle.extractor for _, idle in room._idle.items())
+        (second,) = room.waiting
         assert first is second
     assert not first.alive
 

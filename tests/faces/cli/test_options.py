@@ -33,7 +33,7 @@ OF_A_SHELL = {
 
 
 def _command(name: str) -> click.Command:
-    found = commands._GROUP.get_command(click.Context(commands._GROUP), name)
+    found = commands.GROUP.get_command(click.Context(commands.GROUP), name)
     assert found is not None
     return found
 
@@ -86,9 +86,9 @@ def test_a_server_takes_its_folder_once(cli: Cli, name: str) -> None:
 
 
 def test_a_client_is_given_what_the_server_was_given() -> None:
-    assert servers._given(Where(), "native", None) == []
+    assert servers.repeated_options(Where(), "native", None) == []
     where = Where(None, "/a.toml", allow_commands=True, front_matter="/read.md")
-    given = servers._given(where, "rnd", 9)
+    given = servers.repeated_options(where, "rnd", 9)
     files = ["--config", "/a.toml", "--front-matter", "/read.md"]
     assert given == [*files, "--allow-commands", "--contract", "rnd", "--max-chars", "9"]
 

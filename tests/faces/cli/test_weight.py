@@ -50,13 +50,16 @@ HEAVY = (
 )
 
 _AT_THE_LIST = """
-import json, sys
-from readroom.faces.cli import early, main
+import json, os, sys
+from readroom.faces.cli import main
 
-def opened(plain):
-    print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+def watch(event, arguments):
+    # What follows on the list begins with this module.
+    if event == "import" and arguments[0] == "readroom.faces.cli.call":
+        print(json.dumps(sorted(sys.modules)), file=sys.stderr, flush=True)
+        os._exit(0)
 
-early._opened = opened
+sys.addaudithook(watch)
 sys.exit(main.main(["mcp", sys.argv[1]]))
 """
 """The server, which says what it has imported when it has listed its tools, and ends."""

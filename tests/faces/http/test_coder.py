@@ -15,7 +15,7 @@ import pytest
 from starlette.types import Message
 
 from readroom.faces.http.access_log import Exchange
-from readroom.faces.http.coder import _Bytes
+from readroom.faces.http.coder import StreamedBytes
 from readroom.faces.http.gate import EXCHANGE
 from readroom.limits.contracts import STREAM_BYTES
 from readroom.paths import WorkPath
@@ -119,7 +119,7 @@ def test_a_file_that_is_cut_short_meanwhile_ends_the_answer_early_and_quietly(tm
         return {}
 
     with LocalStore(tmp_path).open(WorkPath("f")) as source:
-        response = _Bytes(Stream(source, 0, source.size), "f")
+        response = StreamedBytes(Stream(source, 0, source.size), "f")
         exchange = Exchange("GET", "")
         asyncio.run(response({"type": "http", EXCHANGE: exchange}, receive, send))
     assert exchange.code == "changed"

@@ -192,14 +192,14 @@ class Http:
         self._host, self._port, self._path = parts.hostname or "", parts.port or 0, parts.path
         self._client, self._version = client, version
         self._kept = HTTPConnection(self._host, self._port, timeout=END_S)
-        self._session: dict[str, str] = {}
+        self.session_headers: dict[str, str] = {}
 
     def __enter__(self) -> Self:
         if self._version != STATELESS:
             with self.post(initialize(self._client, self._version)) as response:
-                self._session["Mcp-Session-Id"] = response.headers["Mcp-Session-Id"]
+                self.session_headers["Mcp-Session-Id"] = response.headers["Mcp-Session-Id"]
                 assert "result" in _last(response)
-            self._session["Mcp-Protocol-Version"] = self._version
+            self.session_headers["Mcp-Protocol-Version"] = self._version
             self.post({"jsonrpc": "2.0", "method": "notifications/initialized"}).read()
         return self
 
@@ -229,13 +229,13 @@ class Http:
             params = message.get("params", {})
             meta = client_meta(self._client, **params.get("_meta", {}))
             message = {**message, "params": {**params, "_meta": meta}}
-            self._session = {"Mcp-Protocol-Version": STATELESS, "Mcp-Method": message["method"]}
+            self.session_headers = {"Mcp-Protocol-Version": STATELESS, "Mcp-Method": message["method"]}
             if "name" in params:
-                self._session["Mcp-Name"] = params["name"]
+                self.session_headers["Mcp-Name"] = params["name"]
         sent = {
             "Content-Type": "application/json",
             "Accept": "application/json, text/event-stream",
-            **self._session,
+            **self.session_headers,
             **headers,
         }
         connection.request("POST", self._path, json.dumps(message).encode(), sent)

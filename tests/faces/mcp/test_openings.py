@@ -125,7 +125,7 @@ def test_a_session_has_no_stream_of_its_own(url: str) -> None:
     """Nothing is ever said to a client that has not asked, and a stream would hold a connection."""
     with Http(url) as client:
         connection = client.connect()
-        connection.request("GET", "/mcp", None, {"Accept": "text/event-stream", **client._session})
+        connection.request("GET", "/mcp", None, {"Accept": "text/event-stream", **client.session_headers})
         response = connection.getresponse()
         assert (response.status, response.headers["Allow"]) == (405, "POST, DELETE")
         connection.close()

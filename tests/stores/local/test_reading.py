@@ -39,7 +39,7 @@ class TestLinks(cases.Links):
     """The same as everywhere."""
 
 
-# macOS refuses to make names that are no UTF-8.
+# macOS refuses to make names that are not UTF-8.
 UNDECODABLE = [b"\xff", b"a\xe9b", b"\xc3("] if sys.platform == "linux" else []
 
 

@@ -10,17 +10,17 @@ import stat
 import struct
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import astuple
 
 from readroom.deadline import Deadline
 from readroom.errors import NoSpace, ReadOnlyPlace
 from readroom.paths import WorkPath
 from readroom.stores.base import Moved
 from readroom.stores.local import LocalStore, locks, rename
-from readroom.stores.local.unfinished import Draft, Notes
 from readroom.values import Version
 from tests.stores import write_cases
 from tests.stores.worlds import WAYS, LocalWorld
@@ -43,11 +43,6 @@ def replace(world: LocalWorld, path: str, data: bytes = b"new") -> list[str]:
         place.enter(Deadline(), make_folders=False)
         with place.open() as source:
             return [warning.code for warning in place.put([data], source, nothing)]
-
-
-def version(path: Path) -> Version:
-    found = path.stat()
-    return Version(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 class TestPlacing(write_cases.Placing):
@@ -213,33 +208,48 @@ class TestFullAndReadOnly:
             place.enter(Deadline(), make_folders=True)
 
 
-def crash(world: LocalWorld, way: Callable[[Draft], None], old: Version | None = None) -> str:
-    """Leave in the root what a writer leaves that dies after `way`; the temporary name."""
-    folder = os.open(world.root, os.O_RDONLY)
-    draft = Draft(folder, Notes(str(world.notes)), old, 0o600, nameless=world.store.confinement == "kernel")
-    way(draft)
-    name = draft.named()
-    # The system closes what a dead process has open, and nothing else happens.
-    assert draft._note is not None
-    for fd in (draft._note._fd, draft.fd, folder):
-        os.close(fd)
-    return name
+def version(path: Path) -> Version:
+    found = path.stat()
+    return Version(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
-def half(draft: Draft) -> None:
-    os.write(draft.fd, b"half")
+WRITER = """
+import json, os, signal, sys
+
+from readroom.stores.local.unfinished import Draft, Notes
+from readroom.values import Version
+
+root, notes, old, nameless = json.loads(sys.argv[1])
+state = None if old is None else Version(*old)
+draft = Draft(os.open(root, os.O_RDONLY), Notes(notes), state, 0o600, nameless=nameless)
+os.write(draft.fd, b"half")
+print(draft.named(), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+"""A process that dies when it has written half of a file and given it a name."""
+
+
+def crash(world: LocalWorld, old: Path | None = None) -> str:
+    """Leave in the root what a writer leaves that dies half way, one that replaces `old` if any; its name."""
+    state = None if old is None else astuple(version(old))
+    order = [str(world.root), str(world.notes), state, world.store.confinement == "kernel"]
+    writer = subprocess.run(
+        [sys.executable, "-c", WRITER, json.dumps(order)], stdout=subprocess.PIPE, text=True, check=False
+    )
+    assert writer.returncode < 0
+    return writer.stdout.strip()
 
 
 class TestLeftOvers:
     def test_what_a_crashed_writer_left_is_removed_by_the_next(self, world: LocalWorld) -> None:
-        assert crash(world, half) in names(world)
+        assert crash(world) in names(world)
         create(world, "f")
         assert names(world) == ["f"]
         assert os.listdir(world.notes) == []
 
     def test_an_old_file_that_has_the_temporary_name_is_removed_by_the_next(self, world: LocalWorld) -> None:
         world.file("old", b"old")
-        name = crash(world, half, version(world.root / "old"))
+        name = crash(world, world.root / "old")
         os.rename(world.root / "old", world.root / name)
         create(world, "f")
         assert names(world) == ["f"]
@@ -247,7 +257,7 @@ class TestLeftOvers:
     def test_a_file_saved_by_another_program_is_not_taken_for_the_old_one(self, world: LocalWorld) -> None:
         """It got the temporary name in an exchange whose writer died before it looked at what came out."""
         world.file("old", b"old")
-        name = crash(world, half, version(world.root / "old"))
+        name = crash(world, world.root / "old")
         (world.root / "old").write_bytes(b"saved since")
         os.rename(world.root / "old", world.root / name)
         create(world, "f")
@@ -261,14 +271,14 @@ class TestLeftOvers:
         assert (world.root / LEFT_OVER).read_bytes() == b"theirs"
 
     def test_another_file_of_the_noted_name_stays(self, world: LocalWorld) -> None:
-        name = crash(world, half)
+        name = crash(world)
         (world.root / name).rename(world.root / "moved away")
         world.file(name, b"theirs")
         create(world, "f")
         assert names(world) == sorted([name, "f", "moved away"])
 
     def test_a_copy_that_was_made_while_a_file_was_written_stays_complete(self, world: LocalWorld) -> None:
-        name = crash(world, half)
+        name = crash(world)
         shutil.copytree(world.root, world.base / "copy")
         store = LocalStore(world.base / "copy", notes=str(world.notes))
         with store.place(WorkPath("f")) as place:
@@ -278,7 +288,7 @@ class TestLeftOvers:
         assert names(world) == [name]
 
     def test_what_a_living_writer_has_noted_stays(self, world: LocalWorld) -> None:
-        name = crash(world, half)
+        name = crash(world)
         (note,) = world.notes.iterdir()
         with open(note, "rb") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
@@ -287,7 +297,7 @@ class TestLeftOvers:
 
     @pytest.mark.parametrize("data", [b"", b"new 1", b"new x y\n", b"\xff\n\n", b"old 1 2\nnew\n"])
     def test_a_note_that_was_cut_short_proves_nothing(self, world: LocalWorld, data: bytes) -> None:
-        name = crash(world, half)
+        name = crash(world)
         (note,) = world.notes.iterdir()
         note.write_bytes(data)
         create(world, "f")
@@ -297,7 +307,7 @@ class TestLeftOvers:
     def test_only_files_are_removed(self, world: LocalWorld) -> None:
         world.file("kept", b"kept")
         for made in (os.mkdir, os.mkfifo, lambda path: os.symlink("kept", path)):
-            name = crash(world, half)
+            name = crash(world)
             (world.root / name).unlink()
             made(world.root / name)
         create(world, "f")
@@ -307,7 +317,7 @@ class TestLeftOvers:
     def test_without_a_place_for_notes_files_are_written_and_nothing_is_removed(
         self, world: LocalWorld
     ) -> None:
-        name = crash(world, half)
+        name = crash(world)
         (world.base / "file").write_bytes(b"")
         for notes in (None, str(world.base / "file" / "notes")):
             store = LocalStore(world.root, notes=notes)
@@ -321,7 +331,7 @@ class TestLeftOvers:
 
     def test_notes_of_folders_nobody_writes_to_any_more_are_forgotten(self, world: LocalWorld) -> None:
         world.folder("d")
-        crash(world, half)
+        crash(world)
         (note,) = world.notes.iterdir()
         create(world, "d/f")
         assert note.exists()

@@ -185,7 +185,7 @@ class Form:
 
     @property
     def plainly(self) -> Callable[[ReadroomError, Cap], Reply]:
-        """How failures are worded of which no path is known."""
+        """How failures without a known path are worded."""
         return capped(self.failed, str)
 
 

@@ -1,4 +1,4 @@
-"""What the contract `coder` has at addresses of its own over HTTP: `/api/v0/...`.
+"""The addresses that the contract `coder` adds over HTTP: `/api/v0/...`.
 
 Each is a tool that no model is offered.  Its reply is the body of the answer, or has
 the bytes of one; the status stands in the facts.
@@ -378,7 +378,7 @@ def parsed(
     """The values of a query, and what is wrong with it by parameter.
 
     Args:
-        query: As it stands in the address, with its escapes; bytes that are no UTF-8 stay what they are.
+        query: As it stands in the address, with its escapes; bytes that are not UTF-8 stay what they are.
         numbers: Parameters that are whole numbers, not negative.
         required: Those that may not be missing or empty.
         texts: Parameters that are texts.

@@ -224,7 +224,7 @@ _STATUS: Sequence[tuple[type[ReadroomError], HTTPStatus]] = (
     (errors.LedgerFailed, HTTPStatus.INTERNAL_SERVER_ERROR),
     (ReadroomError, HTTPStatus.BAD_REQUEST),
 )
-"""The first class that fits decides. A mistake of the client is none of the server."""
+"""The first class that fits decides. A mistake of the client is not one of the server."""
 
 
 def status_of(error: ReadroomError) -> int:

@@ -164,7 +164,7 @@ Offset = Annotated[int, Meta(ge=0)]
 _BLOCK_BYTES = len('{"path":,"start_line":,"end_line":,"match_line_numbers":[,],"lines":[]},') + 3 * 12
 _IS_MATCH_BYTES = len(',"is_match":false')
 _NO_HASH = "sha256:" + "0" * 64
-"""Stands for an expected hash that is none: no file has it, and so it is stale."""
+"""Stands for an expected hash that is not a hash: no file has it, and so it is stale."""
 
 
 class EverrunsRead(msgspec.Struct, frozen=True, kw_only=True):
@@ -262,7 +262,7 @@ def _to_list(arguments: EverrunsList) -> ListRequest:
 
 
 def _hash(expected: str) -> str:
-    """The expected hash; what is none is one that no file has."""
+    """The expected hash; what is not a hash becomes one that no file has."""
     text = expected.strip()
     digits = text.removeprefix("sha256:")
     known = len(digits) == 64 and not set(digits.lower()) - set("0123456789abcdef")
@@ -304,7 +304,7 @@ def _to_write(arguments: EverrunsWrite) -> WriteRequest:
             data = b64decode(arguments.content, validate=True)
         except (binascii.Error, ValueError):
             raise BadValue(
-                "content", arguments.content[:80], "is no base64", "Encode it, or send it as text."
+                "content", arguments.content[:80], "is not valid base64", "Encode it, or send it as text."
             ) from None
     expected = None if arguments.expected_hash is None else _hash(arguments.expected_hash)
     return WriteRequest(required_path(arguments.path, WRITE), "", expected, data=data)

@@ -32,7 +32,7 @@ MEASURE = OutputMeasure(None, gap_bytes=len("\\n[... 1000000000 bytes omitted ..
 
 
 def verbosity(name: str) -> Verbosity:
-    """The mode of that name; what is none is the default."""
+    """The mode of that name; the default for any other word."""
     return next((mode for mode in _MODES if mode == name), _DEFAULT)
 
 

@@ -70,7 +70,7 @@ def _plainly(error: ReadroomError) -> str:
 
 
 class _Failure(Struct, frozen=True):
-    """What an error says, of which tool, and the texts of the call."""
+    """What an error says, the tool it is about, and the texts of the call."""
 
     facts: Mapping[str, Fact]
     tool: str

@@ -340,7 +340,7 @@ def _render_counts(result: GrepResult) -> Reply:
 
 
 def _cuts(result: GrepResult) -> Iterator[str]:
-    """Lines of which a part is shown, each with the call for the rest."""
+    """Lines that are shown in part, each with the call for the rest."""
     for item in result.omitted:
         if isinstance(item.request, ReadRequest):
             arguments = json_replies.encoded(read_call(item.request).arguments)
@@ -429,7 +429,7 @@ def _entry(folder: str, entry: ListEntry) -> Fields:
 
 
 def is_readonly(mode: int | None) -> bool:
-    """Whether nobody may write to what has this mode."""
+    """Whether no one may write to a file with this mode."""
     return mode is not None and not mode & _WRITABLE
 
 

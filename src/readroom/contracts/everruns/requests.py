@@ -158,24 +158,29 @@ def read_call(request: ReadRequest) -> Call:
 
 def to_call(request: Request) -> Call | None:
     """The call that means `request`, or what of it this contract can say; None when there is none."""
-    if isinstance(request, ReadRequest):
-        return read_call(request)
-    if isinstance(request, GrepRequest):
-        # Nothing here asks for the content of compressed files.
-        return None if "compressed" in request.include else Call(GREP, _grep(request))
-    if isinstance(request, ListRequest):
-        return Call(LIST, _page({"path": shown(request.path)}, request.skip, request.limit))
-    if isinstance(request, EditRequest):
-        edits: list[Fact] = [{"old_text": edit.old_text, "new_text": edit.new_text} for edit in request.edits]
-        digest: Fact = request.expected_hash
-        return Call(EDIT, {"path": shown(request.path), "expected_hash": digest, "edits": edits})
-    if isinstance(request, WriteRequest):
-        return Call(WRITE, _write(request))
-    if isinstance(request, StatRequest):
-        return Call(STAT, {"path": shown(request.path)})
-    if isinstance(request, DeleteRequest):
-        return Call(DELETE, {"path": shown(request.path)})
-    return Call(RUN, _run(request)) if isinstance(request, RunRequest) else None
+    match request:
+        case ReadRequest():
+            return read_call(request)
+        case GrepRequest():
+            # Nothing here asks for the content of compressed files.
+            return None if "compressed" in request.include else Call(GREP, _grep(request))
+        case ListRequest():
+            return Call(LIST, _page({"path": shown(request.path)}, request.skip, request.limit))
+        case EditRequest():
+            edits: list[Fact] = [
+                {"old_text": edit.old_text, "new_text": edit.new_text} for edit in request.edits
+            ]
+            digest: Fact = request.expected_hash
+            return Call(EDIT, {"path": shown(request.path), "expected_hash": digest, "edits": edits})
+        case WriteRequest():
+            return Call(WRITE, _write(request))
+        case StatRequest():
+            return Call(STAT, {"path": shown(request.path)})
+        case DeleteRequest():
+            return Call(DELETE, {"path": shown(request.path)})
+        case RunRequest():
+            return Call(RUN, _run(request))
+    return None
 
 
 def _read(request: ReadRequest) -> dict[str, Fact]:

@@ -147,7 +147,7 @@ _NOTICES = {
     "sandbox": "inspect_agents: sandbox mode (INSPECT_AGENTS_FS_MODE). Changes are made in the folder, "
     "nothing is deleted there, and `instance` makes no difference.",
 }
-"""The same for whoever starts a server."""
+"""The same for the person who starts a server."""
 
 
 def made(setup: Setup) -> Contract:

@@ -259,7 +259,7 @@ def render(call: CallWords, result: Result, cap: Cap) -> Reply:
 
 
 def render_error(call: CallWords, error: ReadroomError, cap: Cap) -> Reply:
-    """The reply for a failure; that nothing is left to delete is none."""
+    """The reply for a failure; that nothing is left to delete is not a failure."""
     if isinstance(error, NotFound) and call.op == "delete":
         text = f"File {call.shown} did not exist (delete operation was idempotent)"
         return _said(call, text, {"path": call.path}, {})

@@ -149,7 +149,7 @@ def _to_read(arguments: ReadArguments) -> ReadRequest:
         raise BadValue(
             "offset",
             0,
-            "is no line",
+            "is not a line number",
             "Lines count from 1: offset=1 is the first line, offset=-1 the last.",
             next_request=replace(request, offset=1),
         )

@@ -52,7 +52,7 @@ def move_arguments(request: MoveRequest) -> dict[str, Fact]:
 
 
 def bytes_arguments(request: BytesRequest) -> dict[str, Fact]:
-    """A file and which of its bytes."""
+    """A file and the range of its bytes."""
     named: dict[str, Fact] = {"path": as_value(request.path), "first_byte": request.first}
     if request.count is not None:
         named["bytes"] = request.count
@@ -128,7 +128,7 @@ def spelled(spelling: Callable[[Call], str]) -> Iterator[None]:
 
 
 def shown(request: Request) -> str:
-    """The call for a request, as whoever reads the reply can send it."""
+    """The call for a request, as the reader of the reply can send it."""
     return _SPELLING.get()(to_call(request))
 
 

@@ -104,9 +104,11 @@ WRITE_FILE = Tool(
 
 def render(result: EditResult | WriteResult, cap: Cap) -> Reply:
     """The reply for a change; a diff was selected under `cap`."""
-    if isinstance(result, EditResult):
-        return reply(_edit_text(result, cap), partial(native_facts.of_edit, result))
-    return reply(_write_text(result, cap), partial(native_facts.of_write, result))
+    match result:
+        case EditResult():
+            return reply(_edit_text(result, cap), partial(native_facts.of_edit, result))
+        case WriteResult():
+            return reply(_write_text(result, cap), partial(native_facts.of_write, result))
 
 
 def _edit_text(result: EditResult, cap: Cap) -> str:

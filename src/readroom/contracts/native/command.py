@@ -125,7 +125,7 @@ def _closing(result: RunResult) -> list[str]:
     if result.exit_code == _NOT_FOUND and not result.timed_out:
         parts.append("127: no program of that name can be found or read by the command.")
     if result.exit_code == _NOT_EXECUTABLE and not result.timed_out:
-        parts.append("126: that file is no program or may not be run.")
+        parts.append("126: that file is not a program or may not be run.")
     if result.timed_out:
         parts.append("timeout_s gives it more time.")
     parts += warning_parts(result.warnings)

@@ -203,7 +203,7 @@ def rest_rows(numbers: Sequence[int], lines: Sequence[str], cuts: Mapping[int, C
 
 
 def cut_mark(cut: Cut | None) -> str:
-    """What stands behind a line of which not all is shown."""
+    """What stands behind a line that is not shown whole."""
     return "" if cut is None or cut.last >= cut.total else f" [+{cut.total - cut.last} chars]"
 
 

@@ -125,7 +125,7 @@ class Archives:
             raise
 
     def _opened(self, source: Source, path: WorkPath, deadline: Deadline) -> Origin | None:
-        """The archive in an opened file; None when it is none."""
+        """The archive in an opened file; None when it is not one."""
         head = source.read_at(0, HEAD_BYTES)
         compression = by_magic(head[:MAGIC_BYTES])
         if compression is None:

@@ -296,7 +296,7 @@ class MemberSource(Closeable):
         return None if self._fd < 0 else self._fd
 
     def close(self) -> None:
-        """Release the descriptor; the archive is closed by whoever opened it."""
+        """Release the descriptor; the archive is closed by its opener."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)

@@ -108,7 +108,7 @@ def _gaps(rows: Sequence[OutputLine], total: int) -> int:
 
 
 def hidden_in(outputs: Sequence[Output]) -> list[Warn]:
-    """What nobody sees in the lines that are shown."""
+    """What readers do not see in the lines that are shown."""
     warnings = [
         replace(warn, detail=f"{warn.detail}, in {output.stream}")
         for output in outputs

@@ -54,15 +54,24 @@ class _Idle(Struct):
 class DocumentRoom:
     """Safe to share between threads."""
 
-    def __init__(self, *, idle_s: float = DOCUMENT_IDLE_S, kept: int = DOCUMENT_KEPT) -> None:
+    def __init__(
+        self,
+        *,
+        idle_s: float = DOCUMENT_IDLE_S,
+        kept: int = DOCUMENT_KEPT,
+        part_bytes: int = DOCUMENT_CACHE_BYTES,
+    ) -> None:
+        """Keep up to `kept` processes for `idle_s`, and `part_bytes` of extracted parts."""
         self._idle_s = idle_s
         self._lock = threading.Lock()
         self._turns = threading.BoundedSemaphore(DOCUMENT_PROCESSES)
         self._idle: LruCache[tuple[Version, str], _Idle] = LruCache(kept)
         self._hashes: LruCache[Version, str] = LruCache(DOCUMENT_HASHES)
-        self._parts: LruCache[_PartKey, Part] = LruCache(DOCUMENT_CACHE_BYTES, _size)
+        self._parts: LruCache[_PartKey, Part] = LruCache(part_bytes, _size)
+        self._part_bytes = part_bytes
         self._opened: LruCache[tuple[str, str], Opened] = LruCache(DOCUMENT_HASHES)
         self._counts: LruCache[tuple[str, str], array[int]] = LruCache(DOCUMENT_FLAT)
+        self._extracted = 0
         self._closed = False
 
     def open(self, source: Source, form: str, deadline: Deadline, *, eager: bool = True) -> Reading:
@@ -71,6 +80,16 @@ class DocumentRoom:
         With `eager`, its process is started beside the first hashing, not after it.
         """
         return Reading(self, source, form, deadline, eager=eager)
+
+    @property
+    def extracted(self) -> int:
+        """How many parts were extracted so far; what was kept is not extracted again."""
+        return self._extracted
+
+    @property
+    def waiting(self) -> list[Extractor]:
+        """The processes that have a document open for its next part."""
+        return [waiting.extractor for _, waiting in self._idle.items()]
 
     def close(self) -> None:
         """End all processes."""
@@ -142,7 +161,9 @@ class DocumentRoom:
         return self._parts.get(key)
 
     def _keep(self, key: _PartKey, part: Part, opened: Opened) -> None:
-        if _size(part) > DOCUMENT_CACHE_BYTES // 4:
+        with self._lock:
+            self._extracted += 1
+        if _size(part) > self._part_bytes // 4:
             return
         self._opened.put(key[:2], opened)
         self._parts.put(key, part)
@@ -194,7 +215,7 @@ class Reading:
 
     @property
     def counted(self) -> Sequence[int]:
-        """How many lines its first parts have in one text, as far as somebody has said so."""
+        """How many lines its first parts have in one text, as far as a reader has said so."""
         return self._room._counted((self.digits, self._form))
 
     def count(self, number: int, lines: int) -> None:

@@ -96,7 +96,7 @@ class _File(io.RawIOBase):
 
 
 def main() -> int:
-    """Open one document and answer for its parts until nobody asks any more."""
+    """Open one document and answer for its parts until no more are asked for."""
     orders = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)

@@ -140,7 +140,7 @@ def _require_usable(request: EditRequest) -> None:
                 f"edits[{number}].new_text",
                 item.new_text[:VALUE_CHARS],
                 "is the same as old_text",
-                "Leave the edit out. Line ends are no difference: they stay those of the file.",
+                "Leave the edit out. Line ends make no difference: they stay those of the file.",
             )
         size += len(item.old_text.encode("utf-8", "replace")) + len(item.new_text.encode("utf-8", "replace"))
     if size > CHANGE_TEXT_BYTES:

@@ -50,7 +50,7 @@ def stale(
 
 
 def _text(data: bytes, name: str | None) -> str | None:
-    """The text with LF line ends; None when it is none."""
+    """The text with LF line ends; None when it is not one."""
     if name is None:
         encoding = encodings.detect(data, complete=True)
     else:

@@ -124,7 +124,7 @@ class _Ranking:
         return self._complete(output(scale, seen, files), seen)
 
     def _apart(self, files: Sequence[RankedFile]) -> list[Apart]:
-        """The files taken apart, as many as there is time for. Raises TimedOut when that is none."""
+        """The files taken apart, as many as there is time for. Raises TimedOut when it is for none."""
         apart = list[Apart]()
         try:
             for file in files:

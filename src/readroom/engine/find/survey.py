@@ -200,7 +200,7 @@ class DecodedFile(Struct, frozen=True):
 
 
 def read_text(source: Source) -> DecodedFile | None:
-    """The text of an opened file; None when it is none."""
+    """The text of an opened file; None when it is not one."""
     head = source.read_at(0, min(source.size, HEAD_BYTES))
     encoding = _encoding_of(source, head)
     if encoding is None:

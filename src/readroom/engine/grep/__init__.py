@@ -66,7 +66,7 @@ _FIRST = "\x01"
 """What no name comes before: where a round begins, in a cursor."""
 
 _GONE = (RefusedError, AbsentError, NotAFile, NotAFolder, BadPath)
-"""Why a candidate is none: refused, gone, or something else than a file by now."""
+"""Why a candidate is dropped: refused, gone, or something else than a file by now."""
 
 _T = TypeVar("_T")
 
@@ -450,7 +450,7 @@ class _Search:
         return replace(self._result(), complete=False, reason="timeout", next=following)
 
     def _with_hint(self, result: GrepResult) -> GrepResult:
-        """Nothing at all was found: say where nobody looked, or else the caller takes it for proof."""
+        """Nothing at all was found: say where it did not look, or else the caller takes it for proof."""
         if result.shown or self._cursor is not None:
             return result
         return replace(result, warnings=[*result.warnings, *left_out(self._request)])

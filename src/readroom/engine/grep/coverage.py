@@ -69,7 +69,7 @@ class Coverage:
             self.count()
 
     def count(self) -> None:
-        """Count until the end, the deadline, or until nobody wants to know any more."""
+        """Count until the end, the deadline, or until the count is no longer wanted."""
         try:
             for name in self._listing(self._deadline):
                 if self._count % _KEPT_EVERY == 0:

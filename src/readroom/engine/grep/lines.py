@@ -374,7 +374,7 @@ class Searcher:
         return Searched(text, (self._placed(text, hit, file.deadline) for hit in lines))
 
     def _across_line_ends(self) -> list[str]:
-        """The pattern so that its line feeds match CR LF as well; none if that is no other."""
+        """The pattern so that its line feeds match CR LF as well; none if that makes no difference."""
         request = self._request
         if not request.multiline or self._pattern.keeps_cr or self._pattern.problem is not None:
             return []

@@ -126,7 +126,7 @@ class Page:
         self.omitted: list[Omission] = []
 
     def add_file(self, path: WorkPath, relative: str, matches: int) -> bool:
-        """Take a whole file, of which no lines are shown; False when the page is full."""
+        """Take a whole file whose lines are not shown; False when the page is full."""
         file = GrepFile(path, matches)
         if not self._takes(self._measure.found_in(file) + _COUNT_BYTES, relative):
             return False

@@ -119,7 +119,7 @@ class Child(Closeable):
         self._deadline.check()
 
     def rest(self) -> bytes:
-        """End it; what it had written by then and nobody has read."""
+        """End it; what it had written by then and was not read."""
         self._process.kill()
         assert self._process.stdout is not None
         return self._process.stdout.read()
@@ -268,7 +268,7 @@ def _opened_file(pid: int, top: Folder) -> OpenFile | None:
 
 
 def _position(pid: int, descriptor: str) -> int | None:
-    """How far a process has read what it has open; None where nobody knows, or where it is mapped."""
+    """How far a process has read what it has open; None where that cannot be known, or where it is mapped."""
     try:
         with open(f"/proc/{pid}/fdinfo/{descriptor}", encoding="ascii") as file:
             match = re.match(r"pos:\s*(\d+)", file.read())

@@ -83,7 +83,7 @@ class Tree:
     Attributes:
         unreadable: Files and folders, relative, that rg could not read.
         stopped_at: When the deadline passed: the first file in path order that may
-            not be fully searched; None when nobody can tell.
+            not be fully searched; None when that cannot be told.
         left: Files that were left before their end.
     """
 

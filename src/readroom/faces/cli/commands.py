@@ -80,7 +80,7 @@ class _Commands(click.Group):
 def run(arguments: Sequence[str]) -> int:
     """Run one command; the result is its exit code, and nothing is raised but KeyboardInterrupt."""
     try:
-        return int(_GROUP.main(list(arguments), prog_name="readroom", standalone_mode=False) or 0)
+        return int(GROUP.main(list(arguments), prog_name="readroom", standalone_mode=False) or 0)
     except click.Abort:
         raise KeyboardInterrupt from None
     except click.UsageError as error:
@@ -127,7 +127,7 @@ def _start(debug: bool) -> None:
         logging.basicConfig(level=logging.DEBUG)
 
 
-_GROUP = _Commands(
+GROUP = _Commands(
     "readroom",
     params=[click.Option(["--debug"], is_flag=True, help="Log to standard error, with tracebacks.")],
     callback=_start,
@@ -135,4 +135,6 @@ _GROUP = _Commands(
     epilog=EXIT_CODES_OF_ALL,
     context_settings=_HELP,
 )
-click.version_option(package_name="readroom", message="%(prog)s %(version)s")(_GROUP)
+"""The command `readroom`, whose subcommands are imported when they are used."""
+
+click.version_option(package_name="readroom", message="%(prog)s %(version)s")(GROUP)

@@ -39,7 +39,7 @@ class Diagnosis(Struct, frozen=True):
 def _doctor(folder: str, client: str | None, port: int, as_json: bool) -> ExitCode:
     """Say what works on this machine, and what to do about what does not.
 
-    The exit code is 0 when nothing is a problem; notes are none.
+    The exit code is 0 when nothing is a problem; notes are not problems.
     """
     listed = list(diagnoses(folder, client, port))
     if as_json:
@@ -209,7 +209,7 @@ def _client(name: str | None) -> Iterator[Diagnosis]:
 
 
 def _server(port: int) -> Iterator[Diagnosis]:
-    """Who can reach a server on the usual port, found out as anybody would."""
+    """Who can reach a server on the usual port, found out as any client would."""
     import httpx2
 
     base = f"http://127.0.0.1:{port}"

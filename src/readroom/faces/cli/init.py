@@ -89,9 +89,9 @@ def configuration(entries: Sequence[Mapping[str, Any]]) -> str:
     noted = f"  Found here, and not denied: {', '.join(dumps)}." if dumps else ""
     plain = Limits()
     return f"""\
-# What agents may see and do in this folder. It comes with the folder, so it can only restrict what whoever
-# starts readroom allows. Credentials, keys, environment files and the internals of version control are denied
-# already, whatever stands here; `readroom explain PATH` names the rule that decides.
+# What agents may see and do in this folder. It comes with the folder, so it can only restrict what the person
+# who starts readroom allows. Credentials, keys, environment files and the internals of version control are
+# denied already, whatever stands here; `readroom explain PATH` names the rule that decides.
 
 [policy]
 # Names that no tool shows, in the syntax of .gitignore.{noted}
@@ -106,7 +106,7 @@ def configuration(entries: Sequence[Mapping[str, Any]]) -> str:
 # read_only = true
 
 [commands]
-# No commands, even where whoever starts readroom allows them.
+# No commands, even where the person who starts readroom allows them.
 # enabled = false
 
 [index]

@@ -349,13 +349,15 @@ def _moment(name: str, text: str | None) -> int | None:
         return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1_000_000)
     except (ValueError, OverflowError):
         advice = "Use 30m, 2h, 7d or 2w (ago), 2026-01-31, or 2026-01-31T12:00 (UTC)."
-        raise BadValue(name, text, "is no time", advice) from None
+        raise BadValue(name, text, "is not a valid time", advice) from None
 
 
 def _head(text: str) -> Head:
     number, _, digest = text.partition(":")
     if not number.isdigit() or not re.fullmatch("[0-9a-f]{64}", digest):
-        raise BadValue("noted", text, "is no head", "Give what an earlier verification printed: NUMBER:HASH.")
+        raise BadValue(
+            "noted", text, "is not a valid head", "Give what an earlier verification printed: NUMBER:HASH."
+        )
     return Head(int(number), digest)
 
 

@@ -64,7 +64,7 @@ def given_for_each_path(values: Mapping[str, Any]) -> list[dict[str, Fact]]:
 
 
 def path_argument(path: str) -> str:
-    """A path as tools take it: bytes that are no UTF-8 cannot be sent otherwise than quoted."""
+    """A path as tools take it: bytes that are not UTF-8 cannot be sent otherwise than quoted."""
     return path if path.isascii() or not any("\ud800" <= char <= "\udfff" for char in path) else quote(path)
 
 

@@ -99,7 +99,7 @@ def _serve(
         admission = admitted(workspaces, address, serving, _keys(opened, serving.auth, socket))
         entry = _entry(admission, workspaces, default)
         served = workspaces[default].guard.folder or "."
-        command = [*_program(), "mcp", *_given(every, contract_name, max_chars), "--", served]
+        command = [*_program(), "mcp", *repeated_options(every, contract_name, max_chars), "--", served]
 
         def ready(url: str) -> None:
             text = startup_text(url=url, root=served, command=command, entry=entry, names=names)
@@ -119,7 +119,7 @@ def _serve(
 
 
 def _notify(workspace: Workspace, contract_name: str) -> None:
-    """Say on standard error what whoever serves a contract has to know of it."""
+    """Say on standard error what the operator of a contract has to know of it."""
     notice = workspace.contract(contract_name).notice
     if notice:
         output.complain(notice)
@@ -194,7 +194,7 @@ def _program() -> list[str]:
     return [script] if os.path.exists(script) else [sys.executable, "-m", "readroom"]
 
 
-def _given(where: Where, contract_name: str, max_chars: int | None) -> list[str]:
+def repeated_options(where: Where, contract_name: str, max_chars: int | None) -> list[str]:
     """The options that a client's command has to repeat."""
     repeated = [] if where.config is None else ["--config", os.path.abspath(where.config)]
     if where.front_matter is not None:

@@ -46,7 +46,7 @@ def _create(
     known = {tool.name for name_ in NAMES for tool in contract(name_).offered(commands=True)}
     for tool in tools:
         if tool not in known:
-            raise BadValue("tool", tool, "is no tool", f"The tools are: {', '.join(sorted(known))}.")
+            raise BadValue("tool", tool, "is not a tool", f"The tools are: {', '.join(sorted(known))}.")
     if policy is not None:
         policy = _policy(policy)
     with closing(_tokens()) as tokens:
@@ -150,7 +150,7 @@ def _policy(path: str) -> str:
 def _seconds(span: str) -> float:
     match = _SPAN.fullmatch(span)
     if match is None or int(match[1]) == 0:
-        raise BadValue("expires", span, "is no span of time", "Write 30m, 12h, 7d or 4w.")
+        raise BadValue("expires", span, "is not a span of time", "Write 30m, 12h, 7d or 4w.")
     return float(int(match[1]) * _UNITS[match[2]])
 
 

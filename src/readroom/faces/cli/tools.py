@@ -248,7 +248,7 @@ def _standard_input(argument: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        problem = f"byte {error.start} of standard input is no UTF-8"
+        problem = f"byte {error.start} of standard input is not UTF-8"
         raise BadValue(argument, "-", f"cannot be read: {problem}", "Send it as UTF-8.") from None
 
 

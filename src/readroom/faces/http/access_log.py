@@ -37,7 +37,7 @@ class Exchange(Struct):
     """A call came to a workspace, which records it itself."""
 
     def log(self) -> None:
-        """One line of JSON, when somebody wants it."""
+        """One line of JSON, when it is wanted."""
         if LOG.isEnabledFor(logging.INFO):
             record = msgspec.to_builtins(self)
             del record["reached"]

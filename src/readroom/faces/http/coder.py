@@ -41,7 +41,7 @@ _GRANTED_BY: Mapping[str, frozenset[str]] = {
     routed.WRITE: frozenset(("write_file",)),
     routed.EDIT: frozenset(("edit_file",)),
 }
-"""The tools, in any contract, of which a token must allow one."""
+"""The tools, in any contract; a token must allow one of them."""
 
 _TYPES = mimetypes.MimeTypes().types_map[True]
 """The table of Python alone: that of the machine must not decide what an answer is."""
@@ -127,7 +127,7 @@ class _Agent:
         if error is not None:
             exchange.code = error["code"]
         if reply.stream is not None:
-            return _Bytes(reply.stream, str(parsed["path"]))
+            return StreamedBytes(reply.stream, str(parsed["path"]))
         status: Any = reply.facts.get(routed.STATUS, 200)
         return again_later(Response(reply.text.encode(), status, media_type=JSON))
 
@@ -161,7 +161,7 @@ def _object(body: bytes) -> dict[str, Any]:
     except BadRequest as error:
         raise _Refused({"message": "Request body must be valid JSON.", "detail": error.message}) from None
     if not isinstance(value, dict):
-        raise _Refused({"message": "Request body must be valid JSON.", "detail": "it is no object"})
+        raise _Refused({"message": "Request body must be valid JSON.", "detail": "it is not an object"})
     return value
 
 
@@ -170,7 +170,7 @@ class _Short(Exception):
 
 
 @final
-class _Bytes(StreamingResponse):
+class StreamedBytes(StreamingResponse):
     """The bytes of a file, a piece at a time: memory is that of one piece, whatever the file has."""
 
     def __init__(self, stream: Stream, path: str) -> None:
@@ -179,6 +179,8 @@ class _Bytes(StreamingResponse):
         self._held = stream
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send them; the connection ends early when the file changes or the client takes nothing."""
+
         async def in_time(message: Message) -> None:
             # A client that takes nothing must not hold a file open for ever.
             async with asyncio.timeout(SEND_S):

@@ -35,7 +35,7 @@ class Carrier(Visitor, Protocol):
     """A connection as the gate sees it."""
 
     def answering(self, client_scope: ClientScope) -> None:
-        """A request of it is being answered; when it is lost, whoever sent that has left."""
+        """A request of it is being answered; when it is lost, its sender has left."""
 
     def answered(self, client_scope: ClientScope) -> None:
         """That is over."""

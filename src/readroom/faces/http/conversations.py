@@ -21,7 +21,7 @@ Owner: TypeAlias = tuple[str, str]
 
 
 class Session(Struct):
-    """One session: its protocol state, its running calls, and when somebody last had to do with it."""
+    """One session: its protocol state, its running calls, and when it was last used."""
 
     owner: Owner
     connection: Connection
@@ -34,7 +34,7 @@ class Session(Struct):
 
 @final
 class Sessions:
-    """All that are open, bounded in number; one that nobody uses is forgotten after a while."""
+    """All that are open, bounded in number; one that is not used is forgotten after a while."""
 
     def __init__(self, card: Card, clock: Callable[[], float] = time.monotonic) -> None:
         self._card = card
@@ -61,7 +61,7 @@ class Sessions:
         return True
 
     def find(self, session_id: str, owner: Owner) -> Session | None:
-        """The session of that id; for anybody but its owner there is none."""
+        """The session of that id; for all but its owner there is none."""
         session = self._open.get(session_id)
         if session is None or session.owner != owner:
             return None

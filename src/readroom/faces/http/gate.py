@@ -335,7 +335,7 @@ class Gate:
 
 
 def _trimmed(scope: Scope) -> list[tuple[bytes, bytes]]:
-    """The headers without the blanks around their values, which are no part of them (RFC 9110, section 5.5).
+    """The headers without the blanks around their values, which are not part of them (RFC 9110, section 5.5).
 
     The parser leaves those at the end.
     """

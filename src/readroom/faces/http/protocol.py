@@ -132,7 +132,7 @@ class Protocol(asyncio.Protocol):
         except httptools.HttpParserError as error:
             raised = error.__context__  # by a callback
             if not isinstance(raised, ReadroomError):
-                raised = BadRequest("it is no HTTP/1.1", _WELL_FORMED)
+                raised = BadRequest("it is not HTTP/1.1", _WELL_FORMED)
             self._refuse(raised)
             return
         self._held = b""

@@ -90,7 +90,9 @@ def _tcp(host: str, port: int) -> socket.socket:
         raise _unusable(host, port, error) from None
     except OverflowError:
         bound.close()
-        raise BadValue("port", port, "is no port", "Ports are 0 to 65535; 0 takes a free one.") from None
+        raise BadValue(
+            "port", port, "is not a valid port", "Ports are 0 to 65535; 0 takes a free one."
+        ) from None
     return bound
 
 
@@ -141,7 +143,7 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
         return ipaddress.ip_address("127.0.0.1" if host == "localhost" else host.strip("[]"))
     except ValueError:
         advice = "Use 127.0.0.1, ::1, or another address of this machine in numbers."
-        raise BadValue("host", host, "is no address", advice) from None
+        raise BadValue("host", host, "is not a valid address", advice) from None
 
 
 def _unusable(host: str, port: int, error: OSError) -> BadValue:

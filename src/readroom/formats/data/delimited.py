@@ -52,7 +52,7 @@ def _records(text: DecodedStream, delimiter: str) -> Iterator[Sequence[str]]:
     try:
         yield from (row for row in csv.reader(lines, delimiter=delimiter) if row)
     except csv.Error as error:
-        raise Unreadable(f"it is no table ({error})", AS_TEXT) from None
+        raise Unreadable(f"it is not a table ({error})", AS_TEXT) from None
 
 
 def _names(row: Sequence[str]) -> bool:

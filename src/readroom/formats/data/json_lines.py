@@ -19,7 +19,7 @@ _NAMED = 5
 
 
 class _Raw(str):
-    """A line that is no JSON, or no object where others are."""
+    """A line that is not JSON, or no object where others are."""
 
 
 def open_document(file: BinaryIO) -> Database:
@@ -94,5 +94,5 @@ class _Reading:
             notes.append(f"Not JSON, shown as text: line{'' if len(broken) == 1 else 's'} {which}.")
         if self._beside:
             keys = ", ".join(list(self._beside)[:_NAMED])
-            notes.append(f"Some lines have keys that are no columns here: {keys}.")
+            notes.append(f"Some lines have keys that are not columns here: {keys}.")
         return notes

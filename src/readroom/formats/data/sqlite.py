@@ -60,7 +60,7 @@ def open_document(file: BinaryIO) -> Database:
     file.seek(0)
     header = file.read(_HEADER_BYTES)
     if not header.startswith(MAGIC) or len(header) < _HEADER_BYTES:
-        raise Unreadable("it is no SQLite database, or it is encrypted or cut short", _ANOTHER)
+        raise Unreadable("it is not an SQLite database, or it is encrypted or cut short", _ANOTHER)
     size = file.seek(0, os.SEEK_END)
     stated = _said_bytes(header)
     with _translated():
@@ -180,7 +180,7 @@ def _problem(error: Exception) -> str:
     if "malformed" in words or "disk image" in words:
         return "it is damaged"
     if "not a database" in words:
-        return "it is no SQLite database, or it is encrypted"
+        return "it is not an SQLite database, or it is encrypted"
     return f"SQLite says: {words[:200]}"
 
 

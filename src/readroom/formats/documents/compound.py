@@ -70,7 +70,7 @@ class Compound:
         return int(self._ole.get_size(name))
 
     def properties(self) -> int:
-        """How many properties somebody has given the document; what cannot be read is none."""
+        """How many properties the document was given; what cannot be read is none."""
         return sum(_filled(self.optional(name, OLE_PROPERTY_BYTES), keys) for name, keys in _PEOPLES.items())
 
 

@@ -163,7 +163,7 @@ _BY_PEOPLE = frozenset(("Company", "Manager", "HyperlinkBase"))
 
 
 def properties(package: Package) -> Counter[str]:
-    """How many properties somebody has given the document: title, subject, keywords and others."""
+    """How many properties the document was given: title, subject, keywords and others."""
     count = 0
     for relation in _relations(package.archive, "").values():
         if relation.kind not in _PROPERTIES or relation.target not in package.archive.members:

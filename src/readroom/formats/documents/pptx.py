@@ -167,7 +167,7 @@ class Slides(Struct, frozen=True, dict=True):
 
 
 class _Shape(Struct, frozen=True):
-    """The text of a shape; `kind` is what its placeholder is for, None for a shape that is none."""
+    """The text of a shape; `kind` is what its placeholder is for, None where it is not one."""
 
     kind: str | None
     lines: Sequence[str]

@@ -1,4 +1,4 @@
-"""A story (body, note, header) of which is said where paragraphs, cells and rows end, made into blocks.
+"""A story (body, note, header), made into blocks from the ends of its paragraphs, cells and rows.
 
 RTF and the binary format of Word mark ends; tables have no beginnings there.
 """

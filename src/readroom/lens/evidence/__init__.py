@@ -1,4 +1,4 @@
-"""Which lines of which files reached the model in one result, and what was cut from it.
+"""The lines of files that reached the model in one result, and what was cut from it.
 
 Knows: what clients call their tools, put around texts and leave where they cut, and what commands print.
 Does not know: sessions; and ranges that the record does not give: what cannot be told is left out, never
@@ -60,7 +60,7 @@ class Known(msgspec.Struct):
 class Evidence(msgspec.Struct, frozen=True):
     """What one result showed.
 
-    `runs` are lines seen whole, `wide` the lines of which only a part was seen, or that are longer than a
+    `runs` are lines seen whole, `wide` the lines that were seen in part, or that are longer than a
     line should be: (file, line, characters seen). `text` is the tool's text without what the client put
     around it.
     """

@@ -41,7 +41,7 @@ class Cuts:
         """What a client attaches is not cut."""
 
     def result(self, result: Result) -> None:
-        """Look at a result that was cut by somebody the model did not ask to."""
+        """Look at a result that was cut without the model asking for it."""
         seen = result.seen
         if seen.cut_by not in ("client", "tool") or len(self._found) >= FINDINGS_KEPT:
             return

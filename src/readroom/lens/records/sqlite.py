@@ -1,4 +1,4 @@
-"""A database of somebody else, opened to be read and nothing more.
+"""A database of another program, opened to be read and nothing more.
 
 The file may be hostile: views and triggers of its own schema are not run, a query ends when it takes too
 long, and the write-ahead log beside it is read where there is one, without leaving files behind.

@@ -358,7 +358,7 @@ RULES: tuple[Rule, ...] = tuple(
 )
 
 VERSION_CONTROL_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.reason == _VCS)
-"""Of these the ones that commands need not be kept from: nobody can work with git without its folder."""
+"""Of these the ones that commands need not be kept from: git cannot be used without its folder."""
 
 
 def denials(exceptions: Sequence[Rule] = ()) -> Denials:

@@ -362,7 +362,7 @@ def patterns(lines: Iterable[str], *, first: int = 1, fold: bool = False) -> lis
 
 
 def decode_lines(data: bytes) -> Sequence[str]:
-    """The lines of an ignore file as git splits them; bytes that are no UTF-8 are kept as in names."""
+    """The lines of an ignore file as git splits them; bytes that are not UTF-8 are kept as in names."""
     text = data.removeprefix(b"\xef\xbb\xbf")
     return [os.fsdecode(line.removesuffix(b"\r")) for line in text.split(b"\n")]
 

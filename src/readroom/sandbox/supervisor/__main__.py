@@ -199,7 +199,7 @@ def _no_core_files() -> None:
 
 
 def _first_to_go() -> None:
-    """When memory runs out the system ends a command, not whoever started it."""
+    """When memory runs out the system ends a command, not the process that started it."""
     if _LINUX:
         # A process that nobody may look into cannot write its own score either, but for user 0.
         _prctl(_PR_SET_DUMPABLE, 1)

@@ -86,7 +86,7 @@ class LocalSource(Closeable):
         return done
 
     def fileno(self) -> int:
-        """The descriptor; whoever gives it to a child process positions it first."""
+        """The descriptor; it is positioned before a child process gets it."""
         return self._fd
 
     def close(self) -> None:
@@ -161,7 +161,7 @@ class LocalFolder(Closeable):
     def _path(self, name: str) -> WorkPath:
         # One name only: anything with a slash would be looked up outside the folder.
         if "/" in name or name in ("", ".", "..") or "\0" in name:
-            raise BadPath(name, "is no name of a folder's entry")
+            raise BadPath(name, "is not a name that a folder's entry can have")
         return join(self.real, name)
 
 

@@ -18,7 +18,7 @@ from readroom.paths import WorkPath
 
 
 def translated(error: OSError, path: WorkPath) -> ReadroomError:
-    """What a failure of the system means for whoever asked for `path`."""
+    """What a failure of the system means for a caller who asked for `path`."""
     if isinstance(error, ReadroomError):
         return error  # several of ours are OSErrors too, for Python callers
     match error.errno:
@@ -31,7 +31,7 @@ def translated(error: OSError, path: WorkPath) -> ReadroomError:
         case errno.ELOOP:
             return BadPath(path, "leads through a loop of links")
         case errno.EILSEQ:
-            return BadPath(path, "is no name that this file system can have")
+            return BadPath(path, "is not a name that this file system can have")
         case None:
             return StoreFailed(path, type(error).__name__)
         case code:
@@ -39,7 +39,7 @@ def translated(error: OSError, path: WorkPath) -> ReadroomError:
 
 
 def unwritten(error: OSError, path: WorkPath) -> ReadroomError:
-    """What a failure of the system means for whoever wanted to change `path`."""
+    """What a failure of the system means for a caller who wanted to change `path`."""
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
             return NoSpace(path, os.strerror(error.errno))

@@ -1,4 +1,4 @@
-"""Giving a file its name at once: in place of another, or only where there is none; and taking it away.
+"""Renames in one step: in place of another file, or only where there is none; and taking a file away.
 
 `replace` exchanges the two names where the system can (Linux `renameat2`), looks
 at what came out, and puts it back when it is not the file that was to be

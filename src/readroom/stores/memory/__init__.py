@@ -132,7 +132,7 @@ class MemoryFolder(Closeable):
 
     def _node(self, name: str) -> Node:
         if "/" in name or name in ("", ".", "..") or "\0" in name:
-            raise BadPath(name, "is no name of a folder's entry")
+            raise BadPath(name, "is not a name that a folder's entry can have")
         node = self._folder.names.get(name)
         if node is None:
             raise NotFound(join(self.real, name))

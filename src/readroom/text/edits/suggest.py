@@ -1,4 +1,4 @@
-"""Why a text is not in a file: the usual slips of whoever copied it, else the lines most like it.
+"""Why a text is not in a file: the usual slips in copying it, else the lines most like it.
 
 Slips come first, since they can be told for certain: numbers of lines that were
 copied along, escapes that were not decoded, other white space, other case, an
@@ -94,7 +94,7 @@ def _replacement_marks(text: str, lines: Sequence[str], old: str, new: str) -> C
     at = visible(text).find(old)
     if at < 0:
         return None
-    hint = "It stands there with bytes that are no characters, shown as \ufffd; leave those out of old_text"
+    hint = "It stands there with bytes that are not characters, shown as \ufffd; leave those out of old_text"
     return _place(text, lines, at, old, hint)
 
 

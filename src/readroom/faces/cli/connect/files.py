@@ -1,4 +1,4 @@
-"""A file of settings that belongs to somebody else: read, replaced in one step, and brought back.
+"""A settings file of another program: read, replaced in one step, and restored.
 
 A project's folder may come from anywhere, so nothing below its root is followed through
 a link; neither is anything below a user's folder, whose owner is told instead.  What

@@ -59,7 +59,7 @@ class Story:
         """Elements of text that were shown or counted so far."""
 
     def blocks(self, parent: Element) -> Iterator[Block]:
-        """The blocks inside `parent`, in order; empty paragraphs are none."""
+        """The blocks inside `parent`, in order; empty paragraphs are left out."""
         for block in self._blocks(parent):
             if block.lines or self._dropped or self._marks:
                 marks, dropped = tuple(self._marks), self._dropped

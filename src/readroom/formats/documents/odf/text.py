@@ -81,7 +81,7 @@ class Walker:
         self.notes: dict[str, list[str]] = {}
 
     def blocks(self, parent: Element) -> Iterator[Block]:
-        """The blocks inside `parent`, in order; empty paragraphs are none."""
+        """The blocks inside `parent`, in order; empty paragraphs are left out."""
         for block in self._blocks(parent):
             if block.lines or self._marks or self.dropped:
                 yield self._with_what_is_left(block)

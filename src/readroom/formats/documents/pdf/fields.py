@@ -41,7 +41,7 @@ class FieldTexts(Struct):
     placed: list[Placed] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
     drawn: list[tuple[int, Box, str]] = field(default_factory=list)
-    """By index: annotations of which only the drawing says something; what to say where it says nothing."""
+    """By index: annotations that say something only in their drawing; what to say where it says nothing."""
 
 
 @final

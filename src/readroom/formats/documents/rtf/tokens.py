@@ -46,7 +46,7 @@ class Token(NamedTuple):
 
 
 class Tokens:
-    """The tokens of a file, one after the other; what nobody reads is jumped over."""
+    """The tokens of a file, one after the other; what is not read is jumped over."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data

@@ -84,7 +84,7 @@ def _people(package: Package) -> Mapping[str, str]:
 
 
 def _placed(reference: str) -> tuple[int, int] | None:
-    """Row and column of a cell; None for what is none."""
+    """Row and column of a cell; None for what is not a cell."""
     match = _PLACE.match(reference)
     if match is None:
         return None

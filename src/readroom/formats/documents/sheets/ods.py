@@ -143,7 +143,7 @@ def open_sheets(archive: Archive) -> Sheets:
 
 
 def _of_workbook(archive: Archive) -> Counter[str]:
-    """Headers and footers of printed pages, and what somebody has said about the document."""
+    """Headers and footers of printed pages, and what was said about the document."""
     counts: Counter[str] = Counter()
     for member, kind, names in (
         ("styles.xml", "header or footer", _MARGINS),

@@ -45,7 +45,7 @@ class OldSheets:
         return cells.part(number, self.names[number - 1], table, area)
 
     def _rows(self, sheet: Any, area: Area) -> list[Sequence[Value]]:
-        """The rows up to the last that is filled; those that nobody asked for are left empty."""
+        """The rows up to the last that is filled; those that were not asked for are left empty."""
         total = sheet.nrows
         while total and not any(map(_is_filled, sheet.row_types(total - 1))):
             total -= 1

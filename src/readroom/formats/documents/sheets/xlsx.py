@@ -74,7 +74,7 @@ class Row(Struct, frozen=True):
         return len(_ANY_FORMULA.findall(self.xml)) if b"f" in self.xml else 0
 
     def formulas_without_value(self) -> int:
-        """Cells that have a formula and no result; whoever wrote the file did not calculate."""
+        """Cells that have a formula and no result; the program that wrote the file did not calculate."""
         return len(_FORMULA.findall(self.xml)) if b"f" in self.xml else 0
 
 
@@ -143,7 +143,7 @@ class _Names:
 class _Scan:
     """Takes a sheet piece by piece; what `take` returns is to be put before the next one.
 
-    Rows nobody asked for are gone past at the speed of a search for plain bytes:
+    Rows that are not asked for are gone past at the speed of a search for plain bytes:
     only the last one of each piece is looked at.
     """
 
@@ -183,7 +183,7 @@ class _Scan:
         return data[end:] if end >= 0 else data[max(at, 0) :]
 
     def _pass(self, data: bytes, at: int) -> bool:
-        """Go past all rows of `data` when nobody asked for any; the one that starts at `at` is its last."""
+        """Go past all rows of `data` when none are asked for; the one that starts at `at` is its last."""
         following = _said(data, at)
         if (
             not self._passed
