@@ -90,18 +90,18 @@ class Replay:
 
     def result(self, result: Result) -> None:
         """Make the call again, in each contract, and compare what it shows."""
-        asked = requests(result)
-        self._again(result, NATIVE, asked)
+        calls = requests(result)
+        self._again(result, NATIVE, calls)
         self._fitting = self._fitting or fitting(result.client, result.called)
         if self._fitting is not None:
-            self._again(result, self._fitting, asked)
+            self._again(result, self._fitting, calls)
 
-    def _again(self, result: Result, contract: str, asked: list[NativeCall]) -> None:
+    def _again(self, result: Result, contract: str, calls: list[NativeCall]) -> None:
         then = _by_place(result.seen.runs)
         made: list[Call] = []
         replies: list[Reply] = []
         state: ReplayState = "not replayed"
-        for tool, arguments in asked:
+        for tool, arguments in calls:
             wanted = {place for place in then if "limit" not in arguments or _within(place[1], arguments)}
             try:
                 call = call_in(self._workspace, contract, tool, arguments)

@@ -96,8 +96,8 @@ class Walker:
         """The lines that a drawn element is written as."""
         outer, self._boxes = self._boxes, []
         words = self._drawing(shape)
-        found, self._boxes = [*([words] if words else []), *self._boxes], outer
-        return found
+        lines, self._boxes = [*([words] if words else []), *self._boxes], outer
+        return lines
 
     def _with_what_is_left(self, block: Block) -> Block:
         marks, dropped = tuple(self._marks), self.dropped
@@ -220,13 +220,13 @@ class Walker:
                 self.dropped["covered cell"] += bool("".join(cell.itertext()).strip())
             if name not in ("table-cell", "covered-table-cell"):
                 continue
-            found = []
+            cell_lines = []
             if name == "table-cell":
-                found = [(block.level, block.lines) for block in self._blocks(cell) if block.lines]
+                cell_lines = [(block.level, block.lines) for block in self._blocks(cell) if block.lines]
             times = odf.number(cell, f"{TABLE}number-columns-repeated")
             for _ in range(min(times, max(1, REPEATED_ROWS - width))):
                 width += 1
-                yield found
+                yield cell_lines
 
     # --- inside paragraphs -------------------------------------------------------------------------
 
@@ -295,9 +295,9 @@ class Walker:
         author = "".join(at.text or "" for at in element if local(at) == "creator")
         outer, self._items = self._items, []
         texts = [at for at in element if at.tag.startswith(TEXT)]
-        found = [line for block in self._blocks(texts) for line in block.lines]
+        lines = [line for block in self._blocks(texts) for line in block.lines]
         self._items = outer
-        return running.said(" ".join(author.split()), found)
+        return running.said(" ".join(author.split()), lines)
 
     # --- drawings ----------------------------------------------------------------------------------
 
@@ -364,14 +364,14 @@ def margins(package: OdfPackage, walker: Walker) -> list[str]:
     """Each different header or footer of the printed pages once."""
     if package.styles is None:
         return []
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
     for master in package.styles.iter(f"{STYLE}master-page"):
         for element in master:
             kind = local(element).partition("-")[0]
             if kind in ("header", "footer") and element.get(f"{STYLE}display") != "false":
                 lines = [line.strip() for line in walker.lines(element) if line.strip()]
-                found.update(dict.fromkeys(["\n".join(running.margin(kind, lines))] if lines else []))
-    return [line for text in found for line in text.split("\n")]
+                texts.update(dict.fromkeys(["\n".join(running.margin(kind, lines))] if lines else []))
+    return [line for text in texts for line in text.split("\n")]
 
 
 def too_deep() -> Unreadable:
