@@ -27,7 +27,7 @@ from readroom.policy.rules import AllowList, Denials, Rule, Rules
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.values import EntryKind
-from tests.stores.worlds import WAYS, LocalWorld, MemoryWorld, World
+from tests.stores.worlds import WAYS, LocalWorld, MemoryWorld, Way, World
 
 FILES = frozenset((EntryKind.FILE,))
 FOLDERS = frozenset((EntryKind.FOLDER,))
@@ -398,3 +398,48 @@ def test_closing_the_guard_closes_the_store(tmp_path: Path) -> None:
     guard.close()
     with pytest.raises(StoreFailed, match="closed"):
         guard.open("f")
+
+
+def test_of_a_folder_only_names_that_may_be_seen_can_be_opened(world: World) -> None:
+    for name in ("a/seen", "a/.env", "a/private/x", "a/secret.txt"):
+        world.file(name, b"text")
+    guard = Guard(world.store, Rules([Denials([Rule("secret.*", "test", ""), Rule(".env", "test", "")])]))
+    with guard.open_folder("a") as folder:
+        visible = guard.visible(folder)
+        assert dict(visible.kinds) == {"seen": EntryKind.FILE, "private": EntryKind.FOLDER}
+        with visible.open("seen") as source:
+            assert source.read_at(0, 9) == b"text"
+        for name in (".env", "secret.txt", "nothing", "../a/seen", "private/x"):
+            with pytest.raises(NotFound):
+                visible.open(name)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_another_name_of_a_denied_file_is_not_opened_from_its_folder(way: Way, tmp_path: Path) -> None:
+    world = LocalWorld(tmp_path, way)
+    world.file("a/secret.txt", b"text")
+    place = next(tmp_path.rglob("secret.txt"))
+    os.link(place, place.with_name("plain"))
+    guard = Guard(world.store, Rules([Denials([Rule("secret.*", "test", "")])]))
+    with guard.open_folder("a") as folder, pytest.raises(HardLinked):
+        guard.visible(folder).open("plain")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_pipe_or_link_in_place_of_a_file_is_not_opened_from_its_folder(way: Way, tmp_path: Path) -> None:
+    """Both may come after the names were read: opening neither waits nor follows."""
+    world = LocalWorld(tmp_path, way)
+    world.file("a/x", b"text")
+    world.file("outside", b"text")
+    guard = Guard(world.store)
+    with guard.open_folder("a") as folder:
+        visible = guard.visible(folder)
+        place = next(tmp_path.rglob("a")) / "x"
+        place.unlink()
+        os.mkfifo(place)
+        with pytest.raises(NotAFile):
+            visible.open("x")
+        place.unlink()
+        place.symlink_to("../outside")
+        with pytest.raises(NotAFile):
+            visible.open("x")

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from readroom.deadline import Deadline
 from readroom.outline import build
 from readroom.ranking.counting import CountedText
+from readroom.ranking.names import NameHints
+from readroom.ranking.order import BestFirst
 from readroom.ranking.parts import PART_LINES, cut
 from readroom.ranking.query import MAX_TERMS, parse, term_of
 from readroom.ranking.roles import Role, older_versions, roles
-from readroom.ranking.score import Scale, count, rank_files
+from readroom.ranking.score import Scale, count, glance
 from readroom.ranking.words import fold, lower, stem, sub_words
 
 
@@ -141,9 +143,11 @@ def test_scores_do_not_depend_on_the_order_of_files(files: dict[str, str], quest
     query = parse(question)
 
     def ranked(names: list[str]) -> list[tuple[str, float]]:
-        found = [count(query, path, path, CountedText(files[path]), len(files[path])) for path in names]
-        counted = [one for one in found if one is not None]
-        scale = Scale(query, counted, len(files), sum(map(len, files.values())))
-        return [(one.path, one.score) for one in rank_files(scale, counted)]
+        texts = {path: CountedText(files[path]) for path in names}
+        looks = [glance(query, NameHints(query), path, path, texts[path]) for path in names]
+        glimpses = [glimpse for glimpse in looks if glimpse is not None]
+        scale = Scale(query, glimpses, len(files), sum(map(len, files.values())))
+        best = BestFirst(scale, glimpses, lambda glimpse: count(query, glimpse, texts[glimpse.path]))
+        return [(file.path, file.score) for file in best.first(len(files))]
 
     assert ranked(sorted(files)) == ranked(sorted(files, reverse=True))

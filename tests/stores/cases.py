@@ -154,7 +154,7 @@ class Folders:
         world.file("d/f")
         with world.store.open_folder(WorkPath("d")) as folder:
             world.delete("d/f")
-            for act in (folder.stat, folder.target):
+            for act in (folder.stat, folder.target, folder.open):
                 with pytest.raises(NotFound) as caught:
                     act("f")
                 assert caught.value.path == "d/f"
@@ -163,9 +163,25 @@ class Folders:
     def test_only_names_of_the_folder_can_be_asked_for(self, world: World, name: str) -> None:
         world.file("a/b")
         with world.store.open_folder(WorkPath(".")) as folder:
-            for act in (folder.stat, folder.target):
+            for act in (folder.stat, folder.target, folder.open):
                 with pytest.raises(BadPath):
                     act(name)
+
+    def test_a_file_is_opened_from_its_folder_as_by_its_path(self, world: World) -> None:
+        world.file("a/b", b"bytes")
+        with (
+            world.store.open_folder(WorkPath("a")) as folder,
+            folder.open("b") as source,
+            world.store.open(WorkPath("a/b")) as other,
+        ):
+            assert source.real == "a/b"
+            assert source.read_at(0, 9) == b"bytes"
+            assert (source.stat, source.version) == (other.stat, other.version)
+
+    def test_a_folder_is_not_opened_from_the_one_above(self, world: World) -> None:
+        world.file("a/b/c")
+        with world.store.open_folder(WorkPath("a")) as folder, pytest.raises(NotAFile):
+            folder.open("b")
 
 
 class Links:
@@ -284,6 +300,12 @@ class Links:
             assert [entry.kind for entry in folder.entries()] == [EntryKind.LINK]
             assert folder.stat("l").kind is EntryKind.LINK
             assert folder.target("l") == "../secret"
+
+    def test_a_link_is_not_followed_from_its_folder(self, world: World) -> None:
+        world.file("d/file")
+        world.link("d/l", "file")
+        with world.store.open_folder(WorkPath("d")) as folder, pytest.raises(NotAFile):
+            folder.open("l")
 
 
 def outcome(world: World, path: str) -> tuple[object, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import deque
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import partial
 from operator import is_not
@@ -38,7 +38,7 @@ from readroom.limits import (
 )
 from readroom.paths import ROOT, WorkPath, ancestors, basename, join, parent, require_normal
 from readroom.policy.hardlinks import HardLinks
-from readroom.policy.ignore_files import NAMES, IgnoreFile, IgnoreTree
+from readroom.policy.ignore_files import MARKS, NAMES, IgnoreFile, IgnoreTree
 from readroom.policy.rules import Denials, Layer, Rules, Verdict, denials
 from readroom.stores.base import Folder, Source, Store
 from readroom.values import EntryKind, Stat
@@ -130,6 +130,9 @@ def _folded(name: str) -> str:
     """One spelling for all that look the same: macOS writes an accent as a character of its own."""
     return unicodedata.normalize("NFC", name).casefold()
 
+
+_NAMES_AT_ONCE = 1000
+"""Read of a folder in one go."""
 
 HardLinkMode: TypeAlias = Literal["warn", "refuse"]
 
@@ -276,6 +279,18 @@ class Guard:
         """
         return self._rules[1].denied(folder, names, folders)
 
+    def visible(self, folder: Folder) -> VisibleNames:
+        """The names in an opened folder that the rules let be seen. Raises as reading the folder does."""
+        kinds: dict[str, EntryKind] = {}
+        for some in folder.names(_NAMES_AT_ONCE):
+            kinds.update(dict.fromkeys(some.names, EntryKind.FILE))
+            kinds.update(some.kinds)
+        marks = MARKS & kinds.keys()
+        folders = {name for name, kind in kinds.items() if kind is EntryKind.FOLDER}
+        for name in self.denied(folder.real, list(kinds), folders):
+            del kinds[name]
+        return VisibleNames(self, folder, kinds, marks)
+
     def decide(self, path: WorkPath, *, folder: bool) -> Verdict:
         """What the rules say of a name, and which one says no."""
         return self.refresh().decide(path, folder=folder)
@@ -334,6 +349,48 @@ class Guard:
         except ReadroomError:
             return False
         return True
+
+
+@final
+class VisibleNames:
+    """The names in one opened folder that may be seen, and the way to the files among them.
+
+    For whoever looks into every file of a tree: the rules were asked about all names at once, and a file
+    is opened from its folder, without a walk from the root.  Links among them are not followed.
+
+    Attributes:
+        kinds: The names, and what each is.
+        marks: Those of `ignore_files.MARKS` that are in the folder, whether they may be seen or not.
+    """
+
+    __slots__ = ("_folder", "_guard", "kinds", "marks")
+
+    def __init__(self, guard: Guard, folder: Folder, kinds: Mapping[str, EntryKind], marks: Set[str]) -> None:
+        self._guard = guard
+        self._folder = folder
+        self.kinds = kinds
+        self.marks = marks
+
+    def open(self, name: str) -> Source:
+        """Open one of the files for reading.
+
+        Raises:
+            NotFound: It is none of the names, or gone by now.
+            NotAFile: It is something else, a link included.
+            HardLinked: It has several names, and policy refuses that.
+            NoPermission, StoreFailed: As the store says.
+        """
+        path = join(self._folder.real, name)
+        if name not in self.kinds:
+            raise NotFound(path)
+        source = self._folder.open(name)
+        try:
+            if source.stat.links > 1:
+                self._guard.check_links(source, path)
+        except BaseException:
+            source.close()
+            raise
+        return source
 
 
 def _require(rules: Rules, path: WorkPath, *, folder: bool, requested: WorkPath | None = None) -> None:

@@ -31,6 +31,9 @@ from readroom.policy.rules.gitignore import PatternList, UnusablePattern, byte_t
 from readroom.stores.base import Store
 from readroom.values import Version
 
+MARKS = frozenset({".git", ".gitignore"})
+"""The names by which a folder has a say in what is hidden below it."""
+
 _REASON = "an ignore file hides it from search and listing"
 
 
@@ -110,15 +113,24 @@ class IgnoreTree:
                 return Rule(pattern.text, f"{file.name}:{pattern.number}", _REASON)
         return None
 
-    def _consulted(self, folder: WorkPath) -> tuple[_File, ...]:
+    def enter(self, folder: WorkPath, names: Container[str]) -> None:
+        """Take the ignore files of a folder of which all names are known: none is looked for in vain.
+
+        Args:
+            folder: The folder; what is above it was entered before.
+            names: The names in it, at least those of `MARKS`.
+        """
+        self._consulted(folder, names)
+
+    def _consulted(self, folder: WorkPath, names: Container[str] = MARKS) -> tuple[_File, ...]:
         """The ignore files that may say something about names in a folder, the first to decide first."""
         known = self._files.get(folder)
         if known is None:
-            if self._is_repository(folder):
+            if ".git" in names and self._is_repository(folder):
                 above = self._read(join(folder, ".git/info/exclude"), folder)
             else:
                 above = () if folder == ROOT else self._consulted(parent(folder))
-            own = self._read(join(folder, ".gitignore"), folder)
+            own = self._read(join(folder, ".gitignore"), folder) if ".gitignore" in names else ()
             slow = sum(file.patterns.slow for file in (*own, *above))
             known = above if slow > IGNORE_SLOW_PATTERNS else (*own, *above)
             if self._kept_bytes > IGNORE_KEPT_BYTES or len(self._files) >= RULE_CACHE_FOLDERS:

@@ -15,7 +15,11 @@ from typing import final
 import stringzilla
 
 from readroom.ranking.query import MAX_TERMS, Query, Term
-from readroom.ranking.words import SUB_WORD, fold, lower, stem
+from readroom.ranking.words import SUB_WORD, fold, lower
+
+COUNTED = 2000
+"""Occurrences of a word that are told apart in one file.  With 64 the long files lose: 1 to 6 points of NDCG
+in four repositories where they are often the answer."""
 
 _NEIGHBOUR_CHARS = 6
 """From the end of a word to the beginning of its neighbour, an ending and a separator included."""
@@ -39,9 +43,10 @@ _CALL_BEHIND = re.compile(r"[ \t]*\([^;\n]*\Z")
 class CountedText:
     """A text in which words are looked for. Places count its characters from 0."""
 
-    __slots__ = ("_folded", "_low", "_places")
+    __slots__ = ("_folded", "_low", "_places", "size")
 
     def __init__(self, text: str) -> None:
+        self.size = len(text)
         self._folded = fold(text)
         self._low = lower(self._folded)
         self._places: dict[str, Sequence[int]] = {}
@@ -54,6 +59,32 @@ class CountedText:
                 self._places.clear()
             places = self._places[term.stem] = self._look(term, most)
         return places
+
+    def most(self, terms: Sequence[Term]) -> tuple[int, ...]:
+        """For each term how many words with its stem there are at most; 0 just where there is none.
+
+        The words behind the first one are not examined, so that common ones cost nothing.
+        """
+        low = self._low
+        plain, find = low.isascii(), stringzilla.find
+        # This runs for every word in every file of a tree: one call less is a tenth of the whole.
+        firsts = [
+            find(low, term.key) if plain and term.key.isascii() else low.find(term.key) for term in terms
+        ]
+        if max(firsts) < 0:
+            return (0,) * len(terms)
+        return tuple(
+            [0 if at < 0 else self._most_from(term, at) for term, at in zip(terms, firsts, strict=True)]
+        )
+
+    def _most_from(self, term: Term, at: int) -> int:
+        low, key = self._low, term.key
+        while at >= 0:
+            if term.anywhere or self._is_word_of(term, at):
+                plain = low.isascii() and key.isascii()
+                return min(COUNTED, stringzilla.count(low, key, at) if plain else low.count(key, at))
+            at = low.find(key, at + len(key))
+        return 0
 
     def pairs(self, first: Term, second: Term, most: int) -> list[int]:
         """The places of the first term where the second follows at once."""
@@ -85,14 +116,18 @@ class CountedText:
 
     def _look(self, term: Term, most: int) -> list[int]:
         low, key = self._low, term.key
-        # Most words are in few texts; where offsets are the same in bytes, this says so ten times faster.
-        at = stringzilla.find(low, key) if low.isascii() and key.isascii() else low.find(key)
+        at = self._find(key)
         places: list[int] = []
         while at >= 0 and len(places) < most:
             if term.anywhere or self._is_word_of(term, at):
                 places.append(at)
             at = low.find(key, at + len(key))
         return places
+
+    def _find(self, key: str) -> int:
+        low = self._low
+        # Most words are in few texts; where offsets are the same in bytes, this says so ten times faster.
+        return stringzilla.find(low, key) if low.isascii() and key.isascii() else low.find(key)
 
     def _is_word_of(self, term: Term, at: int) -> bool:
         """Whether a word with the stem of the term begins here."""
@@ -108,8 +143,7 @@ class CountedText:
         word = SUB_WORD.match(folded, at)
         if word is None:
             return False
-        word_there = self._low[at : word.end()]
-        return word_there == term.stem or stem(word_there) == term.stem
+        return term.is_stem_of(self._low[at : word.end()])
 
 
 def _is_word(letter: str) -> bool:

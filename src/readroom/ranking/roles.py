@@ -115,6 +115,9 @@ def older_versions(paths: Iterable[str]) -> Callable[[str], bool]:
     A folder is replaced by the one around it when that has files of the same names: `pkg/v1/main.py` and
     `pkg/main.py`.
     """
+    paths = list(paths)
+    if not any(map(_VERSION.search, paths)):
+        return lambda path: False
     versions: dict[str, set[int]] = {}
     names: dict[str, set[str]] = {}
     for path in paths:
@@ -136,7 +139,7 @@ def older_versions(paths: Iterable[str]) -> Callable[[str], bool]:
                 return True
         return False
 
-    return is_older if versions else lambda path: False
+    return is_older
 
 
 _TWINS = 2

@@ -16,18 +16,19 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.ranking.counting import CountedText, pairs_of
+from readroom.ranking.counting import COUNTED, CountedText, pairs_of
+from readroom.ranking.names import NameHints, covered, in_names, likeness, names_of, words_of
 from readroom.ranking.parts import TextPart
-from readroom.ranking.query import Query, Term
-from readroom.ranking.roles import Role, older_versions, roles
-from readroom.ranking.words import fold, lower, stem, sub_words
+from readroom.ranking.query import Query
+from readroom.ranking.roles import Role, roles
+from readroom.ranking.words import fold, lower
 
 K1, B = 1.2, 0.5
 """Of BM25: how soon more of the same word counts no more, and how much length is held against a text."""
@@ -43,12 +44,6 @@ FOLDER = 0.5
 
 COVERED = 0.5
 """A name whose words are all asked for raises the score by this share: 2 points."""
-
-INSIDE = 0.6
-"""A word that is only a part of one in a name (`dispatch` in `urldispatcher`), against a whole one."""
-
-INSIDE_CHARS = 4
-"""Letters of the shortest such part; shorter ones are in names by chance."""
 
 SYMBOL = 8.0
 """A definition of the one symbol that is asked for, about the score of all words of a good file."""
@@ -80,10 +75,6 @@ FACTORS: Mapping[Role, float] = MappingProxyType(
 """What the score of a file with a role is multiplied with; 1.3 points of NDCG and 4 of coverage together.
 Documents and settings can be what is meant; licences hardly ever are."""
 
-COUNTED = 2000
-"""Occurrences of a word that are told apart in one file.  With 64 the long files lose: 1 to 6 points of NDCG
-in four repositories where they are often the answer."""
-
 
 class Why(Struct, frozen=True):
     """One thing that counted, and how many points it gave; `factor` for what multiplies the rest."""
@@ -91,6 +82,26 @@ class Why(Struct, frozen=True):
     what: str
     points: float
     factor: bool = False
+
+
+class Glimpse(Struct, frozen=True, gc=False):
+    """What a first look at a file tells: which words are in it, and how good it can be at best.
+
+    Attributes:
+        path: Relative to the root.
+        place: Relative to the searched folder, by whose names it is judged.
+        size: Length of the text.
+        most: For each term how often it can be there, at most; 0 just where it is not there.
+        named: Whether something of the question can be in its names.
+        defined: Names of the question that it seems to define.
+    """
+
+    path: str
+    place: str
+    size: int
+    most: Sequence[int]
+    named: bool = False
+    defined: Sequence[str] = ()
 
 
 class Counted(Struct, frozen=True):
@@ -141,68 +152,101 @@ class Candidate(Struct, frozen=True):
     starts: Sequence[int]
 
 
-def count(query: Query, path: str, place: str, text: CountedText, size: int) -> Counted | None:
-    """What ranking knows of a file; None when nothing in it or its name is asked for."""
-    counts = tuple([len(text.places(term, COUNTED)) for term in query.terms])
-    if any(counts):
-        pairs = tuple([len(text.pairs(first, second, COUNTED)) for first, second in pairs_of(query)])
+def glance(query: Query, hints: NameHints, path: str, place: str, text: CountedText) -> Glimpse | None:
+    """What a first look at a file tells; None when nothing in it or its name is asked for."""
+    most = text.most(query.terms)
+    named = hints.may_hold(place)
+    if any(most):
         names = (query.symbol[-1],) if query.symbol else query.names
         defined = tuple([name for name in names if text.defines(name)])
-        return Counted(path, place, size, counts, pairs, defined)
-    if _in_names(place, query):
-        return Counted(path, place, size, counts, (0,) * max(0, len(query.terms) - 1))
-    return None
+        return Glimpse(path, place, text.size, most, named, defined)
+    return Glimpse(path, place, text.size, most, named) if named and in_names(place, query) else None
+
+
+def count(query: Query, glimpse: Glimpse, text: CountedText) -> Counted:
+    """What there is of the question in a text."""
+    counts = tuple([len(text.places(term, COUNTED)) for term in query.terms])
+    pairs = tuple([len(text.pairs(first, second, COUNTED)) for first, second in pairs_of(query)])
+    return Counted(glimpse.path, glimpse.place, text.size, counts, pairs, glimpse.defined)
 
 
 class Scale:
-    """How rare each word is in the files that were looked at, and how long they are."""
+    """How rare each word is in the files that were looked at, and how long they are.
 
-    def __init__(self, query: Query, counted: Sequence[Counted], files: int, size: int) -> None:
+    A pair is as rare as the rarer of its words: to count pairs in every file would cost as much as all
+    the rest, and the order of the answers is no better for it.
+    """
+
+    def __init__(self, query: Query, glimpses: Sequence[Glimpse], files: int, size: int) -> None:
         """Take the measure.
 
         Args:
             query: The question.
-            found: Files in which something of it is.
+            glimpses: Files in which something of it is.
             files: How many files were looked at.
             size: How long they are together.
         """
         self.query = query
         self.files = max(files, 1)
         self.mean = max(size / self.files, 1.0)
-        self.terms = [
-            term.weight * self._rareness(sum(1 for file in counted if file.counts[at]))
-            for at, term in enumerate(query.terms)
-        ]
+        holding = [sum(map(bool, column)) for column in zip(*(each.most for each in glimpses), strict=True)]
+        rareness = [self._rareness(files) for files in holding or [0] * len(query.terms)]
+        self.terms = [term.weight * rare for term, rare in zip(query.terms, rareness, strict=True)]
         self.pairs = [
-            PAIR
-            * min(first.weight, second.weight)
-            * self._rareness(sum(1 for file in counted if file.pairs[at]))
-            for at, (first, second) in enumerate(pairs_of(query))
+            PAIR * min(first.weight, second.weight) * max(rare)
+            for (first, second), rare in zip(pairs_of(query), pairwise(rareness), strict=True)
         ]
 
     @classmethod
     def within(cls, query: Query, candidate: Candidate) -> Scale:
         """The measure of one text alone: how rare each word is in its parts."""
-        counts, pairs = _counts(query, candidate)
-        counted = [Counted("", "", 0, times, together) for times, together in zip(counts, pairs, strict=True)]
-        return cls(query, counted, len(candidate.parts), candidate.starts[-1])
+        counts, _ = _counts(query, candidate)
+        return cls(
+            query, [Glimpse("", "", 0, times) for times in counts], len(candidate.parts), candidate.starts[-1]
+        )
 
     def _rareness(self, files: int) -> float:
         return math.log(1 + (self.files - files + 0.5) / (files + 0.5))
 
 
-def rank_files(scale: Scale, counted: Sequence[Counted]) -> list[RankedFile]:
-    """The files, best first."""
-    older = older_versions(each.place for each in counted)
-    ranked = [_ranked(scale, each, older) for each in counted]
-    return sorted(ranked, key=lambda file: (-file.score, file.path))
+def best_possible(scale: Scale, glimpse: Glimpse) -> float:
+    """A score that a file with nothing in its names cannot pass, whatever is found in it."""
+    return math.fsum(_possible_points(scale, glimpse))
 
 
-def _ranked(scale: Scale, counted: Counted, older: Callable[[str], bool]) -> RankedFile:
-    points = math.fsum(why.points for why in _file_points(scale, counted))
-    points *= 1 + COVERED * _covered(counted.place, scale.query)
-    factor = math.prod(FACTORS[role] for role in roles(counted.place, scale.query, older))
-    return RankedFile(counted.path, points * factor, factor, counted)
+def best_named(scale: Scale, glimpse: Glimpse, older: Callable[[str], bool]) -> float:
+    """A score that a file cannot pass, whatever is found in its text; what its names say is in it."""
+    names = (why.points for why in _name_points(scale, glimpse.place))
+    return _in_all([*_possible_points(scale, glimpse), *names], scale, glimpse.place, older)[0]
+
+
+def rank(scale: Scale, counted: Counted, older: Callable[[str], bool]) -> RankedFile:
+    """The file with its score."""
+    points = [why.points for why in _file_points(scale, counted)]
+    score, factor = _in_all(points, scale, counted.place, older)
+    return RankedFile(counted.path, score, factor, counted)
+
+
+def _in_all(
+    points: Sequence[float], scale: Scale, place: str, older: Callable[[str], bool]
+) -> tuple[float, float]:
+    """The score for points, and the factor of the roles in it."""
+    factor = math.prod(FACTORS[role] for role in roles(place, scale.query, older))
+    return math.fsum(points) * (1 + COVERED * covered(place, scale.query)) * factor, factor
+
+
+def _possible_points(scale: Scale, glimpse: Glimpse) -> list[float]:
+    length = _length(glimpse.size, scale.mean)
+    most = glimpse.most
+    points = [
+        weight * _saturated(times, length) for weight, times in zip(scale.terms, most, strict=True) if times
+    ]
+    points += [
+        weight * _saturated(times, length)
+        for weight, (times, following) in zip(scale.pairs, pairwise(most), strict=True)
+        if times and following
+    ]
+    return points + [SYMBOL if scale.query.symbol else NAMED] * len(glimpse.defined)
 
 
 def _file_points(scale: Scale, counted: Counted) -> list[Why]:
@@ -214,31 +258,34 @@ def _file_points(scale: Scale, counted: Counted) -> list[Why]:
     for (first, second), weight, times in zip(pairs_of(query), scale.pairs, counted.pairs, strict=True):
         if times:
             reasons.append(Why(f"{first.word} {second.word} x{times}", weight * _saturated(times, length)))
-    folder, name = names_of(counted.place)
+    reasons += _name_points(scale, counted.place)
+    for defined in counted.defined:
+        reasons.append(Why(f"defines {defined}", SYMBOL if query.symbol else NAMED))
+    return reasons
+
+
+def _name_points(scale: Scale, place: str) -> list[Why]:
+    query, reasons = scale.query, list[Why]()
+    folder, name = names_of(place)
     for term, weight in zip(query.terms, scale.terms, strict=True):
         in_name = likeness(term, name)
         if in_name:
             reasons.append(Why(f"{term.word} in its name", NAME * in_name * weight))
         elif in_folder := likeness(term, folder):
             reasons.append(Why(f"{term.word} in its folders", FOLDER * in_folder * weight))
-    for defined in counted.defined:
-        reasons.append(Why(f"defines {defined}", SYMBOL if query.symbol else NAMED))
-    if query.symbol and lower(fold(query.symbol[-1])) == "".join(word for word, _ in name):
+    if query.symbol and lower(fold(query.symbol[-1])) == "".join(name):
         reasons.append(Why("bears its name", SYMBOL))
     return reasons
 
 
-def explain_file(scale: Scale, file: RankedFile, counted: Iterable[Counted]) -> list[Why]:
+def explain_file(scale: Scale, file: RankedFile, older: Callable[[str], bool]) -> list[Why]:
     """What counted for a file, most first."""
+    place = file.counted.place
     whys = sorted(_file_points(scale, file.counted), key=lambda why: (-why.points, why.what))
-    covered = _covered(file.counted.place, scale.query)
-    if covered:
-        whys.append(Why(f"{covered:.0%} of its name asked for", 1 + COVERED * covered, factor=True))
-    older = older_versions(other.place for other in counted)
-    whys += [
-        Why(role.value, FACTORS[role], factor=True) for role in roles(file.counted.place, scale.query, older)
-    ]
-    return whys
+    share = covered(place, scale.query)
+    if share:
+        whys.append(Why(f"{share:.0%} of its name asked for", 1 + COVERED * share, factor=True))
+    return whys + [Why(role.value, FACTORS[role], factor=True) for role in roles(place, scale.query, older)]
 
 
 def rank_parts(scale: Scale, candidates: Sequence[Candidate]) -> list[RankedPart]:
@@ -369,42 +416,3 @@ def _length(size: float, mean: float) -> float:
 
 def _saturated(times: float, length: float) -> float:
     return times * (1 + K1) / (times + length)
-
-
-# --- names ------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=16384)
-def words_of(name: str) -> tuple[tuple[str, str], ...]:
-    """The sub-words of a name, each with its stem."""
-    return tuple((word, stem(word)) for word in sub_words(name))
-
-
-def names_of(path: str) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
-    """The words of the folders of a path, and of the name without its endings."""
-    folder, _, name = path.rpartition("/")
-    return words_of(folder), words_of(name[:1] + name[1:].partition(".")[0])
-
-
-def likeness(term: Term, words: Sequence[tuple[str, str]]) -> float:
-    """1 when the term is one of the words, INSIDE when it is within one or begins with one, else 0."""
-    best = 0.0
-    for word, stemmed in words:
-        if stemmed == term.stem:
-            return 1.0
-        inside = len(term.key) >= INSIDE_CHARS and term.key in word
-        if inside or (len(word) >= INSIDE_CHARS and term.word.startswith(word)):
-            best = INSIDE
-    return best
-
-
-def _in_names(path: str, query: Query) -> bool:
-    folder, name = names_of(path)
-    return any(likeness(term, name) or likeness(term, folder) for term in query.terms)
-
-
-def _covered(path: str, query: Query) -> float:
-    """The share of the words of a file's name that the question asks for."""
-    words = names_of(path)[1]
-    stems = {term.stem for term in query.terms}
-    return sum(1 for _, stemmed in words if stemmed in stems) / len(words) if words else 0.0

@@ -69,13 +69,19 @@ class _Lowering(dict[int, int]):
 # Each holds at most as many entries as there are characters; the same answer whoever asks.
 _FOLDING, _LOWERING = _Folding(), _Lowering()
 
-_OTHER = re.compile(r"[^\x00-\x7f]+")
+_OTHER = re.compile(r"[^\x00-\x7f\u2500-\u257f\u4e00-\u9fff]+")
+"""Runs of letters that may have accents; ASCII, lines of boxes and ideographs have none."""
+
+
+@lru_cache(maxsize=16384)
+def _folded(run: str) -> str:
+    return run.translate(_FOLDING)
 
 
 def fold(text: str) -> str:
     """The text without accents, in as many characters."""
     # Translating only what is not ASCII is 20 times faster where that is little, and seldom slower.
-    return text if text.isascii() else _OTHER.sub(lambda run: run[0].translate(_FOLDING), text)
+    return text if text.isascii() else _OTHER.sub(lambda run: _folded(run[0]), text)
 
 
 def lower(folded: str) -> str:

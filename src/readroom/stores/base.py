@@ -64,6 +64,14 @@ class Folder(Closeable, Protocol):
     def target(self, name: str) -> str | None:
         """Where a link in it points, as stored; None when it is not a link."""
 
+    def open(self, name: str) -> Source:
+        """Open a regular file in it, never following a link, for much less than by its path.
+
+        Raises:
+            NotFound: It is gone by now.
+            NotAFile: It is something else, a link included.
+        """
+
     def fileno(self) -> int | None:
         """A descriptor from which a child process may walk it; None without one."""
 

@@ -333,6 +333,13 @@ class MemberFolder(Closeable):
         """Where a link in it points, as stored; None when it is not a link."""
         return self._store.target(f"{self._inner}/{name}" if self._inner else name)
 
+    def open(self, name: str) -> Source:
+        """Open a member in it, never following a link."""
+        path = join(self.real, name)
+        if self.stat(name).kind is EntryKind.LINK:
+            raise NotAFile(path, "link")
+        return self._store.open(path)
+
     def fileno(self) -> None:
         """There is none."""
         return

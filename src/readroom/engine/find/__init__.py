@@ -17,7 +17,7 @@ May be touched: with a run of `benchmarks/find`; what is kept, with the tests of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import final
 
 from msgspec.structs import replace
@@ -36,6 +36,7 @@ from readroom.limits.find import FIND_BUDGET_TOKENS, FIND_FILES_APART, FIND_MAX_
 from readroom.paths import WorkPath
 from readroom.quoting import quote
 from readroom.ranking import score as scoring
+from readroom.ranking.order import BestFirst
 from readroom.ranking.query import Query, parse
 from readroom.ranking.score import RankedFile, RankedPart, Scale
 from readroom.text.tokens import estimate
@@ -69,7 +70,8 @@ def perform(services: Services, job: Job[FindRequest]) -> FindResult:
         scope = Scope(guard, scoped, top.real, globs_of_type(scoped))
         texts = services.found()
         texts.begin()
-        survey = Survey(guard, query, scope, texts, within.within(_SURVEY_SHARE * limits.grep_timeout_s))
+        looking = within.within(_SURVEY_SHARE * limits.grep_timeout_s)
+        survey = Survey(guard, query, scope, texts, looking, job.deadline)
         return search.page(survey.look(top, search.since))
 
 
@@ -118,8 +120,8 @@ class _Ranking:
 
     def page(self, seen: Seen) -> FindResult:
         """The page for what the first stage found."""
-        scale = Scale(self._query, seen.found, seen.files, seen.chars)
-        files = scoring.rank_files(scale, seen.found)
+        scale = Scale(self._query, seen.glimpses, seen.files, seen.chars)
+        files = BestFirst(scale, seen.glimpses, seen.examine)
         output = self._names if self._request.output == "files" else self._passages
         return self._complete(output(scale, seen, files), seen)
 
@@ -145,14 +147,14 @@ class _Ranking:
 
     # --- pages ---------------------------------------------------------------------------------
 
-    def _passages(self, scale: Scale, seen: Seen, files: Sequence[RankedFile]) -> FindResult:
+    def _passages(self, scale: Scale, seen: Seen, files: BestFirst) -> FindResult:
         """Parts of the best files, then of those behind them, until the page is full."""
         request, cursor = self._request, self._cursor
         page = PageOfPassages(request.output, self._tokens, self._size)
         while True:
             begin = cursor.round * FIND_FILES_APART
             try:
-                apart = self._apart(files[begin : begin + FIND_FILES_APART])
+                apart = self._apart(files.first(begin + FIND_FILES_APART)[begin:])
             except TimedOut:
                 if not page.shown:
                     raise
@@ -169,11 +171,8 @@ class _Ranking:
         left = max(0, len(files) - begun) if waiting or cursor.after is None else 0
         shown_files = page.files()
         if request.explain:
-            ranked = {file.path: file for file in files}
-            shown_files = [
-                replace(shown_file, why=self._why(scale, ranked[shown_file.path], seen))
-                for shown_file in shown_files
-            ]
+            ranked = {file.path: file for file in files.first((cursor.round + 1) * FIND_FILES_APART)}
+            shown_files = [replace(file, why=_why(files, ranked[file.path])) for file in shown_files]
         return FindResult(
             request,
             shown_files,
@@ -197,28 +196,22 @@ class _Ranking:
             cursor = replace(cursor, after=place)
         return cursor, 0
 
-    def _names(self, scale: Scale, seen: Seen, files: Sequence[RankedFile]) -> FindResult:
-        """The best files in the order that their parts make of it, then the others in their own."""
+    def _names(self, scale: Scale, seen: Seen, files: BestFirst) -> FindResult:
+        """The names of the best files that fit."""
         request, cursor = self._request, self._cursor
-        best, others = files[:FIND_FILES_APART], files[FIND_FILES_APART:]
-        ranked = (
-            [] if cursor.round else scoring.rank_with_parts(best, self._parts(scale, seen, self._apart(best)))
-        )
-        rows = [FindCursor(cursor.since, 0, place_of(scored.score, scored.path)) for scored in ranked]
-        rows += [FindCursor(cursor.since, 1, place_of(scored.score, scored.path)) for scored in others]
-        listed, used, size, following = list[FoundFile](), 0, 0, None
-        for place, file in zip(rows, [*ranked, *others], strict=True):
-            if cursor.after is not None and (place.round, place.after) <= (cursor.round, cursor.after):
+        listed, used, size, left, following = list[FoundFile](), 0, 0, 0, None
+        for position, file in self._in_order(scale, seen, files):
+            number, place = int(position >= FIND_FILES_APART), place_of(file.score, file.path)
+            if cursor.after is not None and (number, place) <= (cursor.round, cursor.after):
                 continue
-            why = self._why(scale, file, seen) if request.explain else ()
-            row = quote(file.path) + "\n" + "".join(f"{scored.what} {scored.value:.2f}, " for scored in why)
+            why = _why(files, file) if request.explain else ()
+            row = quote(file.path) + "\n" + "".join(f"{reason.what} {reason.value:.2f}, " for reason in why)
             used += estimate(row)
             size += len(row.encode("utf-8", "replace"))
             if listed and (used > self._tokens or size > self._size):
                 break
             listed.append(FoundFile(file.path, file.score, why=why))
-            following = place
-        left = 0 if following is None else len(rows) - rows.index(following) - 1
+            following, left = FindCursor(cursor.since, number, place), len(files) - position - 1
         return FindResult(
             request,
             listed,
@@ -227,9 +220,16 @@ class _Ranking:
             next=self._following(following) if left else None,
         )
 
-    def _why(self, scale: Scale, file: RankedFile, seen: Seen) -> list[Reason]:
-        whys = scoring.explain_file(scale, file, seen.found)
-        return [Reason(why.what, why.points, why.factor) for why in whys]
+    def _in_order(self, scale: Scale, seen: Seen, files: BestFirst) -> Iterator[tuple[int, RankedFile]]:
+        """The best files in the order that their parts make of it, then the others in their own."""
+        if not self._cursor.round:
+            best = files.first(FIND_FILES_APART)
+            parts = self._parts(scale, seen, self._apart(best))
+            yield from enumerate(scoring.rank_with_parts(best, parts))
+        position = FIND_FILES_APART
+        while (file := files.at(position)) is not None:
+            yield position, file
+            position += 1
 
     def _following(self, cursor: FindCursor | None) -> FindRequest | None:
         return None if cursor is None else replace(self._request, cursor=write_cursor(self._request, cursor))
@@ -247,6 +247,10 @@ class _Ranking:
         if result.next is not None:
             omitted.append(Omission("passages", 1, result.more_passages or 1, "timeout", request=result.next))
         return replace(result, omitted=omitted, complete=False, reason="timeout", next=rest)
+
+
+def _why(files: BestFirst, file: RankedFile) -> list[Reason]:
+    return [Reason(why.what, why.points, why.factor) for why in files.explain(file)]
 
 
 def _literal(request: FindRequest, query: Query, path: str) -> GrepRequest:

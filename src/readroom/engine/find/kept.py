@@ -5,8 +5,10 @@ of names.  Whether the file may be seen is asked anew every time: a text is look
 the guard has let its folder and its name through.  What was counted in it is kept for the question
 that was asked last, whose next page is the most frequent call to follow.
 
-Nothing is kept on disk: reading and counting a tree of 500 MB takes seconds, less than loading and
-checking an index of it would save, and what does not exist is never stale and tells nobody anything.
+Nothing is kept on disk.  An index of all words was tried: to build it takes as long as a dozen
+searches of the same tree, so that it pays only where files stay as they are, and
+it would hold what was readable under rules that have changed since.  What does not exist is never
+stale, needs no lock, fills no disk and tells nobody anything.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from typing import final
 from msgspec import Struct
 
 from readroom.limits.find import FIND_APART_CHARS, FIND_KEPT_BYTES, FIND_SETTLED_NS
-from readroom.ranking.score import Candidate, Counted
+from readroom.ranking.score import Candidate, Counted, Glimpse
 from readroom.stores.base import Source
 from readroom.values import Stat
 
@@ -42,14 +44,15 @@ class Apart(Struct, frozen=True):
 class KnownText(Struct):
     """One text: the state it was read in, its size in memory, the search that used it last.
 
-    `answer` is a question, and what of it was counted here; one value, for threads share it.
+    `glimpse` and `counted` are a question, and what there is of it; one value each, for threads share it.
     """
 
     stat: Stat
     text: str
     size: int
     search: int
-    answer: tuple[str, Counted | None] = ("", None)
+    glimpse: tuple[str, Glimpse | None] = ("", None)
+    counted: tuple[str, Counted | None] = ("", None)
 
 
 @final
@@ -88,23 +91,30 @@ class KeptTexts:
             self._kept.move_to_end(path)
             return kept
 
+    def current(self, path: str) -> KnownText | None:
+        """The text of a file as the search that runs now has looked at it."""
+        known = self._kept.get(path)
+        return known if known is not None and known.search == self._search else None
+
     def put(self, path: str, source: Source, text: str) -> KnownText:
         """What was read of an opened file; kept if its state says what it holds and there is room."""
         known = KnownText(source.stat, text, sys.getsizeof(text), self._search)
-        if not _is_settled(source):
-            return known
         with self._lock:
             old = self._kept.pop(path, None)
             self._bytes -= old.size if old else 0
-            while self._bytes + known.size > self._max_bytes and self._kept:
-                first = next(iter(self._kept))
-                if self._kept[first].search > self._search - _UNUSED:
-                    return known
-                self._bytes -= self._kept.pop(first).size
-            if self._bytes + known.size <= self._max_bytes:
+            if self._has_room(known.size) and _is_settled(source):
                 self._kept[path] = known
                 self._bytes += known.size
         return known
+
+    def _has_room(self, size: int) -> bool:
+        """Whether there is room for so many bytes, when what was not used for long is dropped."""
+        while self._bytes + size > self._max_bytes and self._kept:
+            first = next(iter(self._kept))
+            if self._kept[first].search > self._search - _UNUSED:
+                return False
+            self._bytes -= self._kept.pop(first).size
+        return self._bytes + size <= self._max_bytes
 
     def get_apart(self, path: str, now: Stat) -> Apart | None:
         """The file as it was taken apart, if it is still in that state."""

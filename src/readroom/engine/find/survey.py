@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import end_of_folder, path_key
@@ -22,11 +23,13 @@ from readroom.formats.kinds import UNKNOWN, classify, sniff
 from readroom.limits import HEAD_BYTES
 from readroom.limits.find import FIND_FILE_BYTES, FIND_LEFT_NAMES
 from readroom.paths import WorkPath
-from readroom.policy.guard import Guard
+from readroom.policy.guard import Guard, VisibleNames
 from readroom.quoting import quote
 from readroom.ranking.counting import CountedText
+from readroom.ranking.names import NameHints
+from readroom.ranking.order import Examine
 from readroom.ranking.query import Query
-from readroom.ranking.score import Counted, count
+from readroom.ranking.score import Counted, Glimpse, count, glance
 from readroom.stores.base import Folder, Source
 from readroom.text import encodings
 from readroom.text.encodings import Encoding
@@ -40,7 +43,8 @@ class Seen(Struct):
     """What the first stage found.
 
     Attributes:
-        found: Files in which, or in whose names, something of the question is.
+        examine: Says exactly what there is of the question in one of the files.
+        glimpses: Files in which, or in whose names, something of the question is.
         files: Files of text that were looked at.
         chars: How long they are together.
         stopped_at: Relative path of the first file that was not reached in time; None when all were.
@@ -48,7 +52,8 @@ class Seen(Struct):
         large_files: How many there are.
     """
 
-    found: list[Counted] = field(default_factory=list)
+    examine: Examine
+    glimpses: list[Glimpse] = field(default_factory=list)
     files: int = 0
     chars: int = 0
     stopped_at: str | None = None
@@ -61,15 +66,24 @@ class Survey:
     """One pass over the files below a folder. Paths are relative to it."""
 
     def __init__(
-        self, guard: Guard, query: Query, scope: Scope, texts: KeptTexts, deadline: Deadline
+        self,
+        guard: Guard,
+        query: Query,
+        scope: Scope,
+        texts: KeptTexts,
+        deadline: Deadline,
+        patience: Deadline,
     ) -> None:
+        """`deadline` is for looking at all files, `patience` for examining the best of them."""
         self._guard = guard
         self._query = query
         self._scope = scope
         self._texts = texts
         self._deadline = deadline
+        self._patience = patience
+        self._hints = NameHints(query)
         self._least = b""
-        self.seen = Seen()
+        self.seen = Seen(self._examine)
 
     def look(self, top: Folder, since: str) -> Seen:
         """Look at all files from `since` on, or as many as there is time for. Raises Cancelled."""
@@ -78,23 +92,25 @@ class Survey:
             self._folder("", top)
         return self.seen
 
-    def _folder(self, prefix: str, folder: Folder) -> None:
-        kinds = {entry.name: entry.kind for entry in folder.entries()}
-        folders = {name for name, kind in kinds.items() if kind is EntryKind.FOLDER}
-        denied = self._guard.denied(folder.real, list(kinds), folders)
-        for name in sorted(kinds.keys() - denied, key=os.fsencode):
+    def _folder(self, above: str, folder: Folder) -> None:
+        """Look at all files in a folder and below it; `above` is its path."""
+        visible = self._guard.visible(folder)
+        names = [name for name, kind in visible.kinds.items() if kind is EntryKind.FILE]
+        files = set(self._scope.taken(above, names, visible.marks))
+        prefix = f"{above}/" if above else ""
+        plain = "".join(visible.kinds).isascii()
+        for name in sorted(visible.kinds, key=None if plain else os.fsencode):
             path = prefix + name
-            key = path_key(path)
-            if kinds[name] is EntryKind.FILE:
-                if key >= self._least and self._scope.takes(path):
+            if name in files:
+                if not self._least or path_key(path) >= self._least:
                     self._check(path)
-                    self._file(path, name, folder)
-            elif (
-                kinds[name] is EntryKind.FOLDER
-                and end_of_folder(key) > self._least
-                and self._scope.enters(path)
-            ):
+                    self._file(path, name, folder, visible)
+            elif visible.kinds[name] is EntryKind.FOLDER and self._enters(path):
                 self._deeper(path, join_below(folder.real, name))
+
+    def _enters(self, path: str) -> bool:
+        behind = not self._least or end_of_folder(path_key(path)) > self._least
+        return behind and self._scope.enters(path)
 
     def _deeper(self, path: str, real: WorkPath) -> None:
         try:
@@ -103,7 +119,7 @@ class Survey:
             return  # denied, or gone since its name was read
         with folder:
             if folder.real == real:
-                self._folder(f"{path}/", folder)
+                self._folder(path, folder)
 
     def _check(self, path: str) -> None:
         if not self.seen.files and not self._deadline.cancelled:
@@ -114,27 +130,42 @@ class Survey:
             self.seen.stopped_at = path
             raise
 
-    def _file(self, relative: str, name: str, folder: Folder) -> None:
+    def _file(self, relative: str, name: str, folder: Folder, visible: VisibleNames) -> None:
         real = join_below(folder.real, name)
-        kept = self._kept(folder, name, real) or self._opened(real)
-        if kept is None or not kept.text:
+        known = self._kept(folder, name, real) or self._opened(visible, name, real)
+        if known is None or not known.text:
             return
         seen = self.seen
         seen.files += 1
-        seen.chars += len(kept.text)
+        seen.chars += len(known.text)
         if seen.files % _REPORT_EVERY == 0:
             self._deadline.report(seen.files, None, "files")
-        counted = self._counted(kept, real, relative)
-        if counted is not None:
-            seen.found.append(counted)
+        glimpse = self._glimpse(known, real, relative)
+        if glimpse is not None:
+            seen.glimpses.append(glimpse)
 
-    def _counted(self, kept: KnownText, real: WorkPath, relative: str) -> Counted | None:
-        question = f"{relative}\0{self._query.text}"
-        known_question, counted = kept.answer
-        if known_question != question:
-            counted = count(self._query, real, relative, CountedText(kept.text), len(kept.text))
-            kept.answer = (question, counted)
+    def _glimpse(self, known: KnownText, real: WorkPath, relative: str) -> Glimpse | None:
+        question, glimpse = known.glimpse
+        if question != self._question(relative):
+            glimpse = glance(self._query, self._hints, real, relative, CountedText(known.text))
+            known.glimpse = (self._question(relative), glimpse)
+        return glimpse
+
+    def _examine(self, glimpse: Glimpse) -> Counted | None:
+        """What there is of the question in a file that was looked at; None when it is gone by now."""
+        self._patience.check()
+        known = self._texts.current(glimpse.path)
+        if known is None:
+            text = self._again(WorkPath(glimpse.path))
+            return None if text is None else count(self._query, glimpse, CountedText(text))
+        question, counted = known.counted
+        if counted is None or question != self._question(glimpse.place):
+            counted = count(self._query, glimpse, CountedText(known.text))
+            known.counted = (self._question(glimpse.place), counted)
         return counted
+
+    def _question(self, relative: str) -> str:
+        return f"{relative}\0{self._query.text}"
 
     def _kept(self, folder: Folder, name: str, real: WorkPath) -> KnownText | None:
         """The text as it was read before, when the file is still in that state."""
@@ -145,12 +176,9 @@ class Survey:
         except ReadroomError:
             return None
 
-    def _opened(self, real: WorkPath) -> KnownText | None:
+    def _opened(self, visible: VisibleNames, name: str, real: WorkPath) -> KnownText | None:
         try:
-            with self._guard.open(real) as source:
-                # Links are not followed: what they lead to is looked at where it is.
-                if source.real != real:
-                    return None
+            with visible.open(name) as source:
                 if source.size > FIND_FILE_BYTES:
                     self._leave(real)
                     return None
@@ -161,6 +189,18 @@ class Survey:
             raise
         except ReadroomError:
             return None  # what may not be read is not there; what cannot be read has no words
+
+    def _again(self, real: WorkPath) -> str | None:
+        try:
+            with self._guard.open(real) as source:
+                if source.real != real or source.size > FIND_FILE_BYTES:
+                    return None
+                decoded = read_text(source)
+        except Cancelled:
+            raise
+        except ReadroomError:
+            return None
+        return None if decoded is None else decoded.text
 
     def _leave(self, path: str) -> None:
         self.seen.large_files += 1
@@ -183,8 +223,10 @@ def look_at(guard: Guard, query: Query, path: WorkPath) -> Seen:
         if decoded is None:
             media = sniff(source.read_at(0, HEAD_BYTES)) or UNKNOWN
             raise Binary(path, media.name, source.stat.size, media.advice)
-        counted = count(query, source.real, source.real, CountedText(decoded.text), len(decoded.text))
-    return Seen([counted] if counted else [], 1, len(decoded.text))
+        text = CountedText(decoded.text)
+    glimpse = glance(query, NameHints(query), source.real, source.real, text)
+    seen = Seen(lambda glimpse: count(query, glimpse, text), files=1, chars=text.size)
+    return seen if glimpse is None else replace(seen, glimpses=[glimpse])
 
 
 _ALONE = 8
@@ -213,12 +255,9 @@ def read_text(source: Source) -> DecodedFile | None:
 
 def _encoding_of(source: Source, head: bytes) -> Encoding | None:
     """How a file is read that begins so; None when it is not text."""
-    if head.isascii() and not any(mark in head for mark in _TELLING):
+    # ASCII that is something else: binary, an encoding with escapes, a document.
+    if head.isascii() and b"\0" not in head and b"\x1b" not in head and b"%PDF" not in head:
         return encodings.UTF8
     encoding = encodings.detect(head, complete=source.size <= HEAD_BYTES)
     binary = encoding is None or classify(source.real, head, encoding) in (Kind.BINARY, Kind.IMAGE)
     return None if binary else encoding
-
-
-_TELLING = (b"\0", b"\x1b", b"%PDF")
-"""In ASCII that may be something else: binary, an encoding with escapes, a document."""

@@ -9,7 +9,7 @@ enough not to look far beside it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import final
 
 from msgspec import Struct
@@ -86,6 +86,25 @@ class Scope:
         if decided is None:
             return self._globs.takes(file, folder=False) or self._whole(above)
         return decided
+
+    def taken(self, folder: str, names: Sequence[str], marks: Container[str]) -> list[str]:
+        """Those of the files in one folder that are asked for: as `takes`, fast for many.
+
+        `marks` are those of `ignore_files.MARKS` that are in the folder.
+        """
+        if not self.enters(folder):
+            return []
+        if self._ignores is not None:
+            self._ignores.enter(join_below(self._top, folder), marks)
+        if not self._hidden:
+            names = [name for name in names if name[0] != "."]
+        if self._ignores is not None and names:
+            ignored = self._ignores.hidden(join_below(self._top, folder), names, ())
+            names = [name for name in names if name not in ignored]
+        if self._type is None and self._globs.takes_all:
+            return list(names)
+        prefix = f"{folder}/" if folder else ""
+        return [name for name in names if self.takes(prefix + name)]
 
     def _sees(self, path: str, name: str, *, folder: bool) -> bool:
         if not self._hidden and name.startswith("."):

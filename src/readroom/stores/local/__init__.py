@@ -24,7 +24,7 @@ from readroom.stores.local import openat2
 from readroom.stores.local.failures import translated
 from readroom.stores.local.openat2 import KernelWay
 from readroom.stores.local.place import LocalPlace
-from readroom.stores.local.resolve import Found, Root, Way, to_stat
+from readroom.stores.local.resolve import READ_FLAGS, Found, Root, Way, checked, to_stat
 from readroom.stores.local.unfinished import Notes
 from readroom.stores.local.walk import WalkWay
 from readroom.values import Entry, EntryKind, Names, Stat, Version
@@ -147,6 +147,18 @@ class LocalFolder(Closeable):
             if error.errno == errno.EINVAL:
                 return None
             raise translated(error, path) from None
+
+    def open(self, name: str) -> LocalSource:
+        """Open a regular file in it, never following a link."""
+        path = self._path(name)
+        try:
+            # It may be a pipe by now: opening does not wait, and what was opened is checked.
+            fd = os.open(name, READ_FLAGS | os.O_NOFOLLOW, dir_fd=self._fd)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.EMLINK):
+                raise NotAFile(path, "link") from None
+            raise translated(error, path) from None
+        return LocalSource(checked(fd, path, path))
 
     def fileno(self) -> int:
         """The descriptor."""

@@ -61,6 +61,17 @@ def require_regular(status: os.stat_result, path: WorkPath) -> None:
         raise NotAFile(path, what(status.st_mode))
 
 
+def checked(fd: int, real: WorkPath, path: WorkPath) -> Found:
+    """What was opened, if it is a regular file; else it is closed and NotAFile raised."""
+    try:
+        stat_now = os.fstat(fd)
+        require_regular(stat_now, path)
+    except BaseException:
+        os.close(fd)
+        raise
+    return Found(fd, real, stat_now)
+
+
 def what(mode: int) -> str:
     """The word for what a mode describes."""
     if stat.S_ISREG(mode):

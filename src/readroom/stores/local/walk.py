@@ -20,7 +20,15 @@ from collections.abc import Sequence
 from readroom.errors import BadPath, NotAFolder, OutsideRoot
 from readroom.limits import LINK_HOPS, MAX_PATH_DEPTH
 from readroom.paths import WorkPath, parts
-from readroom.stores.local.resolve import FOLDER_FLAGS, READ_FLAGS, Found, Root, require_regular, what
+from readroom.stores.local.resolve import (
+    FOLDER_FLAGS,
+    READ_FLAGS,
+    Found,
+    Root,
+    checked,
+    require_regular,
+    what,
+)
 
 # O_PATH, where it exists, passes through folders that may be entered but not listed.
 _ENTER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -53,7 +61,7 @@ class WalkWay:
                 # It may have become a pipe by now: opening does not wait, and what was opened is checked.
                 fd = walk.opened(READ_FLAGS)
                 if fd is not None:
-                    return _checked(fd, walk.real(), path)
+                    return checked(fd, walk.real(), path)
 
     def folder(self, path: WorkPath) -> Found:
         """A folder, opened for reading its names."""
@@ -71,16 +79,6 @@ class WalkWay:
         with _Walk(self._root.fd, self._names, path) as walk:
             status = walk.to_leaf()
             return walk.real(), status
-
-
-def _checked(fd: int, real: WorkPath, path: WorkPath) -> Found:
-    try:
-        status = os.fstat(fd)
-        require_regular(status, path)
-    except BaseException:
-        os.close(fd)
-        raise
-    return Found(fd, real, status)
 
 
 class _Walk:

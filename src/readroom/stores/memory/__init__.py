@@ -123,6 +123,13 @@ class MemoryFolder(Closeable):
         node = self._node(name)
         return node.target if isinstance(node, Link) else None
 
+    def open(self, name: str) -> MemorySource:
+        """Open a file in it, never following a link."""
+        node, path = self._node(name), join(self.real, name)
+        if not isinstance(node, File):
+            raise NotAFile(path, "link" if isinstance(node, Link) else "folder")
+        return MemorySource(path, node)
+
     def fileno(self) -> None:
         """There is no descriptor."""
         return

@@ -151,7 +151,11 @@ def is_noise(text: str) -> bool:
 def _is_utf8(head: bytes, *, complete: bool) -> bool:
     if head.isascii():
         return True
-    text = head.decode("utf-8", "surrogateescape")
+    try:
+        head.decode()
+        return True
+    except UnicodeDecodeError:
+        text = head.decode("utf-8", "surrogateescape")
     if not complete:
         text = re.sub("[\udc80-\udcff]{1,3}\\Z", "", text)
     broken = len(re.findall("[\udc80-\udcff]", text))

@@ -1,0 +1,69 @@
+"""What the names of a file, of its folders and of definitions have of a question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from readroom.ranking.query import Query, Term
+from readroom.ranking.words import fold, lower, sub_words
+
+INSIDE = 0.6
+"""A word that is only a part of one in a name (`dispatch` in `urldispatcher`), against a whole one."""
+
+INSIDE_CHARS = 4
+"""Letters of the shortest such part; shorter ones are in names by chance."""
+
+
+@lru_cache(maxsize=16384)
+def words_of(name: str) -> tuple[str, ...]:
+    """The sub-words of a name."""
+    return tuple(sub_words(name))
+
+
+def names_of(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words of the folders of a path, and of the name without its endings."""
+    folder, _, name = path.rpartition("/")
+    return words_of(folder), words_of(name[:1] + name[1:].partition(".")[0])
+
+
+def likeness(term: Term, words: Sequence[str]) -> float:
+    """1 when the term is one of the words, INSIDE when it is within one or begins with one, else 0."""
+    best = 0.0
+    for word in words:
+        if term.is_stem_of(word):
+            return 1.0
+        inside = len(term.key) >= INSIDE_CHARS and term.key in word
+        if inside or (len(word) >= INSIDE_CHARS and term.word.startswith(word)):
+            best = INSIDE
+    return best
+
+
+class NameHints:
+    """Says at once of most paths that nothing of the question is in their names."""
+
+    __slots__ = ("_any",)
+
+    def __init__(self, query: Query) -> None:
+        keys = {term.key for term in query.terms}
+        # A name may also be the beginning of a word: `conn` of "connection".
+        keys |= {term.word[:INSIDE_CHARS] for term in query.terms if len(term.word) >= INSIDE_CHARS}
+        self._any = re.compile("|".join(map(re.escape, sorted(keys))))
+
+    def may_hold(self, path: str) -> bool:
+        """Whether a word of the question can be in the names of a path."""
+        return self._any.search(lower(fold(path))) is not None
+
+
+def in_names(path: str, query: Query) -> bool:
+    """Whether a word of the question is in the names of a path."""
+    folder, name = names_of(path)
+    return any(likeness(term, name) or likeness(term, folder) for term in query.terms)
+
+
+def covered(path: str, query: Query) -> float:
+    """The share of the words of a file's name that the question asks for."""
+    words = names_of(path)[1]
+    asked_for = sum(1 for word in words if any(term.is_stem_of(word) for term in query.terms))
+    return asked_for / len(words) if words else 0.0

@@ -1,0 +1,80 @@
+"""Files, best first, each examined only as closely as its place among the others asks for.
+
+A first look tells of a file how good it can be at best.  What cannot be among the files that are
+shown is never examined further, so that a word which stands in every file of a large tree costs
+no more than a rare one.  The order is the one of the exact scores all the same: a file comes out
+only when nothing that is left can be better.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, final
+
+from readroom.ranking import score as scoring
+from readroom.ranking.roles import older_versions
+from readroom.ranking.score import Counted, Glimpse, RankedFile, Scale, Why
+
+Examine: TypeAlias = Callable[[Glimpse], Counted | None]
+"""What there is of the question in a file, exactly; None when it is not there any more."""
+
+_GLANCED, _NAMED, _EXACT = range(3)
+"""How closely a file was examined: its words, its names and what it is for, and all there is."""
+
+
+@final
+class BestFirst:
+    """The files of one question in order. `len` is how many there are."""
+
+    def __init__(self, scale: Scale, glimpses: Sequence[Glimpse], examine: Examine) -> None:
+        self._scale = scale
+        self._examine = examine
+        self._older = older_versions(each.place for each in glimpses)
+        self._ranked: list[RankedFile] = []
+        # Equal scores are ordered by path, whatever is still unknown of them.
+        self._left: list[tuple[float, str, int, Glimpse | RankedFile]] = []
+        for each in glimpses:
+            if each.named:
+                best, step = scoring.best_named(scale, each, self._older), _NAMED
+            else:
+                best, step = scoring.best_possible(scale, each), _GLANCED
+            self._left.append((-best, each.path, step, each))
+        heapq.heapify(self._left)
+
+    def __len__(self) -> int:
+        return len(self._ranked) + len(self._left)
+
+    def first(self, count: int) -> Sequence[RankedFile]:
+        """The best files, so many or all."""
+        while len(self._ranked) < count and self._left:
+            self._advance()
+        return self._ranked[:count]
+
+    def at(self, position: int) -> RankedFile | None:
+        """The file at a position from 0; None behind the last."""
+        while len(self._ranked) <= position and self._left:
+            self._advance()
+        return self._ranked[position] if position < len(self._ranked) else None
+
+    def explain(self, file: RankedFile) -> list[Why]:
+        """What counted for a file, most first."""
+        return scoring.explain_file(self._scale, file, self._older)
+
+    def _advance(self) -> None:
+        """Examine what may be the best of those that are left, or take it when that is certain."""
+        _, path, step, best = self._left[0]
+        if isinstance(best, RankedFile):
+            heapq.heappop(self._left)
+            self._ranked.append(best)
+            return
+        if step == _GLANCED:
+            score = scoring.best_named(self._scale, best, self._older)
+            heapq.heapreplace(self._left, (-score, path, _NAMED, best))
+            return
+        counted = self._examine(best)
+        if counted is None:
+            heapq.heappop(self._left)
+            return
+        file = scoring.rank(self._scale, counted, self._older)
+        heapq.heapreplace(self._left, (-file.score, path, _EXACT, file))
