@@ -9,7 +9,7 @@ WORKDIR /build
 COPY pyproject.toml README.md LICENSE ./
 COPY src ./src
 RUN python -m venv /opt/readroom \
-    && /opt/readroom/bin/pip install --no-cache-dir --disable-pip-version-check ".[postgres]"
+    && /opt/readroom/bin/pip install --no-cache-dir --disable-pip-version-check ".[documents,grammars,postgres,serve]"
 
 FROM python:3.13-slim-bookworm
 ARG VERSION=0.1.0

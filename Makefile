@@ -9,6 +9,7 @@
 
 DIR ?= .
 PORT ?=
+EXTRAS ?= documents,grammars,serve,terminal
 BIN ?= $(HOME)/.local/bin
 
 .DEFAULT_GOAL := help
@@ -49,12 +50,12 @@ broken-environment:
 # The stamps are older than pyproject.toml after a change of dependencies; otherwise nothing is done.
 .venv/installed: pyproject.toml $(BROKEN)
 	@echo "installing readroom into .venv ..."
-	@.venv/bin/python -m pip install --quiet --disable-pip-version-check -e .
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check -e '.[$(EXTRAS)]'
 	@touch $@
 
 # pip reads dependency groups since 25.1, and a new environment may start with an older one.
 .venv/developer: pyproject.toml $(BROKEN)
 	@echo "installing readroom and its development tools into .venv ..."
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --group dev -e .
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --group dev -e '.[$(EXTRAS)]'
 	@touch $@ .venv/installed

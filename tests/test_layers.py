@@ -21,6 +21,7 @@ LAYERS = {
     "readroom.caller": 0,
     "readroom.closeable": 0,
     "readroom.deadline": 0,
+    "readroom.extras": 0,
     "readroom.quoting": 0,
     "readroom.release": 0,
     "readroom.protocol": 0,

@@ -41,7 +41,10 @@ def test_every_file_says_the_version() -> None:
     assert server["version"] == VERSION
     assert [one["version"] for one in server["packages"]] == [VERSION]
     bundle = tomllib.loads(text("deploy/mcpb/pyproject.toml"))["project"]
-    assert (bundle["version"], bundle["dependencies"]) == (VERSION, [f"readroom=={VERSION}"])
+    assert (bundle["version"], bundle["dependencies"]) == (
+        VERSION,
+        [f"readroom[documents,grammars]=={VERSION}"],
+    )
     assert json.loads(text("deploy/mcpb/manifest.json"))["version"] == VERSION
     assert tomllib.loads(text("pyproject.toml"))["project"]["version"] == VERSION
     assert f"ARG VERSION={VERSION}\n" in text("Dockerfile")

@@ -17,7 +17,8 @@ from readroom.contracts.native import NATIVE
 from readroom.contracts.native.facts import FACTS
 from readroom.errors import commands
 from readroom.faces.cli.commands import COMMANDS
-from scripts import docs, docs_blocks
+from scripts import docs, docs_blocks, docs_charts
+from scripts.website import gather
 
 ROOT = Path(__file__).parents[2]
 PAGES = list(docs.pages())
@@ -39,6 +40,23 @@ def test_generated_parts_are_fresh(page: Path) -> None:
 def test_the_check_finds_a_stale_page() -> None:
     fresh = text("docs/reference/errors.md")
     assert docs.generated(fresh.replace("| `denied` |", "| `denid` |")) == fresh
+
+
+def test_charts_are_what_the_runs_say() -> None:
+    """`make docs` draws them."""
+    assert docs_charts.stale() == {}
+
+
+def test_every_chart_is_on_a_page() -> None:
+    shown = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert [name for name in docs_charts.CHARTS if f"charts/{name}.svg)" not in shown] == []
+
+
+def test_every_page_is_in_a_section_of_the_site() -> None:
+    listed = {name for _, _, names in gather.SECTIONS.values() for name in names.split()}
+    pages = {str(page.relative_to(ROOT / "docs").with_suffix("")) for page in PAGES[1:]} - {"index"}
+    project = {f"project/{name.removesuffix('.md')}" for name in gather.ELSEWHERE}
+    assert pages | project == listed - (gather.WHEN_THERE - pages)
 
 
 def test_every_block_is_on_a_page() -> None:

@@ -18,10 +18,10 @@ from base64 import b64encode
 from datetime import UTC, datetime
 from typing import Any, Final, final
 
-from readroom.adapters.extras import needs
 from readroom.async_workspace import AsyncWorkspace
 from readroom.caller import Caller
 from readroom.contracts.deepagents import IMAGE, LINES, NEXT
+from readroom.extras import needs
 from readroom.values import Reply
 from readroom.workspace import Workspace
 

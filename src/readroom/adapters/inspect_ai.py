@@ -19,11 +19,11 @@ from typing import Any, final
 from msgspec.structs import replace
 
 from readroom import config
-from readroom.adapters.extras import needs
 from readroom.contracts import contract
 from readroom.contracts.inspect_agents.calls import key_of_path, path_of_key
 from readroom.contracts.setup import Setup
 from readroom.errors import NoPermission, NotFound, ReadroomError, SymbolicLink
+from readroom.extras import needs
 from readroom.paths import ROOT, WorkPath, ancestors
 from readroom.stores.memory import MemoryStore
 from readroom.values import Cap, Fact, ListRequest, Reply, Request

@@ -15,10 +15,10 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import Any, TypeAlias
 
-from readroom.adapters.extras import needs
 from readroom.async_workspace import AsyncWorkspace
 from readroom.caller import Caller
 from readroom.contracts.base import Tool
+from readroom.extras import needs
 from readroom.values import Reply
 from readroom.workspace import Workspace
 

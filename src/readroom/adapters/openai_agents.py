@@ -15,11 +15,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from readroom.adapters.extras import needs
 from readroom.adapters.replies import data_url
 from readroom.async_workspace import AsyncWorkspace
 from readroom.caller import Caller
 from readroom.contracts.base import Tool
+from readroom.extras import needs
 from readroom.workspace import Workspace
 
 with needs("openai-agents"):

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from typing import Any, final
 
-from readroom.adapters.extras import needs
 from readroom.adapters.replies import is_mendable
 from readroom.async_workspace import AsyncWorkspace
 from readroom.caller import Caller
+from readroom.extras import needs
 from readroom.values import Reply
 from readroom.workspace import Workspace
 

@@ -18,9 +18,9 @@ from typing import Any, final
 
 from PIL import Image as Pictures
 
-from readroom.adapters.extras import needs
 from readroom.caller import Caller
 from readroom.contracts.base import Tool as Record
+from readroom.extras import needs
 from readroom.values import Image
 from readroom.workspace import Workspace
 

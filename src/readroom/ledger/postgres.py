@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from readroom.errors import LedgerFailed, MissingProgram
+from readroom.extras import install
 from readroom.ledger.ledger import Execute
 from readroom.limits.session import LEDGER_RETRY_S, LEDGER_WAIT_S
 
@@ -63,7 +64,7 @@ class PostgresBackend:
         try:
             import psycopg
         except ImportError:
-            raise MissingProgram("psycopg", "pip install 'readroom[postgres]'") from None
+            raise MissingProgram("psycopg", install("postgres")) from None
         self._driver = psycopg
         self._url = url
         self._wait_s = wait_s

@@ -11,6 +11,7 @@ from typing import Final, TextIO
 from msgspec import Struct, field
 
 from readroom.errors import MissingProgram
+from readroom.extras import install
 from readroom.ledger.ledger import Condition
 from readroom.ledger.rows import COLUMNS, Row
 from readroom.limits.session import LEDGER_PAGE_ROWS
@@ -186,7 +187,7 @@ def write_parquet(rows: Iterable[Row], path: str) -> int:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise MissingProgram("pyarrow", "pip install 'readroom[parquet]'") from None
+        raise MissingProgram("pyarrow", install("parquet")) from None
     numbers = {"number", "time_us", "epoch", "tokens", "duration_us"}
     schema = pyarrow.schema(
         [(name, pyarrow.int64() if name in numbers else pyarrow.string()) for name in COLUMNS]

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from readroom.errors import BadValue, MissingProgram, StoreFailed
+from readroom.extras import install
 from readroom.lens.work import Engine
 
 T = TypeVar("T")
@@ -57,7 +58,7 @@ def named(address: str) -> Engine:
     try:
         from distributed import Client, KilledWorker
     except ImportError:
-        raise MissingProgram("distributed", "pip install 'readroom[dask]'") from None
+        raise MissingProgram("distributed", install("dask")) from None
 
     connect: Callable[..., Any] = Client  # it is not annotated
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TextIO
 import msgspec
 
 from readroom.errors import MissingProgram
+from readroom.extras import install
 from readroom.lens.normal_form import Call, Finding, Lines, Replayed, Row, Session, SkippedPart, Turn
 from readroom.limits.lens import EXPORT_PAGE_ROWS
 
@@ -63,7 +64,7 @@ class Parquet:
             import pyarrow
             import pyarrow.parquet
         except ImportError:
-            raise MissingProgram("pyarrow", "pip install 'readroom[parquet]'") from None
+            raise MissingProgram("pyarrow", install("parquet")) from None
         self._arrow = pyarrow
         self._stack = ExitStack()
         self._pages: dict[type, list[Row]] = {kind: [] for kind in KINDS.values()}

@@ -16,7 +16,7 @@ from msgspec import Struct
 from readroom.deadline import Deadline
 from readroom.limits import NEAR_NAMES
 from readroom.limits.outline import OUTLINE_BRACKETS, OUTLINE_ERRORS, OUTLINE_MEMORY_KIB
-from readroom.outline.grammars import Grammar, load
+from readroom.outline.grammars import Grammar, MissingGrammar, load
 from readroom.quoting import unquoted
 from readroom.text.encodings import visible
 from readroom.values.files import Outline, Row, rows
@@ -46,7 +46,7 @@ def build(text: str, language: str, deadline: Deadline) -> Outline:
 
     Raises:
         TimedOut, Cancelled: From the deadline; nothing is known then.
-        Unparsable: No parser is given this text.
+        Unparsable: No parser is given this text, or there is none here.
     """
     from readroom.outline.markup import MARKUP
 
@@ -67,7 +67,10 @@ def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline) -> O
     source = text.encode()
     deadline.check()
     _require_shallow(text)
-    parser = Parser(load(grammar))
+    try:
+        parser = Parser(load(grammar))
+    except MissingGrammar as missing:
+        raise Unparsable(str(missing)) from None
 
     most = getrusage(RUSAGE_SELF).ru_maxrss + OUTLINE_MEMORY_KIB
 

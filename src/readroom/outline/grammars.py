@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from readroom.extras import OF_GRAMMARS, install, problem
+
 if TYPE_CHECKING:
     from tree_sitter import Language
 
@@ -66,15 +68,28 @@ _LANGUAGES: dict[tuple[str, str], Language] = {}
 _LOCK = threading.Lock()
 
 
+class MissingGrammar(Exception):
+    """A grammar that is in an extra, and not installed."""
+
+
 def load(grammar: Grammar) -> Language:
-    """The compiled grammar, imported when first used."""
+    """The compiled grammar, imported when first used.
+
+    Raises:
+        MissingGrammar: It is not installed.
+    """
     key = (grammar.module, grammar.function)
     with _LOCK:
         language = _LANGUAGES.get(key)
         if language is None:
             from tree_sitter import Language
 
-            language = Language(getattr(import_module(grammar.module), grammar.function)())
+            try:
+                module = import_module(grammar.module)
+            except ModuleNotFoundError:
+                package = problem(grammar.module.replace("_", "-"))
+                raise MissingGrammar(f"{package}: {install(OF_GRAMMARS)}") from None
+            language = Language(getattr(module, grammar.function)())
             _LANGUAGES[key] = language
         return language
 

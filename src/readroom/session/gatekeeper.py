@@ -28,6 +28,7 @@ from readroom.errors import (
     RefusedError,
     UsageError,
 )
+from readroom.extras import install
 from readroom.ledger import LedgerPolicy
 from readroom.ledger.recorder import Entry, Recorder
 from readroom.limits import MIN_REPLY_BYTES
@@ -124,7 +125,7 @@ def counter(name: str) -> Counter:
 
             encoding = bpe_openai.get_encoding("o200k_base")
     except ImportError:
-        raise MissingProgram("bpe-openai", "pip install 'readroom[tokens]'") from None
+        raise MissingProgram("bpe-openai", install("tokens")) from None
 
     def count(text: str) -> int:
         return len(encoding.encode(text.encode("utf-8", "replace").decode()))

@@ -13,6 +13,7 @@ from readroom.errors import BadImage, BadRange
 from readroom.formats.documents import Area, Part, Picture, Unit
 from readroom.formats.documents.page_ranges import CONTENTS, SCHEMA
 from readroom.formats.kinds import IMAGE_TYPES, sniff
+from readroom.formats.sending import to_image
 from readroom.limits.documents import DOCUMENT_IMAGES, DOCUMENT_ROWS
 from readroom.quoting import quote
 from readroom.text.select import LongLine
@@ -164,8 +165,6 @@ def _contents_part(headings: Sequence[tuple[int, str, int]], unit: Unit) -> Part
 
 def _image(picture: Picture, path: str) -> Image:
     """A picture of a document as one to be shown, by what its bytes are. Raises BadImage."""
-    from readroom.formats.images import to_image  # Pillow is imported only for images
-
     media = sniff(picture.data)
     if media is None or media.name not in IMAGE_TYPES:
         raise BadImage(path, picture.mime, len(picture.data), f"{picture.mime} is not shown")

@@ -104,7 +104,11 @@ def main() -> int:
         os.dup2(nothing, place)  # libraries print what they think of a file
     order: Order = json.loads(orders.readline())
     sys.path[:] = order["paths"]
-    module = importlib.import_module(order["module"])
+    try:
+        module = importlib.import_module(order["module"])
+    except ModuleNotFoundError as missing:
+        _answered(answers, lambda missing=missing: _without(missing.name or ""))
+        os._exit(0)
     _confine(order, reopens=getattr(module, "REOPENS", False))
     file = io.BufferedReader(_File(order["file"]), 64 * 1024)
     document = _answered(answers, lambda: _opened(module.open_document, file, order))
@@ -143,6 +147,18 @@ def _answered(answers: BinaryIO, act: Any) -> Any:
         answers.write(blob)
     answers.flush()
     return value
+
+
+def _without(module: str) -> None:
+    """Say which package is missing. Raises Unreadable."""
+    from readroom.extras import OF_DOCUMENTS, install, problem
+    from readroom.formats.documents import Unreadable
+
+    package = module.partition(".")[0]
+    if package == "readroom":
+        raise ModuleNotFoundError(module)  # a defect, which no command mends
+    advice = f"Ask the user to run {install(OF_DOCUMENTS)}, or for an export as text."
+    raise Unreadable(problem(package.replace("_", "-")), advice)
 
 
 def _refused(problem: str, advice: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from readroom.deadline import Deadline
 from readroom.engine.services import Job, Services
 from readroom.errors import BadImage, Binary
 from readroom.formats.kinds import IMAGE_TYPES, UNKNOWN, sniff
+from readroom.formats.sending import to_image
 from readroom.limits import BLOCK_BYTES, IMAGE_MAX_BYTES, IMAGE_REPLY_BYTES
 from readroom.stores.base import Source
 from readroom.text import hashes
@@ -78,8 +79,6 @@ def read_image(
         BadImage: It cannot be decoded, or is too large to be.
         Shrunk: The file is shorter than it was when it was opened.
     """
-    from readroom.formats.images import to_image  # Pillow is imported only for images
-
     form = (sniff(sample) or UNKNOWN).name
     if source.size > IMAGE_MAX_BYTES:
         problem = f"it is larger than {IMAGE_MAX_BYTES} bytes"

@@ -16,6 +16,7 @@ import click
 from msgspec import Struct, to_builtins
 
 from readroom.errors import BadValue, ReadroomError
+from readroom.extras import OF_GRAMMARS, install
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
 from readroom.limits import HTTP_PORT
@@ -133,9 +134,8 @@ def _outlines() -> Iterator[Diagnosis]:
 
     missing = sorted(name for name, grammar in GRAMMARS.items() if find_spec(grammar.module) is None)
     if missing:
-        packages = " ".join(sorted({GRAMMARS[name].module.replace("_", "-") for name in missing}))
-        problem = f"no grammar for {', '.join(missing)}"
-        yield Diagnosis("outlines", "problem", problem, f"Install it: pip install {packages}")
+        found = f"{len(GRAMMARS) - len(missing)} languages, and no grammar for {', '.join(missing)}"
+        yield Diagnosis("outlines", "note", found, f"{install(OF_GRAMMARS)} brings the rest")
         return
     yield Diagnosis("outlines", "ok", f"{len(GRAMMARS)} languages")
 
@@ -148,8 +148,8 @@ def _extras() -> Iterator[Diagnosis]:
     if have:
         yield Diagnosis("extras", "ok", f"installed: {', '.join(have)}")
     if lack:
-        install = f"pip install 'readroom[{','.join(lack)}]' installs all of these, or name those you need"
-        yield Diagnosis("extras", "note", f"not installed: {', '.join(lack)}", install)
+        remedy = f"{install(','.join(lack))} installs all of these, or name those you need"
+        yield Diagnosis("extras", "note", f"not installed: {', '.join(lack)}", remedy)
 
 
 def _packages() -> dict[str, list[str]]:

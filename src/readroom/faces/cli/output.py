@@ -118,9 +118,12 @@ class ProgressLine:
 
 def _paint(text: str, out: TextIO, arguments: Mapping[str, Fact]) -> None:
     """Colour only: nothing here decides about content; rich leaves it out where NO_COLOR says so."""
-    from rich.console import Console
-
     out.reconfigure(errors="backslashreplace")  # type: ignore[attr-defined]  # every TextIOWrapper has it
+    try:
+        from rich.console import Console
+    except ModuleNotFoundError:
+        write((visible(text) + "\n").encode("utf-8", "backslashreplace"))
+        return
     console = Console(file=out, markup=False, highlight=False, emoji=False)
     console.print(painted(visible(text), arguments), soft_wrap=True)
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from readroom.contracts import NAMES
 from readroom.errors import BadValue, UsageError
+from readroom.extras import OF_SERVING, serves
 from readroom.faces.cli import output
 from readroom.faces.cli.call import NATIVE, Where, commands_option, front_matter_option, place_options
 from readroom.faces.cli.exits import ExitCode
@@ -73,8 +74,10 @@ def _serve(
     has any.
     """
     from readroom.config import serve as config_serve
-    from readroom.faces.http.server import Address as Address
-    from readroom.faces.http.server import admitted, serve_http
+
+    with serves(OF_SERVING):
+        from readroom.faces.http.server import Address as Address
+        from readroom.faces.http.server import admitted, serve_http
     from readroom.faces.mcp.client_configs import startup_text
 
     configured = config_serve.load(config)

@@ -21,12 +21,11 @@ try:
 except ImportError:
     pyarrow = None
 
+from readroom.extras import install, problem
 from readroom.formats.data import Column, Database, Rows
 from readroom.formats.documents import Encrypted, Unreadable
 
-INSTALL = "install readroom[data]"
-MISSING = "it needs the package pyarrow, which is not installed"
-_ADVICE = f"Ask the user to {INSTALL}, or for an export as CSV."
+_ADVICE = f"Ask the user to run {install('data')}, or for an export as CSV."
 _ANOTHER = "Ask for another copy, or for an export as CSV."
 _BATCH_ROWS = 1_024
 _BUFFER_BYTES = 64 * 1024
@@ -42,7 +41,7 @@ def open_document(file: BinaryIO) -> Database:
     if head.startswith(b"PARE"):
         raise Encrypted("it is encrypted", "Ask for a copy without a key.")
     if pyarrow is None:
-        raise Unreadable(MISSING, _ADVICE)
+        raise Unreadable(problem("pyarrow"), _ADVICE)
     # Its own pools reserve memory by the gigabyte, which the process does not have.
     pyarrow.set_memory_pool(pyarrow.system_memory_pool())
     pyarrow.set_cpu_count(1)

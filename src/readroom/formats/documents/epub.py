@@ -30,7 +30,7 @@ from readroom.formats.documents import (
     xml,
 )
 from readroom.formats.documents.archives import ANOTHER_COPY, Archive
-from readroom.formats.documents.sheets.cells import beside_note
+from readroom.formats.documents.unshown import beside_note
 from readroom.formats.documents.xml import Element, local
 from readroom.limits.documents import CONTENTS_HEADINGS, SPINE_ITEMS
 

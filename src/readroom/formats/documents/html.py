@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from readroom.formats.documents import Part, Unreadable, sections, tables
 from readroom.formats.documents.sections import Sections
-from readroom.formats.documents.sheets.cells import beside_note
+from readroom.formats.documents.unshown import beside_note
 from readroom.limits import HEAD_BYTES
 from readroom.limits.documents import HTML_BYTES, META_BYTES
 from readroom.text import encodings

@@ -28,7 +28,7 @@ from readroom.formats.documents import (
 )
 from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.formats.documents.ooxml import Package, R, Relation
-from readroom.formats.documents.sheets.cells import beside_note
+from readroom.formats.documents.unshown import beside_note
 from readroom.formats.documents.xml import Element, local
 from readroom.limits.documents import SLIDES
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from readroom.formats.documents import Part, sections
 from readroom.formats.documents.sections import Sections
-from readroom.formats.documents.sheets.cells import beside_note
+from readroom.formats.documents.unshown import beside_note
 from readroom.limits.documents import TABLE_LINE_CHARS
 
 _MARK = re.compile(r"\[\^([ec]?\d+)\]")

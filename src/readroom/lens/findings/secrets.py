@@ -15,6 +15,7 @@ from typing import Any
 import re2
 
 from readroom.errors import MissingProgram
+from readroom.extras import install
 
 _LEFT_OUT = frozenset(
     {
@@ -128,7 +129,7 @@ def _detectors() -> tuple[Any, ...]:
     try:
         from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
     except ImportError:
-        raise MissingProgram("detect-secrets", "pip install 'readroom[audit]'") from None
+        raise MissingProgram("detect-secrets", install("audit")) from None
     classes: Iterable[Any] = get_mapping_from_secret_type_to_class().values()
     return tuple(made() for made in classes if made.__name__ not in _LEFT_OUT)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from readroom.extras import install
 from readroom.lens.normal_form import FINDINGS, Finding, counted
 from readroom.lens.report import Spent, Totals, dearest_of, plain
 
@@ -26,7 +27,7 @@ def summary(totals: Totals, listed: int, secrets: bool) -> str:
     if totals.replayed:
         lines += ["", *_replayed(totals)]
     if not secrets:
-        lines.append("Secrets were not looked for: pip install 'readroom[audit]'.")
+        lines.append(f"Secrets were not looked for: {install('audit')}.")
     lines += _skipped(totals)
     return "\n".join(lines)
 

@@ -31,7 +31,7 @@ from readroom.formats.documents import (
     html,
     sections,
 )
-from readroom.formats.documents.sheets.cells import beside_note
+from readroom.formats.documents.unshown import beside_note
 from readroom.formats.kinds import IMAGE_TYPES, recognise, sniff
 from readroom.limits import HEAD_BYTES
 from readroom.limits.documents import ATTACHED_PARTS, DOCUMENT_PART_CHARS, MAIL_DEPTH, MAIL_PARTS

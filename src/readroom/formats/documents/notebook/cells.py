@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, final
 
 from readroom.formats.documents import Area, Document, Heading, Part, Picture, Unit, Unreadable
-from readroom.formats.documents.sheets.cells import beside_note
+from readroom.formats.documents.unshown import beside_note
 from readroom.quoting import joined
 
 MAX_BYTES = 40 * 1024 * 1024

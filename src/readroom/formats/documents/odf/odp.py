@@ -17,7 +17,7 @@ from readroom.formats.documents import Area, Heading, Part, Unit, Unreadable, od
 from readroom.formats.documents.odf import DRAW, OFFICE, PRESENTATION, STYLE, TEXT, OdfPackage
 from readroom.formats.documents.odf import text as odf_text
 from readroom.formats.documents.odf.text import Walker
-from readroom.formats.documents.sheets.cells import beside_note
+from readroom.formats.documents.unshown import beside_note
 from readroom.formats.documents.xml import Element, local
 from readroom.limits.documents import SLIDES
 

@@ -24,7 +24,7 @@ from pypdfium2 import raw
 from readroom.formats.documents import Area, Document, Encrypted, Heading, Part, Picture, Unit, Unreadable
 from readroom.formats.documents.pdf import text as pdf_text
 from readroom.formats.documents.pdf.fields import Fields
-from readroom.formats.documents.sheets.cells import beside_note
+from readroom.formats.documents.unshown import beside_note
 from readroom.limits import IMAGE_LONG_SIDE
 from readroom.limits.documents import DOCUMENT_CONTENTS
 

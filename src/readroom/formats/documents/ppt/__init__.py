@@ -35,7 +35,7 @@ from readroom.formats.documents.ooxml import Ole
 from readroom.formats.documents.ppt import records as kinds
 from readroom.formats.documents.ppt import records as ppt_records
 from readroom.formats.documents.ppt.records import Record, records
-from readroom.formats.documents.sheets.cells import beside_note
+from readroom.formats.documents.unshown import beside_note
 from readroom.limits.documents import SLIDES
 
 STREAM = "PowerPoint Document"

@@ -40,6 +40,7 @@ from readroom.formats.documents.sheets.cells import Comments, Table, Value
 from readroom.formats.documents.sheets.failures import translated
 from readroom.formats.documents.sheets.formulas import Formulas, with_formulas
 from readroom.formats.documents.sheets.xlsx import Cut, Row, cut, only, referred, with_errors
+from readroom.formats.documents.unshown import beside_note
 from readroom.limits.documents import SHEET_BYTES
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -116,7 +117,7 @@ class _SheetReader(Struct, frozen=True):
         sheet = self.sheets[number - 1]
         notes = [cells.HIDDEN] if sheet.hidden else []
         if not sheet.member:
-            beside = cells.beside_note(xlsx_beside.of_workbook(self.package)) if number == 1 else []
+            beside = beside_note(xlsx_beside.of_workbook(self.package)) if number == 1 else []
             return Part(number, sheet.name, (), total_rows=0, notes=[*notes, NO_CELLS, *beside])
         cut_ = self._cut(number, area)
         end = min(cut_.end, self._totals[number])
@@ -145,7 +146,7 @@ class _SheetReader(Struct, frozen=True):
             counts = xlsx_beside.counts(self.package, member, part.tail)
             counts += xlsx_beside.of_workbook(self.package) if number == 1 else Counter()
             hidden = cells.hidden_notes(0, xlsx_beside.hidden_columns(part.head))
-            self._beside[number] = [*notes, *hidden, *cells.beside_note(counts)]
+            self._beside[number] = [*notes, *hidden, *beside_note(counts)]
         return part
 
     def _said(self, member: str) -> tuple[Comments, list[str]]:

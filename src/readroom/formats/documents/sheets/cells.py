@@ -79,8 +79,6 @@ HIDDEN = "This sheet is hidden."
 ESCAPED = "Tabs and line ends inside cells are written as \\t and \\n."
 
 
-_WITH_MORE = re.compile(r"(.*?)( )((?:of|in|to|by|that|with|without|outside) .*)")
-
 Comments: TypeAlias = Mapping[tuple[int, int], str]
 """What is said of cells, by row and column from 1: as it stands behind the value."""
 
@@ -147,22 +145,6 @@ def merged_note(ranges: Sequence[str]) -> list[str]:
 def count_note(count: int, single: str, more: str) -> list[str]:
     """A sentence about so many of something; nothing when there are none."""
     return [f"{count:,} {single if count == 1 else more}"] if count else []
-
-
-def beside_note(counts: Mapping[str, int]) -> list[str]:
-    """One sentence about what is not shown, by its kind in the singular; nothing when all is."""
-    named = [f"{count:,} {kind if count == 1 else plural(kind)}" for kind, count in counts.items() if count]
-    return [f"Not shown: {', '.join(named)}."] if named else []
-
-
-def plural(kind: str) -> str:
-    """More than one of a kind: `header or footer` is `headers or footers`, `link to it` `links to it`."""
-    parted = _WITH_MORE.match(kind)
-    noun, space, rest = parted.groups() if parted else (kind, "", "")
-    plurals = (
-        f"{name[:-1]}ies" if name.endswith(("ty", "py")) else f"{name}s" for name in noun.split(" or ")
-    )
-    return " or ".join(plurals) + space + rest
 
 
 def hidden_notes(rows: int, columns: int) -> list[str]:

@@ -22,6 +22,7 @@ from readroom.formats.documents.archives import ANOTHER_COPY, Archive
 from readroom.formats.documents.sheets import cells as sheet_cells
 from readroom.formats.documents.sheets.cells import CellBudget, Table, Value
 from readroom.formats.documents.sheets.xlsx import MAX_COLUMNS, MAX_ROWS
+from readroom.formats.documents.unshown import beside_note
 from readroom.formats.documents.xml import Element
 from readroom.limits.documents import SHEET_BYTES
 
@@ -103,7 +104,7 @@ class Sheets(Struct, frozen=True):
         beside = self.beside[number - 1]
         notes += sheet_cells.hidden_notes(0, beside[_COLUMN])
         counts = Counter({kind: count for kind, count in beside.items() if kind != _COLUMN})
-        notes += sheet_cells.beside_note(counts + _of_workbook(self.archive) if number == 1 else counts)
+        notes += beside_note(counts + _of_workbook(self.archive) if number == 1 else counts)
         return sheet_cells.part(number, self.names[number - 1], reader.table(notes), area)
 
 

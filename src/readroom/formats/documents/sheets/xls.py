@@ -20,6 +20,7 @@ from readroom.formats.documents.ooxml import Ole
 from readroom.formats.documents.sheets import cells
 from readroom.formats.documents.sheets.cells import Comments, Value
 from readroom.formats.documents.sheets.xlsx import column_letters
+from readroom.formats.documents.unshown import beside_note
 from readroom.limits.documents import OLD_WORKBOOK_BYTES
 
 _VISIBLE = 0
@@ -103,7 +104,7 @@ class OldSheets:
             "chart sheet or macro sheet": self._book._all_sheets_count - others if others else 0,
             "defined name": len(self._book.name_obj_list) if number == 1 else 0,
         }
-        yield from cells.beside_note(counts)
+        yield from beside_note(counts)
 
 
 def open_workbook(file: BinaryIO) -> OldSheets:

@@ -23,6 +23,7 @@ from readroom.formats.documents.sheets import cells as sheet_cells
 from readroom.formats.documents.sheets.cells import CellBudget, Table
 from readroom.formats.documents.sheets.failures import translated
 from readroom.formats.documents.sheets.xlsx import MAX_COLUMNS, MAX_ROWS, column_letters
+from readroom.formats.documents.unshown import beside_note
 from readroom.limits.documents import BINARY_MERGED, BINARY_RECORD_BYTES, SHEET_BYTES
 
 ROW, LAST_CELL, FIRST_FORMULA, LAST_FORMULA = 0, 11, 8, 11
@@ -83,7 +84,7 @@ class BinarySheets(Struct, frozen=True):
         notes += sheet_cells.count_note(part.formulas, *sheet_cells.VALUES)
         notes += sheet_cells.hidden_notes(part.hidden, part.columns)
         notes += sheet_cells.merged_note(part.merged)
-        notes += sheet_cells.beside_note(self._beside(number, sheet, part))
+        notes += beside_note(self._beside(number, sheet, part))
         return sheet_cells.part(number, sheet.name, Table(rows, header, part.total, end, notes), area)
 
     def _beside(self, number: int, sheet: _BinarySheet, part: _BinaryCut) -> Mapping[str, int]:
