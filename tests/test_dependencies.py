@@ -51,7 +51,7 @@ def _providers(top: str) -> set[str]:
     return {_normal(one) for one in (*found, OTHER_NAMES.get(top, top))}
 
 
-def _name(requirement: str) -> str:
+def package_name(requirement: str) -> str:
     found = re.match(r"[A-Za-z0-9._-]+", requirement)
     assert found is not None
     return _normal(found[0])
@@ -61,14 +61,14 @@ def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-RUNTIME = {_name(one) for one in PROJECT["project"]["dependencies"]}
+RUNTIME = {package_name(one) for one in PROJECT["project"]["dependencies"]}
 OF_EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
-EXTRAS = {_name(one) for extra, some in OF_EXTRAS.items() if extra != "all" for one in some}
+EXTRAS = {package_name(one) for extra, some in OF_EXTRAS.items() if extra != "all" for one in some}
 INSTALLED = re.findall(r"^EXTRAS \?= (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 """The extras that `make` installs for users and developers."""
 
-BESIDE = {_name(one) for extra in INSTALLED[0].split(",") for one in OF_EXTRAS[extra]}
-DEVELOPER = {_name(one) for group in ("dev", "site") for one in PROJECT["dependency-groups"][group]}
+BESIDE = {package_name(one) for extra in INSTALLED[0].split(",") for one in OF_EXTRAS[extra]}
+DEVELOPER = {package_name(one) for group in ("dev", "site") for one in PROJECT["dependency-groups"][group]}
 
 
 def _imported(*folders: str) -> dict[str, list[str]]:
@@ -86,7 +86,7 @@ def _imported(*folders: str) -> dict[str, list[str]]:
     return found
 
 
-def _names(tree: ast.Module) -> Iterator[tuple[str, int]]:
+def package_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
     """Dotted names of imported modules, and their lines; also those that are imported by a call."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
