@@ -12,7 +12,13 @@ FIND_MAX_TOKENS = 50_000
 
 FIND_FILE_BYTES = 2 * 1024 * 1024
 """Larger files are named instead of looked at: of 40,000 files of source 3 are larger, all generated.  One
-that is asked for by its path may be eight times as large."""
+that is asked for by its path is looked at in windows."""
+
+FIND_WINDOW_BYTES = 64 * 1024
+"""A larger file that is asked for by its path is looked at in windows of whole lines: some 600 of a log."""
+
+FIND_LARGE_BYTES = 512 * 1024 * 1024
+"""Largest such file: about as much as a whole tree that is searched within the time of a call."""
 
 FIND_FILES_APART = 15
 """Files taken apart for one page: with 15, half a point of coverage less; each costs some 5 ms.  Pages behind

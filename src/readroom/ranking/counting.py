@@ -24,6 +24,9 @@ in four repositories where they are often the answer."""
 _NEIGHBOUR_CHARS = 6
 """From the end of a word to the beginning of its neighbour, an ending and a separator included."""
 
+_ENDING_CHARS = 8
+"""Behind what a word begins with; where its end is among them, it is the same word wherever they stand."""
+
 _KEPT_WORDS = 2 * MAX_TERMS
 """Words whose places a text keeps: those of the question that was asked last, and of one before."""
 
@@ -118,11 +121,24 @@ class CountedText:
         low, key = self._low, term.key
         at = self._find(key)
         places: list[int] = []
+        known: dict[str, bool] = {}
         while at >= 0 and len(places) < most:
-            if term.anywhere or self._is_word_of(term, at):
+            if term.anywhere or self._is_known_word_of(term, at, known):
                 places.append(at)
             at = low.find(key, at + len(key))
         return places
+
+    def _is_known_word_of(self, term: Term, at: int, known: dict[str, bool]) -> bool:
+        """Whether a word with the stem of the term begins here, as it did where the same stood around it."""
+        end = at + len(term.key)
+        behind = self._folded[end : end + _ENDING_CHARS]
+        if not at or behind.isalnum():
+            return self._is_word_of(term, at)  # the word may go on behind what is compared
+        around = self._folded[at - 1 : end] + behind
+        is_word = known.get(around)
+        if is_word is None:
+            is_word = known[around] = self._is_word_of(term, at)
+        return is_word
 
     def _find(self, key: str) -> int:
         low = self._low

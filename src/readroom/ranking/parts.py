@@ -19,6 +19,9 @@ from readroom.values.files import Item, rows
 PART_LINES = 40
 """A screen of lines: long enough for nine of ten functions, short enough that a page holds several."""
 
+ROW_LINES = 8
+"""Lines of a part of a log or table: a record with what stands around it; a traceback is two or three."""
+
 _LEAST_LINES = 12
 """A long part is cut nowhere before: crumbs rank by luck."""
 
@@ -58,6 +61,13 @@ def cut(lines: Sequence[str], items: Sequence[Item]) -> list[TextPart]:
         items: Its outline; none where no grammar knows it.
     """
     return list(_spans(lines, 1, len(lines), items, (), ()))
+
+
+def cut_rows(lines: Sequence[str]) -> list[TextPart]:
+    """The parts of a log or a table: each line says something of its own, and few belong together."""
+    firsts = range(1, len(lines) + 1, ROW_LINES)
+    windows = ((first, min(first + ROW_LINES - 1, len(lines))) for first in firsts)
+    return [TextPart(first, last) for first, last in windows if any(map(str.strip, lines[first - 1 : last]))]
 
 
 def _spans(

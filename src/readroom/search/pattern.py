@@ -191,6 +191,6 @@ def is_binary(text: bytes) -> bool:
 
 
 def words(pattern: str, *, fixed: bool) -> tuple[str, ...]:
-    """The different words that a pattern spells out, in lower case and in order."""
+    """The different words that a pattern spells out, in order."""
     plain = pattern if fixed else _ESCAPE.sub(" ", pattern)
-    return tuple(dict.fromkeys(word.casefold() for word in _WORD.findall(plain)))
+    return tuple(dict.fromkeys(_WORD.findall(plain)))

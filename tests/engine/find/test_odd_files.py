@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 
 import pytest
@@ -45,18 +46,56 @@ def test_files_that_are_too_large_are_named_with_the_search_that_helps() -> None
     reply = driver.call("find_relevant", query="open door key")
     assert "1 file too large to rank" in reply.text
     (left,) = [item for item in fact(reply, "omitted") if item["reason"] == "too_large"]
-    assert left["call"]["tool"] == "grep_files"
-    assert not driver.follow(left["call"]).is_error
+    alone = driver.follow(left["call"])
+    assert [file["path"] for file in fact(alone, "files")] == ["huge.log"]
 
 
-def test_a_large_file_alone_is_ranked_and_a_giant_one_refused_in_words() -> None:
-    line = b"a line of a long log\n"
-    large = line * (FIND_FILE_BYTES // len(line) + 9) + b"the door opened with a key\n"
-    room = Workspace(MemoryStore({"large.log": large, "giant.log": large * 9}))
-    (file,) = fact(room.find("door key", path="large.log", budget_tokens=2000), "files")
-    assert file["passages"][-1]["end"] == large.count(b"\n")
-    with pytest.raises(TooLarge, match="giant"):
-        room.find("door key", path="giant.log")
+LINES = [
+    f"2026-11-22 12:00:00 INFO request {number} served by worker {number % 7}" for number in range(60_000)
+]
+LINES[41_234] = "2026-11-22 12:00:00 ERROR ledger mismatch: totals differ in batch 17"
+LOG = "".join(f"{line}\n" for line in LINES)
+
+
+def test_a_large_log_answers_an_error_message_with_its_lines() -> None:
+    assert len(LOG) > FIND_FILE_BYTES
+    room = Workspace(MemoryStore({"large.log": LOG}))
+    reply = room.find("LedgerMismatch: totals differ", path="large.log")
+    assert f"41235\t{LINES[41_234]}" in reply.text.split("\n")
+    (file,) = fact(reply, "files")
+    assert file["total_lines"] == len(LINES)
+    assert file["content_hash"] == "sha256:" + hashlib.sha256(LOG.encode()).hexdigest()
+    assert fact(reply, "searched_files") == 1
+    numbered = [row.partition("\t") for row in reply.text.split("\n") if "\t" in row]
+    assert numbered
+    assert all(LINES[int(number) - 1] == line for number, _, line in numbered)
+
+
+def test_pages_of_a_large_log_show_every_line_with_a_word_once() -> None:
+    lines = [line if number % 997 else f"{line} needle" for number, line in enumerate(LINES)]
+    driver = Driver(MemoryStore({"large.log": "".join(f"{line}\r\n" for line in lines).encode()}))
+    seen: list[int] = []
+    for reply in driver.pages("find_relevant", query="needle", path="large.log", budget_tokens=20_000):
+        for file in fact(reply, "files"):
+            for passage in file["passages"]:
+                seen += range(passage["start"], passage["end"] + 1)
+    assert len(seen) == len(set(seen))
+    assert {number for number, line in enumerate(lines, 1) if "needle" in line} <= set(seen)
+
+
+def test_a_large_file_of_one_line_or_of_bytes_is_refused_in_words() -> None:
+    room = Workspace(MemoryStore({"one.json": b"door " * 600_000, "blob.bin": NOISE * 12}))
+    with pytest.raises(TooLarge, match=r"one\.json"):
+        room.find("door key", path="one.json")
+    with pytest.raises(Binary):
+        room.find("door key", path="blob.bin")
+
+
+@pytest.mark.parametrize("output", ["passages", "outline", "files"])
+def test_a_large_file_without_the_word_says_so(output: str) -> None:
+    reply = Workspace(MemoryStore({"large.log": LOG})).find("zebra", path="large.log", output=output)
+    assert fact(reply, "shown") == 0
+    assert "Nothing holds a word of it." in reply.text
 
 
 def test_a_binary_file_alone_is_refused() -> None:

@@ -355,7 +355,26 @@ def test_the_best_match_for_several_words_comes_first(world: World) -> None:
             "e": "timeout connect\ntimeout\n",
         }
     )
-    assert world.found_in(pattern="connect|timeout", sort="relevance") == ["e", "d", "c", "b", "a"]
+    # Both words at once in the shortest texts first, then both apart, then one of them.
+    assert world.found_in(pattern="connect|timeout", sort="relevance") == ["c", "d", "e", "b", "a"]
+
+
+def test_relevance_is_that_of_a_ranked_search(world: World) -> None:
+    """Definitions first, then names that say it, tests last: whatever their number of matching lines."""
+    world.files(
+        {
+            "a.py": "show(retry_count)\n" * 9,
+            "tests/test_retry.py": "retry_count\n" * 40,
+            "retry.py": "print(retry_count)\n" * 2,
+            "z.py": "def retry_count():\n    return 1\n",
+        }
+    )
+    found = world.found_in(pattern="retry_count", sort="relevance")
+    assert found[-1] == "tests/test_retry.py"
+    assert found[0] == "z.py"
+    with Workspace(world.store) as room:
+        ranked = room.find("retry_count", output="files").facts["files"]
+    assert found == [file["path"] for file in ranked]  # type: ignore[union-attr,index,call-overload]
 
 
 def test_fixed_text_of_several_words_is_that_text_and_comes_by_relevance(world: World) -> None:

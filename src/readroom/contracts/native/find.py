@@ -148,7 +148,7 @@ def _asides(result: FindResult) -> list[str | Aside]:
         parts.append(f"{_number(result.left_words, 'word')} of the query not looked for.")
     for item in result.omitted:
         if item.reason == "too_large":
-            parts.append(Aside(f"{_number(item.last, 'file')} too large to rank; search", item.request))
+            parts.append(Aside(f"{_number(item.last, 'file')} too large to rank here; ask", item.request))
         elif item.what == "lines":
             parts.append(Aside(f"Lines {item.first}-{item.last} did not fit", item.request))
     cuts = [item for item in result.omitted if item.what == "columns"]

@@ -27,13 +27,19 @@ from readroom.engine.find.cursor import FindCursor, place_of, read_cursor, write
 from readroom.engine.find.kept import Apart
 from readroom.engine.find.page import PageOfPassages, take_apart
 from readroom.engine.find.survey import Seen, Survey, look_at
+from readroom.engine.find.windows import LargeText
 from readroom.engine.grep.ripgrep import globs_of_type
 from readroom.engine.grep.scope import Scope
 from readroom.engine.services import Job, Services
 from readroom.errors import BadValue, TimedOut
 from readroom.limits import CLOSING_BYTES
-from readroom.limits.find import FIND_BUDGET_TOKENS, FIND_FILES_APART, FIND_MAX_TOKENS, FIND_MIN_TOKENS
-from readroom.paths import WorkPath
+from readroom.limits.find import (
+    FIND_BUDGET_TOKENS,
+    FIND_FILE_BYTES,
+    FIND_FILES_APART,
+    FIND_MAX_TOKENS,
+    FIND_MIN_TOKENS,
+)
 from readroom.quoting import quote
 from readroom.ranking import score as scoring
 from readroom.ranking.order import BestFirst
@@ -64,7 +70,10 @@ def perform(services: Services, job: Job[FindRequest]) -> FindResult:
     search = _Ranking(services, job, within, query, read_cursor(request))
     _, stat = guard.stat(request.path)
     if stat.kind is not EntryKind.FOLDER:
-        return search.page(look_at(guard, query, WorkPath(request.path)))
+        with guard.open(request.path) as source:
+            if source.size <= FIND_FILE_BYTES:
+                return search.page(look_at(source, query))
+            return search.windows(LargeText(source, query, within))
     scoped = GrepRequest("", request.path, request.glob, request.type, include=frozenset({*request.include}))
     with guard.open_folder(request.path) as top:
         scope = Scope(guard, scoped, top.real, globs_of_type(scoped))
@@ -110,6 +119,7 @@ class _Ranking:
         self._cursor = cursor
         self._deadline, self._patient = deadline, job.deadline
         self._begun = False
+        self._large: LargeText | None = None
         self._tokens = request.budget_tokens or FIND_BUDGET_TOKENS
         self._size = job.cap.size - CLOSING_BYTES - len(request.path.encode("utf-8", "replace"))
 
@@ -122,11 +132,20 @@ class _Ranking:
         """The page for what the first stage found."""
         scale = Scale(self._query, seen.glimpses, seen.files, seen.chars)
         files = BestFirst(scale, seen.glimpses, seen.examine)
-        output = self._names if self._request.output == "files" else self._passages
+        names = self._request.output == "files" and self._large is None
+        output = self._names if names else self._passages
         return self._complete(output(scale, seen, files), seen)
+
+    def windows(self, large: LargeText) -> FindResult:
+        """The page for one large text: its windows are ranked like files."""
+        self._large = large
+        result = self.page(large.seen)
+        return replace(result, searched_files=1, more_files=0)
 
     def _apart(self, files: Sequence[RankedFile]) -> list[Apart]:
         """The files taken apart, as many as there is time for. Raises TimedOut when it is for none."""
+        if self._large is not None:
+            return [self._large.apart(files)] if files else []
         apart = list[Apart]()
         try:
             for file in files:
@@ -170,7 +189,7 @@ class _Ranking:
         begun = (cursor.round + 1) * FIND_FILES_APART if waiting else cursor.round * FIND_FILES_APART
         left = max(0, len(files) - begun) if waiting or cursor.after is None else 0
         shown_files = page.files()
-        if request.explain:
+        if request.explain and self._large is None:
             ranked = {file.path: file for file in files.first((cursor.round + 1) * FIND_FILES_APART)}
             shown_files = [replace(file, why=_why(files, ranked[file.path])) for file in shown_files]
         return FindResult(
@@ -239,7 +258,7 @@ class _Ranking:
         result = replace(result, searched_files=seen.files, left_words=self._query.left_out)
         omitted = list(result.omitted)
         if seen.large:
-            lookup = _literal(self._request, self._query, seen.large[0])
+            lookup = replace(self._request, path=seen.large[0], glob=(), type=None, cursor=None)
             omitted.append(Omission("files", 1, seen.large_files, "too_large", request=lookup))
         if seen.stopped_at is None:
             return replace(result, omitted=omitted)
@@ -251,9 +270,3 @@ class _Ranking:
 
 def _why(files: BestFirst, file: RankedFile) -> list[Reason]:
     return [Reason(why.what, why.points, why.factor) for why in files.explain(file)]
-
-
-def _literal(request: FindRequest, query: Query, path: str) -> GrepRequest:
-    """A search of a file that is too large to be ranked, for the most telling word of the question."""
-    word = max((term.word for term in query.terms), key=lambda telling: (len(telling), telling))
-    return GrepRequest(word, path, ignore_case=True)

@@ -19,7 +19,7 @@ from readroom.outline.languages import language_of
 from readroom.paths import WorkPath
 from readroom.quoting import quote
 from readroom.ranking.counting import CountedText
-from readroom.ranking.parts import TextPart, cut
+from readroom.ranking.parts import TextPart, cut, cut_rows
 from readroom.ranking.score import Candidate, RankedFile, RankedPart
 from readroom.session.caches import OutlineCache
 from readroom.text import hashes, hidden
@@ -30,6 +30,9 @@ from readroom.values.find import FindOutput, FoundFile, Passage, Reason
 
 _WHOLE = frozenset({Kind.MINIFIED, Kind.LOG, Kind.CSV})
 """Kinds that are cut by lines, whatever their language."""
+
+_RECORDS = frozenset({Kind.LOG, Kind.CSV})
+"""Kinds of which each line is a record: they are cut into a few lines each."""
 
 _ROW = "{}\t{}\n"
 
@@ -75,7 +78,8 @@ def _apart(
         starts.pop()
     items = _items(file.path, decoded.text, decoded.encoding.name, digits, outlines, deadline)
     lines = [line.removesuffix("\r") for line in lines]
-    return Apart(Candidate(file, CountedText(decoded.text), cut(lines, items), starts), links, lines, digits)
+    parts = cut_rows(lines) if kind_by_name(file.path) in _RECORDS else cut(lines, items)
+    return Apart(Candidate(file, CountedText(decoded.text), parts, starts), links, lines, digits)
 
 
 def _items(

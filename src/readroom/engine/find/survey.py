@@ -18,13 +18,12 @@ from readroom.deadline import Deadline
 from readroom.engine.cursors import end_of_folder, path_key
 from readroom.engine.find.kept import KeptTexts, KnownText
 from readroom.engine.grep.scope import Scope, join_below
-from readroom.errors import Binary, Cancelled, ReadroomError, TimedOut, TooLarge
+from readroom.errors import Binary, Cancelled, ReadroomError, TimedOut
 from readroom.formats.kinds import UNKNOWN, classify, sniff
 from readroom.limits import HEAD_BYTES
 from readroom.limits.find import FIND_FILE_BYTES, FIND_LEFT_NAMES
 from readroom.paths import WorkPath
 from readroom.policy.guard import Guard, VisibleNames
-from readroom.quoting import quote
 from readroom.ranking.counting import CountedText
 from readroom.ranking.names import NameHints
 from readroom.ranking.order import Examine
@@ -208,29 +207,20 @@ class Survey:
             self.seen.large.append(path)
 
 
-def look_at(guard: Guard, query: Query, path: WorkPath) -> Seen:
+def look_at(source: Source, query: Query) -> Seen:
     """The first stage for one file that was asked for by name, hidden and ignored or not.
 
     Raises:
-        TooLarge, Binary: It cannot be ranked.
-        NotFound, Denied, OutsideRoot, NoPermission, NotAFile, HardLinked: As `Guard.open`.
+        Binary: It cannot be ranked.
     """
-    with guard.open(path) as source:
-        if source.size > _ALONE * FIND_FILE_BYTES:
-            advice = "Search it with grep_files, or read a part of it."
-            raise TooLarge(quote(path), source.size, _ALONE * FIND_FILE_BYTES, "bytes", advice)
-        decoded = read_text(source)
-        if decoded is None:
-            media = sniff(source.read_at(0, HEAD_BYTES)) or UNKNOWN
-            raise Binary(path, media.name, source.stat.size, media.advice)
-        text = CountedText(decoded.text)
+    decoded = read_text(source)
+    if decoded is None:
+        media = sniff(source.read_at(0, HEAD_BYTES)) or UNKNOWN
+        raise Binary(source.real, media.name, source.stat.size, media.advice)
+    text = CountedText(decoded.text)
     glimpse = glance(query, NameHints(query), source.real, source.real, text)
     seen = Seen(lambda glimpse: count(query, glimpse, text), files=1, chars=text.size)
     return seen if glimpse is None else replace(seen, glimpses=[glimpse])
-
-
-_ALONE = 8
-"""How many times larger a file may be that is looked at alone."""
 
 
 class DecodedFile(Struct, frozen=True):
@@ -244,7 +234,7 @@ class DecodedFile(Struct, frozen=True):
 def read_text(source: Source) -> DecodedFile | None:
     """The text of an opened file; None when it is not one."""
     head = source.read_at(0, min(source.size, HEAD_BYTES))
-    encoding = _encoding_of(source, head)
+    encoding = encoding_of(source, head)
     if encoding is None:
         return None
     rest = source.size - len(head)
@@ -253,7 +243,7 @@ def read_text(source: Source) -> DecodedFile | None:
     return None if "\0" in text else DecodedFile(encodings.visible(text), data, encoding)
 
 
-def _encoding_of(source: Source, head: bytes) -> Encoding | None:
+def encoding_of(source: Source, head: bytes) -> Encoding | None:
     """How a file is read that begins so; None when it is not text."""
     # ASCII that is something else: binary, an encoding with escapes, a document.
     if head.isascii() and b"\0" not in head and b"\x1b" not in head and b"%PDF" not in head:

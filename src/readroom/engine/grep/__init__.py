@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, TypeVar, final
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
-from readroom.engine.cursors import path_key, read_grep_cursor, sort_of, write_grep_cursor
+from readroom.engine.cursors import GrepPlace, path_key, read_grep_cursor, sort_of, write_grep_cursor
 from readroom.engine.grep import ripgrep
 from readroom.engine.grep.candidates import PLAIN, WIDE, Finding, Rounds
 from readroom.engine.grep.coverage import ITSELF, Coverage, Left, more_time, patient
 from readroom.engine.grep.file import FileSearch
 from readroom.engine.grep.lines import Opened, Searcher
-from readroom.engine.grep.order import UNRANKED, Ranked, Symbols, by_age, by_relevance, relevance
+from readroom.engine.grep.order import UNRANKED, Ranked, Relevance, Symbols, by_age
 from readroom.engine.grep.page import Last, Page, part_of, place_in, uncounted
 from readroom.engine.grep.scope import Scope, join_below
 from readroom.engine.grep.warnings import hidden_in, left_out, linked, pattern_of, require_usable, warnings_of
@@ -52,7 +52,7 @@ from readroom.errors import (
 )
 from readroom.limits import GREP_MAX_TIMEOUT_S
 from readroom.paths import ROOT, WorkPath
-from readroom.search.pattern import Pattern, words
+from readroom.search.pattern import Pattern
 from readroom.stores.base import Folder, Source
 from readroom.values import EntryKind, GrepRequest, GrepResult, Omission, Warn
 
@@ -267,32 +267,46 @@ class _Search:
         with closing(rounds.all()) as files:
             if sort_of(self._request) == "mtime":
                 yield from by_age(self._guard, self._top, files)
-            else:
-                yield from by_relevance(files, self._relevance)
+                return
+            yield from self._by_relevance(files)
 
-    def _relevance(self, relative: str) -> tuple[int, ...] | None:
+    def _by_relevance(self, files: Iterator[str]) -> Iterator[Ranked]:
+        relevance, others = Relevance(self._request), list[Ranked]()
+        late: TimedOut | None = None
+        try:
+            for path in files:
+                if not relevance.has_room or self._looked(relevance, path) is False:
+                    others.append((GrepPlace(UNRANKED, path_key(path)), path))
+        except TimedOut as error:
+            late = error
+        yield from (*relevance.places(), *others)
+        if late is not None:
+            raise late
+
+    def _looked(self, relevance: Relevance, relative: str) -> bool | None:
+        """Whether a file was taken into account; None when it is not a file of ours."""
         self._deadline.check()
-        spelled = words(self._request.pattern, fixed=self._request.fixed)
 
-        def judged(source: Source) -> tuple[int, ...] | None:
+        def look(source: Source) -> bool:
             file = Opened(source, self._deadline)
-            packed = file.compression is not None
-            if packed and "compressed" not in self._request.include:
+            if file.compression is not None and "compressed" not in self._request.include:
                 # It is counted when it would be shown, and left out then.
-                return UNRANKED
+                return False
             with self._deadline.share(self.files.share) as file.deadline:
                 try:
                     with self.files.content(file, join_below(self._top, relative)) as content:
                         searched = self._searcher.search(content)
-                        return None if searched is None else relevance(searched, spelled)
+                        if searched is not None:
+                            relevance.look(relative, searched)
+                        return True
                 except TimedOut:
                     if self._deadline.expired:
                         raise
-                    return UNRANKED
+                    return False
                 except (Binary, BrokenData):
-                    return UNRANKED
+                    return False
 
-        return self._opened(relative, judged)
+        return self._opened(relative, look)
 
     def _examine(self, relative: str, *, patient: bool = False, wide: bool | None = None) -> bool:
         """Open and search a candidate, and show what is in it; False when the page is full.

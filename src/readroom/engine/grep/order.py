@@ -1,37 +1,45 @@
 """Orders of a search other than by path: newest first, most relevant first.
 
-All candidates have to be known first.  Relevance looks at the matching lines of
-a file: how many different words of the pattern they hold (more first), how few
-lines lie from the first to the last of the nearest place that holds them all
-(fewer first), how many lines match (more first), and then the path.  `fixed` text
-of several words still means exactly that text, so there every file holds all
-words, and the number of matches decides.
+All candidates have to be known first.  Relevance is the ranking of `find_relevant`, with the words that
+the pattern spells out as the question and the files that hold a match as all there is: files whose words
+are rarer among them, more frequent, nearer to each other and in names come first, then those with more
+matching lines, then by path.  `fixed` text of several words still means exactly that text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from typing import TypeAlias, final
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import GrepPlace, path_key
-from readroom.engine.grep.lines import Searched, Text, preview
+from readroom.engine.grep.lines import Searched, Text
 from readroom.engine.grep.scope import join_below
 from readroom.errors import ReadroomError, TimedOut
-from readroom.limits import GREP_RANKED_FILES, GREP_RANKED_LINES, HEAD_BYTES, PREVIEW_CHARS
+from readroom.limits import GREP_RANKED_FILES, GREP_RANKED_LINES, HEAD_BYTES
+from readroom.limits.find import FIND_FILE_BYTES
 from readroom.limits.outline import GREP_SYMBOLS_S, OUTLINE_BYTES
 from readroom.outline.languages import language_of
 from readroom.paths import WorkPath
 from readroom.policy.guard import Guard
+from readroom.ranking.counting import CountedText
+from readroom.ranking.names import NameHints
+from readroom.ranking.query import parse
+from readroom.ranking.roles import older_versions
+from readroom.ranking.score import Counted, Glimpse, Scale, count, glance, rank
+from readroom.search.pattern import words
 from readroom.stores.base import Folder
-from readroom.text.encodings import decode
-from readroom.values import EntryKind, Stat
+from readroom.text.encodings import decode, visible
+from readroom.values import EntryKind, GrepRequest, Stat
 from readroom.values.files import Row, rows
 
 Ranked: TypeAlias = tuple[GrepPlace, str]
 
-UNRANKED = (1, 0, 0)
+_SCALE = 1_000_000
+"""Scores are compared in millionths, so that a cursor can name one."""
+
+UNRANKED = (1, 0)
 """Behind every file that was looked into."""
 
 
@@ -56,48 +64,50 @@ def _stat(folder: Folder, name: str) -> Stat | None:
         return None
 
 
-def by_relevance(files: Iterable[str], judge: Callable[[str], tuple[int, ...] | None]) -> Iterator[Ranked]:
-    """The place of each file when the most relevant come first; files without a match have none.
+@final
+class Relevance:
+    """The places of files when the most relevant come first; known when all were looked at."""
 
-    Args:
-        files: In path order.
-        judge: The relevance of a file, which it opens and searches; None without a match.
-    """
-    ranked = 0
-    for path in files:
-        if ranked < GREP_RANKED_FILES:
-            rank = judge(path)
-            if rank is None:
-                continue
-            ranked += 1
-        else:
-            rank = UNRANKED
-        yield GrepPlace(rank, path_key(path)), path
+    def __init__(self, request: GrepRequest) -> None:
+        self._query = parse(" ".join(words(request.pattern, fixed=request.fixed)))
+        self._hints = NameHints(self._query)
+        self._lines: dict[str, int] = {}
+        self._texts = 0
+        self._chars = 0
+        self._counted: dict[str, tuple[Glimpse, Counted]] = {}
 
+    @property
+    def has_room(self) -> bool:
+        """Whether more files are looked into."""
+        return len(self._lines) < GREP_RANKED_FILES
 
-def relevance(searched: Searched, words: Sequence[str]) -> tuple[int, int, int] | None:
-    """The rank of a file by its first matching lines, smaller being better; None without a match."""
-    lines: list[tuple[int, frozenset[str]]] = []
-    for hit in islice(searched.hits, GREP_RANKED_LINES):
-        text = preview(searched.text, hit, PREVIEW_CHARS).text.casefold()
-        lines.append((hit.number, frozenset(word for word in words if word in text)))
-    if not lines:
-        return None
-    covered: frozenset[str] = frozenset().union(*(words_there for _, words_there in lines))
-    return -len(covered), _nearest(lines, covered), -len(lines)
+    def look(self, path: str, searched: Searched) -> None:
+        """Take a file into account, if anything matches there."""
+        lines = sum(1 for _ in islice(searched.hits, GREP_RANKED_LINES))
+        if lines:
+            self._lines[path] = lines
+            self._count(path, searched.text)
 
+    def places(self) -> Iterator[Ranked]:
+        """The place of each file that was looked at."""
+        scores = self._scores()
+        for path, lines in self._lines.items():
+            yield GrepPlace((-round(scores.get(path, 0.0) * _SCALE), -lines), path_key(path)), path
 
-def _nearest(lines: Sequence[tuple[int, frozenset[str]]], covered: frozenset[str]) -> int:
-    """The fewest lines from one matching line to another between which all covered words stand."""
-    best = lines[-1][0] - lines[0][0]
-    for at, (first, _) in enumerate(lines):
-        missing = set(covered)
-        for last, words in lines[at:]:
-            missing -= words
-            if not missing:
-                best = min(best, last - first)
-                break
-    return best
+    def _count(self, path: str, held: Text) -> None:
+        data = held.slice(0, min(held.size, FIND_FILE_BYTES))
+        text = CountedText(visible(decode(data, held.encoding)))
+        self._texts += 1
+        self._chars += text.size
+        glimpse = glance(self._query, self._hints, path, path, text)
+        if glimpse is not None:
+            self._counted[path] = (glimpse, count(self._query, glimpse, text))
+
+    def _scores(self) -> Mapping[str, float]:
+        glimpses = [glimpse for glimpse, _ in self._counted.values()]
+        scale = Scale(self._query, glimpses, self._texts, self._chars)
+        older = older_versions(self._counted)
+        return {path: rank(scale, counted, older).score for path, (_, counted) in self._counted.items()}
 
 
 # -----------------------------------------------------------------------------
