@@ -86,7 +86,7 @@ def _imported(*folders: str) -> dict[str, list[str]]:
     return found
 
 
-def package_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
+def _names(tree: ast.Module) -> Iterator[tuple[str, int]]:
     """Dotted names of imported modules, and their lines; also those that are imported by a call."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
