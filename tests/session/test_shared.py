@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.errors import StateFailed
-from readroom.limits.session import SESSION_FILES
+from readroom.limits.session import BUDGET_ACCOUNTS, SESSION_FILES, STATE_CONVERSATIONS
 from readroom.session.conversation import SeenHere
 from readroom.session.shared import StatePolicy
 from readroom.session.shared.accounts import Account, MemoryAccounts
+from readroom.session.shared.database import now_us
 from readroom.session.shared.state import SharedState
 
 OWNER = ("token", "workspace")
@@ -195,3 +196,28 @@ def test_an_address_with_a_password_is_not_shown() -> None:
         with pytest.raises(StateFailed) as caught:
             state.sessions.find("id", OWNER)
     assert "secret" not in str(caught.value)
+
+
+def test_what_clients_make_up_is_bounded(tmp_path: Path) -> None:
+    with processes(tmp_path, 1) as (one,):
+        now = now_us()
+        paid = [(f"session\n/root\n{number}", 1, now - number) for number in range(BUDGET_ACCOUNTS + 50)]
+        paid += [("token\n/root\nt", 7, 0), ("session\n/root\nold", 1, 0)]
+        talks = [(f"{number}", 0, 1, now - number) for number in range(STATE_CONVERSATIONS + 50)]
+        talks.append(("compacted", 3, 0, 0))
+        one._database.change(lambda execute: execute.many("INSERT INTO state_paid VALUES (?, ?, ?)", paid))
+        one._database.change(
+            lambda execute: execute.many("INSERT INTO state_conversations VALUES (?, ?, ?, ?)", talks)
+        )
+        one.sweep()
+        kept = {(spent.scope, spent.name) for spent in one.spent()}
+        assert len(kept) == BUDGET_ACCOUNTS + 1
+        assert ("token", "t") in kept
+        assert ("session", "old") not in kept
+        left = one._database.look(lambda execute: execute("SELECT id FROM state_conversations"))
+        assert len(left) == STATE_CONVERSATIONS + 1
+        assert ("compacted",) in left
+        for minute in (10, 11, 13):
+            one.windows.take(f"address {minute}", 5, 1, minute * 60.0)
+        rows = one._database.look(lambda execute: execute("SELECT name FROM state_windows"))
+        assert rows == [("server/address 13",)]

@@ -98,6 +98,12 @@ STATE_KEPT_S = 24 * 3600.0
 STATE_SPENT_S = 30 * 24 * 3600.0
 """And so much longer it is known what a conversation has spent."""
 
+STATE_CONVERSATIONS = 10_000
+"""Conversations of which it is known what they were shown, of all that share a state. As BUDGET_ACCOUNTS."""
+
+STATE_SWEEP_S = 600.0
+"""Between two times that what is too old or too much is forgotten; it takes milliseconds."""
+
 STATE_THREADS = 4
 """Of one process, which look into a database over a network while its event loop goes on."""
 

@@ -24,7 +24,7 @@ from msgspec import Struct
 from starlette.types import ASGIApp
 
 from readroom.config.serve import Serving
-from readroom.errors import BadValue
+from readroom.errors import BadValue, StateFailed
 from readroom.faces.calls import Calls
 from readroom.faces.http.access_log import LOG, Metrics
 from readroom.faces.http.app import inside
@@ -36,6 +36,7 @@ from readroom.faces.http.refusal_log import Refusals
 from readroom.faces.http.workspaces import Workspaces
 from readroom.faces.mcp import stdio
 from readroom.limits import MCP_EXIT_S, SERVE_ACCEPT, SERVE_BACKLOG, SERVE_EXIT_S
+from readroom.limits.session import STATE_SWEEP_S
 from readroom.session.admission import Admission, Keys, MadeTokens
 from readroom.session.shared.state import SharedState
 from readroom.workspace import Workspace
@@ -278,7 +279,7 @@ def serve_http(
         # Of several processes each takes what comes one by one, so that all get some.
         config = _config(gate, SERVE_ACCEPT if served.workers == 1 else 1)
         # Not `run`: it may take another event loop, and what is below knows asyncio's.
-        asyncio.run(_Web(config, gate, calls, on_ready, lifeline).serve([bound]))
+        asyncio.run(_Web(config, gate, calls, on_ready, lifeline, shared).serve([bound]))
     finally:
         calls.close()
         refusals.close()
@@ -302,9 +303,12 @@ class _Web(uvicorn.Server):
         calls: Calls,
         on_started: Callable[[], None],
         lifeline: int | None,
+        shared: SharedState | None,
     ) -> None:
         super().__init__(config)
         self._lifeline = lifeline
+        self._shared = shared
+        self._sweeping: asyncio.Task[None] | None = None
         self._gate = gate
         self._calls = calls
         self._on_started = on_started
@@ -316,10 +320,19 @@ class _Web(uvicorn.Server):
         for socket_ in sockets or ():
             # asyncio takes as many at once as may wait, and both are one number there.
             socket_.listen(SERVE_BACKLOG)
+        if self._shared is not None:
+            self._sweeping = asyncio.create_task(self._sweep(self._shared))
         if self._lifeline is not None:
             asyncio.get_running_loop().add_reader(self._lifeline, self._left_alone)
         if self.started:
             self._on_started()
+
+    async def _sweep(self, shared: SharedState) -> None:
+        """Forget what is too old or too much, now and then."""
+        while True:
+            await asyncio.sleep(STATE_SWEEP_S)
+            with suppress(StateFailed):
+                await asyncio.to_thread(shared.sweep)
 
     def _left_alone(self) -> None:
         """Whoever has started this process is gone, and nobody else could end it."""
@@ -335,6 +348,8 @@ class _Web(uvicorn.Server):
         while self._calls.open and not self._hurried and not self.force_exit and time.monotonic() < ends:
             await asyncio.sleep(_POLL_S)
         self._calls.stop()
+        if self._sweeping is not None:
+            self._sweeping.cancel()
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:

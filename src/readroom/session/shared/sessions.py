@@ -13,6 +13,7 @@ Owner: TypeAlias = tuple[str, str]
 """A token and a workspace."""
 
 _IDLE_US = int(HTTP_SESSION_IDLE_S * 1_000_000)
+_CANCELLED_US = 60_000_000
 _NOTED_US = _IDLE_US // 30
 """How exactly it is noted when a session was used: a row that is written with every request costs more."""
 
@@ -65,8 +66,15 @@ class SharedSessions:
             "INSERT INTO state_cancelled (session, request, time_us) VALUES (?, ?, ?) "
             "ON CONFLICT (session, request) DO UPDATE SET time_us = excluded.time_us"
         )
-        values = (session_id, request, now_us())
-        self._database.change(lambda execute: execute(sql, values))
+        now = now_us()
+
+        def work(execute: Execute) -> None:
+            # What runs has been ended by then; a client that cancels what there is not fills no disk.
+            old = (session_id, now - _CANCELLED_US)
+            execute("DELETE FROM state_cancelled WHERE session = ? AND time_us < ?", old)
+            execute(sql, (session_id, request, now))
+
+        self._database.change(work)
 
     def cancelled(self, session_id: str, since_us: int) -> Collection[str] | None:
         """The calls that were cancelled since then; None when the session has ended. Raises StateFailed."""

@@ -12,7 +12,13 @@ from msgspec import Struct
 
 from readroom.database import Backend, Execute, migrate
 from readroom.errors import StateFailed
-from readroom.limits.session import STATE_KEPT_S, STATE_SPENT_S, STATE_WAIT_S
+from readroom.limits.session import (
+    BUDGET_ACCOUNTS,
+    STATE_CONVERSATIONS,
+    STATE_KEPT_S,
+    STATE_SPENT_S,
+    STATE_WAIT_S,
+)
 from readroom.session.shared import StatePolicy
 from readroom.session.shared.accounts import SharedAccounts
 from readroom.session.shared.conversations import SharedConversations
@@ -204,7 +210,17 @@ def _sweep(execute: Execute, before_us: int) -> None:
     execute("DELETE FROM state_held WHERE until_us < ?", (before_us,))
     conversations = ("session\n", before_us - int(STATE_SPENT_S * 1_000_000))
     execute("DELETE FROM state_paid WHERE substr(account, 1, 8) = ? AND time_us < ?", conversations)
-    execute("DELETE FROM state_windows WHERE minute < ?", (before_us // 60_000_000,))
+    # Clients name their conversations, and could make up as many as they like.
+    execute(
+        "DELETE FROM state_paid WHERE substr(account, 1, 8) = ? AND account NOT IN (SELECT account FROM "
+        "state_paid WHERE substr(account, 1, 8) = ? ORDER BY time_us DESC LIMIT ?)",
+        (conversations[0], conversations[0], BUDGET_ACCOUNTS),
+    )
+    newest = "SELECT id FROM state_conversations ORDER BY used_us DESC LIMIT ?"
+    execute(f"DELETE FROM state_shown WHERE conversation NOT IN ({newest})", (STATE_CONVERSATIONS,))
+    execute(
+        f"DELETE FROM state_conversations WHERE epoch = 0 AND id NOT IN ({newest})", (STATE_CONVERSATIONS,)
+    )
     execute("DELETE FROM state_cancelled WHERE time_us < ?", (before_us,))
     execute("DELETE FROM state_sessions WHERE used_us < ?", (before_us,))
     execute(

@@ -48,14 +48,19 @@ class SharedWindows:
     def __init__(self, database: Database, server: str) -> None:
         self._database = database
         self._server = server
+        self._minute = 0
 
     def take(self, who: str, most: int, wanted: int, now: float) -> Lease:
         """Count up to `wanted` requests at a time in seconds since the epoch. Raises StateFailed.
 
         Done again after a lost connection it counts some twice: less is let in, never more.
         """
-        name = f"{self._server}/{who}"
-        return self._database.change(lambda execute: _take(execute, name, most, wanted, now))
+        name, minute = f"{self._server}/{who}", int(now // MINUTE_S)
+        lease = self._database.change(
+            lambda execute: _take(execute, name, most, wanted, now, forget=minute > self._minute)
+        )
+        self._minute = max(self._minute, minute)
+        return lease
 
     def give_back(self, who: str, lease: Lease) -> None:
         """Requests that did not come. Raises StateFailed."""
@@ -64,9 +69,11 @@ class SharedWindows:
         self._database.change(lambda execute: execute(sql, values))
 
 
-def _take(execute: Execute, name: str, most: int, wanted: int, now: float) -> Lease:
+def _take(execute: Execute, name: str, most: int, wanted: int, now: float, *, forget: bool) -> Lease:
     found = execute("SELECT minute, hits, before FROM state_windows WHERE name = ?", (name,))
     current = int(now // MINUTE_S)
+    if forget:  # with each minute those who have gone: addresses have no bound
+        execute("DELETE FROM state_windows WHERE minute < ?", (current - 1,))
     minute, hits, before = found[0] if found else (current, 0, 0)
     if current > minute:
         before, hits = (hits if current == minute + 1 else 0), 0
