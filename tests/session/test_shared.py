@@ -165,15 +165,15 @@ def test_what_was_shown_is_known_to_all_until_it_is_compacted_away(tmp_path: Pat
 def test_what_was_shown_is_bounded(tmp_path: Path) -> None:
     with processes(tmp_path, 1) as (one,):
         seen = one.conversations("/root")
-        name = seen._id("s")
+        name = seen.row_id("s")
         row = (name, SESSION_FILES + 255, 1)
-        one._database.change(
+        one.database.change(
             lambda execute: execute(
                 "INSERT INTO state_conversations (id, epoch, shows, used_us) VALUES (?, 0, ?, ?)", row
             )
         )
         old = [(name, f"{number}", "h", 0, number) for number in range(1, 400)]
-        one._database.change(
+        one.database.change(
             lambda execute: execute.many("INSERT INTO state_shown VALUES (?, ?, ?, ?, ?)", old)
         )
         seen.of("s").show("new", "h")
@@ -183,7 +183,7 @@ def test_what_was_shown_is_bounded(tmp_path: Path) -> None:
 
 def test_a_state_of_a_later_version_is_refused_with_a_next_step(tmp_path: Path) -> None:
     with processes(tmp_path, 1) as (one,):
-        one._database.change(lambda execute: execute("UPDATE state_schema SET version = 99"))
+        one.database.change(lambda execute: execute("UPDATE state_schema SET version = 99"))
     with processes(tmp_path, 1) as (one,), pytest.raises(StateFailed, match="version 99") as caught:
         one.sessions.find("id", OWNER)
     assert caught.value.advice == "Update readroom."
@@ -205,8 +205,8 @@ def test_what_clients_make_up_is_bounded(tmp_path: Path) -> None:
         paid += [("token\n/root\nt", 7, 0), ("session\n/root\nold", 1, 0)]
         talks = [(f"{number}", 0, 1, now - number) for number in range(STATE_CONVERSATIONS + 50)]
         talks.append(("compacted", 3, 0, 0))
-        one._database.change(lambda execute: execute.many("INSERT INTO state_paid VALUES (?, ?, ?)", paid))
-        one._database.change(
+        one.database.change(lambda execute: execute.many("INSERT INTO state_paid VALUES (?, ?, ?)", paid))
+        one.database.change(
             lambda execute: execute.many("INSERT INTO state_conversations VALUES (?, ?, ?, ?)", talks)
         )
         one.sweep()
@@ -214,10 +214,10 @@ def test_what_clients_make_up_is_bounded(tmp_path: Path) -> None:
         assert len(kept) == BUDGET_ACCOUNTS + 1
         assert ("token", "t") in kept
         assert ("session", "old") not in kept
-        left = one._database.look(lambda execute: execute("SELECT id FROM state_conversations"))
+        left = one.database.look(lambda execute: execute("SELECT id FROM state_conversations"))
         assert len(left) == STATE_CONVERSATIONS + 1
         assert ("compacted",) in left
         for minute in (10, 11, 13):
             one.windows.take(f"address {minute}", 5, 1, minute * 60.0)
-        rows = one._database.look(lambda execute: execute("SELECT name FROM state_windows"))
+        rows = one.database.look(lambda execute: execute("SELECT name FROM state_windows"))
         assert rows == [("server/address 13",)]

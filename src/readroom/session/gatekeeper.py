@@ -466,10 +466,7 @@ class CallContext:
         return unrecorded(reply, self._record, failure)
 
     def _paid(self, tokens: int, reply: Reply) -> Sequence[Use]:
-        """Settle. Raises StateFailed: a reply that nobody has paid for is not given.
-
-        A change is done, and a refusal shows nothing; both are paid for when the state is there again.
-        """
+        """Settle. Raises StateFailed for what shows something; a change, which is done, is paid for later."""
         if self._reserved is None:
             return ()
         try:

@@ -41,13 +41,13 @@ class SharedConversations:
 
     def epoch(self, session_id: str) -> int:
         """How often a conversation was compacted. Raises StateFailed."""
-        sql, values = "SELECT epoch FROM state_conversations WHERE id = ?", (self._id(session_id),)
+        sql, values = "SELECT epoch FROM state_conversations WHERE id = ?", (self.row_id(session_id),)
         rows = self._database.look(lambda execute: execute(sql, values))
         return int(rows[0][0]) if rows else 0
 
     def advance(self, session_id: str, epoch: int | None) -> int:
         """Go on to an epoch, or to the next one; never back. The new epoch. Raises StateFailed."""
-        name = self._id(session_id)
+        name = self.row_id(session_id)
 
         def work(execute: Execute) -> int:
             rows = execute("SELECT epoch FROM state_conversations WHERE id = ?", (name,))
@@ -65,14 +65,14 @@ class SharedConversations:
 
     def show(self, session_id: str, path: str, content_hash: str, epoch: int) -> None:
         """Remember that a state of a file was shown in an epoch. Raises StateFailed."""
-        key = (self._id(session_id), as_value(path), content_hash)
+        key = (self.row_id(session_id), as_value(path), content_hash)
         if self._written.get(key) != epoch:
             self._database.change(lambda execute: _show(execute, key, epoch))
             self._written.put(key, epoch)
 
     def shown(self, session_id: str, path: str, start: str, epoch: int) -> bool:
         """Whether a state whose hash begins so was shown in an epoch. Raises StateFailed."""
-        key = (self._id(session_id), as_value(path), start)
+        key = (self.row_id(session_id), as_value(path), start)
         if self._written.get(key) == epoch:
             return True
         sql = (
@@ -82,7 +82,8 @@ class SharedConversations:
         values = (*key[:2], epoch, len(start), start)
         return bool(self._database.look(lambda execute: execute(sql, values)))
 
-    def _id(self, session_id: str) -> str:
+    def row_id(self, session_id: str) -> str:
+        """The name of a conversation among those of all workspaces."""
         return f"{self._workspace}\n{as_value(session_id)}"
 
 

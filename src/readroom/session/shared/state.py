@@ -135,7 +135,7 @@ class SharedState:
             server: What the processes that are one server have in common.
             several: There may be others; otherwise only what outlives this process is kept here.
         """
-        database = self._database = _database(policy)
+        database = self.database = _database(policy)
         self.machine = socket.gethostname().replace("/", "")
         self.process = f"{self.machine}/{os.getpid()}/{secrets.token_hex(8)}"
         """The name of this process, which no other has had."""
@@ -150,16 +150,16 @@ class SharedState:
 
     def conversations(self, workspace: str) -> SharedConversations:
         """Those in a workspace, by its root."""
-        return SharedConversations(self._database, workspace)
+        return SharedConversations(self.database, workspace)
 
     def outputs(self, workspace: str) -> SharedOutputs:
         """What is kept of commands in a workspace, by its root."""
-        return SharedOutputs(self._database, workspace)
+        return SharedOutputs(self.database, workspace)
 
     @property
     def tokens(self) -> SharedTokens:
         """Those made by name."""
-        return SharedTokens(self._database)
+        return SharedTokens(self.database)
 
     def release(self) -> None:
         """Free what processes of this machine that have died had set aside. Raises StateFailed.
@@ -173,27 +173,27 @@ class SharedState:
                 if machine == self.machine and not _lives(int(pid)):
                     execute("UPDATE state_held SET until_us = 0 WHERE process = ?", (process,))
 
-        self._database.change(work)
+        self.database.change(work)
 
     def sweep(self) -> None:
         """Forget what nobody has used for long. Raises StateFailed."""
         before = now_us() - int(STATE_KEPT_S * 1_000_000)
-        self._database.change(lambda execute: _sweep(execute, before))
+        self.database.change(lambda execute: _sweep(execute, before))
 
     def spent(self) -> list[Spending]:
         """What was paid from every account, the largest first. Raises StateFailed."""
         sql = "SELECT account, used FROM state_paid ORDER BY used DESC, account"
-        rows = self._database.look(lambda execute: execute(sql))
+        rows = self.database.look(lambda execute: execute(sql))
         return [_spending(account, int(used)) for account, used in rows]
 
     def forgive(self, one: Spending) -> None:
         """Begin an account anew. Raises StateFailed."""
         values = ("\n".join((one.scope, one.workspace, one.name)),)
-        self._database.change(lambda execute: execute("DELETE FROM state_paid WHERE account = ?", values))
+        self.database.change(lambda execute: execute("DELETE FROM state_paid WHERE account = ?", values))
 
     def close(self) -> None:
         """Release the database."""
-        self._database.close()
+        self.database.close()
 
 
 def _lives(pid: int) -> bool:
