@@ -36,6 +36,8 @@ class Record:
 
     rows: list[Row] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
+    workers: int = 2
+    """Processes of a server that has several."""
 
     def add(self, suite: str, case: str, candidate: str, values: Sequence[float], unit: str) -> float:
         """Keep the figures; their median."""

@@ -23,6 +23,7 @@ SUITES = (
     "outlining",
     "requests",
     "serving",
+    "workers",
 )
 
 
@@ -31,16 +32,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("suite", nargs="*", choices=[*SUITES, []], help="which; all without one")
     parser.add_argument("--out", type=Path, help="folder of the run, below benchmarks/runs by default")
+    parser.add_argument("--workers", type=int, default=2, help="processes of a server, for `workers`")
     given = parser.parse_args()
     names = given.suite or list(SUITES)
     label = f"{time.strftime('%Y-%m-%d', time.gmtime())}-{'-'.join(given.suite) or 'all'}"
     out = given.out or ROOT / "benchmarks" / "runs" / label
-    record = Record()
+    record = Record(workers=given.workers)
     for name in names:
         record.say(f"## {name.capitalize()}", "")
         importlib.import_module(f"benchmarks.suites.{name}").run(record)
         # After each: a run that is ended early keeps what it has.
-        record.write(out, f"python -m benchmarks {' '.join(given.suite)}".strip())
+        several = [] if given.workers == 2 else [f"--workers {given.workers}"]
+        record.write(out, " ".join(["python -m benchmarks", *given.suite, *several]))
 
 
 if __name__ == "__main__":

@@ -92,9 +92,10 @@ def load(port: int, server: int, ask: Ask, seconds: int) -> Found:
 
 
 def cpu_s(pid: int) -> float:
-    """Processor time of the process and of children that have ended."""
+    """Processor time of the process and of its children, also of those that have ended."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") + sum(map(cpu_s, map(int, children)))
 
 
 def _one(pattern: str, text: str) -> str:

@@ -22,7 +22,7 @@ from readroom import contracts as registry
 from readroom.config.serve import Serving
 from readroom.contracts.base import Tool
 from readroom.contracts.native import NATIVE
-from readroom.faces.http.server import Address, serve_http
+from readroom.faces.http.server import Served, listening, serve_http
 from readroom.session.admission import Admission
 from readroom.values import ReadRequest, Request
 from readroom.values.commands import RunRequest
@@ -90,17 +90,13 @@ def main(folder: str) -> None:
     fill(Path(folder))
     registry.WHERE["native"] = f"{__spec__.name}:CONTRACT"
     settings = config.load(config.open_store(folder), allow_commands=True)
-    with Workspace(folder, settings=settings) as workspace:
+    with (
+        Workspace(folder, settings=settings) as workspace,
+        listening("127.0.0.1", 0, None) as (bound, url),
+    ):
         workspace.run("echo kept")  # there has to be a resource
-        serve_http(
-            {"default": workspace},
-            Address(),
-            Serving(),
-            Admission(None, auth="open"),
-            contract_name="native",
-            reply_chars=None,
-            on_ready=lambda url: print(url, flush=True),
-        )
+        served = Served({"default": workspace}, Serving(), Admission(None, auth="open"), "native", None)
+        serve_http(served, bound, on_ready=lambda: print(f"{url}/mcp", flush=True))
 
 
 if __name__ == "__main__":

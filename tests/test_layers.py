@@ -34,8 +34,9 @@ LAYERS = {
     "readroom.ranking": 1,
     "readroom.contracts": 1,
     "readroom.policy.rules": 1,
-    # 2 stores
+    # 2 stores, databases
     "readroom.stores": 2,
+    "readroom.database": 2,
     # 3 guard, confinement, session
     "readroom.policy": 3,
     "readroom.sandbox": 3,
@@ -132,6 +133,10 @@ def test_faces_never_import_each_other() -> None:
 
 
 STARTERS: set[tuple[str, str]] = {
+    ("readroom.faces.cli.service", "readroom.faces.http.gate"),
+    ("readroom.faces.cli.service", "readroom.faces.http.server"),
+    ("readroom.faces.cli.service", "readroom.faces.http.supervisor"),
+    ("readroom.faces.cli.service", "readroom.faces.mcp.stdio"),
     ("readroom.faces.cli.servers", "readroom.faces.mcp.stdio"),
     ("readroom.faces.cli.connect", "readroom.faces.mcp.client_configs"),
     ("readroom.faces.cli.connect", "readroom.faces.mcp.server"),

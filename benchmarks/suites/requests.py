@@ -32,7 +32,7 @@ _MCP = {
 }
 
 _HEALTH = Ask("/healthz")
-_READ_IT = Ask("/v1/native/read_file", json.dumps({"path": _READ}), _JSON)
+READ_IT = Ask("/v1/native/read_file", json.dumps({"path": _READ}), _JSON)
 _SEARCH = Ask("/v1/native/grep_files", json.dumps({"pattern": "ledger_select", "limit": 20}), _JSON)
 
 
@@ -48,6 +48,9 @@ def _mcp_read() -> Ask:
     return Ask("/mcp", json.dumps(call), _MCP)
 
 
+MCP_READ = _mcp_read()
+
+
 def run(record: Record) -> None:
     """Reads of a file of 400 lines and searches of a tree of 1,000, with the ledger on.
 
@@ -58,11 +61,11 @@ def run(record: Record) -> None:
     with TemporaryDirectory(prefix="readroom-requests-") as name, ExitStack() as stack:
         folder = Path(name)
         root, answers, text = folder / "root", folder / "answers.json", folder / "text"
-        _tree(root)
+        tree(root)
         unbounded = folder / "operator.toml"
         unbounded.write_text("[serve]\nrate = 0\naddress_rate = 0\n", encoding="utf-8")
         ours = stack.enter_context(readroom(root, folder / "state", "--config", str(unbounded)))
-        answer = _asked(ours[0], _READ_IT)
+        answer = _asked(ours[0], READ_IT)
         answers.write_text(json.dumps({"read_file": answer}), encoding="utf-8")
         text.write_text(answer["content"][0]["text"], encoding="utf-8")
         starlette = stack.enter_context(floor(answers))
@@ -71,10 +74,10 @@ def run(record: Record) -> None:
         )
         candidates = {
             "readroom, `/healthz`": (ours, _HEALTH),
-            "readroom, `/v1` read": (ours, _READ_IT),
-            "Starlette, from memory": (starlette, _READ_IT),
-            "readroom, `/mcp` read": (ours, _mcp_read()),
-            "the SDK's server, from memory": (sdk, _mcp_read()),
+            "readroom, `/v1` read": (ours, READ_IT),
+            "Starlette, from memory": (starlette, READ_IT),
+            "readroom, `/mcp` read": (ours, MCP_READ),
+            "the SDK's server, from memory": (sdk, MCP_READ),
             "readroom, `/v1` search": (ours, _SEARCH),
         }
         found: dict[str, list[Found]] = {name: [] for name in candidates}
@@ -86,7 +89,7 @@ def run(record: Record) -> None:
     record.say(f"- Load of the machine after, with that of the benchmark: {load_of_machine()}")
 
 
-def _tree(root: Path) -> None:
+def tree(root: Path) -> None:
     """1,000 files, of which the first has 400 lines."""
     shutil.copytree(corpora.sources(), root)
     lines = (root / _READ).read_text(encoding="utf-8").splitlines(keepends=True)

@@ -81,38 +81,41 @@ def _loads(folder: Path) -> Iterator[tuple[str, Load]]:
     root, state, answers = folder / "root", folder / "state", folder / "answers.json"
     off = folder / "off.toml"
     off.write_text("[ledger]\nenabled = false\n", encoding="utf-8")
-    _fill(root)
+    fill(root)
     with readroom(root, state) as (port, process):
         answers.write_text(json.dumps(_answers(port)), encoding="utf-8")
-        _fill(root)
-        mixed = _loaded(port, process, _LONG_S, tuple(KINDS))
-        reads = _loaded(port, process, _LONG_S, ("read",))
-    _check(root, state, mixed, reads)
+        fill(root)
+        mixed = loaded(port, process, _LONG_S, tuple(KINDS))
+        reads = loaded(port, process, _LONG_S, ("read",))
+    check(root, state, mixed, reads)
     yield "readroom", mixed
     yield "readroom, reads only", reads
-    _fill(root)
+    fill(root)
     with readroom(root, state, "--config", str(off)) as (port, process):
-        yield "readroom without ledger", _loaded(port, process, _SHORT_S, tuple(KINDS))
+        yield "readroom without ledger", loaded(port, process, _SHORT_S, tuple(KINDS))
     with floor(answers) as (port, process):
-        yield _FLOOR, _loaded(port, process, _SHORT_S, tuple(KINDS))
+        yield _FLOOR, loaded(port, process, _SHORT_S, tuple(KINDS))
     with floor(answers) as (port, process):
-        yield f"{_FLOOR}, reads only", _loaded(port, process, _SHORT_S, ("read",))
+        yield f"{_FLOOR}, reads only", loaded(port, process, _SHORT_S, ("read",))
 
 
-def _fill(root: Path) -> None:
+def fill(root: Path) -> None:
     """The workspace: modules to read and to search, and a file to edit for each client."""
     shutil.copytree(corpora.sources(), root, dirs_exist_ok=True)
     for number in range(_CLIENTS):
         (root / edited_name(number)).write_text(edited_text(0), encoding="utf-8")
 
 
-def _check(root: Path, state: Path, load: Load, *more: Load) -> None:
-    """Every edit that was answered is in its file, every call is in the ledger, and the ledger verifies."""
+def check(root: Path, state: Path, load: Load, *more: Load, warmed: int = len(KINDS)) -> None:
+    """Every edit that was answered is in its file, every call is in the ledger, and the ledger verifies.
+
+    `warmed` calls were made before those of the load.
+    """
     for number, count in enumerate(load.edits):
         if (root / edited_name(number)).read_text(encoding="utf-8") != edited_text(count):
             raise RuntimeError(f"{edited_name(number)} is not what was answered")
     rows = verified(state)
-    calls = sum(one.count for one in (load, *more)) + len(KINDS)
+    calls = sum(one.count for one in (load, *more)) + warmed
     if rows != calls:
         raise RuntimeError(f"{calls} calls were answered, and {rows} are in the ledger")
 
@@ -143,7 +146,7 @@ def _answers(port: int) -> dict[str, Any]:
     return found
 
 
-def _loaded(port: int, process: subprocess.Popen[bytes], long_s: float, kinds: Sequence[str]) -> Load:
+def loaded(port: int, process: subprocess.Popen[bytes], long_s: float, kinds: Sequence[str]) -> Load:
     """All clients at once for a while."""
     words = [str(port), str(_CLIENTS), str(long_s), *kinds]
     command = [sys.executable, "-m", "benchmarks.http_clients", *words]

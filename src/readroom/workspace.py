@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os import PathLike
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,6 +27,7 @@ from readroom.errors import (
     Internal,
     NoOutline,
     NotGranted,
+    OneProcess,
     ReadroomError,
 )
 from readroom.limits import MIN_REPLY_BYTES
@@ -41,6 +42,9 @@ from readroom.session.receipt import Receipt
 from readroom.stores.base import Store
 from readroom.stores.memory import MemoryStore
 from readroom.values import Cap, Fact, Reply
+
+if TYPE_CHECKING:  # only servers have any
+    from readroom.session.shared.state import SharedState
 
 # -----------------------------------------------------------------------------
 # A tool as a program that hosts a model takes it: name, words, schema, and what to call.
@@ -106,12 +110,19 @@ class Workspace(Closeable):
     Safe to share between threads.  Use as a context manager or call `close`.
     """
 
-    def __init__(self, root: str | PathLike[str] | Store, *, settings: config.Settings | None = None) -> None:
+    def __init__(
+        self,
+        root: str | PathLike[str] | Store,
+        *,
+        settings: config.Settings | None = None,
+        state: SharedState | None = None,
+    ) -> None:
         """Open a workspace.
 
         Args:
             root: A local folder, or a store.
             settings: Policy and limits from `config.load`; without it those of the root.
+            state: What other processes of the same server know; closing it stays with the caller.
 
         Raises:
             NotFound, NotAFolder: There is no such folder.
@@ -120,8 +131,9 @@ class Workspace(Closeable):
         self._store = config.open_store(root)
         self.settings = settings or config.load(self._store)
         self.limits = self.settings.limits
-        self.engine = config.engine(self._store, self.settings)
-        self.gatekeeper = config.gatekeeper(self._store, self.settings)
+        self.state = state
+        self.engine = config.engine(self._store, self.settings, state)
+        self.gatekeeper = config.gatekeeper(self._store, self.settings, state)
         self._instances = Instances[Workspace]()
         self._records: dict[str, Contract] = {}
 
@@ -326,6 +338,8 @@ class Workspace(Closeable):
         """
         if not store and self.guard.folder is None:
             return self
+        if self.state is not None and self.state.several:
+            raise OneProcess
 
         def make() -> Workspace:
             if store:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from readroom.database.sqlite import SqliteBackend
 from readroom.ledger.ledger import Ledger
 from readroom.ledger.rows import Event
-from readroom.ledger.sqlite import SqliteBackend
 
 PLAIN = Event(
     id="",

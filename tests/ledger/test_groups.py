@@ -20,10 +20,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from readroom.database import Execute
+from readroom.database.sqlite import SqliteBackend
 from readroom.errors import LedgerFailed, ReadroomError
-from readroom.ledger.ledger import Execute, Ledger
+from readroom.ledger.ledger import Ledger
 from readroom.ledger.rows import FIELDS, FORMAT, Event, digest
-from readroom.ledger.sqlite import SqliteBackend
 from readroom.ledger.verify import verify
 from readroom.limits.session import LEDGER_GROUP_ROWS
 

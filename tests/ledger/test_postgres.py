@@ -14,9 +14,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from readroom.database.postgres import PostgresBackend
 from readroom.errors import LedgerFailed
 from readroom.ledger.ledger import Ledger
-from readroom.ledger.postgres import PostgresBackend
 from readroom.ledger.queries import Filter
 from readroom.ledger.verify import verify
 
@@ -33,7 +33,7 @@ pytestmark = [
 WRITER = """
 import sys
 from readroom.ledger.ledger import Ledger
-from readroom.ledger.postgres import PostgresBackend
+from readroom.database.postgres import PostgresBackend
 from tests.ledger.events import event
 book = Ledger(PostgresBackend(sys.argv[1]))
 for at in range(int(sys.argv[2])):

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from readroom.database.sqlite import SqliteBackend
 from readroom.errors import LedgerFailed
 from readroom.ledger.ledger import MIGRATIONS, VERSION, Ledger
-from readroom.ledger.sqlite import SqliteBackend
 from readroom.ledger.verify import verify
 
 from .events import book, event
@@ -171,7 +171,7 @@ from pathlib import Path
 from readroom.errors import ReadroomError
 from readroom.ledger.ledger import Ledger
 from readroom.ledger import LedgerPolicy
-from readroom.ledger.sqlite import SqliteBackend
+from readroom.database.sqlite import SqliteBackend
 from readroom.ledger.recorder import Recorder
 from readroom.session.tokens import Tokens
 

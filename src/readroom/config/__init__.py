@@ -80,7 +80,15 @@ from msgspec.structs import replace
 from readroom.config.contracts import with_command, with_environment
 from readroom.config.settings import Settings as Settings
 from readroom.config.settings import folder_tokens as folder_tokens_beside
-from readroom.config.settings import lies_within, own_folder, own_ledger, own_notes, own_tokens, state_denials
+from readroom.config.settings import (
+    lies_within,
+    own_folder,
+    own_ledger,
+    own_notes,
+    own_state,
+    own_tokens,
+    state_denials,
+)
 from readroom.contracts.setup import Setup
 from readroom.engine import Engine
 from readroom.errors import BadConfig, CommandsOff, NoFolder, NotFound, ReadroomError
@@ -95,11 +103,13 @@ from readroom.session.budgets import BudgetPolicy
 from readroom.session.gatekeeper import Gatekeeper
 from readroom.session.index_cache import IndexCache
 from readroom.session.index_files import IndexPolicy
+from readroom.session.shared import StatePolicy
 from readroom.stores.base import Store
 
 if TYPE_CHECKING:
     from readroom.engine.command import CommandService
     from readroom.session.folder_tokens import FolderTokens
+    from readroom.session.shared.state import SharedState
 
 
 NAME = WorkPath(CONFIG_FILE)
@@ -173,6 +183,11 @@ def token_file() -> str:
     return path
 
 
+def shared_state(url: str | None) -> StatePolicy:
+    """Where it is that processes of a server share what they know: in that database, or in a file."""
+    return StatePolicy(own_state(os.environ, sys.platform), url)
+
+
 def has_state() -> bool:
     """Whether it can be told where this user's files are."""
     return own_tokens(os.environ, sys.platform) is not None
@@ -243,11 +258,11 @@ def places(guarded: Guard, settings: Settings) -> WriteTargets:
     return WriteTargets(guarded, settings.changes, protected)
 
 
-def engine(store: Store, settings: Settings) -> Engine:
+def engine(store: Store, settings: Settings, state: SharedState | None = None) -> Engine:
     """What performs requests on a store. Raises BadConfig for an ignore file that cannot be used."""
     guarded = guard(store, settings)
     targets = partial(places, settings=settings)
-    commands = room(guarded, targets(guarded), settings)
+    commands = room(guarded, targets(guarded), settings, state)
     off = partial(_commands_off, store, settings)
     return Engine(guarded, targets, settings.limits, indexes(store, settings), commands, off)
 
@@ -268,12 +283,15 @@ def indexes(store: Store, settings: Settings) -> IndexCache:
     return IndexCache(policy)
 
 
-def gatekeeper(store: Store, settings: Settings) -> Gatekeeper:
+def gatekeeper(store: Store, settings: Settings, state: SharedState | None = None) -> Gatekeeper:
     """Who keeps conversations, budgets and the ledger. Raises LedgerFailed or MissingProgram."""
-    return Gatekeeper(store.roots[0] if store.roots else store.name, settings.budgets, settings.ledger)
+    name = store.roots[0] if store.roots else store.name
+    return Gatekeeper(name, settings.budgets, settings.ledger, state)
 
 
-def room(guarded: Guard, changeable: WriteTargets, settings: Settings) -> CommandService | None:
+def room(
+    guarded: Guard, changeable: WriteTargets, settings: Settings, state: SharedState | None = None
+) -> CommandService | None:
     """Where commands run and their outputs are kept; None when there are to be none.
 
     Raises:
@@ -290,7 +308,8 @@ def room(guarded: Guard, changeable: WriteTargets, settings: Settings) -> Comman
     own = Guard(guarded.store, Rules(layers), settings.hardlinks)
     # What tools never show and commands may read is fixed, unless it may be changed, too.
     seen = own if policy.version_control == "write" else guarded
-    return CommandService(guarded, seen, own, changeable, policy, settings.limits)
+    kept = state.outputs(guarded.folder) if state is not None and state.several else None
+    return CommandService(guarded, seen, own, changeable, policy, settings.limits, kept)
 
 
 def _applied(settings: Settings, where: str, data: bytes | None, *, trusted: bool) -> Settings:

@@ -9,8 +9,10 @@
                                         # none on a Unix socket until one was made
     rate = 6000                         # requests a minute of one token; 0 means no limit
     address_rate = 60000                # and of one address
-    workers = 8                         # calls that run at once
-    queue = 128                         # calls that wait
+    workers = 2                         # processes; "auto" is one for each processor
+    threads = 8                         # calls that run at once in each of them
+    queue = 128                         # calls that wait in each of them
+    state = "postgresql://me@db/agents" # what servers of several machines share, instead of a file
     access_log = true                   # one line of JSON for each request, on standard error
     max_chars = 20000                   # of a reply over MCP, instead of what each client passes on
 
@@ -26,11 +28,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from readroom.config.file import ConfigFile, Section, from_disk
+from readroom.config.sections import PostgresUrl
 from readroom.limits import (
     MAX_REPLY_BYTES,
     MCP_WORKERS,
@@ -40,6 +43,7 @@ from readroom.limits import (
     SERVE_QUEUE,
     SERVE_RATE,
 )
+from readroom.limits.session import WORKERS_MOST
 from readroom.session.admission import Auth
 
 DEFAULT = "default"
@@ -71,11 +75,18 @@ class Serving(Struct, frozen=True):
     auth: Auth = "auto"
     rate: int = SERVE_RATE
     address_rate: int = SERVE_ADDRESS_RATE
-    workers: int = MCP_WORKERS
+    workers: int | Literal["auto"] = 1
+    threads: int = MCP_WORKERS
+    state: str | None = None
     queue: int = SERVE_QUEUE
     access_log: bool = False
     max_chars: int | None = None
     call_s: float = SERVE_CALL_S
+
+    def __repr__(self) -> str:
+        """Without the address of the state, which may hold a password."""
+        shown = (name for name in self.__struct_fields__ if name != "state")
+        return f"Serving({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
 
 Host: TypeAlias = Annotated[
@@ -105,7 +116,9 @@ class ServeSection(Section, frozen=True):
     auth: Auth | UnsetType = UNSET
     rate: Requests = UNSET
     address_rate: Requests = UNSET
-    workers: Annotated[int, Meta(ge=1, le=256, examples=[MCP_WORKERS])] | UnsetType = UNSET
+    workers: Annotated[int, Meta(ge=1, le=WORKERS_MOST, examples=[2])] | Literal["auto"] | UnsetType = UNSET
+    threads: Annotated[int, Meta(ge=1, le=256, examples=[MCP_WORKERS])] | UnsetType = UNSET
+    state: PostgresUrl | UnsetType = UNSET
     queue: Annotated[int, Meta(ge=0, le=100_000, examples=[SERVE_QUEUE])] | UnsetType = UNSET
     max_chars: Annotated[int, Meta(ge=MIN_REPLY_BYTES, le=MAX_REPLY_BYTES, examples=[20000])] | UnsetType = (
         UNSET

@@ -17,6 +17,7 @@ from readroom.policy.guard import HardLinkMode
 from readroom.policy.rules import Denials, Layer, Rule
 from readroom.session.budgets import BudgetPolicy
 from readroom.session.index_files import IndexPolicy
+from readroom.session.shared import FILE as STATE_FILE
 from readroom.stores.base import Store
 
 
@@ -85,6 +86,12 @@ def own_tokens(environ: Mapping[str, str], platform: str) -> str | None:
     return None if ledger is None else os.path.join(os.path.dirname(ledger), "tokens.db")
 
 
+def own_state(environ: Mapping[str, str], platform: str) -> str | None:
+    """The file in the user's state folder that processes of a server share; None when unknown."""
+    ledger = own_ledger(environ, platform)
+    return None if ledger is None else os.path.join(os.path.dirname(ledger), STATE_FILE)
+
+
 def folder_tokens(tokens: str) -> str:
     """The folder of the tokens of folders, beside the file of the others."""
     return os.path.join(os.path.dirname(tokens), "folder-tokens")
@@ -112,6 +119,10 @@ def state_denials(
         (tokens, "tokens are not for those whom they let in"),
         (tokens and folder_tokens(tokens), "tokens are not for those whom they let in"),
         (notes, "what is noted there may be removed"),
+        (
+            tokens and os.path.join(os.path.dirname(tokens), STATE_FILE),
+            "budgets are not for those whom they bound",
+        ),
     ):
         if path is not None:
             rules += [Rule(pattern, "built-in", reason) for pattern in _inside(store, path)]

@@ -40,6 +40,7 @@ them once; a contract words them for its callers.
     │   ├── WrongOrigin
     │   ├── Unauthorized
     │   ├── NotGranted
+    │   ├── OneProcess
     │   └── TooManyRequests
     ├── AbsentError                there is nothing at that name
     │   ├── NotFound
@@ -87,7 +88,9 @@ them once; a contract words them for its callers.
         ├── ReadOnlyPlace
         ├── NoSpace
         ├── NoFolder
-        ├── LedgerFailed
+        ├── DatabaseFailed
+        │   ├── LedgerFailed
+        │   └── StateFailed
         ├── NotStarted
         ├── SlowRequest
         ├── Busy

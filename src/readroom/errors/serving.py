@@ -266,15 +266,45 @@ class BudgetSpent(RefusedError):
         )
 
 
-class LedgerFailed(FailedError, OSError):
+class DatabaseFailed(FailedError, OSError):
+    """A database that is needed cannot be used."""
+
+    code = "database_failed"
+    noun = "database"
+    next_step = "Tell the user; calls need it."
+    __str__ = ReadroomError.__str__
+
+    def __init__(self, where: str, problem: str, advice: str = "") -> None:
+        super().__init__(
+            f"The {self.noun} {where} cannot be used: {problem}",
+            advice or self.next_step,
+            facts={"where": where, "problem": problem},
+        )
+
+
+class LedgerFailed(DatabaseFailed):
     """The ledger cannot be used."""
 
     code = "ledger_failed"
-    __str__ = ReadroomError.__str__
+    noun = "ledger"
 
-    def __init__(self, where: str, problem: str, advice: str = "Tell the user; calls need it.") -> None:
+
+class StateFailed(DatabaseFailed):
+    """What several processes share cannot be read or written: nothing is served that it should bound."""
+
+    code = "state_failed"
+    noun = "shared state"
+    next_step = "Send the call again in some seconds. Whoever runs the server has to mend its database."
+
+
+class OneProcess(RefusedError):
+    """A call that needs what one process keeps in memory, at a server of several."""
+
+    code = "one_process"
+
+    def __init__(self) -> None:
         super().__init__(
-            f"The ledger {where} cannot be used: {problem}",
-            advice,
-            facts={"where": where, "problem": problem},
+            "Stores in memory are kept by one process, and this server has several",
+            "Work in the folder itself, or ask whoever runs the server to start it with --workers 1 and "
+            "without a shared state.",
         )

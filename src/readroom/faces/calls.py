@@ -72,6 +72,11 @@ class Failed(Exception):
     """A reply could not be made; the log has the reason, and nobody else gets it."""
 
 
+async def noted(workspace: Workspace, work: Callable[[], T]) -> T:
+    """Perform what is said to a session: at once, or in a thread where other processes are told, too."""
+    return work() if workspace.state is None else await asyncio.to_thread(work)
+
+
 class ClientScope:
     """Somebody who waits for answers. When they leave, the work for them ends.
 
@@ -111,19 +116,19 @@ class ClientScope:
 
 
 class Calls:
-    """The calls of one server. `workers` run at once, `queue` more wait in the order they came.
+    """The calls of one process. `threads` run at once, `queue` more wait in the order they came.
 
     With `grouped` their rows are written together: right for many clients, and slower for one.
     """
 
     def __init__(
-        self, *, workers: int = MCP_WORKERS, queue: int = SERVE_QUEUE, grouped: bool = False
+        self, *, threads: int = MCP_WORKERS, queue: int = SERVE_QUEUE, grouped: bool = False
     ) -> None:
         self._everyone = ClientScope()
         self._grouped = grouped
         self._finished: _Finished | None = None
-        self._most = workers + queue
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="readroom-call")
+        self._most = threads + queue
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="readroom-call")
         self.open = 0
         """Calls that run or wait."""
 

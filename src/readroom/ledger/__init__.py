@@ -69,11 +69,11 @@ def open_book(policy: LedgerPolicy, *, make: bool = True) -> Ledger:
     from readroom.ledger.ledger import Ledger
 
     if policy.url is not None:
-        from readroom.ledger.postgres import PostgresBackend
+        from readroom.database.postgres import PostgresBackend
 
         return Ledger(PostgresBackend(policy.url))
     if policy.file is None:
         raise LedgerFailed("file", "there is no home folder", "Set [ledger] file in the configuration.")
-    from readroom.ledger.sqlite import SqliteBackend
+    from readroom.database.sqlite import SqliteBackend
 
     return Ledger(SqliteBackend(policy.file, full_sync=policy.full_sync, make=make))

@@ -7,59 +7,16 @@ the same transaction, so that rows missing at the end are noticed.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar, final
+from collections.abc import Iterator, Sequence
+from typing import final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.errors import LedgerFailed
+from readroom.database import Backend, Execute, migrate
 from readroom.ledger.rows import COLUMNS, START, Event, Row, from_values, row
 from readroom.ledger.writer import Done, Writer
 from readroom.limits.session import LEDGER_PAGE_ROWS
-
-# -----------------------------------------------------------------------------
-# Where a ledger is kept: one transaction at a time, whatever the database.
-#
-# SQL is written once with `?` for values; it is the part that SQLite and PostgreSQL share.
-# -----------------------------------------------------------------------------
-
-
-class Execute(Protocol):
-    """Statements of one transaction; SQL with `?` for values."""
-
-    def __call__(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of one statement, if it has any."""
-
-    def many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
-        """The same statement once for each row, on one way to the database."""
-
-
-T = TypeVar("T")
-
-
-class Backend(Protocol):
-    """A database that holds one ledger. Safe to share between threads."""
-
-    @property
-    def name(self) -> str:
-        """Where it is, for people; without a password."""
-
-    def run(self, work: Callable[[Execute], T], *, write: bool) -> T:
-        """Perform `work` in one transaction; with `write` no one else writes meanwhile.
-
-        It may be performed again when a connection was lost, so it has to find out what is done.
-
-        Raises:
-            LedgerFailed: The database cannot be used.
-        """
-
-    def migrate(self, statements: Sequence[str]) -> Sequence[str]:
-        """Statements as this database writes them."""
-
-    def close(self) -> None:
-        """Release it."""
-
 
 # -----------------------------------------------------------------------------
 # The tables of a ledger, version by version. A version that was released is never changed.
@@ -113,34 +70,6 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 VERSION = len(MIGRATIONS)
 
 
-def migrate(backend: Backend) -> None:
-    """Bring a ledger, or an empty database, to the present version.
-
-    Raises:
-        LedgerFailed: It was made by a later version of readroom.
-    """
-    backend.run(lambda execute: _migrate(backend, execute), write=True)
-
-
-def _migrate(backend: Backend, execute: Execute) -> None:
-    execute("CREATE TABLE IF NOT EXISTS ledger_schema (version INTEGER NOT NULL)")
-    versions = execute("SELECT version FROM ledger_schema")
-    version = versions[0][0] if versions else 0
-    if version > VERSION:
-        raise LedgerFailed(
-            backend.name,
-            f"it has version {version}, and this readroom knows versions up to {VERSION}",
-            "Update readroom.",
-        )
-    if not versions:
-        execute("INSERT INTO ledger_schema (version) VALUES (0)")
-    for statements in MIGRATIONS[version:]:
-        for statement in backend.migrate(statements):
-            execute(statement)
-    if version < VERSION:
-        execute("UPDATE ledger_schema SET version = ?", (VERSION,))
-
-
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM calls"
 _INSERT = f"INSERT INTO calls ({', '.join(COLUMNS)}) VALUES ({', '.join('?' for _ in COLUMNS)})"
 
@@ -168,7 +97,7 @@ class Ledger:
         self._backend = backend
         self._writer = Writer(self._commit)
         try:
-            migrate(backend)
+            migrate(backend, "ledger_schema", MIGRATIONS)
         except BaseException:
             backend.close()
             raise

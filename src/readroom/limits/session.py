@@ -85,3 +85,49 @@ LEDGER_REFUSALS_S = 60.0
 
 OUTPUT_NAME_CHARS = 64
 """Of a name that a caller wants for kept outputs. Ids of tool calls have 30 to 40."""
+
+STATE_WAIT_S = 3.0
+"""Longest wait for other writers of the shared state, and for its lost database. A change takes 0.1 ms."""
+
+STATE_REST_S = 0.5
+"""After a failure everybody is refused for so long before the database is tried again: each try may wait."""
+
+STATE_KEPT_S = 24 * 3600.0
+"""What nobody has used for so long is forgotten: sessions, what was shown, kept outputs. Not budgets."""
+
+STATE_SPENT_S = 30 * 24 * 3600.0
+"""And so much longer it is known what a conversation has spent."""
+
+STATE_CONVERSATIONS = 10_000
+"""Conversations of which it is known what they were shown, of all that share a state. As BUDGET_ACCOUNTS."""
+
+STATE_SWEEP_S = 600.0
+"""Between two times that what is too old or too much is forgotten; it takes milliseconds."""
+
+STATE_THREADS = 4
+"""Of one process, which look into a database over a network while its event loop goes on."""
+
+RATE_LEASE = 32
+"""Requests that a process may let in before it asks the others again: a question for 32 requests."""
+
+RATE_LEASE_PART = 64
+"""And of what is left of a rate this part at most: near its end every request is counted by itself."""
+
+RATE_LEASE_S = 0.1
+"""What it has not used after that it gives back."""
+
+CANCEL_LOOK_S = 0.5
+"""Between two looks whether a client has cancelled a call at another process of the server."""
+
+OUTPUT_PIECE_BYTES = 1024 * 1024
+"""Of a kept output in one row of the shared state."""
+
+WORKERS_MOST = 64
+"""Processes of one server; more than processors only wait for each other."""
+
+WORKER_READY_S = 60.0
+"""Longest start of a worker. It takes 0.1 s; a machine under load some seconds."""
+
+WORKER_LEAST_S, WORKER_MOST_S = 0.1, 10.0
+"""Before a worker that has died is started again: doubled for each that died before it had lived for the
+longer of the two, so that one that cannot start costs little."""

@@ -147,6 +147,15 @@ Event: TypeAlias = Answer | ToolCall | CallCancelled | Notice
 """What comes of a message: something to send, something to do, something to stop, something to know."""
 
 
+class Agreement(msgspec.Struct, frozen=True):
+    """What holds on a connection: all that another process has to know to go on with it."""
+
+    state: State
+    version: str
+    client: str | None
+    level: str | None
+
+
 class Connection:
     """The server's end of one connection: a pipe, a session over HTTP, or one request of 2026-07-28."""
 
@@ -161,6 +170,18 @@ class Connection:
         self._version = eras.HANDSHAKE_VERSIONS[-1]
         self._level: str | None = None
         self._running: dict[Id, ToolCall] = {}
+
+    @property
+    def agreement(self) -> Agreement:
+        """What was agreed on so far; set to what another process has agreed on."""
+        return Agreement(self.state, self._version, self.client, self._level)
+
+    @agreement.setter
+    def agreement(self, other: Agreement) -> None:
+        self.state, self._version, self.client, self._level = (
+            *(other.state, other.version),
+            *(other.client, other.level),
+        )
 
     @property
     def running(self) -> list[ToolCall]:

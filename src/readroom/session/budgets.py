@@ -2,13 +2,12 @@
 
 Before a call its tokens are reserved from every account that pays for it, and
 afterwards what it did cost is settled.  Calls that run at once can therefore not
-spend the same tokens.  Accounts live as long as the workspace is open.
+spend the same tokens.  In memory accounts live as long as the workspace is open; those
+of a server are in its shared state, and outlive it.
 """
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import final
@@ -17,7 +16,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.caller import Caller
-from readroom.limits.session import BUDGET_ACCOUNTS
+from readroom.quoting import as_value
+from readroom.session.shared.accounts import Account, Accounts, Balance, MemoryAccounts, Taken
 from readroom.values import (
     FindRequest,
     GrepRequest,
@@ -94,129 +94,104 @@ class Use(Struct, frozen=True):
         return max(0, self.limit - self.used)
 
 
-@final
-class _Account:
-    """One budget. Its owner's lock protects it."""
+def _level(account: Account, balance: Balance) -> Level:
+    """What an account allows as it is."""
+    free = account.limit - balance.used - balance.held
+    return next(
+        (
+            Level(at)
+            for at, (percent, tokens) in enumerate(BUDGET_LEVELS)
+            if free >= max(tokens, account.limit * percent / 100)
+        ),
+        Level.SPENT,
+    )
 
-    __slots__ = ("limit", "reserved", "scope", "used")
 
-    def __init__(self, scope: str, limit: int) -> None:
-        self.scope = scope
-        self.limit = limit
-        self.used = 0
-        self.reserved = 0
-
-    @property
-    def free(self) -> int:
-        return self.limit - self.used - self.reserved
-
-    def level(self) -> Level:
-        return next(
-            (
-                Level(at)
-                for at, (percent, tokens) in enumerate(BUDGET_LEVELS)
-                if self.free >= max(tokens, self.limit * percent / 100)
-            ),
-            Level.SPENT,
-        )
-
-    def warned(self, before: int) -> int:
-        """The highest percentage that was reached since `before` tokens were used."""
-        reached = [at for at in BUDGET_WARNINGS if before * 100 < at * self.limit <= self.used * 100]
-        return max(reached, default=0)
+def _warned(account: Account, before: int, after: int) -> int:
+    """The highest percentage that was reached with the tokens from `before` to `after`."""
+    reached = [at for at in BUDGET_WARNINGS if before * 100 < at * account.limit <= after * 100]
+    return max(reached, default=0)
 
 
 @final
 class Reservation:
     """Tokens set aside for one call. Used by one thread; settle it exactly once."""
 
-    def __init__(self, accounts: Sequence[_Account], amount: int, level: Level, lock: threading.Lock) -> None:
+    def __init__(self, kept: Accounts, accounts: Sequence[Account], taken: Taken) -> None:
+        self._kept = kept
         self._accounts = accounts
-        self._lock = lock
-        self.amount = amount
-        self.level = level
+        self._id = taken.id
+        self.amount = taken.amount
+        pairs = zip(accounts, taken.before, strict=True)
+        self.level = max((_level(account, before) for account, before in pairs), default=Level.CONTENT)
 
     def spent(self) -> Use:
-        """The budget with the least left."""
-        with self._lock:
-            tightest = min(self._accounts, key=lambda account: account.free)
-            return Use(tightest.scope, tightest.limit, tightest.used)
+        """The budget with the least left. Raises StateFailed."""
+        balances = self._kept.balances(self._accounts)
+        pairs = zip(self._accounts, balances, strict=True)
+        account, balance = min(pairs, key=lambda pair: pair[0].limit - pair[1].used - pair[1].held)
+        return Use(account.scope, account.limit, balance.used)
 
     def grow(self, amount: int) -> bool:
-        """Set aside more, if every account has it."""
-        more = amount - self.amount
-        with self._lock:
-            if any(account.free < more for account in self._accounts):
-                return False
-            for account in self._accounts:
-                account.reserved += more
+        """Set aside more, if every account has it. Raises StateFailed."""
+        if not self._kept.grow(self._id, self._accounts, self.amount, amount - self.amount):
+            return False
         self.amount = amount
         return True
 
     def settle(self, tokens: int) -> tuple[Use, ...]:
-        """Give back what was set aside, and pay what it did cost. How far each budget is used."""
-        uses = []
-        with self._lock:
-            for account in self._accounts:
-                before = account.used
-                account.reserved -= self.amount
-                account.used += tokens
-                uses.append(Use(account.scope, account.limit, account.used, account.warned(before)))
-        self.amount = 0
-        return tuple(uses)
+        """Give back what was set aside, and pay what it did cost. How far each budget is used.
+
+        Raises:
+            StateFailed: It could not be written, and is paid later.
+        """
+        amount, self.amount = self.amount, 0
+        paid = self._kept.settle(self._id, self._accounts, amount, tokens)
+        return tuple(
+            Use(one.scope, one.limit, used, _warned(one, used - tokens, used))
+            for one, used in zip(self._accounts, paid, strict=True)
+        )
 
 
 @final
 class BudgetPool:
-    """The accounts of one workspace. Safe to share between threads."""
+    """The budgets of one workspace. Safe to share between threads."""
 
-    def __init__(self, policy: BudgetPolicy) -> None:
+    def __init__(self, policy: BudgetPolicy, accounts: Accounts | None = None, workspace: str = "") -> None:
+        """Begin.
+
+        Args:
+            policy: How much.
+            accounts: Where it is counted; None for in memory, as long as the workspace is open.
+            workspace: Its name among the accounts of others.
+        """
         self.policy = policy
-        self._lock = threading.Lock()
-        self._workspace = None if policy.workspace is None else _Account("workspace", policy.workspace)
-        self._kept: dict[str, OrderedDict[str, _Account]] = {"session": OrderedDict(), "token": OrderedDict()}
+        self._kept: Accounts = accounts or MemoryAccounts()
+        self._workspace = as_value(workspace)
 
     def reserve(self, caller: Caller, wanted: int) -> Reservation:
-        """Set aside up to `wanted` tokens; fewer when an account has fewer."""
-        with self._lock:
-            accounts = self._accounts(caller)
-            level = max((account.level() for account in accounts), default=Level.CONTENT)
-            amount = max(0, min([wanted, *(account.free for account in accounts)]))
-            for account in accounts:
-                account.reserved += amount
-        return Reservation(accounts, amount, level, self._lock)
+        """Set aside up to `wanted` tokens; fewer when an account has fewer. Raises StateFailed."""
+        accounts = self._accounts(caller)
+        return Reservation(self._kept, accounts, self._kept.take(accounts, wanted))
 
     def used(self, caller: Caller) -> tuple[Use, ...]:
-        """How far the budgets of a caller are used."""
-        with self._lock:
-            return tuple(
-                Use(account.scope, account.limit, account.used) for account in self._accounts(caller)
-            )
+        """How far the budgets of a caller are used. Raises StateFailed."""
+        accounts = self._accounts(caller)
+        pairs = zip(accounts, self._kept.balances(accounts), strict=True)
+        return tuple(Use(account.scope, account.limit, balance.used) for account, balance in pairs)
 
-    def _accounts(self, caller: Caller) -> list[_Account]:
-        accounts = []
-        if self.policy.session is not None:
-            accounts.append(self._account("session", caller.session, self.policy.session))
-        if self.policy.token is not None and caller.token:
-            accounts.append(self._account("token", caller.token, self.policy.token))
-        if self._workspace is not None:
-            accounts.append(self._workspace)
-        return accounts
+    def _accounts(self, caller: Caller) -> list[Account]:
+        policy, found = self.policy, []
+        if policy.session is not None:
+            found.append(self._account("session", caller.session, policy.session))
+        if policy.token is not None and caller.token:
+            found.append(self._account("token", caller.token, policy.token))
+        if policy.workspace is not None:
+            found.append(self._account("workspace", "", policy.workspace))
+        return found
 
-    def _account(self, scope: str, name: str, limit: int) -> _Account:
-        kept = self._kept[scope]
-        named = kept.get(name)
-        if named is None:
-            named = kept[name] = _Account(scope, limit)
-        kept.move_to_end(name)
-        if len(kept) > BUDGET_ACCOUNTS:
-            # Those with something reserved are in use right now.
-            oldest = next(
-                (key for key, account in kept.items() if not account.reserved and key != name), None
-            )
-            if oldest is not None:
-                del kept[oldest]
-        return named
+    def _account(self, scope: str, name: str, limit: int) -> Account:
+        return Account(scope, f"{scope}\n{self._workspace}\n{as_value(name)}", limit)
 
 
 # -----------------------------------------------------------------------------

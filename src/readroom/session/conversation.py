@@ -8,14 +8,15 @@ has in view, and after a compaction the reader has nothing.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from typing import final
+from collections.abc import Callable, Sequence
+from typing import Protocol, final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.limits.session import SESSION_FILES, SESSIONS, SHOWN_SPANS
 from readroom.lru import LruCache
+from readroom.session.shared.conversations import OUTLINE
 from readroom.values import FindResult, GrepResult, ReadRequest, ReadResult, Result
 from readroom.values.changes import EditFilesResult, EditResult, WriteResult
 from readroom.values.commands import RunResult
@@ -39,57 +40,95 @@ class ShownLines(Struct, frozen=True):
     last: int = 0
 
 
+class Seen(Protocol):
+    """What one conversation was shown. Safe to share between threads."""
+
+    @property
+    def epoch(self) -> int:
+        """How often it was compacted so far."""
+
+    def advance(self, epoch: int | None) -> int:
+        """Go on to an epoch, or to the next one; never back. The new epoch."""
+
+    def show(self, path: str, content_hash: str) -> None:
+        """Remember that a state of a file was shown."""
+
+    def shown(self, path: str, start: str) -> bool:
+        """Whether a state whose hash begins so was shown in this epoch."""
+
+
+@final
+class SeenHere:
+    """Kept in the memory of this process; what was shown longest ago is forgotten."""
+
+    def __init__(self, max_files: int = SESSION_FILES) -> None:
+        self.epoch = 0
+        self._shown: LruCache[tuple[str, str], int] = LruCache(max_files)
+        self._lock = threading.Lock()
+
+    def advance(self, epoch: int | None) -> int:
+        """See `Seen`."""
+        with self._lock:
+            self.epoch = self.epoch + 1 if epoch is None else max(self.epoch, epoch)
+            return self.epoch
+
+    def show(self, path: str, content_hash: str) -> None:
+        """See `Seen`."""
+        self._shown.put((path, content_hash), self.epoch)
+
+    def shown(self, path: str, start: str) -> bool:
+        """See `Seen`."""
+        if self._shown.get((path, start)) == self.epoch:
+            return True
+        # With a whole hash, and for an outline, there is nothing to look for.
+        return start != OUTLINE and any(
+            known == path and at == self.epoch and digest.startswith(start)
+            for (known, digest), at in self._shown.items()
+        )
+
+
 @final
 class Session:
     """One conversation. Safe to share between threads."""
 
-    def __init__(self, session_id: str, *, max_files: int = SESSION_FILES) -> None:
+    def __init__(self, session_id: str, seen: Seen | None = None, *, max_files: int = SESSION_FILES) -> None:
+        """`seen` is what it was shown; None for what this process will remember of it."""
         self.id = session_id
-        self._epoch = 0
-        self._shown: LruCache[tuple[str, str], int] = LruCache(max_files)
-        self._outlined: LruCache[str, int] = LruCache(max_files)
-        self._lock = threading.Lock()
+        self._seen: Seen = seen or SeenHere(max_files)
 
     @property
     def epoch(self) -> int:
-        """How often the conversation was compacted so far."""
-        return self._epoch
+        """How often the conversation was compacted so far. Raises StateFailed."""
+        return self._seen.epoch
 
     def compacted(self) -> int:
         """The conversation was shortened: nothing shown before counts as seen. The new epoch."""
-        with self._lock:
-            self._epoch += 1
-            return self._epoch
+        return self._seen.advance(None)
 
     def reached(self, epoch: int) -> None:
         """The host counts compactions itself and is at that one; an earlier one changes nothing."""
-        with self._lock:
-            self._epoch = max(self._epoch, epoch)
+        if epoch > self.epoch:
+            self._seen.advance(epoch)
 
     def show(self, span: ShownLines) -> None:
         """Remember what a reply shows; the files shown longest ago are forgotten."""
-        if span.content_hash is None:
-            return
-        self._shown.put((span.path, span.content_hash), self._epoch)
+        if span.content_hash is not None:
+            self._seen.show(span.path, _digits(span.content_hash))
 
     def outline(self, path: str) -> None:
         """Remember that a reply has the outline of that file, or of what it does not show of it."""
-        self._outlined.put(path, self._epoch)
+        self._seen.show(path, OUTLINE)
 
     def has_in_view(self, path: str, content_hash: str) -> bool:
         """Whether that state of the file was shown since the last compaction; a start of its hash will do."""
-        start = content_hash.removeprefix("sha256:").lower()
-        return any(
-            epoch == self._epoch and known == path and digest.removeprefix("sha256:").startswith(start)
-            for (known, digest), epoch in self._shown.items()
-        )
+        return self._seen.shown(path, _digits(content_hash))
 
     def believed(self, request: ReadRequest) -> ReadRequest:
         """The request without a `known_hash` of something that is no longer in view.
 
         Before the first compaction the caller is believed: it may know the file from elsewhere.
         """
-        if request.known_hash is None or self._epoch == 0:
+        if request.known_hash is None or self.epoch == 0:
             return request
         if self.has_in_view(request.path, request.known_hash):
             return request
@@ -102,20 +141,29 @@ class Session:
         """
         if request.options.outline_bytes is not None:
             return request
-        if self._outlined.get(request.path) != self._epoch:
+        if not self._seen.shown(request.path, OUTLINE):
             return request
         return replace(request, options=replace(request.options, outline_bytes=0))
+
+
+def _digits(content_hash: str) -> str:
+    return content_hash.removeprefix("sha256:").lower()
 
 
 @final
 class Sessions:
     """The conversations of one workspace, by their ids. Safe to share between threads."""
 
-    def __init__(self, max_sessions: int = SESSIONS) -> None:
+    def __init__(self, max_sessions: int = SESSIONS, shared: Callable[[str], Seen] | None = None) -> None:
+        """`shared` says what a conversation was shown by any process; None for this one alone."""
         self._kept: LruCache[str, Session] = LruCache(max_sessions)
+        self._shared = shared
 
     def of(self, session_id: str) -> Session:
         """The conversation of that id, begun if it is new; the one unused for longest is forgotten."""
+        # Those that give themselves no name have nothing in common that they could be told of.
+        if self._shared is not None and session_id:
+            return Session(session_id, self._shared(session_id))
         return self._kept.get_or_put(session_id, lambda: Session(session_id))
 
 

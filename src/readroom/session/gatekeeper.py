@@ -10,9 +10,10 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from types import TracebackType
-from typing import Any, Final, Self, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,6 +27,7 @@ from readroom.errors import (
     MissingProgram,
     ReadroomError,
     RefusedError,
+    StateFailed,
     UsageError,
 )
 from readroom.extras import install
@@ -46,6 +48,9 @@ from readroom.session.conversation import Session, Sessions, shown_by
 from readroom.session.receipt import Receipt
 from readroom.values import Cap, Fact, ReadRequest, ReadResult, Reply, Request, Result
 from readroom.values.verbs import changes, is_edit
+
+if TYPE_CHECKING:  # only servers have any
+    from readroom.session.shared.state import SharedState
 
 # -----------------------------------------------------------------------------
 # What a reply says of its own cost: facts always, a line for the reader when a budget runs low.
@@ -178,6 +183,7 @@ class Gatekeeper:
         workspace: str = "",
         budgets: BudgetPolicy | None = None,
         ledger: LedgerPolicy | None = None,
+        state: SharedState | None = None,
     ) -> None:
         """Start keeping.
 
@@ -185,14 +191,17 @@ class Gatekeeper:
             workspace: Its name in the ledger.
             budgets: None for no bounds.
             ledger: None for no ledger.
+            state: What several processes share; None where this one is alone.
 
         Raises:
             LedgerFailed: It is required and cannot be opened.
             MissingProgram: The counter or the driver is not installed.
         """
         policy = budgets or BudgetPolicy()
-        self._sessions = Sessions()
-        self.budget_pool = BudgetPool(policy) if policy.bounded else None
+        several = state is not None and state.several
+        self._sessions = Sessions(shared=state.conversations(workspace).of if state and several else None)
+        accounts = None if state is None else state.accounts
+        self.budget_pool = BudgetPool(policy, accounts, workspace) if policy.bounded else None
         self.recorder = None
         if ledger is not None and ledger.enabled:
             self.recorder = Recorder(ledger, workspace, policy.counter)
@@ -278,8 +287,8 @@ class CallContext:
         self._tool = tool
         self._arguments = arguments
         self._cap = cap
-        self._epoch = session.epoch if gatekeeper.counts else 0
         self._request: Request | None = None
+        self._epoch: int | None = None
         self._began = time.monotonic_ns()
         self._reserved: Reservation | None = None
         self._wording: Wording | None = None
@@ -300,6 +309,8 @@ class CallContext:
         """
         self._wording = bound.wording
         request = self._request = bound.request
+        # Here, where a failure has words: it may have to be looked up.
+        self._epoch = self._session.epoch if self._keeper.counts else 0
         if isinstance(request, ReadRequest):
             if request.known_hash is not None:
                 request = self._session.believed(request)
@@ -435,9 +446,9 @@ class CallContext:
 
     def _leave(self, reply: Reply, tokens: int, **known: Any) -> Reply:
         """Settle and record, with what is known of the entry. Raises LedgerFailed: it is required."""
+        uses = self._paid(tokens, reply)
         self._over = True
         gatekeeper = self._keeper
-        uses = () if self._reserved is None else self._reserved.settle(tokens)
         reply = noted(reply, self._record, tokens, gatekeeper.counter_name, uses, self._level)
         if gatekeeper.recorder is None:
             return reply
@@ -454,11 +465,31 @@ class CallContext:
             raise failure
         return unrecorded(reply, self._record, failure)
 
+    def _paid(self, tokens: int, reply: Reply) -> Sequence[Use]:
+        """Settle. Raises StateFailed for what shows something; a change, which is done, is paid for later."""
+        if self._reserved is None:
+            return ()
+        try:
+            return self._reserved.settle(tokens)
+        except StateFailed:
+            self._reserved = None
+            if reply.is_error or (self._request is not None and changes(self._request)):
+                return ()
+            raise
+
+    def _known_epoch(self) -> int:
+        """That of the conversation; 0 of a call that was refused because nobody can tell."""
+        if self._epoch is None:
+            self._epoch = 0
+            with suppress(StateFailed):
+                self._epoch = self._session.epoch
+        return self._epoch
+
     def _entry(self, **known: Any) -> Entry:
         """What the ledger keeps of the call so far."""
         return Entry(
             self._caller,
-            self._epoch,
+            self._known_epoch(),
             self._record.name,
             self._tool,
             self._arguments,

@@ -120,7 +120,7 @@ class Tokens:
             connection.execute(
                 "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)",
                 (
-                    *(identifier, _hashed(token), name, _listed(grant.workspaces), _listed(grant.tools)),
+                    *(identifier, hashed(token), name, listed(grant.workspaces), listed(grant.tools)),
                     *(policy, grant.created, grant.expires),
                 ),
             )
@@ -132,7 +132,7 @@ class Tokens:
         if identifier is None:
             return None
         for row in self._rows("WHERE id = ?", (identifier,)):
-            if hmac.compare_digest(cast("bytes", row[1]), _hashed(token)):
+            if hmac.compare_digest(cast("bytes", row[1]), hashed(token)):
                 return _grant(row)
         return None
 
@@ -243,11 +243,13 @@ def _opened(path: str, *, check_same_thread: bool = True) -> sqlite3.Connection:
     return connection
 
 
-def _hashed(token: str) -> bytes:
+def hashed(token: str) -> bytes:
+    """What is kept of a token."""
     return hashlib.sha256(token.encode("ascii")).digest()
 
 
-def _listed(names: frozenset[str] | None) -> str | None:
+def listed(names: frozenset[str] | None) -> str | None:
+    """Names as one column."""
     return None if names is None else json.dumps(sorted(names))
 
 
@@ -256,8 +258,8 @@ def _grant(row: tuple[object, ...]) -> Grant:
     return Grant(
         str(identifier),
         str(name),
-        _names(workspaces),
-        _names(tools),
+        as_names(workspaces),
+        as_names(tools),
         None if policy is None else str(policy),
         _seconds(created) or 0.0,
         _seconds(expires),
@@ -265,7 +267,8 @@ def _grant(row: tuple[object, ...]) -> Grant:
     )
 
 
-def _names(column: object) -> frozenset[str] | None:
+def as_names(column: object) -> frozenset[str] | None:
+    """What such a column says."""
     return None if column is None else frozenset(json.loads(str(column)))
 
 

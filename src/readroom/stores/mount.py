@@ -45,6 +45,7 @@ class OutputsMount:
         """Open an output for reading. Raises NotAFile, or OutputGone when there is none of that name."""
         if path in (OUTPUTS, ROOT):
             raise NotAFile(OUTPUTS, "folder")
+        self._outputs.refresh()
         try:
             fd = os.open(self._file(path), READ_FLAGS | os.O_NOFOLLOW)
         except OSError as error:
@@ -62,6 +63,7 @@ class OutputsMount:
         if path not in (OUTPUTS, ROOT):
             self.open(path).close()
             raise NotAFolder(path, "file")
+        self._outputs.refresh()
         try:
             fd = os.open(self.folder, FOLDER_FLAGS)
         except OSError as error:

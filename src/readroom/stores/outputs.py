@@ -17,18 +17,20 @@ import os
 import re
 import secrets
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias, final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from readroom.caller import Owner
-from readroom.errors import StoreFailed
+from readroom.errors import StateFailed, StoreFailed
 from readroom.limits import BLOCK_BYTES, RUN_SESSION_OUTPUTS
 from readroom.limits.session import OUTPUT_NAME_CHARS
 from readroom.lru import LruCache
 from readroom.paths import OUTPUTS, WorkPath, join
 from readroom.stores.private import PrivateFolder, remove_tree
+from readroom.stores.shelf import KeptOutput, Shelf
 from readroom.values.commands import Lost, StreamName
 
 # -----------------------------------------------------------------------------
@@ -223,20 +225,27 @@ def _said(error: OSError) -> str:
 class Outputs:
     """All that is kept in one process. Safe to share between threads."""
 
-    def __init__(self, away_from: str, kept_bytes: int, session_bytes: int) -> None:
+    def __init__(
+        self, away_from: str, kept_bytes: int, session_bytes: int, shelf: Shelf | None = None
+    ) -> None:
         """Prepare; nothing is made before the first command.
 
         Args:
             away_from: The workspace, outside which everything is kept.
             kept_bytes: Bound of one stream.
             session_bytes: Bound of all of them.
+            shelf: What other processes keep, too; what is here is a copy.
         """
+        self._shelf = shelf
+        self._fetching = threading.Lock()
         self._away_from = away_from
         self._session_bytes = session_bytes
         self._private: PrivateFolder | None = None
         self._closed = False
         self._folders: dict[Owner, str] = {}
         self._begun: set[_Key] = set()
+        self._alone: set[_Key] = set()
+        """Those that could not be given to the other processes."""
         self._kept: dict[_Key, int] = {}  # the oldest first
         self._lost: dict[tuple[Owner, WorkPath], Lost] = {}
         self._gone: LruCache[_Key, None] = LruCache(_REMEMBERED)
@@ -284,13 +293,73 @@ class Outputs:
         """A name that is free, taken for an output, and the folder for it."""
         with self.lock:
             name = self._free_name(owner, wanted) if wanted else self._new_name(owner)
-            if owner not in self._folders:
-                private = self.private()
-                private.inside(_KEPT)
-                self._folders[owner] = private.inside(f"{_KEPT}/{secrets.token_hex(_FOLDER_BYTES)}")
+            self._make_folder(owner)
             self._gone.pop((owner, name))
             self._begun.add((owner, name))
             return name, self._folders[owner]
+
+    def refresh(self, owner: Owner) -> None:
+        """Have what the processes of this server keep for an owner, and nothing else. Raises StateFailed."""
+        if self._shelf is None:
+            return
+        with self._fetching:
+            try:
+                there = self._shelf.all(owner)
+            except StateFailed:
+                if any(other == owner for other, _ in self._alone):
+                    return
+                raise
+            with self.lock:
+                here = [name for other, name in self._kept if other == owner]
+                for name in here:
+                    if name not in there and (owner, name) not in self._alone:
+                        self.remove(owner, name)
+                busy = {*here, *(name for other, name in self._begun if other == owner)}
+                missing = [name for name in there if name not in busy]
+                if missing:
+                    self._make_folder(owner)
+            for name in missing:
+                self._fetch(self._shelf, owner, name, there[name])
+
+    def _fetch(self, shelf: Shelf, owner: Owner, name: str, kept: KeptOutput) -> None:
+        folder, size = self._folders[owner], 0
+        for stream in STREAMS:
+            path = os.path.join(folder, f"{name}.{stream}")
+            try:
+                shelf.fetch(owner, name, stream, path)
+                os.utime(path, (kept.at, kept.at))
+                size += os.stat(path).st_size
+            except OSError as error:
+                raise StoreFailed(OUTPUTS, _said(error)) from None
+        with self.lock:
+            self._kept[owner, name] = size
+            self._note_lost(owner, name, kept.lost)
+
+    def share(self, owner: Owner, name: str, kept: Sequence[Kept]) -> str | None:
+        """Give an output to the other processes; why that is not possible, if it is not."""
+        if self._shelf is None:
+            return None
+        files: dict[str, tuple[str, Lost | None]] = {
+            stream: (os.path.join(self._folders[owner], f"{name}.{stream}"), one.lost)
+            for stream, one in zip(STREAMS, kept, strict=True)
+        }
+        try:
+            self._shelf.put(owner, name, files, self._session_bytes)
+        except OSError as error:  # a StateFailed is one, too
+            self._alone.add((owner, name))
+            return error.message if isinstance(error, StateFailed) else _said(error)
+        return None
+
+    def _make_folder(self, owner: Owner) -> None:
+        if owner not in self._folders:
+            private = self.private()
+            private.inside(_KEPT)
+            self._folders[owner] = private.inside(f"{_KEPT}/{secrets.token_hex(_FOLDER_BYTES)}")
+
+    def _note_lost(self, owner: Owner, name: str, lost: Mapping[str, Lost | None]) -> None:
+        for stream, one in lost.items():
+            if one is not None:
+                self._lost[owner, join(OUTPUTS, f"{name}.{stream}")] = one
 
     def settle(self, owner: Owner, name: str, kept: Sequence[Kept]) -> None:
         """An output is whole; the oldest leave when there are too many, whoever owns them.
@@ -299,13 +368,14 @@ class Outputs:
         """
         with self.lock:
             self._begun.discard((owner, name))
-            self._kept[owner, name] = sum(output.kept_bytes for output in kept)
-            self._lost.update(
-                {(owner, output.path): output.lost for output in kept if output.lost is not None}
+            self._kept[owner, name] = sum(one.kept_bytes for one in kept)
+            self._note_lost(
+                owner, name, {stream: one.lost for stream, one in zip(STREAMS, kept, strict=True)}
             )
             while len(self._kept) > 1 and self._too_much():
                 oldest = next(iter(self._kept))
-                self._gone.put(oldest, None)
+                if self._shelf is None:  # else it is fetched again when it is wanted
+                    self._gone.put(oldest, None)
                 self.remove(*oldest)
 
     def remove(self, owner: Owner, name: str) -> None:
@@ -314,6 +384,7 @@ class Outputs:
             if self._is_free(owner, name):
                 return
             self._begun.discard((owner, name))
+            self._alone.discard((owner, name))
             self._kept.pop((owner, name), None)
             folder = self._folders[owner]
             for stream in STREAMS:
@@ -330,9 +401,18 @@ class Outputs:
             return self._lost.get((owner, path))
 
     def gone(self, owner: Owner, name: str) -> bool:
-        """Whether an owner had an output of that name that had to leave."""
+        """Whether an owner had an output of that name that had to leave. Raises StateFailed."""
+        if self._shelf is not None:
+            return self._shelf.gone(owner, name)
         with self.lock:
             return (owner, name) in self._gone
+
+    def drop(self, owner: Owner, name: str) -> None:
+        """Remove an output that nobody was told of, here and for the others."""
+        self.remove(owner, name)
+        if self._shelf is not None:
+            with contextlib.suppress(StateFailed):  # it leaves when it is a day old
+                self._shelf.drop(owner, name)
 
     def _too_much(self) -> bool:
         return len(self._kept) > RUN_SESSION_OUTPUTS or sum(self._kept.values()) > self._session_bytes
@@ -340,20 +420,26 @@ class Outputs:
     def _new_name(self, owner: Owner) -> str:
         while True:
             name = "".join(secrets.choice(_LETTERS) for _ in range(_NAME_CHARS))
-            if self._is_free(owner, name) and (owner, name) not in self._gone:
+            if (owner, name) not in self._gone and self._takes(owner, name):
                 return name
 
     def _free_name(self, owner: Owner, wanted: str) -> str:
         """The name that a caller wants, with a number behind it when there is such an output."""
-        name, number = output_name(wanted) or self._new_name(owner), 1
+        name, number = output_name(wanted), 1
+        if not name:
+            return self._new_name(owner)
         free = name
-        while not self._is_free(owner, free):
+        while not self._takes(owner, free):
             number += 1
             free = f"{name}-{number}"
         return free
 
     def _is_free(self, owner: Owner, name: str) -> bool:
         return (owner, name) not in self._kept and (owner, name) not in self._begun
+
+    def _takes(self, owner: Owner, name: str) -> bool:
+        """Whether a name is free, and for the other processes taken from now on. Raises StateFailed."""
+        return self._is_free(owner, name) and (self._shelf is None or self._shelf.begin(owner, name))
 
 
 @final
@@ -392,11 +478,18 @@ class OwnOutputs:
         """End the keeping of one command; the oldest outputs leave when there are too many."""
         out, err = (keeper.finish() for keeper in keepers)
         self._all.settle(self._owner, name, (out, err))
+        problem = self._all.share(self._owner, name, (out, err))
+        if problem is not None:
+            out, err = (replace(one, problem=one.problem or problem) for one in (out, err))
         return out, err
 
+    def refresh(self) -> None:
+        """Have what other processes of this server keep, too. Raises StateFailed or StoreFailed."""
+        self._all.refresh(self._owner)
+
     def drop(self, name: str) -> None:
-        """Forget an output that no reply has named."""
-        self._all.remove(self._owner, name)
+        """Forget an output that nobody was told of."""
+        self._all.drop(self._owner, name)
 
     def lost(self, path: WorkPath) -> Lost | None:
         """What is missing in a kept output."""

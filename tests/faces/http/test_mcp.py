@@ -19,8 +19,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from readroom.contracts.base import FACTS_KEY
+from readroom.database.sqlite import SqliteBackend
 from readroom.ledger.ledger import Ledger
-from readroom.ledger.sqlite import SqliteBackend
 from readroom.limits import MCP_WORKERS
 from readroom.session.tokens import Tokens
 from tests.faces.http.serving import END_S, Agent, Answer, agent

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.errors import TooManyRequests
-from readroom.faces.http.rate_limit import Rates
+from readroom.faces.http.rate_limit import OwnRates as Rates
 
 
 class Clock:

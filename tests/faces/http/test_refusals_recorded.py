@@ -177,7 +177,7 @@ def test_answers_do_not_wait_for_a_ledger_that_somebody_else_writes(tmp_path: Pa
 
 def test_calls_that_find_no_place_are_recorded_and_told_to_come_back(tmp_path: Path) -> None:
     operator, root = tmp_path / "operator.toml", tmp_path / "root"
-    operator.write_text("[serve]\nworkers = 1\nqueue = 0\n", encoding="utf-8")
+    operator.write_text("[serve]\nthreads = 1\nqueue = 0\n", encoding="utf-8")
     root.mkdir()
     os.mkfifo(root / "gate")  # to open it waits for the other side
     with open_agent(tmp_path / "state", "--config", str(operator), "--allow-commands", str(root)) as found:

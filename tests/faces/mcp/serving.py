@@ -31,13 +31,11 @@ import sys
 from readroom import Workspace
 from readroom.config.serve import Serving
 from readroom.session.admission import Admission
-from readroom.faces.http.server import Address, serve_http
+from readroom.faces.http.server import Served, listening, serve_http
 
-with Workspace(sys.argv[1]) as workspace:
-    serve_http(
-        {"default": workspace}, Address(), Serving(), Admission(None, auth="open"), contract_name="native",
-        reply_chars=None, on_ready=lambda url: print(url, flush=True),
-    )
+with Workspace(sys.argv[1]) as workspace, listening("127.0.0.1", 0, None) as (bound, url):
+    served = Served({"default": workspace}, Serving(), Admission(None, auth="open"), "native", None)
+    serve_http(served, bound, on_ready=lambda: print(url + "/mcp", flush=True))
 """
 
 

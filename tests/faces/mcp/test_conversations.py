@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from readroom.database.sqlite import SqliteBackend
 from readroom.ledger.ledger import Ledger
-from readroom.ledger.sqlite import SqliteBackend
 from readroom.ledger.verify import verify
 
 from .serving import ERAS, Http, Stdio, call, http_server

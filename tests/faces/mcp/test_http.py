@@ -13,7 +13,7 @@ import pytest
 
 from readroom.config.serve import Serving
 from readroom.errors import BadValue
-from readroom.faces.http.server import Address, admitted, serve_http
+from readroom.faces.http.server import Address, Served, admitted, listening, serve_http
 from readroom.session.admission import Keys
 from readroom.session.folder_tokens import FolderTokens
 from readroom.session.tokens import Tokens
@@ -155,22 +155,16 @@ def _status(connection: HTTPConnection, method: str, headers: dict[str, str]) ->
 
 
 def _serve(folder: Path, host: str, port: int, contract_name: str = "native") -> None:
-    def never(url: str) -> None:
-        raise AssertionError(f"serving at {url}")
+    def never() -> None:
+        raise AssertionError("it serves")
 
     where, serving = Address(host, port), Serving()
     keys = Keys(Tokens(f"{folder}/state/tokens.db"), FolderTokens(f"{folder}/state/folder-tokens"))
     with Workspace(folder) as workspace:
         workspaces = {"default": workspace}
-        serve_http(
-            workspaces,
-            where,
-            serving,
-            admitted(workspaces, where, serving, keys),
-            contract_name=contract_name,
-            reply_chars=None,
-            on_ready=never,
-        )
+        admission = admitted(workspaces, where, serving, keys)
+        with listening(host, port, None) as (bound, _):
+            serve_http(Served(workspaces, serving, admission, contract_name, None), bound, on_ready=never)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.1", "example.com", "", "127.0.0.1.evil"])

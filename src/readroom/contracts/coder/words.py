@@ -221,7 +221,8 @@ _STATUS: Sequence[tuple[type[ReadroomError], HTTPStatus]] = (
     (errors.NoSpace, HTTPStatus.INSUFFICIENT_STORAGE),
     (errors.Internal, HTTPStatus.INTERNAL_SERVER_ERROR),
     (errors.StoreFailed, HTTPStatus.INTERNAL_SERVER_ERROR),
-    (errors.LedgerFailed, HTTPStatus.INTERNAL_SERVER_ERROR),
+    (errors.StateFailed, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.DatabaseFailed, HTTPStatus.INTERNAL_SERVER_ERROR),
     (ReadroomError, HTTPStatus.BAD_REQUEST),
 )
 """The first class that fits decides. A mistake of the client is not one of the server."""

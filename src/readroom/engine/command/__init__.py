@@ -45,6 +45,7 @@ from readroom.stores.base import Store
 from readroom.stores.mount import OutputsMount
 from readroom.stores.outputs import Kept, OutputKeeper, Outputs, OwnOutputs
 from readroom.stores.private import remove_tree
+from readroom.stores.shelf import Shelf
 from readroom.values import Cap, ReadResult
 from readroom.values.commands import RunRequest, RunResult
 from readroom.values.files import Warn
@@ -272,6 +273,7 @@ class CommandService:
         places: WriteTargets,
         policy: CommandPolicy,
         limits: Limits,
+        shared: Shelf | None = None,
     ) -> None:
         """Prepare; nothing is made before the first command.
 
@@ -282,8 +284,10 @@ class CommandService:
             places: What nobody changes.
             policy: What commands may do.
             limits: How much of their output is kept.
+            shared: What other processes of the same server keep of them.
         """
-        self._outputs = Outputs(guard.folder or "/", limits.run_kept_bytes, limits.run_session_bytes)
+        bounds = (limits.run_kept_bytes, limits.run_session_bytes)
+        self._outputs = Outputs(guard.folder or "/", *bounds, shared)
         self._guard = guard
         self._sandbox = Sandbox(visible, own, places, policy)
         self._policy = policy

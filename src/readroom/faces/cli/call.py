@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -24,6 +25,9 @@ from readroom.limits import VALUE_CHARS
 from readroom.values import Cap, Fact, Reply
 from readroom.workspace import Workspace
 
+if TYPE_CHECKING:
+    from readroom.session.shared.state import SharedState
+
 # -----------------------------------------------------------------------------
 # One tool call from the command line: opened, answered and printed; no failure leaves without a reply.
 # -----------------------------------------------------------------------------
@@ -40,8 +44,8 @@ class Where(Struct, frozen=True):
     lasting: bool = False
     front_matter: str | None = None
 
-    def open(self) -> Workspace:
-        """The workspace.
+    def open(self, state: SharedState | None = None) -> Workspace:
+        """The workspace; `state` is what other processes of the same server know.
 
         Raises:
             NotFound, NotAFolder, NoPermission: There is no such root.
@@ -58,7 +62,7 @@ class Where(Struct, frozen=True):
             serving=self.lasting,
             front_matter=self.front_matter,
         )
-        return Workspace(store, settings=settings)
+        return Workspace(store, settings=settings, state=state)
 
 
 def place_options() -> list[click.Parameter]:

@@ -36,6 +36,7 @@ COMMANDS = {
     "audit": ("audit:audit", "Say where the context of agents' sessions went."),
     "mcp": ("servers:mcp", "Serve a folder to an MCP client over stdio."),
     "serve": ("servers:serve", "Serve folders over HTTP, to MCP clients and programs."),
+    "budget": ("budget:budget", "Show what servers have spent of their budgets."),
     "token": ("token:token", "Make, show, list and revoke tokens for the HTTP server."),
 }
 """Every command: its module in this package, its name there, and what it does."""

@@ -24,6 +24,8 @@ from readroom.values import Fact, Reply
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from readroom.contracts.base import Contract
+
 _DRIVES = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Characters that move the cursor, end lines or reorder text on a terminal; tab and line feed may stay."""
 
@@ -83,6 +85,12 @@ def complain(text: str) -> None:
         print(visible(text), file=sys.stderr, flush=True)
     except OSError:
         _silence(sys.stderr)
+
+
+def notify(record: Contract) -> None:
+    """Say on standard error what whoever serves a contract has to know of it."""
+    if record.notice:
+        complain(record.notice)
 
 
 class ProgressLine:

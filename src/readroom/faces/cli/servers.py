@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 from msgspec.structs import replace
@@ -18,11 +17,13 @@ from readroom.faces.cli import output
 from readroom.faces.cli.call import NATIVE, Where, commands_option, front_matter_option, place_options
 from readroom.faces.cli.exits import ExitCode
 from readroom.limits import HTTP_PORT
+from readroom.limits.session import WORKERS_MOST
 
 if TYPE_CHECKING:
     from readroom.config.serve import ServePlace
+    from readroom.faces.http.server import Served
     from readroom.faces.mcp.client_configs import Entry
-    from readroom.session.admission import Admission, Auth, Keys
+    from readroom.session.admission import Admission, Auth
     from readroom.workspace import Workspace
 
 _HOST = "127.0.0.1"
@@ -45,7 +46,7 @@ def _mcp(
     where = Where(_root(folder, root), config, allow_commands, lasting=True, front_matter=front_matter)
     max_chars = max_chars or config_serve.load(config).max_chars
     with where.open() as workspace:
-        _notify(workspace, contract_name)
+        output.notify(workspace.contract(contract_name))
         serve_stdio(workspace, contract_name=contract_name, reply_chars=max_chars)
     return ExitCode.OK
 
@@ -66,6 +67,7 @@ def _serve(
     require_token: bool,
     open_to_all: bool,
     access_log: bool,
+    workers: int | Literal["auto"] | None,
 ) -> ExitCode:
     """Serve folders over HTTP: MCP at /mcp, tools at /v1, a description at /docs.
 
@@ -76,9 +78,8 @@ def _serve(
     from readroom.config import serve as config_serve
 
     with serves(OF_SERVING):
-        from readroom.faces.http.server import Address as Address
-        from readroom.faces.http.server import admitted, serve_http
-    from readroom.faces.mcp.client_configs import startup_text
+        from readroom.faces.cli.service import Service
+        from readroom.faces.http.server import Address
 
     configured = config_serve.load(config)
     serving = replace(
@@ -87,45 +88,30 @@ def _serve(
         origins=(*configured.origins, *map(_origin, allow_origin)),
         auth=_auth(configured.auth, require_token=require_token, open_to_all=open_to_all),
         access_log=access_log or configured.access_log,
+        workers=configured.workers if workers is None else workers,
     )
     named = _root(folder, root)
     every = Where(None, config, allow_commands, lasting=True, front_matter=front_matter)
-    with ExitStack() as opened:
-        workspaces = {
-            name: opened.enter_context(where.open())
-            for name, where in _places(serving.workspaces, named, every).items()
-        }
-        serving = replace(serving, default=None if named is not None else serving.default)
-        default = serving.default or next(iter(workspaces))
-        names = [default, *(name for name in workspaces if name != default)]
-        address = Address(host, port, socket)
-        admission = admitted(workspaces, address, serving, _keys(opened, serving.auth, socket))
-        entry = _entry(admission, workspaces, default)
-        served = workspaces[default].guard.folder or "."
-        command = [*_program(), "mcp", *repeated_options(every, contract_name, max_chars), "--", served]
+    places = _places(serving.workspaces, named, every)
+    default = (None if named is not None else serving.default) or next(iter(places))
+    service = Service(
+        {default: places.pop(default), **places},
+        Address(host, port, socket),
+        replace(serving, default=default),
+        contract_name,
+        max_chars or serving.max_chars,
+    )
 
-        def ready(url: str) -> None:
-            text = startup_text(url=url, root=served, command=command, entry=entry, names=names)
-            output.write(text.encode())
-            _notify(workspaces[default], contract_name)
+    def text(served: Served, url: str) -> str:
+        from readroom.faces.mcp.client_configs import startup_text
 
-        serve_http(
-            workspaces,
-            address,
-            serving,
-            admission,
-            contract_name=contract_name,
-            reply_chars=max_chars or serving.max_chars,
-            on_ready=ready,
-        )
+        root = served.workspaces[default].guard.folder or "."
+        command = [*_program(), "mcp", *repeated_options(every, contract_name, max_chars), "--", root]
+        entry = _entry(served.admission, served.workspaces, default)
+        return startup_text(url=url, root=root, command=command, entry=entry, names=list(served.workspaces))
+
+    service.run(text)
     return ExitCode.OK
-
-
-def _notify(workspace: Workspace, contract_name: str) -> None:
-    """Say on standard error what the operator of a contract has to know of it."""
-    notice = workspace.contract(contract_name).notice
-    if notice:
-        output.complain(notice)
 
 
 def _auth(configured: Auth, *, require_token: bool, open_to_all: bool) -> Auth:
@@ -142,18 +128,6 @@ def _origin(origin: str) -> str:
     if not ORIGIN.fullmatch(origin):
         raise BadValue("allow-origin", origin, "is not an origin", ORIGIN_ADVICE)
     return origin.lower()
-
-
-def _keys(opened: ExitStack, auth: Auth, socket: str | None) -> Keys | None:
-    """Where the tokens are; a server that needs none works without a place for them."""
-    from readroom import config
-    from readroom.session.admission import Keys
-    from readroom.session.tokens import Tokens
-
-    if not config.has_state() and (auth == "open" or (auth == "auto" and socket is not None)):
-        return None
-    made = opened.enter_context(closing(Tokens(config.token_file())))
-    return Keys(made, config.folder_tokens())
 
 
 def _entry(admission: Admission, workspaces: Mapping[str, Workspace], default: str) -> Entry:
@@ -213,6 +187,20 @@ def _root(folder: str | None, root: str | None) -> str | None:
     if folder is not None and root is not None and folder != root:
         raise UsageError("Two folders were given", "Name the folder once, as DIR or with --root.")
     return folder if root is None else root
+
+
+class _Workers(click.ParamType["int | str"]):
+    """A number of processes, or `auto`."""
+
+    name = "workers"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | Literal["auto"]:
+        """Fails for what is neither."""
+        if value == "auto":
+            return "auto"
+        return click.IntRange(1, WORKERS_MOST).convert(value, param, ctx)
 
 
 def _options() -> list[click.Parameter]:
@@ -275,6 +263,12 @@ serve = click.Command(
             ["--open", "open_to_all"],
             is_flag=True,
             help="Ask for no token: every account of this machine can use it, as you.",
+        ),
+        click.Option(
+            ["--workers"],
+            type=_Workers(),
+            metavar="N",
+            help="Processes that take turns at the port; auto is one for each processor.  [default: 1]",
         ),
         click.Option(["--access-log"], is_flag=True, help="A line of JSON per request on standard error."),
     ],

@@ -17,8 +17,9 @@ from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
 
 if TYPE_CHECKING:
+    from readroom.session.admission import MadeTokens
     from readroom.session.folder_tokens import FolderToken
-    from readroom.session.tokens import Grant, Tokens
+    from readroom.session.tokens import Grant
 
 _WHOLE = "all tools; no end"
 """What the token of a folder is good for."""
@@ -27,15 +28,25 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _SPAN = re.compile(rf"(\d{{1,9}})([{''.join(_UNITS)}])")
 
 
-def _tokens() -> Tokens:
-    from readroom.config import token_file
+def _tokens(config: str | None) -> MadeTokens:
+    """Those of this account, or of the servers that share the database of a configuration file."""
+    from readroom.config import serve, shared_state, token_file
+    from readroom.session.shared.state import SharedState
     from readroom.session.tokens import Tokens
 
+    url = serve.load(config).state
+    if url is not None:
+        return SharedState(shared_state(url), "", several=True).tokens
     return Tokens(token_file())
 
 
 def _create(
-    name: str, workspaces: tuple[str, ...], tools: tuple[str, ...], policy: str | None, expires: str | None
+    name: str,
+    workspaces: tuple[str, ...],
+    tools: tuple[str, ...],
+    policy: str | None,
+    expires: str | None,
+    config: str | None,
 ) -> ExitCode:
     """Make a token for NAME and print it, once: only its hash is kept.
 
@@ -49,7 +60,7 @@ def _create(
             raise BadValue("tool", tool, "is not a tool", f"The tools are: {', '.join(sorted(known))}.")
     if policy is not None:
         policy = _policy(policy)
-    with closing(_tokens()) as tokens:
+    with closing(_tokens(config)) as tokens:
         grant, token = tokens.create(
             name,
             workspaces=workspaces or None,
@@ -94,13 +105,13 @@ def _folder(root: str) -> str:
     return config.open_store(root).folder or root
 
 
-def _list(as_json: bool) -> ExitCode:
+def _list(as_json: bool, config: str | None) -> ExitCode:
     """List the tokens that were made, and those of folders, without their secrets."""
-    from readroom import config
+    from readroom.config import folder_tokens
 
-    with closing(_tokens()) as tokens:
+    with closing(_tokens(config)) as tokens:
         grants = tokens.all()
-    kept = config.folder_tokens().all()
+    kept = folder_tokens().all()
     now = time.time()
     if as_json:
         rows = [{**_row(grant), "folder": None, "state": grant.state(now)} for grant in grants]
@@ -121,18 +132,18 @@ def _print_line(grant: Grant, words: str, now: float) -> None:
     output.write((output.visible(line) + "\n").encode())
 
 
-def _revoke(identifier: str) -> ExitCode:
+def _revoke(identifier: str, config: str | None) -> ExitCode:
     """End the token with this ID, at once, in running servers too.
 
     Serving a folder whose token was revoked makes another one.
     """
-    from readroom import config
+    from readroom.config import folder_tokens
 
-    kept: FolderToken | None = config.folder_tokens().remove(identifier)
+    kept: FolderToken | None = folder_tokens().remove(identifier)
     if kept is not None:
         output.complain(f"Token {kept.id} of {output.visible(kept.folder)} is revoked.")
         return ExitCode.OK
-    with closing(_tokens()) as tokens:
+    with closing(_tokens(config)) as tokens:
         grant = tokens.revoke(identifier)
     output.complain(f"Token {grant.token} of {output.visible(grant.name)} is revoked.")
     return ExitCode.OK
@@ -188,6 +199,15 @@ def _folder_argument() -> click.Argument:
     )
 
 
+def _config_option() -> click.Option:
+    return click.Option(
+        ["--config"],
+        type=click.Path(readable=False),
+        metavar="FILE",
+        help="That of a server whose state is in PostgreSQL: the tokens are there, too.",
+    )
+
+
 token = click.Group(
     "token",
     help="Make, show, replace, list and revoke the tokens that clients of `readroom serve` need.",
@@ -214,6 +234,7 @@ token = click.Group(
                     help="Rules that restrict it further, in the form of readroom.toml.",
                 ),
                 click.Option(["--expires"], metavar="SPAN", help="How long it works: 30m, 12h, 7d, 4w."),
+                _config_option(),
             ],
             callback=_create,
             help=_create.__doc__,
@@ -222,13 +243,16 @@ token = click.Group(
         click.Command("renew", params=[_folder_argument()], callback=_renew, help=_renew.__doc__),
         click.Command(
             "list",
-            params=[click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object.")],
+            params=[
+                click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
+                _config_option(),
+            ],
             callback=_list,
             help=_list.__doc__,
         ),
         click.Command(
             "revoke",
-            params=[click.Argument(["identifier"], metavar="ID")],
+            params=[click.Argument(["identifier"], metavar="ID"), _config_option()],
             callback=_revoke,
             help=_revoke.__doc__,
         ),

@@ -15,9 +15,11 @@ from readroom.caller import conversation
 from readroom.contracts import NAMES
 from readroom.contracts.base import Contract
 from readroom.errors import BadRequest, NoSuchRoute, ReadroomError, WrongMethod
-from readroom.faces.calls import Access, Calls
+from readroom.faces.calls import Access, Calls, noted
 from readroom.faces.http import coder, openapi
 from readroom.faces.http.access_log import Exchange, Metrics
+from readroom.faces.http.asking import Ask, here
+from readroom.faces.http.conversations import OwnConversations, Sessions, SharedConversations
 from readroom.faces.http.errors import ok, refused
 from readroom.faces.http.gate import ACCESS, EXCHANGE, MCP_PATH, OPENS, within
 from readroom.faces.http.routes import Endpoint, route
@@ -25,10 +27,18 @@ from readroom.faces.http.streamable import Streamable
 from readroom.faces.http.tools import PATH, Tools
 from readroom.faces.http.workspaces import Workspaces
 from readroom.faces.mcp.server import Server
+from readroom.session.shared.state import SharedState
 
 
 def inside(
-    calls: Calls, rooms: Workspaces, metrics: Metrics, *, contract_name: str, reply_chars: int | None
+    calls: Calls,
+    rooms: Workspaces,
+    metrics: Metrics,
+    *,
+    contract_name: str,
+    reply_chars: int | None,
+    state: SharedState | None = None,
+    ask: Ask = here,
 ) -> ASGIApp:
     """What is behind the gate.
 
@@ -38,6 +48,8 @@ def inside(
         metrics: What /metrics shows.
         contract_name: Whose tools MCP serves; /v1 has all contracts.
         reply_chars: Cap on the text of a reply over MCP, None for what each client passes on.
+        state: What other processes of the same server know; None where this one is alone.
+        ask: Performs what may wait.
     """
     tools = Tools(calls)
     server = Server(
@@ -60,7 +72,13 @@ def inside(
     ]
     router = Starlette(routes=routes, exception_handlers={HTTPException: _unrouted})
     router.router.redirect_slashes = False  # one address for each thing
-    return _Inside(Streamable(server, contract_name), tools, router)
+    if state is None:
+        mcp = Streamable(server, contract_name, OwnConversations(Sessions(server.card)))
+    else:
+        # A look into a file takes microseconds; a hop to a thread costs more.
+        shared = SharedConversations(server.card, state.sessions, ask if state.remote else here)
+        mcp = Streamable(server, contract_name, shared, state.server)
+    return _Inside(mcp, tools, router)
 
 
 class _Inside:
@@ -98,7 +116,8 @@ async def _compacted(request: Request) -> Response:
     access, session = within(request.scope, "native"), request.path_params["session"]
     if not re.fullmatch(openapi.SESSION, session):
         raise BadRequest("its address names no conversation", "Use up to 128 letters, digits, '_', '.', '-'.")
-    access.workspace.session(conversation(access.caller.token, session)).compacted()
+    talk = access.workspace.session(conversation(access.caller.token, session))
+    await noted(access.workspace, talk.compacted)
     return ok({"session": session, "compacted": True})
 
 

@@ -5,22 +5,26 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TypeAlias, final
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
+from typing import Protocol, final
+from weakref import WeakValueDictionary
 
+import msgspec
 from msgspec import Struct, field
 
+from readroom.errors import StateFailed
+from readroom.faces.http.asking import Ask
 from readroom.limits import HTTP_SESSION_IDLE_S, HTTP_SESSIONS
+from readroom.limits.session import CANCEL_LOOK_S, LEDGER_NAME_CHARS
 from readroom.protocol.card import Card
-from readroom.protocol.connection import Connection, ToolCall
+from readroom.protocol.connection import Agreement, Connection, ToolCall
 from readroom.protocol.messages import Answer
-
-Owner: TypeAlias = tuple[str, str]
-"""A token and a workspace."""
+from readroom.session.shared.sessions import Owner, SharedSessions
 
 
-class Session(Struct):
+class Session(Struct, weakref=True):
     """One session: its protocol state, its running calls, and when it was last used."""
 
     owner: Owner
@@ -30,6 +34,8 @@ class Session(Struct):
     tasks: dict[ToolCall, asyncio.Task[Answer | None]] = field(default_factory=dict)
     requests: int = 0
     """Those that are being answered."""
+    noted: Agreement | None = None
+    """What the other processes know of it."""
 
 
 @final
@@ -83,5 +89,159 @@ class Sessions:
     def close(self, session: Session) -> None:
         """Forget a session, and end the calls in it."""
         del self._open[session.id]
-        for task in session.tasks.values():
+        _end(session)
+
+
+# -----------------------------------------------------------------------------
+# Sessions of several processes that are one server.
+#
+# What was agreed on is a row, so that any of them can take the next request; a session
+# is in the memory of a process while that answers a request of it.  A call that is
+# cancelled at one process may run at another, which looks whether it was.
+# -----------------------------------------------------------------------------
+
+
+class Conversations(Protocol):
+    """The sessions of one server, wherever they are kept."""
+
+    def made(self, owner: Owner) -> Session:
+        """A session that is not open yet: what `initialize` says decides that."""
+
+    async def open(self, session: Session) -> bool:
+        """Keep a session, unless there are too many."""
+
+    async def find(self, session_id: str, owner: Owner) -> Session | None:
+        """The session of that id; for anybody but its owner there is none."""
+
+    async def agreed(self, session: Session) -> None:
+        """A message was taken in it, which may have changed what was agreed on."""
+
+    def using(self, session: Session) -> AbstractContextManager[None]:
+        """While a request is answered its session stays."""
+
+    async def cancel(self, session: Session, request: object) -> None:
+        """Its client no longer waits for a call that does not run here."""
+
+    async def close(self, session: Session) -> None:
+        """Forget a session, and end the calls in it."""
+
+
+@final
+class OwnConversations:
+    """In the memory of the one process of a server."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+        self.made = sessions.made
+        self.using = sessions.using
+
+    async def open(self, session: Session) -> bool:
+        """See `Conversations`."""
+        return self._sessions.open(session)
+
+    async def find(self, session_id: str, owner: Owner) -> Session | None:
+        """See `Conversations`."""
+        return self._sessions.find(session_id, owner)
+
+    async def agreed(self, session: Session) -> None:
+        """See `Conversations`."""
+
+    async def cancel(self, session: Session, request: object) -> None:
+        """See `Conversations`."""
+
+    async def close(self, session: Session) -> None:
+        """See `Conversations`."""
+        self._sessions.close(session)
+
+
+@final
+class SharedConversations:
+    """As rows of the shared state."""
+
+    def __init__(self, card: Card, rows: SharedSessions, ask: Ask) -> None:
+        """`ask` performs a look or a change."""
+        self._card = card
+        self._rows = rows
+        self._ask = ask
+        self._live: WeakValueDictionary[str, Session] = WeakValueDictionary()
+        """Those of which a request is being answered here."""
+        self._watch: asyncio.Task[None] | None = None
+
+    def made(self, owner: Owner) -> Session:
+        """See `Conversations`."""
+        return Session(owner, Connection(self._card, both=False), time.monotonic())
+
+    async def open(self, session: Session) -> bool:
+        """See `Conversations`. Raises StateFailed."""
+        session.noted = session.connection.agreement
+        row = _written(session.noted)
+        return await self._ask(lambda: self._rows.open(session.id, session.owner, row))
+
+    async def find(self, session_id: str, owner: Owner) -> Session | None:
+        """See `Conversations`. Raises StateFailed."""
+        row = await self._ask(lambda: self._rows.find(session_id, owner))
+        if row is None:
+            return None
+        session = self._live.get(session_id)
+        if session is None:
+            session = self._live[session_id] = Session(
+                owner, Connection(self._card, both=False), time.monotonic(), session_id
+            )
+        agreement = msgspec.json.decode(row, type=Agreement)
+        if agreement != session.noted:
+            session.noted = session.connection.agreement = agreement
+        return session
+
+    async def agreed(self, session: Session) -> None:
+        """See `Conversations`. Raises StateFailed."""
+        now = session.connection.agreement
+        if now != session.noted:
+            session.noted = now
+            row = _written(now)
+            await self._ask(lambda: self._rows.agree(session.id, row))
+
+    @contextmanager
+    def using(self, session: Session) -> Iterator[None]:
+        """See `Conversations`."""
+        session.requests += 1
+        if self._watch is None or self._watch.done():
+            self._watch = asyncio.create_task(self._look())
+        try:
+            yield
+        finally:
+            session.requests -= 1
+
+    async def cancel(self, session: Session, request: object) -> None:
+        """See `Conversations`. Raises StateFailed."""
+        await self._ask(lambda: self._rows.cancel(session.id, f"{request}"[:LEDGER_NAME_CHARS]))
+
+    async def close(self, session: Session) -> None:
+        """See `Conversations`. Raises StateFailed."""
+        await self._ask(lambda: self._rows.close(session.id))
+        _end(session)
+
+    async def _look(self) -> None:
+        """End calls that were cancelled elsewhere, as long as any run here."""
+        began = time.time_ns() // 1000
+        while True:
+            await asyncio.sleep(CANCEL_LOOK_S)
+            busy = [one for one in list(self._live.values()) if one.tasks]
+            if not busy:
+                return
+            for session in busy:
+                with suppress(StateFailed):
+                    since = began - int(CANCEL_LOOK_S * 1_000_000)
+                    cancelled = await self._ask(partial(self._rows.cancelled, session.id, since))
+                    _end(session, cancelled)
+
+
+def _end(session: Session, cancelled: Collection[str] | None = None) -> None:
+    """End the calls of a session; with `cancelled` only those."""
+    for call, task in session.tasks.items():
+        if cancelled is None or f"{call.id}" in cancelled:
+            call.cancelled = True
             task.cancel()
+
+
+def _written(agreement: Agreement) -> str:
+    return msgspec.json.encode(agreement).decode()

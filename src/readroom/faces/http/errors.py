@@ -30,6 +30,7 @@ _STATUS: tuple[tuple[type[ReadroomError], HTTPStatus], ...] = (
     (errors.SlowRequest, HTTPStatus.REQUEST_TIMEOUT),
     (errors.Busy, HTTPStatus.SERVICE_UNAVAILABLE),
     (errors.Closing, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.StateFailed, HTTPStatus.SERVICE_UNAVAILABLE),
     (errors.Cancelled, HTTPStatus.SERVICE_UNAVAILABLE),
     (errors.TimedOut, HTTPStatus.GATEWAY_TIMEOUT),
     (errors.NoSpace, HTTPStatus.INSUFFICIENT_STORAGE),

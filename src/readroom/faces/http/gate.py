@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from http import HTTPStatus
 from typing import final
 from urllib.parse import parse_qsl, urlsplit
@@ -39,6 +39,7 @@ from readroom.errors import (
 )
 from readroom.faces.calls import Access, ClientScope
 from readroom.faces.http.access_log import Exchange, Metrics
+from readroom.faces.http.asking import Ask, here
 from readroom.faces.http.connections import Carrier, Crowd
 from readroom.faces.http.errors import refused
 from readroom.faces.http.rate_limit import Rates
@@ -231,9 +232,10 @@ class Gate:
         rates: Rates,
         metrics: Metrics,
         refusals: Refusals,
+        ask: Ask = here,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`inner` is what it guards."""
+        """`inner` is what it guards; `ask` performs what may wait."""
         self._inner = inner
         self._rooms = rooms
         self._admission = admission
@@ -241,6 +243,7 @@ class Gate:
         self._rates = rates
         self._metrics = metrics
         self._refusals = refusals
+        self._ask = ask
         self._clock = clock
         self.crowd = Crowd()
         self.closing = False
@@ -260,7 +263,7 @@ class Gate:
             connection.answering(client_scope)
         out = _Outgoing(receive, send, exchange, rpc=scope["path"].endswith(MCP_PATH))
         try:
-            inside = self._admitted(scope, exchange, connection)
+            inside = await self._admitted(scope, exchange, connection)
             inside[CLIENT_SCOPE], inside[EXCHANGE] = client_scope, exchange
             await self._inner(inside, _Incoming(scope, receive, out).receive, out.send)
         except ReadroomError as error:
@@ -284,24 +287,28 @@ class Gate:
         exchange.log()
         self._refusals.note(exchange)
 
-    def _admitted(self, scope: Scope, exchange: Exchange, connection: Carrier | None) -> Scope:
+    async def _admitted(self, scope: Scope, exchange: Exchange, connection: Carrier | None) -> Scope:
         """The scope for the inside; addresses in a workspace look like those of the default one."""
         if self.closing:
             raise Closing
-        self._rates.address(exchange.address)
+        health = scope["path"] in _OPEN
+        if health:
+            self._rates.health(exchange.address)
+        elif counting := self._rates.address(exchange.address):
+            await counting
         headers = _headers(scope)
         self._hosts.check(headers)
         path = checked(scope)
-        if path in _OPEN:
+        if health:
             return {**scope}
         _no_token_in(scope["query_string"])
-        grant = self._grant(headers, exchange)
+        grant = await self._grant(headers, exchange)
         if connection is not None and not self.crowd.let_in(connection):
             raise Busy
         exchange.agent = _name(headers, b"readroom-agent") or exchange.agent
         exchange.session = _name(headers, b"readroom-session")
-        if grant is not None:
-            self._rates.token(grant.token)
+        if grant is not None and (counting := self._rates.token(grant.token)):
+            await counting
         name, path = split(path)
         workspace = self._rooms.get(name, grant)
         exchange.workspace = self._rooms.default if name is None else name
@@ -311,7 +318,7 @@ class Gate:
         opens = self._rooms.names(grant)
         return {**scope, "path": path, "raw_path": path.encode("ascii"), ACCESS: access, OPENS: opens}
 
-    def _grant(self, headers: dict[bytes, bytes], exchange: Exchange) -> Grant | None:
+    async def _grant(self, headers: dict[bytes, bytes], exchange: Exchange) -> Grant | None:
         authorization = headers.get(b"authorization")
         try:
             if authorization is None:
@@ -321,7 +328,8 @@ class Gate:
             kind, _, token = authorization.decode("latin-1").partition(" ")
             if kind.lower() != "bearer":
                 raise Unauthorized("it is not of the kind Bearer")
-            grant = self._admission.find(token.strip())
+            find = partial(self._admission.find, token.strip())
+            grant = await self._ask(find) if self._admission.waits else find()
             if grant is None:
                 raise Unauthorized("it is not known")
             exchange.token, exchange.agent = grant.token, grant.name
@@ -330,7 +338,8 @@ class Gate:
                 raise Unauthorized(f"it is {state}")
             return grant
         except Unauthorized:
-            self._rates.failure(exchange.address)
+            if counting := self._rates.failure(exchange.address):
+                await counting
             raise
 
 

@@ -8,21 +8,48 @@ at once, so that no timer is needed to forget those who have gone.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable
-from math import ceil
-from typing import final
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Protocol, TypeAlias, final
+
+from msgspec.structs import replace
 
 from readroom.errors import TooManyRequests
+from readroom.faces.http.asking import Ask
 from readroom.limits import SERVE_FAILED_RATE
+from readroom.limits.session import RATE_LEASE, RATE_LEASE_S
+from readroom.lru import LruCache
+from readroom.session.shared.windows import MINUTE_S, Lease, SharedWindows, left, wait_s
 
-_MINUTE_S = 60.0
+_REMEMBERED = 10_000
+"""Addresses and tokens for which requests are counted ahead, or that are known to have too many."""
+
+Counting: TypeAlias = Awaitable[None] | None
+"""What is left to wait for until a request is counted; most are counted at once."""
+
+
+class Rates(Protocol):
+    """The rate limits of one server. Each raises TooManyRequests, or what it returns does when awaited."""
+
+    def address(self, address: str) -> Counting:
+        """Count a request."""
+
+    def token(self, token: str) -> Counting:
+        """Count a request of a token that works."""
+
+    def failure(self, address: str) -> Counting:
+        """Count a request without a token that works."""
+
+    def health(self, address: str) -> None:
+        """Count a request for what says that the server lives, whatever becomes of others."""
 
 
 @final
-class Rates:
-    """The rate limits of one server; 0 is none. Used from its event loop only."""
+class OwnRates:
+    """Those of a server that is one process; 0 is none. Used from its event loop only."""
 
     def __init__(
         self,
@@ -49,6 +76,10 @@ class Rates:
         """Count a request without a token that works. Raises TooManyRequests."""
         self._failed.hit(address)
 
+    def health(self, address: str) -> None:
+        """Count a request as any other. Raises TooManyRequests."""
+        self._address.hit(address)
+
 
 class _Window:
     """The requests of the last minute."""
@@ -65,23 +96,122 @@ class _Window:
             return
         passed = self._passed()
         now, before = self._now[who], self._before[who]
-        if before * (1 - passed / _MINUTE_S) + now > self._most - 1:
-            raise TooManyRequests(max(1, ceil(self._wait(now, before) - passed)))
+        if not left(self._most, now, before, passed):
+            raise TooManyRequests(wait_s(self._most, now, before, passed))
         self._now[who] = now + 1
 
     def _passed(self) -> float:
         """Seconds of this minute."""
         passed = self._clock() - self._began
-        if passed >= _MINUTE_S:
-            self._before = self._now if passed < 2 * _MINUTE_S else Counter()
+        if passed >= MINUTE_S:
+            self._before = self._now if passed < 2 * MINUTE_S else Counter()
             self._now = Counter()
-            self._began += passed // _MINUTE_S * _MINUTE_S
-            passed %= _MINUTE_S
+            self._began += passed // MINUTE_S * MINUTE_S
+            passed %= MINUTE_S
         return passed
 
-    def _wait(self, now: int, before: int) -> float:
-        """Seconds from the beginning of this minute until there is room for one more."""
-        room = self._most - 1
-        if now <= room:
-            return _MINUTE_S * (1 - (room - now) / before)
-        return _MINUTE_S + _MINUTE_S * (1 - room / now)
+
+# -----------------------------------------------------------------------------
+# The rates of several processes that are one server.
+#
+# A process counts some requests ahead (a lease) and lets them in without asking again;
+# what it has not used soon it gives back.  Near the end of a rate a lease is one request:
+# the count is exact where it decides.
+# -----------------------------------------------------------------------------
+
+
+class _Ahead:
+    """What a process may let in, or how long it need not ask."""
+
+    __slots__ = ("asking", "lease", "left", "refused_until", "wait_s")
+
+    def __init__(self) -> None:
+        self.left = 0
+        self.lease = Lease(0, 0)
+        self.refused_until = 0.0
+        self.wait_s = 0
+        self.asking: asyncio.Task[None] | None = None
+
+
+@final
+class SharedRates:
+    """Used from one event loop only."""
+
+    def __init__(
+        self,
+        windows: SharedWindows,
+        ask: Ask,
+        *,
+        token: int,
+        address: int,
+        failed: int = SERVE_FAILED_RATE,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`ask` performs what may wait, in another thread; 0 requests a minute is no limit."""
+        self._windows = windows
+        self._ask = ask
+        self._most = {"token": token, "address": address, "failed": failed}
+        self._clock = clock
+        self._ahead: LruCache[str, _Ahead] = LruCache(_REMEMBERED)
+        self._here = _Window(address, time.monotonic)
+
+    def address(self, address: str) -> Counting:
+        """See `Rates`; it may raise StateFailed, too."""
+        return self._hit("address", address)
+
+    def token(self, token: str) -> Counting:
+        """See `Rates`; it may raise StateFailed, too."""
+        return self._hit("token", token)
+
+    def failure(self, address: str) -> Counting:
+        """See `Rates`; it may raise StateFailed, too."""
+        return self._hit("failed", address)
+
+    def health(self, address: str) -> None:
+        """Count a request here alone: it is answered also when the state is gone."""
+        self._here.hit(address)
+
+    def _hit(self, kind: str, who: str) -> Counting:
+        most = self._most[kind]
+        if not most:
+            return None
+        name = f"{kind} {who}"
+        ahead = self._ahead.get_or_put(name, _Ahead)
+        if ahead.left:
+            ahead.left -= 1
+            return None
+        if self._clock() < ahead.refused_until:
+            raise TooManyRequests(ahead.wait_s)
+        return self._counted(name, most, ahead)
+
+    async def _counted(self, name: str, most: int, ahead: _Ahead) -> None:
+        while not ahead.left:
+            if self._clock() < ahead.refused_until:
+                raise TooManyRequests(ahead.wait_s)
+            if ahead.asking is None:
+                ahead.asking = asyncio.create_task(self._lease(name, most, ahead))
+            # A client that leaves must not take the lease of the others with it.
+            await asyncio.shield(ahead.asking)
+        ahead.left -= 1
+
+    async def _lease(self, name: str, most: int, ahead: _Ahead) -> None:
+        try:
+            now = self._clock()
+            lease = await self._ask(partial(self._windows.take, name, most, RATE_LEASE, now))
+            if not lease.count:
+                # Asked again soon: others may give back what they have counted ahead.
+                ahead.wait_s, ahead.refused_until = lease.wait_s, now + RATE_LEASE_S / 2
+                return
+            ahead.left, ahead.lease = lease.count, lease
+            if lease.count > 1:
+                asyncio.get_running_loop().call_later(RATE_LEASE_S, self._return, name, ahead, lease)
+        finally:
+            ahead.asking = None
+
+    def _return(self, name: str, ahead: _Ahead, lease: Lease) -> None:
+        if ahead.lease is not lease or not ahead.left:
+            return
+        unused, ahead.left = replace(lease, count=ahead.left), 0
+        task = asyncio.ensure_future(self._ask(partial(self._windows.give_back, name, unused)))
+        # What cannot be given back counts as used.
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())

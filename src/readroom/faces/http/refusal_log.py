@@ -100,11 +100,12 @@ class RefusalSampler:
 class Refusals:
     """The refused requests of one server. Told from its event loop only."""
 
-    def __init__(self, rooms: Workspaces, *, seconds: float = LEDGER_REFUSALS_S) -> None:
-        """`seconds` is the time after which sums are written and another stretch begins."""
+    def __init__(self, rooms: Workspaces, *, processes: int = 1, seconds: float = LEDGER_REFUSALS_S) -> None:
+        """Each of so many `processes` tells its share; after so many `seconds` another stretch begins."""
         self._rooms = rooms
         self._seconds = seconds
-        self._tally = RefusalSampler()
+        most, alike = (max(1, number // processes) for number in (LEDGER_REFUSALS, LEDGER_REFUSALS_ALIKE))
+        self._tally = RefusalSampler(most=most, alike=alike)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="readroom-refusals")
         # What waits while the ledger is locked by another process takes memory.
         self._places = threading.Semaphore(LEDGER_REFUSALS)

@@ -24,19 +24,21 @@ from msgspec import Struct
 from starlette.types import ASGIApp
 
 from readroom.config.serve import Serving
-from readroom.errors import BadValue
+from readroom.errors import BadValue, StateFailed
 from readroom.faces.calls import Calls
 from readroom.faces.http.access_log import LOG, Metrics
 from readroom.faces.http.app import inside
-from readroom.faces.http.gate import MCP_PATH, Gate, Hosts
+from readroom.faces.http.asking import Ask, Asking
+from readroom.faces.http.gate import Gate, Hosts
 from readroom.faces.http.protocol import Protocol
-from readroom.faces.http.rate_limit import Rates
+from readroom.faces.http.rate_limit import OwnRates, Rates, SharedRates
 from readroom.faces.http.refusal_log import Refusals
 from readroom.faces.http.workspaces import Workspaces
 from readroom.faces.mcp import stdio
 from readroom.limits import MCP_EXIT_S, SERVE_ACCEPT, SERVE_BACKLOG, SERVE_EXIT_S
-from readroom.session.admission import Admission, Keys
-from readroom.session.tokens import Tokens
+from readroom.limits.session import STATE_SWEEP_S
+from readroom.session.admission import Admission, Keys, MadeTokens
+from readroom.session.shared.state import SharedState
 from readroom.workspace import Workspace
 
 # -----------------------------------------------------------------------------
@@ -51,7 +53,7 @@ def is_loopback(host: str) -> bool:
     return _address(host).is_loopback
 
 
-def require_tokens(host: str, tokens: Tokens | None) -> None:
+def require_tokens(host: str, tokens: MadeTokens | None) -> None:
     """Raises BadValue when other machines could come in without a token that was made for somebody."""
     if tokens is None or not tokens.any_valid():
         raise BadValue("host", host, "is open to other machines, and there is no token that works", _OTHERS)
@@ -199,65 +201,114 @@ def admitted(
     return Admission(keys, served, serving.auth, private=private, local=local)
 
 
-def serve_http(
-    workspaces: Mapping[str, Workspace],
-    where: Address,
-    serving: Serving,
-    admission: Admission,
-    *,
-    contract_name: str,
-    reply_chars: int | None,
-    on_ready: Callable[[str], None] = lambda url: None,
-) -> None:
-    """Serve any number of clients until SIGINT or SIGTERM comes.
+class Served(Struct):
+    """What a server serves, and to whom.
 
-    Args:
-        workspaces: What is served, by name; the first is the one of addresses without a name.
-            Closing them stays with the caller.
-        where: Where to listen.
+    Attributes:
+        workspaces: By name; the first is the one of addresses without a name. Closing them stays with
+            whoever has opened them, as with the state.
         serving: Names, rates, and how much at once.
         admission: Who may come in; made by `admitted`.
         contract_name: Whose tools MCP serves.
         reply_chars: Cap on a reply's text over MCP, None for what each client is known to pass on.
-        on_ready: Told the URL for MCP clients as soon as they can connect.
+        named: Clients say which host they mean; those of a Unix socket do not.
+        state: What other processes of this server know, and what outlives it; None without any.
+        workers: How many processes this server has.
+    """
+
+    workspaces: Mapping[str, Workspace]
+    serving: Serving
+    admission: Admission
+    contract_name: str
+    reply_chars: int | None
+    named: bool = True
+    state: SharedState | None = None
+    workers: int = 1
+
+    @property
+    def shared(self) -> SharedState | None:
+        """The state where other processes are this server, too."""
+        return self.state if self.state is not None and self.state.several else None
+
+
+def serve_http(
+    served: Served, bound: socket.socket, *, on_ready: Callable[[], None], lifeline: int | None = None
+) -> None:
+    """Serve any number of clients until SIGINT or SIGTERM comes.
+
+    Args:
+        served: What is served.
+        bound: A socket that listens.
+        on_ready: Called as soon as clients can connect.
+        lifeline: A descriptor at the end of which this ends, too.
 
     Raises:
-        BadValue: The address cannot be used.
         BadTokenStore: The tokens cannot be read.
     """
+    serving, shared, admission = served.serving, served.shared, served.admission
     stdio.to_stderr(access=LOG if serving.access_log else None)
-    loopback = admission.private or admission.local
-    rooms = Workspaces(workspaces, serving.default or next(iter(workspaces)))
-    refusals = Refusals(rooms)
-    calls, metrics = Calls(workers=serving.workers, queue=serving.queue, grouped=True), Metrics()
-    app = inside(calls, rooms, metrics, contract_name=contract_name, reply_chars=reply_chars)
+    rooms = Workspaces(served.workspaces, serving.default or next(iter(served.workspaces)))
+    refusals = Refusals(rooms, processes=served.workers)
+    calls, metrics = Calls(threads=serving.threads, queue=serving.queue, grouped=True), Metrics()
+    ask = Asking()
+    app = inside(
+        calls,
+        rooms,
+        metrics,
+        contract_name=served.contract_name,
+        reply_chars=served.reply_chars,
+        state=shared,
+        ask=ask,
+    )
     gate = Gate(
         app,
         rooms=rooms,
         admission=admission,
-        hosts=Hosts(serving.hosts, serving.origins, loopback=loopback, named=where.socket is None),
-        rates=Rates(token=serving.rate, address=serving.address_rate),
+        hosts=Hosts(
+            serving.hosts,
+            serving.origins,
+            loopback=admission.private or admission.local,
+            named=served.named,
+        ),
+        rates=_rates(serving, shared, ask),
         metrics=metrics,
         refusals=refusals,
+        ask=ask,
     )
-    with listening(where.host, where.port, where.socket) as (bound, url):
-        try:
-            web = _Web(_config(gate), gate, calls, lambda: on_ready(url + MCP_PATH))
-            # Not `run`: it may take another event loop, and what is below knows asyncio's.
-            asyncio.run(web.serve([bound]))
-        finally:
-            calls.close()
-            refusals.close()
-            rooms.close()
+    try:
+        # Of several processes each takes what comes one by one, so that all get some.
+        config = _config(gate, SERVE_ACCEPT if served.workers == 1 else 1)
+        # Not `run`: it may take another event loop, and what is below knows asyncio's.
+        asyncio.run(_Web(config, gate, calls, on_ready, lifeline, shared).serve([bound]))
+    finally:
+        calls.close()
+        refusals.close()
+        ask.close()
+        rooms.close()
+
+
+def _rates(serving: Serving, shared: SharedState | None, ask: Ask) -> Rates:
+    if shared is None:
+        return OwnRates(token=serving.rate, address=serving.address_rate)
+    return SharedRates(shared.windows, ask, token=serving.rate, address=serving.address_rate)
 
 
 class _Web(uvicorn.Server):
     """uvicorn that says when it is ready, lets calls finish when it is told to end, and ends quietly."""
 
     def __init__(
-        self, config: uvicorn.Config, gate: Gate, calls: Calls, on_started: Callable[[], None]
+        self,
+        config: uvicorn.Config,
+        gate: Gate,
+        calls: Calls,
+        on_started: Callable[[], None],
+        lifeline: int | None,
+        shared: SharedState | None,
     ) -> None:
         super().__init__(config)
+        self._lifeline = lifeline
+        self._shared = shared
+        self._sweeping: asyncio.Task[None] | None = None
         self._gate = gate
         self._calls = calls
         self._on_started = on_started
@@ -269,8 +320,25 @@ class _Web(uvicorn.Server):
         for socket_ in sockets or ():
             # asyncio takes as many at once as may wait, and both are one number there.
             socket_.listen(SERVE_BACKLOG)
+        if self._shared is not None:
+            self._sweeping = asyncio.create_task(self._sweep(self._shared))
+        if self._lifeline is not None:
+            asyncio.get_running_loop().add_reader(self._lifeline, self._left_alone)
         if self.started:
             self._on_started()
+
+    async def _sweep(self, shared: SharedState) -> None:
+        """Forget what is too old or too much, now and then."""
+        while True:
+            await asyncio.sleep(STATE_SWEEP_S)
+            with suppress(StateFailed):
+                await asyncio.to_thread(shared.sweep)
+
+    def _left_alone(self) -> None:
+        """Whoever has started this process is gone, and nobody else could end it."""
+        assert self._lifeline is not None
+        asyncio.get_running_loop().remove_reader(self._lifeline)
+        self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._gate.closing = True
@@ -280,6 +348,8 @@ class _Web(uvicorn.Server):
         while self._calls.open and not self._hurried and not self.force_exit and time.monotonic() < ends:
             await asyncio.sleep(_POLL_S)
         self._calls.stop()
+        if self._sweeping is not None:
+            self._sweeping.cancel()
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -289,7 +359,7 @@ class _Web(uvicorn.Server):
         self.should_exit = True
 
 
-def _config(app: ASGIApp) -> uvicorn.Config:
+def _config(app: ASGIApp, accept: int) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=Protocol,
@@ -302,5 +372,5 @@ def _config(app: ASGIApp) -> uvicorn.Config:
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=MCP_EXIT_S,
-        backlog=SERVE_ACCEPT,
+        backlog=accept,
     )

@@ -17,8 +17,9 @@ from typing import Any, final
 from msgspec import Struct
 from starlette.types import Receive, Scope, Send
 
+from readroom.faces.calls import noted
 from readroom.faces.http.access_log import Exchange
-from readroom.faces.http.conversations import Session, Sessions
+from readroom.faces.http.conversations import Conversations, Session
 from readroom.faces.http.gate import CLIENT_SCOPE, EXCHANGE, MCP_PATH, within
 from readroom.faces.mcp.server import Asked, Sender, Server
 from readroom.limits import HTTP_STILL_S, MCP_MESSAGE_BYTES
@@ -174,10 +175,14 @@ class _Arrival(Struct, frozen=True):
 class Streamable:
     """The application at the address of MCP, behind the gate."""
 
-    def __init__(self, server: Server, contract_name: str) -> None:
+    def __init__(
+        self, server: Server, contract_name: str, sessions: Conversations, nameless: str | None = None
+    ) -> None:
+        """`nameless` is the conversation of clients without any session; None for that of this process."""
+        self._nameless = nameless
         self._server = server
         self._contract = contract_name
-        self._sessions = Sessions(server.card)
+        self._sessions = sessions
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The ASGI application."""
@@ -223,7 +228,7 @@ class Streamable:
         """A request of a version with sessions."""
         session_id = arrival.headers.get(headers.SESSION)
         owner = (within(arrival.scope, self._contract).caller.token, arrival.exchange.workspace)
-        session = None if session_id is None else self._sessions.find(session_id, owner)
+        session = None if session_id is None else await self._sessions.find(session_id, owner)
         if session is not None:
             arrival.exchange.agent = _printable(session.connection.client) or arrival.exchange.agent
         if session_id is not None and session is None:
@@ -239,7 +244,7 @@ class Streamable:
                 400, "There is no session to end: the header Mcp-Session-Id is missing"
             )
         else:
-            self._sessions.close(session)
+            await self._sessions.close(session)
             await arrival.reply.empty(200)
 
     async def _posted(self, arrival: _Arrival, session: Session, *, opened: bool) -> None:
@@ -262,18 +267,27 @@ class Streamable:
             if event.failure is not None:
                 await arrival.reply.answer(event, 400)
                 return
-            if not self._sessions.open(session):
+            if not await self._sessions.open(session):
                 await arrival.reply.refuse(503, "Too many open sessions", eras.INTERNAL_ERROR)
                 return
+        elif event is None and isinstance(message, Notification):
+            await self._cancel_elsewhere(session, message)
         arrival.reply.session = session.id
         with self._sessions.using(session):
+            await self._sessions.agreed(session)
             await self._answered(arrival, session, event)
+
+    async def _cancel_elsewhere(self, session: Session, message: Notification) -> None:
+        request = (message.params or {}).get("requestId")
+        if message.method == "notifications/cancelled" and isinstance(request, (int, str)):
+            await self._sessions.cancel(session, request)
 
     async def _answered(self, arrival: _Arrival, session: Session, event: Event | None) -> None:
         if isinstance(event, CallCancelled):
             session.tasks[event.call].cancel()
         elif isinstance(event, Notice):
-            self._server.hear(event, self._sender(arrival, session))
+            sender = self._sender(arrival, session)
+            await noted(sender.access.workspace, partial(self._server.hear, event, sender))
         answer = event if isinstance(event, Answer) else None
         if isinstance(event, ToolCall):
             answer = await self._performed(arrival, session.connection, event, session)
@@ -314,7 +328,8 @@ class Streamable:
 
     def _sender(self, arrival: _Arrival, session: Session | None) -> Sender:
         access = within(arrival.scope, self._contract)
-        return Sender(access, arrival.scope[CLIENT_SCOPE], None if session is None else session.id)
+        name = self._nameless if session is None else session.id
+        return Sender(access, arrival.scope[CLIENT_SCOPE], name)
 
     def _note_call(self, exchange: Exchange, call: ToolCall, sender: Sender) -> None:
         """Say in the exchange which tool was called, as the other addresses do."""

@@ -68,7 +68,8 @@ class Workspaces:
                     raise BadConfig(
                         policy, "", "it cannot restrict what is not a folder", "Use another token."
                     )
-                workspace = Workspace(root, settings=config.restricted(whole.settings, policy))
+                settings = config.restricted(whole.settings, policy)
+                workspace = Workspace(root, settings=settings, state=whole.state)
                 for oldest in self._restricted.put(key, workspace):
                     # A call that still runs in it is answered: what it has opened stays open.
                     oldest.close()

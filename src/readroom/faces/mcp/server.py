@@ -17,8 +17,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.caller import Caller, conversation
-from readroom.contracts.base import FACTS_KEY, Contract, Tool
-from readroom.faces.calls import Access, Calls, ClientScope, Failed
+from readroom.contracts.base import FACTS_KEY, Contract, Tool, tool_result
+from readroom.errors import StateFailed
+from readroom.faces.calls import Access, Calls, ClientScope, Failed, noted
 from readroom.faces.mcp.listing import LONGEST_META, capped, card, methods, page
 from readroom.faces.mcp.resources import Resources
 from readroom.limits.session import LEDGER_NAME_CHARS
@@ -226,7 +227,7 @@ class Server:
         return connection.refuse(call, eras.INTERNAL_ERROR, words)
 
     def hear(self, notice: Notice, sender: Sender) -> None:
-        """What a host says without asking: that it has shortened a conversation."""
+        """What a host says without asking: that it has shortened a conversation. Raises StateFailed."""
         access = _conversing(sender, notice.client, notice.meta)
         access.workspace.session(access.caller.session).compacted()
 
@@ -263,7 +264,11 @@ class Server:
         client = known(call.client)
         epoch = epoch_of(call.meta)
         if epoch is not None:
-            access.workspace.session(access.caller.session).reached(epoch)
+            session = access.workspace.session(access.caller.session)
+            try:
+                await noted(access.workspace, partial(session.reached, epoch))
+            except StateFailed as error:
+                return tool_result(access.workspace.refuse(error, access.contract_name, tool))
         return await self._calls.run(
             access,
             tool,

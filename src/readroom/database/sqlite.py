@@ -1,4 +1,4 @@
-"""A ledger in one SQLite file, for any number of processes of one user on one machine.
+"""One SQLite file, for any number of processes of one user on one machine.
 
 Write-ahead log, so that readers and the writer do not wait for each other.  What
 is committed survives the death of the process at any moment.  It survives a power
@@ -17,8 +17,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, final
 
-from readroom.errors import LedgerFailed
-from readroom.ledger.ledger import Execute
+from readroom.database import Execute
+from readroom.errors import DatabaseFailed, LedgerFailed
 from readroom.limits.session import LEDGER_SWITCH_S, LEDGER_WAIT_S
 
 T = TypeVar("T")
@@ -47,23 +47,35 @@ class _SqliteStatements:
 class SqliteBackend:
     """One file, one connection per process. Safe to share between threads."""
 
-    def __init__(self, path: str, *, full_sync: bool = False, make: bool = True) -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        full_sync: bool = False,
+        make: bool = True,
+        wait_s: float = LEDGER_WAIT_S,
+        failure: type[DatabaseFailed] = LedgerFailed,
+    ) -> None:
         """Open the file.
 
         Args:
             path: Absolute.
             full_sync: Wait for the disk on every call.
             make: Make it, private to this user, when it is not there.
+            wait_s: How long it is waited for other writers.
+            failure: What is raised when it cannot be used.
 
         Raises:
-            LedgerFailed: It cannot be opened, or belongs to somebody else.
+            DatabaseFailed: It cannot be opened, or belongs to somebody else.
         """
         self._path = path
+        self._wait_s = wait_s
+        self.failure = failure
         self._full_sync = full_sync
         self._lock = threading.Lock()
         self._pid = os.getpid()
         with _OPENING:
-            self._file = _own_file(path, make=make)
+            self._file = _own_file(path, failure, make=make)
             self._connection = self._opened()
 
     @property
@@ -72,7 +84,7 @@ class SqliteBackend:
         return self._path
 
     def run(self, work: Callable[[Execute], T], *, write: bool) -> T:
-        """Perform `work` in one transaction. Raises LedgerFailed."""
+        """Perform `work` in one transaction. Raises DatabaseFailed."""
         with self._lock:
             self._check()
             try:
@@ -86,11 +98,11 @@ class SqliteBackend:
                         self._connection.execute("ROLLBACK")
                     raise
             except sqlite3.Error as error:
-                raise LedgerFailed(self._path, str(error)) from None
+                raise self.failure(self._path, str(error)) from None
 
     def migrate(self, statements: Sequence[str]) -> Sequence[str]:
         """Statements as SQLite writes them."""
-        return [statement.replace("{big}", "INTEGER") for statement in statements]
+        return [statement.replace("{big}", "INTEGER").replace("{bytes}", "BLOB") for statement in statements]
 
     def close(self) -> None:
         """Release the file."""
@@ -107,15 +119,15 @@ class SqliteBackend:
         try:
             status = os.stat(self._path)
         except OSError as error:
-            raise LedgerFailed(self._path, error.strerror or type(error).__name__) from None
+            raise self.failure(self._path, error.strerror or type(error).__name__) from None
         if (status.st_dev, status.st_ino) != self._file:
-            raise LedgerFailed(self._path, "another file has taken its place", "Start readroom again.")
+            raise self.failure(self._path, "another file has taken its place", "Start readroom again.")
 
     def _opened(self) -> sqlite3.Connection:
         connection = None
         try:
             connection = sqlite3.connect(
-                self._path, timeout=LEDGER_WAIT_S, isolation_level=None, check_same_thread=False
+                self._path, timeout=self._wait_s, isolation_level=None, check_same_thread=False
             )
             _keep_log(connection)
             connection.execute(f"PRAGMA synchronous = {'FULL' if self._full_sync else 'NORMAL'}")
@@ -123,7 +135,7 @@ class SqliteBackend:
             if connection is not None:
                 connection.close()
             if isinstance(error, sqlite3.Error):
-                raise LedgerFailed(self._path, str(error)) from None
+                raise self.failure(self._path, str(error)) from None
             raise
         return connection
 
@@ -141,7 +153,7 @@ def _keep_log(connection: sqlite3.Connection) -> None:
         time.sleep(LEDGER_SWITCH_S)
 
 
-def _own_file(path: str, *, make: bool) -> tuple[int, int]:
+def _own_file(path: str, failure: type[DatabaseFailed], *, make: bool) -> tuple[int, int]:
     """Device and inode of the file, which nobody else may read; SQLite's other files get its mode.
 
     A file that is there is looked at and never opened: whoever closes a descriptor of it ends the locks
@@ -155,13 +167,13 @@ def _own_file(path: str, *, make: bool) -> tuple[int, int]:
                 os.close(os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_CREAT | os.O_EXCL, 0o600))
         status = os.lstat(path)
         if not stat.S_ISREG(status.st_mode):
-            raise LedgerFailed(path, "it is not a regular file")
+            raise failure(path, "it is not a regular file")
         if status.st_uid != os.geteuid():
-            raise LedgerFailed(path, "it belongs to another user")
+            raise failure(path, "it belongs to another user")
         if stat.S_IMODE(status.st_mode) & 0o077:
             os.chmod(path, 0o600)
     except FileNotFoundError:
-        raise LedgerFailed(path, "there is no such file", "Name the right one with --file.") from None
+        raise failure(path, "there is no such file", "Name the right one with --file.") from None
     except OSError as error:
-        raise LedgerFailed(path, error.strerror or type(error).__name__) from None
+        raise failure(path, error.strerror or type(error).__name__) from None
     return status.st_dev, status.st_ino

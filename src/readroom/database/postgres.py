@@ -1,8 +1,8 @@
-"""A ledger in PostgreSQL, for several machines that write one.
+"""A database of PostgreSQL, for several machines that write one.
 
 Writers take turns by an advisory lock, held to the end of a transaction.  When a
-connection is lost, the work is done again on a new one; an event whose commit was
-done but not acknowledged is found by its id and not recorded twice.
+connection is lost, the work is done again on a new one; what was committed and not
+acknowledged has to be found by its id, so that it is not done twice.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
-from readroom.errors import LedgerFailed, MissingProgram
+from readroom.database import Execute
+from readroom.errors import DatabaseFailed, LedgerFailed, MissingProgram
 from readroom.extras import install
-from readroom.ledger.ledger import Execute
 from readroom.limits.session import LEDGER_RETRY_S, LEDGER_WAIT_S
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_LOCK = 0x72656164726F6F6D
+LEDGER_LOCK = 0x72656164726F6F6D
 """The advisory lock: "readroom". Whoever writes a ledger of this database holds it."""
 
 
@@ -51,12 +51,21 @@ class _PostgresStatements:
 class PostgresBackend:
     """One database, one connection per process. Safe to share between threads."""
 
-    def __init__(self, url: str, *, wait_s: float = LEDGER_WAIT_S) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        wait_s: float = LEDGER_WAIT_S,
+        lock: int = LEDGER_LOCK,
+        failure: type[DatabaseFailed] = LedgerFailed,
+    ) -> None:
         """Take a database; it is connected to when it is first used.
 
         Args:
             url: As libpq takes it; what is not in it comes from libpq's own variables and files.
             wait_s: How long it is tried to reach the server, and to get its lock.
+            lock: What whoever writes holds.
+            failure: What is raised when it cannot be used.
 
         Raises:
             MissingProgram: psycopg is not installed.
@@ -68,13 +77,15 @@ class PostgresBackend:
         self._driver = psycopg
         self._url = url
         self._wait_s = wait_s
+        self._number = lock
+        self.failure = failure
         self._lock = threading.Lock()
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
         self._pid = os.getpid()
         self.name = _shown(url)
 
     def run(self, work: Callable[[Execute], T], *, write: bool) -> T:
-        """Perform `work` in one transaction; again after the loss of a connection. Raises LedgerFailed."""
+        """Perform `work` in one transaction; again after the loss of a connection. Raises DatabaseFailed."""
         until = time.monotonic() + self._wait_s
         with self._lock:
             while True:
@@ -83,15 +94,15 @@ class PostgresBackend:
                 except (self._driver.OperationalError, self._driver.InterfaceError) as error:
                     self._drop()
                     if time.monotonic() >= until:
-                        raise LedgerFailed(self.name, _problem(error)) from None
+                        raise self.failure(self.name, _problem(error)) from None
                     time.sleep(LEDGER_RETRY_S)
                 except self._driver.Error as error:
                     self._drop()
-                    raise LedgerFailed(self.name, _problem(error)) from None
+                    raise self.failure(self.name, _problem(error)) from None
 
     def migrate(self, statements: Sequence[str]) -> Sequence[str]:
         """Statements as PostgreSQL writes them."""
-        return [statement.replace("{big}", "BIGINT") for statement in statements]
+        return [statement.replace("{big}", "BIGINT").replace("{bytes}", "BYTEA") for statement in statements]
 
     def close(self) -> None:
         """Release the connection."""
@@ -110,7 +121,7 @@ class PostgresBackend:
             execute = _PostgresStatements(cursor)
             if write:
                 execute(f"SET LOCAL lock_timeout = {int(self._wait_s * 1000)}")
-                execute("SELECT pg_advisory_xact_lock(?)", (_LOCK,))
+                execute("SELECT pg_advisory_xact_lock(?)", (self._number,))
             else:
                 execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             return work(execute)

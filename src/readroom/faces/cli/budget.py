@@ -1,0 +1,111 @@
+"""budget: show what servers have spent, and begin budgets anew."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from readroom.errors import UsageError
+from readroom.faces.cli import output
+from readroom.faces.cli.exits import ExitCode
+
+if TYPE_CHECKING:
+    from readroom.session.shared.state import SharedState, Spending
+
+
+@contextmanager
+def _state(config: str | None) -> Iterator[SharedState]:
+    from readroom.config import serve, shared_state
+    from readroom.session.shared.state import SharedState
+
+    with closing(SharedState(shared_state(serve.load(config).state), "", several=True)) as state:
+        yield state
+
+
+def _list(as_json: bool, config: str | None) -> ExitCode:
+    """Show how many tokens were spent from each budget of servers, the largest first."""
+    with _state(config) as state:
+        spent = state.spent()
+    if as_json:
+        output.write(msgspec.json.encode({"spent": spent}) + b"\n")
+        return ExitCode.OK
+    for one in spent:
+        output.write((output.visible(_line(one)) + "\n").encode())
+    if not spent:
+        output.complain("No budget was used.")
+    return ExitCode.OK
+
+
+def _reset(
+    workspace: str | None, scope: str | None, name: str | None, whole: bool, config: str | None
+) -> ExitCode:
+    """Begin budgets anew: those of a workspace, of a scope, of one name, or all of them.
+
+    Running servers count from nothing again with the next call.
+    """
+    if whole == bool(workspace or scope or name):
+        raise UsageError("It is not said which budgets are meant", "Use --all, or some of the other options.")
+    root = None if workspace is None else os.path.realpath(workspace)
+    with _state(config) as state:
+        chosen = [
+            one
+            for one in state.spent()
+            if (root is None or one.workspace == root)
+            and (scope is None or one.scope == scope)
+            and (name is None or one.name == name)
+        ]
+        for one in chosen:
+            state.forgive(one)
+    output.complain(f"{len(chosen)} budget{'' if len(chosen) == 1 else 's'} began anew.")
+    return ExitCode.OK
+
+
+def _line(one: Spending) -> str:
+    return f"{one.used:>12,}  {one.scope:9}  {one.name or '-'}  {one.workspace}"
+
+
+def _config_option() -> click.Option:
+    return click.Option(
+        ["--config"],
+        type=click.Path(readable=False),
+        metavar="FILE",
+        help="That of a server whose state is in PostgreSQL.",
+    )
+
+
+budget = click.Group(
+    "budget",
+    help="Show what servers have spent of their budgets, and begin budgets anew.",
+    commands=[
+        click.Command(
+            "list",
+            params=[
+                click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
+                _config_option(),
+            ],
+            callback=_list,
+            help=_list.__doc__,
+        ),
+        click.Command(
+            "reset",
+            params=[
+                click.Option(["--workspace"], metavar="DIR", help="Those of one folder."),
+                click.Option(
+                    ["--scope"],
+                    type=click.Choice(["session", "token", "workspace"]),
+                    help="Those of conversations, of tokens, or of whole workspaces.",
+                ),
+                click.Option(["--name"], metavar="NAME", help="That of one conversation, or id of a token."),
+                click.Option(["--all", "whole"], is_flag=True, help="All of them."),
+                _config_option(),
+            ],
+            callback=_reset,
+            help=_reset.__doc__,
+        ),
+    ],
+)

@@ -1,0 +1,152 @@
+"""`readroom serve` once it is known what is served: one process, or several under a supervisor.
+
+Everything a process serves with is opened by that process itself.  With several the
+supervisor opens it first, to say what is wrong with it and how clients get in, and
+closes it before it starts the others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias, final
+
+import msgspec
+
+from readroom import config
+from readroom.errors import StateFailed
+from readroom.faces.cli import output
+from readroom.faces.http.gate import MCP_PATH
+from readroom.faces.http.server import Address, Served, admitted, listening, serve_http
+from readroom.session.admission import Keys
+from readroom.session.shared.state import SharedState
+from readroom.session.tokens import Tokens
+
+if TYPE_CHECKING:
+    from readroom.config.serve import Serving
+    from readroom.contracts.base import Contract
+    from readroom.faces.cli.call import Where
+
+Text: TypeAlias = Callable[[Served, str], str]
+"""What is printed when clients can connect, to an address for MCP."""
+
+
+@final
+class Service:
+    """What is served, how, and by how many processes."""
+
+    def __init__(
+        self,
+        places: Mapping[str, Where],
+        where: Address,
+        serving: Serving,
+        contract_name: str,
+        reply_chars: int | None,
+    ) -> None:
+        """`places` are by the names of their workspaces, the default one first."""
+        self._places = places
+        self._where = where
+        self._serving = serving
+        self._contract = contract_name
+        self._reply_chars = reply_chars
+        auto = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self._workers = auto if serving.workers == "auto" else serving.workers
+        self._several = self._workers > 1 or serving.state is not None
+
+    def run(self, text: Text) -> None:
+        """Serve until SIGINT or SIGTERM comes. Raises what opening it raises."""
+        with listening(self._where.host, self._where.port, self._where.socket) as (bound, url):
+            address = url + MCP_PATH
+            with self._opened() as served:
+                shown = text(served, address)
+                first = next(iter(served.workspaces.values()))
+                say = partial(_say, shown, first.contract(self._contract))
+                if self._workers == 1:
+                    serve_http(served, bound, on_ready=say)
+                    return
+                folders = [one.guard.folder for one in served.workspaces.values()]
+            self._supervise(bound, say)
+            self._forget_outputs([folder for folder in folders if folder is not None])
+
+    def _supervise(self, bound: socket.socket, on_ready: Callable[[], None]) -> None:
+        from readroom.faces.http.supervisor import Supervisor
+        from readroom.faces.mcp import stdio
+
+        def work(ready: Callable[[], None], lifeline: int) -> int:
+            with self._opened() as served:
+                serve_http(served, bound, on_ready=ready, lifeline=lifeline)
+            return 0
+
+        stdio.to_stderr()
+        Supervisor(self._workers, work, on_ready).run()
+
+    @contextmanager
+    def _opened(self) -> Iterator[Served]:
+        """All of it, for this process."""
+        serving = self._serving
+        with ExitStack() as opened:
+            state = opened.enter_context(self._state()) if self._has_state() else None
+            workspaces = {
+                name: opened.enter_context(where.open(state)) for name, where in self._places.items()
+            }
+            keys = self._keys(opened, state)
+            yield Served(
+                workspaces,
+                serving,
+                admitted(workspaces, self._where, serving, keys),
+                self._contract,
+                self._reply_chars,
+                named=self._where.socket is None,
+                state=state,
+                workers=self._workers,
+            )
+
+    def _has_state(self) -> bool:
+        # Without several processes it is for budgets alone, and opened when one is counted.
+        return self._several or config.has_state()
+
+    @contextmanager
+    def _state(self) -> Iterator[SharedState]:
+        policy = config.shared_state(self._serving.state)
+        with closing(SharedState(policy, self._server(), several=self._several)) as state:
+            if self._several:
+                # What is wrong with it is said at the start, and not to every client.
+                state.release()
+                state.sweep()
+            yield state
+
+    def _server(self) -> str:
+        """What processes that are the same server have in common: what they serve."""
+        roots = {name: os.path.realpath(where.root or ".") for name, where in self._places.items()}
+        told = msgspec.json.encode([self._contract, sorted(map(os.fsencode, _flat(roots)))])
+        return hashlib.sha256(told).hexdigest()[:16]
+
+    def _keys(self, opened: ExitStack, state: SharedState | None) -> Keys | None:
+        """Where the tokens are; a server that needs none works without a place for them."""
+        auth, private = self._serving.auth, self._where.socket is not None
+        if not config.has_state() and (auth == "open" or (auth == "auto" and private)):
+            return None
+        if state is not None and state.remote:
+            return Keys(state.tokens, config.folder_tokens(), remote=True)
+        made = opened.enter_context(closing(Tokens(config.token_file())))
+        return Keys(made, config.folder_tokens())
+
+    def _forget_outputs(self, folders: Sequence[str]) -> None:
+        """Kept outputs go with the server that has kept them; those in a database may be of others, too."""
+        if self._serving.state is None:
+            with suppress(StateFailed), self._state() as state:
+                for folder in folders:
+                    state.outputs(folder).clear()
+
+
+def _flat(roots: Mapping[str, str]) -> list[str]:
+    return [f"{name}\n{root}" for name, root in roots.items()]
+
+
+def _say(text: str, record: Contract) -> None:
+    output.write(text.encode())
+    output.notify(record)

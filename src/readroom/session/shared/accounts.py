@@ -1,0 +1,223 @@
+"""Accounts of tokens: taken from in one act, in memory or in a database.
+
+What a call sets aside has an id, and is settled once: also when the answer to a
+transaction was lost and it is done again.  What a call of a process that died had set
+aside is free again when the process is replaced, or after the longest time of a call.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Sequence
+from typing import Protocol, final
+
+from msgspec import Struct
+
+from readroom.database import Execute
+from readroom.errors import StateFailed
+from readroom.limits import SERVE_CALL_S, SERVE_EXIT_S
+from readroom.limits.session import BUDGET_ACCOUNTS
+from readroom.session.shared.database import Database, now_us
+
+
+class Account(Struct, frozen=True):
+    """One budget: of which scope and whose, in all; `key` is its name where all are together."""
+
+    scope: str
+    key: str
+    limit: int
+
+
+class Balance(Struct, frozen=True):
+    """What was paid from an account, and what is set aside."""
+
+    used: int = 0
+    held: int = 0
+
+
+class Taken(Struct, frozen=True):
+    """Tokens set aside, under an id, and the balances before that."""
+
+    id: str
+    amount: int
+    before: Sequence[Balance]
+
+
+class Accounts(Protocol):
+    """Safe to share between threads."""
+
+    def take(self, accounts: Sequence[Account], wanted: int) -> Taken:
+        """Set aside up to `wanted` tokens of each account; fewer when one has fewer."""
+
+    def grow(self, taken: str, accounts: Sequence[Account], amount: int, more: int) -> bool:
+        """Set aside `more` beside `amount`, if every account has it."""
+
+    def settle(self, taken: str, accounts: Sequence[Account], amount: int, tokens: int) -> Sequence[int]:
+        """Give back `amount`, and pay `tokens`; what was paid from each account in all."""
+
+    def balances(self, accounts: Sequence[Account]) -> Sequence[Balance]:
+        """As they are now."""
+
+
+def room(accounts: Sequence[Account], balances: Sequence[Balance]) -> int:
+    """What is left in the account with the least."""
+    pairs = zip(accounts, balances, strict=True)
+    return min((account.limit - one.used - one.held for account, one in pairs), default=0)
+
+
+@final
+class MemoryAccounts:
+    """Those of one process; of the ones unused for longest the use is forgotten."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, Balance] = OrderedDict()
+
+    def take(self, accounts: Sequence[Account], wanted: int) -> Taken:
+        """See `Accounts`."""
+        with self._lock:
+            before = [self._kept.get(one.key, Balance()) for one in accounts]
+            amount = max(0, min(wanted, room(accounts, before))) if accounts else wanted
+            self._add(accounts, held=amount)
+        return Taken("", amount, before)
+
+    def grow(self, taken: str, accounts: Sequence[Account], amount: int, more: int) -> bool:
+        """See `Accounts`."""
+        with self._lock:
+            if accounts and room(accounts, [self._kept.get(one.key, Balance()) for one in accounts]) < more:
+                return False
+            self._add(accounts, held=more)
+        return True
+
+    def settle(self, taken: str, accounts: Sequence[Account], amount: int, tokens: int) -> Sequence[int]:
+        """See `Accounts`."""
+        with self._lock:
+            return [one.used for one in self._add(accounts, held=-amount, used=tokens)]
+
+    def balances(self, accounts: Sequence[Account]) -> Sequence[Balance]:
+        """See `Accounts`."""
+        with self._lock:
+            return [self._kept.get(one.key, Balance()) for one in accounts]
+
+    def _add(self, accounts: Sequence[Account], *, held: int, used: int = 0) -> list[Balance]:
+        changed = []
+        for account in accounts:
+            before = self._kept.get(account.key, Balance())
+            after = self._kept[account.key] = Balance(before.used + used, before.held + held)
+            self._kept.move_to_end(account.key)
+            changed.append(after)
+        if len(self._kept) > BUDGET_ACCOUNTS:
+            self._forget({one.key for one in accounts})
+        return changed
+
+    def _forget(self, busy: set[str]) -> None:
+        # Those with something set aside are in use right now; the one of all calls is used with each of them.
+        idle = (key for key, one in self._kept.items() if not one.held and key not in busy)
+        oldest = next(idle, None)
+        if oldest is not None:
+            del self._kept[oldest]
+
+
+_LONGEST_US = int((SERVE_CALL_S + SERVE_EXIT_S) * 1_000_000)
+"""No call runs longer."""
+
+
+class _Owed(Struct, frozen=True):
+    """A settlement that could not be written."""
+
+    taken: str
+    accounts: Sequence[Account]
+    tokens: int
+
+
+@final
+class SharedAccounts:
+    """Those in a database."""
+
+    def __init__(self, database: Database, process: str) -> None:
+        self._database = database
+        self._process = process
+        self._owed: deque[_Owed] = deque()
+
+    def take(self, accounts: Sequence[Account], wanted: int) -> Taken:
+        """See `Accounts`. Raises StateFailed."""
+        self._pay_owed()
+        taken = secrets.token_hex(12)
+        return self._database.change(lambda execute: self._take(execute, taken, accounts, wanted))
+
+    def grow(self, taken: str, accounts: Sequence[Account], amount: int, more: int) -> bool:
+        """See `Accounts`. Raises StateFailed."""
+        return self._database.change(lambda execute: _grow(execute, taken, accounts, amount, more))
+
+    def settle(self, taken: str, accounts: Sequence[Account], amount: int, tokens: int) -> Sequence[int]:
+        """See `Accounts`. Raises StateFailed; it is then paid before anything else is taken."""
+        try:
+            return self._database.change(lambda execute: _settle(execute, taken, accounts, tokens))
+        except StateFailed:
+            self._owed.append(_Owed(taken, accounts, tokens))
+            raise
+
+    def balances(self, accounts: Sequence[Account]) -> Sequence[Balance]:
+        """See `Accounts`. Raises StateFailed."""
+        return self._database.look(lambda execute: _balances(execute, accounts))
+
+    def _take(self, execute: Execute, taken: str, accounts: Sequence[Account], wanted: int) -> Taken:
+        # Done again after a lost connection it finds its own, which is then none of the others'.
+        execute("DELETE FROM state_held WHERE id = ? AND process = ?", (taken, self._process))
+        before = _balances(execute, accounts)
+        amount = max(0, min(wanted, room(accounts, before))) if accounts else wanted
+        until = now_us() + _LONGEST_US
+        rows = [(taken, one.key, self._process, amount, until) for one in accounts]
+        execute.many(
+            "INSERT INTO state_held (id, account, process, amount, until_us) VALUES (?, ?, ?, ?, ?)", rows
+        )
+        return Taken(taken, amount, before)
+
+    def _pay_owed(self) -> None:
+        while self._owed:
+            owed = self._owed.popleft()
+            self.settle(owed.taken, owed.accounts, 0, owed.tokens)
+
+
+def _balances(execute: Execute, accounts: Sequence[Account]) -> list[Balance]:
+    places, keys = ", ".join("?" * len(accounts)), [one.key for one in accounts]
+    if not accounts:
+        return []
+    used = dict(execute(f"SELECT account, used FROM state_paid WHERE account IN ({places})", keys))
+    held = dict(
+        execute(
+            f"SELECT account, SUM(amount) FROM state_held WHERE account IN ({places}) AND until_us >= ? "
+            "GROUP BY account",
+            (*keys, now_us()),
+        )
+    )
+    return [Balance(int(used.get(key, 0)), int(held.get(key, 0))) for key in keys]
+
+
+def _grow(execute: Execute, taken: str, accounts: Sequence[Account], amount: int, more: int) -> bool:
+    if not accounts:
+        return True
+    if execute("SELECT 1 FROM state_held WHERE id = ? AND amount >= ? LIMIT 1", (taken, amount + more)):
+        return True  # done, and the answer was lost
+    if room(accounts, _balances(execute, accounts)) < more:
+        return False
+    execute("UPDATE state_held SET amount = ? WHERE id = ?", (amount + more, taken))
+    return True
+
+
+def _settle(execute: Execute, taken: str, accounts: Sequence[Account], tokens: int) -> list[int]:
+    paid = []
+    for account in accounts:
+        gone = execute(
+            "DELETE FROM state_held WHERE account = ? AND id = ? RETURNING 1", (account.key, taken)
+        )
+        more = tokens if gone else 0  # it was settled, and the answer was lost
+        rows = execute(
+            "INSERT INTO state_paid (account, used, time_us) VALUES (?, ?, ?) ON CONFLICT (account) "
+            "DO UPDATE SET used = state_paid.used + excluded.used, time_us = excluded.time_us RETURNING used",
+            (account.key, more, now_us()),
+        )
+        paid.append(int(rows[0][0]))
+    return paid

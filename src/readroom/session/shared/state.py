@@ -1,0 +1,237 @@
+"""All that is shared, in one database: its tables, and what is done with them at the start and the end."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from collections.abc import Sequence
+from typing import final
+
+from msgspec import Struct
+
+from readroom.database import Backend, Execute, migrate
+from readroom.errors import StateFailed
+from readroom.limits.session import (
+    BUDGET_ACCOUNTS,
+    STATE_CONVERSATIONS,
+    STATE_KEPT_S,
+    STATE_SPENT_S,
+    STATE_WAIT_S,
+)
+from readroom.session.shared import StatePolicy
+from readroom.session.shared.accounts import SharedAccounts
+from readroom.session.shared.conversations import SharedConversations
+from readroom.session.shared.database import Database, now_us
+from readroom.session.shared.outputs import SharedOutputs
+from readroom.session.shared.sessions import SharedSessions
+from readroom.session.shared.tokens import SharedTokens
+from readroom.session.shared.windows import SharedWindows
+
+_LOCK = 0x72656164726F6F6E
+"""The advisory lock of PostgreSQL: that of a ledger and one, as a ledger may be in the same database."""
+
+_TABLES: Sequence[Sequence[str]] = (
+    (
+        # Budgets: what was paid, and what is set aside for calls that run.
+        """CREATE TABLE state_paid (
+            account TEXT NOT NULL PRIMARY KEY, used {big} NOT NULL, time_us {big} NOT NULL
+        )""",
+        """CREATE TABLE state_held (
+            id TEXT NOT NULL, account TEXT NOT NULL, process TEXT NOT NULL,
+            amount {big} NOT NULL, until_us {big} NOT NULL, PRIMARY KEY (account, id)
+        )""",
+        "CREATE INDEX state_held_by_process ON state_held (process)",
+        # Rates: the requests of a minute, and of the one before.
+        """CREATE TABLE state_windows (
+            name TEXT NOT NULL PRIMARY KEY, minute {big} NOT NULL, hits {big} NOT NULL, before {big} NOT NULL
+        )""",
+        # Sessions of MCP, and calls in them that their clients no longer wait for.
+        """CREATE TABLE state_sessions (
+            id TEXT NOT NULL PRIMARY KEY, server TEXT NOT NULL, token TEXT NOT NULL, workspace TEXT NOT NULL,
+            agreed TEXT NOT NULL, used_us {big} NOT NULL
+        )""",
+        "CREATE INDEX state_sessions_by_use ON state_sessions (server, used_us)",
+        """CREATE TABLE state_cancelled (
+            session TEXT NOT NULL, request TEXT NOT NULL, time_us {big} NOT NULL,
+            PRIMARY KEY (session, request)
+        )""",
+        # Conversations: their epochs, and what was shown in which.
+        """CREATE TABLE state_conversations (
+            id TEXT NOT NULL PRIMARY KEY, epoch {big} NOT NULL, shows {big} NOT NULL, used_us {big} NOT NULL
+        )""",
+        """CREATE TABLE state_shown (
+            conversation TEXT NOT NULL, path TEXT NOT NULL, hash TEXT NOT NULL,
+            epoch {big} NOT NULL, turn {big} NOT NULL, PRIMARY KEY (conversation, path, hash)
+        )""",
+        # Kept outputs of commands, whole, in pieces.
+        """CREATE TABLE state_outputs (
+            owner TEXT NOT NULL, name TEXT NOT NULL, server TEXT NOT NULL, number {big} NOT NULL,
+            bytes {big} NOT NULL, state TEXT NOT NULL, lost TEXT NOT NULL, time_us {big} NOT NULL,
+            PRIMARY KEY (owner, name)
+        )""",
+        """CREATE TABLE state_pieces (
+            owner TEXT NOT NULL, name TEXT NOT NULL, stream TEXT NOT NULL, number {big} NOT NULL,
+            data {bytes} NOT NULL, PRIMARY KEY (owner, name, stream, number)
+        )""",
+        # Tokens, for servers of several machines.
+        """CREATE TABLE state_tokens (
+            id TEXT NOT NULL PRIMARY KEY, hash {bytes} NOT NULL, name TEXT NOT NULL, workspaces TEXT,
+            tools TEXT, policy TEXT, created_us {big} NOT NULL, expires_us {big}, revoked_us {big}
+        )""",
+    ),
+)
+"""Statements of version 1, and so on. A version that was released is never changed."""
+
+
+def _opened(policy: StatePolicy) -> Backend:
+    """The database that a policy names, with its tables. Raises StateFailed or MissingProgram."""
+    if policy.url is not None:
+        from readroom.database.postgres import PostgresBackend
+
+        backend: Backend = PostgresBackend(policy.url, wait_s=STATE_WAIT_S, lock=_LOCK, failure=StateFailed)
+    elif policy.file is None:
+        raise StateFailed("file", "there is no home folder", "Set HOME or XDG_STATE_HOME.")
+    else:
+        from readroom.database.sqlite import SqliteBackend
+
+        backend = SqliteBackend(policy.file, wait_s=STATE_WAIT_S, failure=StateFailed)
+    try:
+        migrate(backend, "state_schema", _TABLES)
+    except BaseException:
+        backend.close()
+        raise
+    return backend
+
+
+def _database(policy: StatePolicy) -> Database:
+    """The database that a policy names, opened when it is first used."""
+    return Database("PostgreSQL" if policy.url is not None else policy.file or "", lambda: _opened(policy))
+
+
+class Spending(Struct, frozen=True):
+    """What was paid from one budget: of which scope, in which workspace, and whose."""
+
+    scope: str
+    workspace: str
+    name: str
+    used: int
+
+
+def _spending(account: str, used: int) -> Spending:
+    scope, workspace, name = account.split("\n")
+    return Spending(scope, workspace, name, used)
+
+
+@final
+class SharedState:
+    """All of it, for one process of a server. Safe to share between threads."""
+
+    def __init__(self, policy: StatePolicy, server: str, *, several: bool) -> None:
+        """Opens nothing.
+
+        Args:
+            policy: Where it is.
+            server: What the processes that are one server have in common.
+            several: There may be others; otherwise only what outlives this process is kept here.
+        """
+        database = self.database = _database(policy)
+        self.machine = socket.gethostname().replace("/", "")
+        self.process = f"{self.machine}/{os.getpid()}/{secrets.token_hex(8)}"
+        """The name of this process, which no other has had."""
+        self.several = several
+        self.remote = policy.url is not None
+        """Every look goes over a network, and may wait."""
+        self.name = database.name
+        self.server = server
+        self.accounts = SharedAccounts(database, self.process)
+        self.windows = SharedWindows(database, server)
+        self.sessions = SharedSessions(database, server)
+
+    def conversations(self, workspace: str) -> SharedConversations:
+        """Those in a workspace, by its root."""
+        return SharedConversations(self.database, workspace)
+
+    def outputs(self, workspace: str) -> SharedOutputs:
+        """What is kept of commands in a workspace, by its root."""
+        return SharedOutputs(self.database, workspace)
+
+    @property
+    def tokens(self) -> SharedTokens:
+        """Those made by name."""
+        return SharedTokens(self.database)
+
+    def release(self) -> None:
+        """Free what processes of this machine that have died had set aside. Raises StateFailed.
+
+        What such a process has yet to pay, if it lives after all, it still pays.
+        """
+
+        def work(execute: Execute) -> None:
+            for (process,) in execute("SELECT DISTINCT process FROM state_held WHERE until_us > 0"):
+                machine, pid, _ = process.split("/")
+                if machine == self.machine and not _lives(int(pid)):
+                    execute("UPDATE state_held SET until_us = 0 WHERE process = ?", (process,))
+
+        self.database.change(work)
+
+    def sweep(self) -> None:
+        """Forget what nobody has used for long. Raises StateFailed."""
+        before = now_us() - int(STATE_KEPT_S * 1_000_000)
+        self.database.change(lambda execute: _sweep(execute, before))
+
+    def spent(self) -> list[Spending]:
+        """What was paid from every account, the largest first. Raises StateFailed."""
+        sql = "SELECT account, used FROM state_paid ORDER BY used DESC, account"
+        rows = self.database.look(lambda execute: execute(sql))
+        return [_spending(account, int(used)) for account, used in rows]
+
+    def forgive(self, one: Spending) -> None:
+        """Begin an account anew. Raises StateFailed."""
+        values = ("\n".join((one.scope, one.workspace, one.name)),)
+        self.database.change(lambda execute: execute("DELETE FROM state_paid WHERE account = ?", values))
+
+    def close(self) -> None:
+        """Release the database."""
+        self.database.close()
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def _sweep(execute: Execute, before_us: int) -> None:
+    execute("DELETE FROM state_held WHERE until_us < ?", (before_us,))
+    conversations = ("session\n", before_us - int(STATE_SPENT_S * 1_000_000))
+    execute("DELETE FROM state_paid WHERE substr(account, 1, 8) = ? AND time_us < ?", conversations)
+    # Clients name their conversations, and could make up as many as they like.
+    execute(
+        "DELETE FROM state_paid WHERE substr(account, 1, 8) = ? AND account NOT IN (SELECT account FROM "
+        "state_paid WHERE substr(account, 1, 8) = ? ORDER BY time_us DESC LIMIT ?)",
+        (conversations[0], conversations[0], BUDGET_ACCOUNTS),
+    )
+    newest = "SELECT id FROM state_conversations ORDER BY used_us DESC LIMIT ?"
+    execute(f"DELETE FROM state_shown WHERE conversation NOT IN ({newest})", (STATE_CONVERSATIONS,))
+    execute(
+        f"DELETE FROM state_conversations WHERE epoch = 0 AND id NOT IN ({newest})", (STATE_CONVERSATIONS,)
+    )
+    execute("DELETE FROM state_cancelled WHERE time_us < ?", (before_us,))
+    execute("DELETE FROM state_sessions WHERE used_us < ?", (before_us,))
+    execute(
+        "DELETE FROM state_shown WHERE conversation IN "
+        "(SELECT id FROM state_conversations WHERE used_us < ?)",
+        (before_us,),
+    )
+    # The epochs stay: what was compacted away is not in view again because nobody has asked for a day.
+    execute(
+        "DELETE FROM state_pieces WHERE EXISTS (SELECT 1 FROM state_outputs o WHERE o.owner = "
+        "state_pieces.owner AND o.name = state_pieces.name AND o.time_us < ?)",
+        (before_us,),
+    )
+    execute("DELETE FROM state_outputs WHERE time_us < ?", (before_us,))
