@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bpe_openai import get_encoding
 
+from benchmarks import targets
 from benchmarks.measure import Record, met, take_turns
 from readroom.contracts.native.outline import row_line
 from readroom.deadline import Deadline
@@ -50,8 +51,8 @@ def run(record: Record) -> None:
                 f"{size / 1e6:.1f}",
                 f"{size / parse / 1e6:.1f}",
                 f"{size / ours / 1e6:.1f}",
-                met(ours / parse, 1.3),
-                met(share, 0.12),
+                met(ours / parse, targets.OUTLINE),
+                met(share, targets.OUTLINE_SHARE),
                 f"{tokens:.3f}",
             ]
         )

