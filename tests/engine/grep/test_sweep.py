@@ -12,21 +12,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import zstandard
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import path_key
-from readroom.engine.grep.reports import Reports
 from readroom.engine.grep.ripgrep import Tree
 from readroom.engine.grep.scope import Scope
 from readroom.engine.grep.sweep import Late, Swept
 from readroom.limits import GREP_HEAD_START_S, GREP_REPORTED_FILES
 from readroom.paths import ROOT
 from readroom.policy.guard import Guard
-from readroom.search.ripgrep import LATE_LITERALS, comes_with_us, late_flags, pattern_flags
+from readroom.search.ripgrep import LATE_LITERALS, Reports, comes_with_us, late_flags, pattern_flags
 from readroom.stores.local import LocalStore
 from readroom.values import GrepRequest
 from tests.engine.grep.searching import search
+from tests.formats.packing import PACK
 
 TEXT = "needle 日本語 の 文書\n"
 LATE = {
@@ -39,8 +38,8 @@ LATE = {
     "bzip2": bz2.compress(b"needle\n"),
     "bzip2-empty": bz2.compress(b""),
     "xz": lzma.compress(b"needle\n"),
-    "zstd": zstandard.compress(b"needle\n"),
-    "zstd-skippable": b"\x50\x2a\x4d\x18\x04\0\0\0abcd" + zstandard.compress(b"needle\n"),
+    "zstd": PACK["zstd"](b"needle\n"),
+    "zstd-skippable": b"\x50\x2a\x4d\x18\x04\0\0\0abcd" + PACK["zstd"](b"needle\n"),
     "journal": b"__CURSOR=s=1\nMESSAGE\n\x06\0\0\0\0\0\0\0needle\n\n",
 }
 OTHERS = {

@@ -19,7 +19,6 @@ from msgspec import Struct
 from readroom.deadline import Deadline
 from readroom.engine.cursors import Cursor, end_of_folder, path_key
 from readroom.engine.grep.process import LeftFile
-from readroom.engine.grep.reports import Reports
 from readroom.engine.grep.ripgrep import Tree
 from readroom.engine.grep.scope import Scope, join_below
 from readroom.engine.grep.sweep import Late, Swept
@@ -29,7 +28,7 @@ from readroom.paths import ROOT
 from readroom.policy.guard import Guard
 from readroom.search.pattern import Pattern
 from readroom.search.prefilter import anywhere, escaped, superset
-from readroom.search.ripgrep import LATE_LITERALS, late_flags, pattern_flags
+from readroom.search.ripgrep import LATE_LITERALS, Reports, late_flags, pattern_flags
 from readroom.stores.base import Folder
 from readroom.values import EntryKind, GrepRequest
 

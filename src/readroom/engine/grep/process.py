@@ -20,12 +20,11 @@ from typing import Any, NamedTuple, TypeAlias, final
 
 from readroom.closeable import Closeable
 from readroom.deadline import Deadline
-from readroom.engine.grep.reports import Reports
 from readroom.errors import StoreFailed
 from readroom.limits import GREP_CHILD_BYTES, HEAD_BYTES
 from readroom.sandbox import landlock
 from readroom.search.pattern import Hit
-from readroom.search.ripgrep import pattern_flags, program, refusal
+from readroom.search.ripgrep import Reports, pattern_flags, program, refusal
 from readroom.stores.base import Folder, Source
 from readroom.values import GrepRequest
 

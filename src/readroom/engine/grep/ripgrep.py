@@ -21,18 +21,22 @@ from typing import final
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import Cursor, end_of_folder, path_key
-from readroom.engine.grep.names import UNSPELLED, Records, can_be_glob, glob_of, ranges_before
 from readroom.engine.grep.process import PAUSE_S, Child, LeftFile, OpenFile, Watch, confines, failed
-from readroom.engine.grep.reports import Reports
 from readroom.engine.grep.scope import Scope, join_below
 from readroom.errors import NoPermission, ReadroomError, StoreFailed, TimedOut
 from readroom.limits import GREP_HEAD_START_S, GREP_NAMED_BYTES, GREP_SKIPPED_NAMES
 from readroom.paths import ROOT, ancestors, join
 from readroom.policy.guard import Guard
 from readroom.search.ripgrep import (
+    UNSPELLED,
+    Records,
+    Reports,
     asks_for_nul,
+    can_be_glob,
+    glob_of,
     literal_glob,
     pattern_flags,
+    ranges_before,
     refusal,
     tree_flags,
     type_table,

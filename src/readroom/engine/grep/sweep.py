@@ -22,10 +22,10 @@ from typing import final
 from readroom.deadline import Deadline
 from readroom.engine.cursors import Cursor, path_key
 from readroom.engine.grep.process import Child, LeftFile
-from readroom.engine.grep.reports import Reports
 from readroom.engine.grep.ripgrep import Tree
 from readroom.engine.grep.scope import Scope
 from readroom.limits import GREP_HEAD_START_S, GREP_SWEEP_SHARE
+from readroom.search.ripgrep import Reports
 
 _WORTH_WAITING = 6
 """Head starts in which a page that fills evenly is full: about what all threads need for a large tree."""
