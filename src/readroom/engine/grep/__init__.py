@@ -132,10 +132,13 @@ class _Search:
         shared = (self._searcher, self._page, self._left, self._cursor, deadline, seconds)
         self.files = FileSearch(request, services.indexes, limits, *shared)
         self.archives: ArchiveSearch | None = None
-        self._finding = Finding(guard, request, pattern, deadline, self.files.share, confined=confined)
+        self._finding = Finding(
+            guard, request, pattern, deadline, self.files.share, self._page.filled, confined=confined
+        )
         self._examined = 0
         self._counting = False
         self._saw_late = False
+        self._rounds: Rounds | None = None
         self._top = ROOT
 
     # --- one file -----------------------------------------------------------------------------
@@ -225,6 +228,7 @@ class _Search:
 
     def _round(self, rounds: Rounds, rank: tuple[int, ...], coverage: Coverage | None) -> GrepResult | None:
         """Show what one round finds; a result when its time passed."""
+        self._rounds = rounds
         finder = rounds.plain if rank == PLAIN else rounds.wide
         cursor = self._cursor if self._cursor is not None and self._cursor.place.rank == rank else None
         self._page.rank, self._left.latest = rank, None
@@ -328,6 +332,8 @@ class _Search:
                 # Members come in one round only, whatever they are.
                 late = not self._is_member(path) and (file.wide_unmarked or file.compression is not None)
                 self._saw_late = self._saw_late or late
+                if late and wide is False and self._rounds is not None:
+                    self._rounds.add_late(relative)
                 return wide not in (None, late) or self.files.one_of_many(file, path, relative)
 
         goes_on = self._opened(relative, shown) is not False

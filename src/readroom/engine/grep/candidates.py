@@ -1,16 +1,16 @@
 """Where the files come from that a search opens: one round for nearly all, one for the rest.
 
 rg takes a file with a NUL for binary, and UTF-16 without a mark is full of them; into
-compressed files it is not to look.  Both are looked for by a second process, which
-reads only how files begin and runs while the first one searches.  What it finds
-comes behind all others, or else nothing could be shown before it has come to its
-end.  Stores without rg keep the same order.
+compressed files it is not to look.  Both are searched in a second round, behind all others, or
+else nothing could be shown before all files were seen.  A search that begins knows them from
+the pass of the first round (`sweep`); one that goes on looks at how all files begin, in a
+process of its own.  Stores without rg keep the same order.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Protocol, final
 
@@ -21,13 +21,14 @@ from readroom.engine.cursors import Cursor, end_of_folder, path_key
 from readroom.engine.grep.process import LeftFile
 from readroom.engine.grep.ripgrep import Tree
 from readroom.engine.grep.scope import Scope, join_below
+from readroom.engine.grep.sweep import Late, Swept
 from readroom.errors import ReadroomError, TimedOut
 from readroom.limits import GREP_FILE_LEAST_S
 from readroom.paths import ROOT
 from readroom.policy.guard import Guard
 from readroom.search.pattern import Pattern
 from readroom.search.prefilter import anywhere, escaped, superset
-from readroom.search.ripgrep import late_flags, pattern_flags
+from readroom.search.ripgrep import LATE_LITERALS, Reports, late_flags, pattern_flags
 from readroom.stores.base import Folder
 from readroom.values import EntryKind, GrepRequest
 
@@ -116,9 +117,14 @@ class Rounds(Struct, frozen=True):
     tree: Tree | None = None
 
     def begin(self) -> None:
-        """Start to look for the second round beside the first."""
-        if isinstance(self.wide, Tree):
+        """Start to look for the second round beside the first, where that is not one pass."""
+        if isinstance(self.wide, Late):
             self.wide.begin()
+
+    def add_late(self, path: str) -> None:
+        """Take a candidate of the first round that is for the second."""
+        if isinstance(self.wide, Late):
+            self.wide.add(path)
 
     def all(self) -> Generator[str]:
         """The candidates of both, each once, those of the first in path order."""
@@ -142,35 +148,41 @@ class Finding:
         pattern: Pattern,
         deadline: Deadline,
         share: float,
+        filled: Callable[[], float],
         *,
         confined: bool,
     ) -> None:
-        """`share` is how many seconds one file may take."""
+        """`share` is how many seconds one file may take, `filled` how much of the page is used by now."""
         self._guard = guard
         self._request = request
         self._pattern = pattern
         self._deadline = deadline
         self._share = share
+        self._filled = filled
         self._confined = confined
 
     def rounds(self, top: Folder, scope: Scope, opened: ExitStack) -> Rounds:
-        """The rounds; `held` closes what they hold."""
+        """The rounds; `opened` closes what they hold."""
         if self._guard.folder is None:
             walked = Walked(self._guard, top, scope, self._deadline)
             return Rounds(walked, walked)
         root = opened.enter_context(self._guard.open_folder(ROOT)).fileno() if self._confined else None
         shared = (self._guard, top, scope, self._request, self._deadline)
         sought, spare = self._sought()
-        tree = Tree(*shared, self._share, root, sought, spare)
-        wide = Tree(*shared, GREP_FILE_LEAST_S, root, late_flags(), heads=True)
-        opened.callback(wide.close)
-        return Rounds(tree, wide, tree)
+        reports = Reports()
+        tree = Tree(*shared, self._share, root, sought, spare, reports=reports)
+        heads = Tree(*shared, GREP_FILE_LEAST_S, root, late_flags(), heads=True)
+        opened.callback(heads.close)
+        first = Swept(tree, self._deadline, self._filled)
+        return Rounds(first, Late(heads, first, tree, reports, scope), tree)
 
     def _sought(self) -> tuple[list[str], list[str] | None]:
         """What rg looks for, and what instead when that is too much for it."""
         request = self._request
-        plain = pattern_flags(request)
-        unknown = pattern_flags(request, [_as_regex(request), *anywhere(multiline=request.multiline)])
+        plain = pattern_flags(request, [_as_regex(request), *LATE_LITERALS])
+        unknown = pattern_flags(
+            request, [_as_regex(request), *anywhere(multiline=request.multiline), *LATE_LITERALS]
+        )
         if self._pattern.problem is not None:
             return unknown, None
         wider = superset(
@@ -179,7 +191,7 @@ class Finding:
             ignore_case=request.ignore_case,
             multiline=request.multiline,
         )
-        return (plain, None) if wider is None else (pattern_flags(request, [wider]), unknown)
+        return (plain, None) if wider is None else (pattern_flags(request, [wider, *LATE_LITERALS]), unknown)
 
 
 def _as_regex(request: GrepRequest) -> str:

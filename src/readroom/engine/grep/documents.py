@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from readroom.deadline import Deadline
 from readroom.engine.cursors import Cursor, path_key
 from readroom.engine.documents.cache import DocumentRoom, Reading
-from readroom.engine.grep.candidates import Rounds
+from readroom.engine.grep.candidates import Finder, Rounds
 from readroom.engine.grep.lines import HeldText, Searched
 from readroom.engine.grep.page import Page, Reached, part_of, place_in, row_of
 from readroom.engine.grep.process import LeftFile
@@ -139,7 +139,7 @@ class DocumentSearch:
         """The rounds of a search with the documents of the same scope in the first."""
         if rounds.tree is None:
             return rounds  # all files are looked into anyway
-        return replace(rounds, plain=Beside(rounds.tree, scope, self._deadline))
+        return replace(rounds, plain=Beside(rounds.plain, rounds.tree, scope, self._deadline))
 
 
 def _form(source: Source) -> str | None:
@@ -151,7 +151,8 @@ def _form(source: Source) -> str | None:
 class Beside:
     """Candidates of a search: those of rg and all documents, in path order. Attributes as of `Tree`."""
 
-    def __init__(self, tree: Tree, scope: Scope, deadline: Deadline) -> None:
+    def __init__(self, finder: Finder, tree: Tree, scope: Scope, deadline: Deadline) -> None:
+        self._finder = finder
         self._tree = tree
         self._scope = scope
         self._deadline = deadline
@@ -159,21 +160,21 @@ class Beside:
     @property
     def unreadable(self) -> list[str]:
         """Files and folders that rg could not read."""
-        return self._tree.unreadable
+        return self._finder.unreadable
 
     @property
     def stopped_at(self) -> str | None:
         """Where the deadline found it."""
-        return self._tree.stopped_at
+        return self._finder.stopped_at
 
     @property
     def left(self) -> Sequence[LeftFile]:
         """Files that were left before their end."""
-        return self._tree.left
+        return self._finder.left
 
     def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
         """Candidates in path order; from a cursor on, its own file included."""
-        with closing(self._tree.files(after, at_once=at_once)) as files:
+        with closing(self._finder.files(after, at_once=at_once)) as files:
             merged = heapq.merge(files, self._documents(after), key=path_key)
             for path, _ in groupby(merged):
                 yield path

@@ -115,7 +115,7 @@ class Page:
         again = json.dumps([request.pattern, request.glob, request.type], ensure_ascii=False)
         room = cap.size - cap.measure.frame(request.path) - len(again.encode("utf-8", "replace"))
         most = self._measure.content_bytes
-        self._room = room if most is None else min(room, most)
+        self._room = self._whole_room = room if most is None else min(room, most)
         self._preview = request.options.preview_chars or PREVIEW_CHARS
         self.matches = 0
         self.files: list[GrepFile] = []
@@ -124,6 +124,12 @@ class Page:
         self.last: Last | None = None
         self.rank: tuple[int, ...] = ()
         self.omitted: list[Omission] = []
+
+    def filled(self) -> float:
+        """How much of the page is used, from 0 to 1."""
+        if self.full is not None or self._whole_room <= 0:
+            return 1.0
+        return max(self.shown / self._limit, 1 - self._room / self._whole_room)
 
     def add_file(self, path: WorkPath, relative: str, matches: int) -> bool:
         """Take a whole file whose lines are not shown; False when the page is full."""

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias, final
 
@@ -23,16 +24,19 @@ from readroom.errors import StoreFailed
 from readroom.limits import GREP_CHILD_BYTES, HEAD_BYTES
 from readroom.sandbox import landlock
 from readroom.search.pattern import Hit
-from readroom.search.ripgrep import pattern_flags, program, refusal
+from readroom.search.ripgrep import Reports, pattern_flags, program, refusal
 from readroom.stores.base import Folder, Source
 from readroom.values import GrepRequest
 
 _PIPE_BYTES = 64 * 1024
-_PATIENCE_S = 0.25
+PAUSE_S = 0.25
 """Longest wait for output before the clock is looked at again."""
 
 _MESSAGE_BYTES = 256 * 1024
 """Messages that are kept; a tree of unreadable files has one for each."""
+
+_PROCESS_CLOCK = 2
+"""Of the clocks that Linux has for each process, the one of the time that it ran (CPUCLOCK_SCHED)."""
 
 
 @final
@@ -48,6 +52,7 @@ class Child(Closeable):
         root: int | None = None,
         stdin: int | None = None,
         mapped: bool = False,
+        reports: Reports | None = None,
     ) -> None:
         """Start it.
 
@@ -58,11 +63,13 @@ class Child(Closeable):
             root: A descriptor of the folder that it is confined to; None for no confinement.
             stdin: What it reads as its standard input; nothing if None.
             mapped: Files are mapped into its memory instead of being read: for lines that would not fit.
+            reports: Takes out of its messages what it says of binary files.
 
         Raises:
             StoreFailed: It cannot be started.
         """
         self._deadline = deadline
+        self._reports = reports
         self.messages = b""
         mapping = "--mmap" if mapped else "--no-mmap"
         self._process = _start([program(), mapping, *flags], folder, root, stdin)
@@ -85,8 +92,18 @@ class Child(Closeable):
         """Whether it ended because a line did not fit into its memory."""
         return self.status == -signal.SIGABRT
 
-    def output(self, given_up: Callable[[], bool] | None = None) -> Iterator[bytes]:
+    @property
+    def worked_s(self) -> float:
+        """Processor time that it has used so far; 0 where the system does not tell."""
+        try:
+            return time.clock_gettime(~self.pid << 3 | _PROCESS_CLOCK)
+        except (OSError, ValueError):
+            return 0.0
+
+    def output(self, given_up: Callable[[], bool] | None = None, pause_s: float = PAUSE_S) -> Iterator[bytes]:
         """What it writes, as it comes, until it ends, or until `given_up`, asked in pauses, is true.
+
+        `pause_s` is how long one lasts at most.
 
         Raises:
             TimedOut, Cancelled: From the deadline.
@@ -101,8 +118,8 @@ class Child(Closeable):
         while open_pipes:
             self._deadline.check()
             left = self._deadline.remaining
-            patience = _PATIENCE_S if left is None else min(_PATIENCE_S, left)
-            ready = waiting.poll(patience * 1000)
+            pause = pause_s if left is None else min(pause_s, left)
+            ready = waiting.poll(pause * 1000)
             if not ready:
                 self._deadline.tick()
                 if given_up is not None and given_up():
@@ -114,9 +131,14 @@ class Child(Closeable):
                     open_pipes -= 1
                 elif fd == out.fileno():
                     yield data
-                elif len(self.messages) < _MESSAGE_BYTES:
-                    self.messages += data
+                else:
+                    self._hear(data)
         self._deadline.check()
+
+    def _hear(self, data: bytes) -> None:
+        others = data if self._reports is None else self._reports.add(data)
+        if len(self.messages) < _MESSAGE_BYTES:
+            self.messages += others
 
     def rest(self) -> bytes:
         """End it; what it had written by then and was not read."""

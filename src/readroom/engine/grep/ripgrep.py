@@ -15,21 +15,28 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import final
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import Cursor, end_of_folder, path_key
-from readroom.engine.grep.process import Child, LeftFile, OpenFile, Watch, failed
+from readroom.engine.grep.process import PAUSE_S, Child, LeftFile, OpenFile, Watch, confines, failed
 from readroom.engine.grep.scope import Scope, join_below
 from readroom.errors import NoPermission, ReadroomError, StoreFailed, TimedOut
-from readroom.limits import GREP_SKIPPED_NAMES
+from readroom.limits import GREP_HEAD_START_S, GREP_NAMED_BYTES, GREP_SKIPPED_NAMES
 from readroom.paths import ROOT, ancestors, join
 from readroom.policy.guard import Guard
 from readroom.search.ripgrep import (
+    UNSPELLED,
+    Records,
+    Reports,
     asks_for_nul,
+    can_be_glob,
+    glob_of,
     literal_glob,
     pattern_flags,
+    ranges_before,
     refusal,
     tree_flags,
     type_table,
@@ -99,6 +106,7 @@ class Tree:
         sought: Sequence[str],
         spare: Sequence[str] | None = None,
         heads: bool = False,
+        reports: Reports | None = None,
     ) -> None:
         """Prepare a search.
 
@@ -114,6 +122,7 @@ class Tree:
             spare: The same for when that is too large a pattern for rg.
             heads: rg looks at how files begin, and maps them into its memory for that; where one keeps it
                 nevertheless, the file is given as if it were found.
+            reports: Takes what rg says of binary files while it goes through all of the tree.
         """
         self._guard = guard
         self._top = top
@@ -126,7 +135,9 @@ class Tree:
         self._spare = spare
         self._heads = heads
         self._mapped = heads
+        self._reports = reports
         self._begun: Child | None = None
+        self._named: Sequence[str] | None = None
         self.unreadable: list[str] = []
         self.stopped_at: str | None = None
         self.left: list[LeftFile] = []
@@ -147,6 +158,12 @@ class Tree:
         if after is not None and after.line is None:
             least += b"\0"  # it is done, and may be one that took too long
             self._passed.append(after.path)
+        yield from self.files_from(least, after, at_once=at_once)
+
+    def files_from(
+        self, least: bytes, after: Cursor | None = None, *, at_once: bool = True
+    ) -> Generator[str]:
+        """The same, of which those whose key is less than `least` were given before."""
         runs = 0
         while runs < _RUNS:
             passed = len(self._passed)
@@ -156,6 +173,56 @@ class Tree:
             least = again
             runs += len(self._passed) == passed
         raise StoreFailed(self._top.real, "the search program was ended by the system, again and again")
+
+    def files_while(self, goes_well: Callable[[Child], bool]) -> Generator[str, None, bytes | None]:
+        """Candidates in path order as long as that goes well, which is asked often.
+
+        Returns:
+            The least key of those that were not given; None when these were all.
+        """
+        return (yield from self._run(None, b"", at_once=True, goes_well=goes_well))
+
+    def named(self, files: Sequence[str]) -> Generator[str]:
+        """Those among some files, in path order, in which rg finds something.
+
+        rg follows a link that takes the name of a file meanwhile: for where the kernel keeps it inside.
+        """
+        rest = deque(files)
+        while rest:
+            size, some = 0, []
+            while rest and (size := size + len(os.fsencode(rest[0])) + 1) < GREP_NAMED_BYTES:
+                some.append(rest.popleft())
+            self._named = some or [rest.popleft()]
+            yield from self.files_from(b"")
+        self._named = None
+
+    def everything(self, deadline: Deadline) -> tuple[list[str], bool]:
+        """What all threads of rg find together, in path order, and whether that is all that there is."""
+        names: list[str] = []
+        child = self._started(None, at_once=False, in_order=False)
+        if child is None:
+            return names, True
+        records, whole = Records(), False
+        with child:
+            try:
+                for data in child.output(lambda: deadline.expired):
+                    names += records.add(data)
+                    if deadline.expired:
+                        break
+                whole = not deadline.expired and child.status >= 0 and self._came_through(child)
+            except TimedOut:
+                whole = False
+        return sorted(filter(self._scope.takes, names), key=path_key), whole
+
+    @property
+    def is_confined(self) -> bool:
+        """Whether the kernel keeps rg inside the root."""
+        return self._root is not None and confines()
+
+    @property
+    def looks_at_all(self) -> bool:
+        """Whether nothing was left out of what rg looks at."""
+        return not self._passed and "--text" not in self._sought
 
     def begin(self) -> None:
         """Start the process of `files(None)` already now: it looks while others are waited for."""
@@ -168,36 +235,46 @@ class Tree:
 
     def listing(self, deadline: Deadline) -> Iterator[str]:
         """The files that are searched, in path order, without searching them."""
-        flags = ["--no-config", "--files", *self._kept(None), "--", *self._where(None)]
+        flags = ["--no-config", "--files", "--sort=path", *self._kept(None), "--", *self._where(None)]
         with Child(flags, deadline, folder=_entrance(self._top, self._guard), root=self._root) as child:
             left = b""
             for data in child.output():
                 *names, left = (left + data).split(b"\0")
                 yield from (os.fsdecode(name[2:]) for name in names)
 
-    def _run(self, after: Cursor | None, least: bytes, at_once: bool) -> Generator[str, None, bytes | None]:
+    def _run(
+        self,
+        after: Cursor | None,
+        least: bytes,
+        at_once: bool,
+        goes_well: Callable[[Child], bool] | None = None,
+    ) -> Generator[str, None, bytes | None]:
         """One process; where to take it up again when it was ended, None when it was not."""
         begun, self._begun = self._begun, None
         child = begun or self._started(after, at_once=at_once)
         if child is None:
             return None
         with child:
-            records, watch = _Records(), Watch(child, self._top, self._share, self._deadline)
+            records, watch = Records(), Watch(child, self._top, self._share, self._deadline)
+            pause_s = PAUSE_S if goes_well is None else GREP_HEAD_START_S / 4
+            given_up = _Doubt(watch.is_stuck if goes_well is None else lambda: not goes_well(child))
             try:
-                for data in child.output(watch.is_stuck):
+                for data in child.output(given_up, pause_s):
                     watch.begin()
                     for path in records.add(data):
                         key = path_key(path)
                         if key >= least and self._scope.takes(path):
                             yield path
                             least = key + b"\0"
+                    if goes_well is not None and given_up():
+                        break
             except TimedOut:
-                now = watch.now()
-                stopped = next(records.add(child.rest()), now.path if now else None)
-                # What policy denies is walked by rg like anything else, and nobody's to know.
-                if stopped is not None and self._scope.takes(stopped) and self._may_be_named(stopped):
-                    self.stopped_at = stopped
+                self._note_stop(child, records, watch)
                 raise
+            if goes_well is not None and given_up.last:
+                # Should time pass before another process has come further, this is how far it is.
+                self._note_stop(child, records, watch)
+                return least
             if watch.stuck is not None:
                 path = watch.stuck.path
                 if self._heads and path_key(path) >= least and self._scope.takes(path):
@@ -210,6 +287,16 @@ class Tree:
                     return least
                 raise failed(child)
             return None if self._came_through(child) else least
+
+    def _note_stop(self, child: Child, records: Records, watch: Watch) -> None:
+        """End a process; all files before the one that it was in are done, but for what nobody has read."""
+        now = watch.now()
+        stopped = next(records.add(child.rest()), now.path if now else None)
+        # What policy denies is walked by rg like anything else, and nobody's to know.
+        if stopped is None or not self._scope.takes(stopped) or not self._may_be_named(stopped):
+            return
+        if self.stopped_at is None or path_key(stopped) > path_key(self.stopped_at):
+            self.stopped_at = stopped  # a process that began anew may be less far
 
     def _pass(self, file: OpenFile, least: bytes) -> bytes:
         """Go on without a file; where."""
@@ -224,10 +311,10 @@ class Tree:
 
     def _taken_for(self, path: str) -> list[str]:
         """What the glob that leaves out a file leaves out as well: only where a name cannot be spelled."""
-        if _can_be_glob(path):
+        if can_be_glob(path):
             return []
         folder, _, name = path.rpartition("/")
-        spelled = re.compile(_UNSPELLED.sub(".", re.escape(name)), re.DOTALL)
+        spelled = re.compile(UNSPELLED.sub(".", re.escape(name)), re.DOTALL)
         try:
             with self._guard.open_folder(join_below(self._top.real, folder)) as opened:
                 names = [f"{folder}/{one.name}" if folder else one.name for one in opened.entries()]
@@ -236,15 +323,24 @@ class Tree:
         like = [one for one in names if spelled.fullmatch(one.rpartition("/")[2]) and one != path]
         return [one for one in like if self._scope.takes(one) and self._may_be_named(one)]
 
-    def _started(self, after: Cursor | None, *, at_once: bool = True) -> Child | None:
+    def _started(self, after: Cursor | None, *, at_once: bool = True, in_order: bool = True) -> Child | None:
         """A process; None when there is nowhere to look."""
         where = self._where(after)
         if not where:
             return None
+        reports = None if after is not None else self._reports
+        said = [] if reports is None else [*reports.flags()]
+        order = "--sort=path" if in_order else "--sort=none"
         buffering = "--line-buffered" if at_once else "--block-buffered"
-        flags = [*self._flags(after), buffering, "--", *where]
-        entrance = _entrance(self._top, self._guard)
-        return Child(flags, self._deadline, folder=entrance, root=self._root, mapped=self._mapped)
+        flags = [*self._flags(after), *said, order, buffering, "--", *where]
+        return Child(
+            flags,
+            self._deadline,
+            folder=_entrance(self._top, self._guard),
+            root=self._root,
+            mapped=self._mapped,
+            reports=reports,
+        )
 
     def _came_through(self, child: Child) -> bool:
         """Note what could not be read; false when that is the folder itself, and another way is left."""
@@ -292,7 +388,7 @@ class Tree:
         # Without confinement nothing would keep rg from reading ignore files above the root.
         parents = self._root is not None
         skipped = [] if after is None else self._skipped(after.path)
-        skipped += [_glob(path) for path in self._passed]
+        skipped += [glob_of(path) for path in self._passed]
         denied = filter(self._spared, self._guard.irrevocable())
         flags = tree_flags(
             self._request,
@@ -301,7 +397,7 @@ class Tree:
             parents=parents,
             repository=self._in_repository(parents),
         )
-        return [*flags, "--null", "--sort=path"]
+        return [*flags, "--null"]
 
     def _spared(self, pattern: str) -> bool:
         """Whether rg is told not to look at what a pattern denies; it means the same from where rg looks."""
@@ -323,6 +419,8 @@ class Tree:
 
     def _where(self, after: Cursor | None) -> list[str]:
         """Where rg begins: folders in path order. A link given to it by name would be followed."""
+        if self._named is not None:
+            return [f"./{path}" for path in self._named if path not in self._passed]
         folders = []
         for folder in self._scope.hints().folders:
             if folder == "":
@@ -349,7 +447,7 @@ class Tree:
             least = os.fsencode(part)
             globs += self._names_before(above, least)
             above = f"{above}/{part}" if above else part
-        return globs if len(globs) <= GREP_SKIPPED_NAMES else [*_ranges_before(path)]
+        return globs if len(globs) <= GREP_SKIPPED_NAMES else [*ranges_before(path)]
 
     def _names_before(self, folder: str, least: bytes) -> list[str]:
         prefix = f"{folder}/" if folder else ""
@@ -360,71 +458,22 @@ class Tree:
                     for entry in opened.entries()
                     if os.fsencode(entry.name) < least
                     and entry.kind in (EntryKind.FILE, EntryKind.FOLDER)
-                    and _can_be_glob(prefix + entry.name)
+                    and can_be_glob(prefix + entry.name)
                 ]
         except ReadroomError:
             return []
 
 
-def _ranges_before(path: str) -> Iterator[str]:
-    """Globs for most of what comes before a path, few of them however many names there are.
+class _Doubt:
+    """Asks whether to give up, and keeps what was said last."""
 
-    A name comes before another that has the same beginning and then a larger character.
-    """
-    above = ""
-    for part in path.split("/"):
-        for at, char in enumerate(part):
-            if not part[: at + 1].isascii():
-                break
-            if char > "!":
-                yield f"{literal_glob(above + part[:at])}[\x01-{_before(char)}]*"
-        above += f"{part}/"
+    def __init__(self, ask: Callable[[], bool]) -> None:
+        self._ask = ask
+        self.last = False
 
-
-def _before(char: str) -> str:
-    """The character before it, or a smaller one, that may end a set of a glob."""
-    before = chr(ord(char) - 1)
-    return {"-": ",", "[": "Z", "\\": "Z", "]": "Z"}.get(before, before)
-
-
-_UNSPELLED = re.compile(r"[\ud800-\udfff]")
-
-
-def _glob(path: str) -> str:
-    """A glob for a path; where it cannot be spelled, for those that differ from it only there."""
-    if path[-1].isspace():
-        return f"{literal_glob(path[:-1])}[{path[-1]}]"
-    # Each stands for one byte, and so does the mark for any.
-    return _UNSPELLED.sub("?", literal_glob(path))
-
-
-def _can_be_glob(path: str) -> bool:
-    """Whether rg takes it in a glob as it is: it drops blanks at the end, and knows only UTF-8."""
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return not path[-1].isspace()
-
-
-class _Records:
-    """Names from "path NUL number LF" records that arrive in pieces."""
-
-    def __init__(self) -> None:
-        self._left = b""
-
-    def add(self, data: bytes) -> Iterator[str]:
-        data = self._left + data
-        at = 0
-        while True:
-            name_end = data.find(b"\0", at)
-            end = data.find(b"\n", name_end)
-            if name_end < 0 or end < 0:
-                break
-            # A name may hold line feeds, and begins with "./" in any case.
-            yield os.fsdecode(data[at + 2 : name_end])
-            at = end + 1
-        self._left = data[at:]
+    def __call__(self) -> bool:
+        self.last = self._ask()
+        return self.last
 
 
 def _entrance(folder: Folder, guard: Guard) -> str:

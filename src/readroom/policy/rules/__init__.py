@@ -70,11 +70,12 @@ class Layer(Protocol):
 class Denials:
     """A layer that denies what its patterns match."""
 
-    __slots__ = ("_list", "_rules")
+    __slots__ = ("_irrevocable", "_list", "_rules")
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         """Take the patterns in order; a later one with "!" brings back what an earlier one denied."""
         self._rules = tuple(rules)
+        self._irrevocable: tuple[str, ...] | None = None
         self._list = PatternList(
             (
                 pattern
@@ -93,8 +94,13 @@ class Denials:
         """Those that a pattern could match."""
         return self._list.concerned(folded)
 
-    def irrevocable(self) -> list[str]:
+    def irrevocable(self) -> Sequence[str]:
         """Patterns that deny whatever they match, since no later one can mean the same names."""
+        if self._irrevocable is None:
+            self._irrevocable = tuple(self._never_brought_back())
+        return self._irrevocable
+
+    def _never_brought_back(self) -> list[str]:
         texts: list[str] = []
         brought_back: set[str] = set()
         for rule in reversed(self._rules):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Iterator
 from itertools import islice
 from os import PathLike
@@ -208,6 +209,7 @@ class LocalStore:
             raise StoreFailed(path, "this system has no openat2")
         self.confinement = confinement
         self._notes = Notes(notes)
+        self._root: Root | None = opened
         self._way: Way = KernelWay(opened, walk) if confinement == "kernel" else walk
 
     def open(self, path: WorkPath) -> LocalSource:
@@ -246,6 +248,12 @@ class LocalStore:
     def version(self, path: WorkPath) -> Version | None:
         """Identity of what is there now, links followed; None when nothing is."""
         try:
+            root = self._root
+            if root is not None and "/" not in path and path != ".":
+                # One part cannot lead out, and whether it is there is asked with every call.
+                status = os.stat(path, dir_fd=root.fd, follow_symlinks=False)
+                if not stat.S_ISLNK(status.st_mode):
+                    return _version(status)
             return _version(self._way.stat(path)[1])
         except (FileNotFoundError, NotADirectoryError):
             return None
@@ -255,6 +263,7 @@ class LocalStore:
     def close(self) -> None:
         """Release the root, when calls that are still running are done with it."""
         self._way = _Closed()
+        self._root = None
 
 
 class _Closed:

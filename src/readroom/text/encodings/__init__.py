@@ -18,6 +18,7 @@ May be touched: with a run over the sample texts: what is detected wrongly is sh
 from __future__ import annotations
 
 import codecs
+import functools
 import io
 import re
 from collections.abc import Callable, Mapping
@@ -177,6 +178,7 @@ def _problem(name: str) -> str | None:
     return next((why for start, why in UNUSABLE.items() if canonical.startswith(start)), None)
 
 
+@functools.lru_cache(maxsize=64)
 def _of(name: str) -> Encoding:
     canonical = codecs.lookup(name).name
     plain = PLAIN.get(canonical, canonical)

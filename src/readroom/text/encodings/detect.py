@@ -106,7 +106,8 @@ def codec(head: bytes, *, complete: bool) -> str | None:
 
 def _switches(head: bytes, *, complete: bool) -> bool:
     """Whether it is ISO-2022-JP: it switches to kanji, and each line ends in ASCII."""
-    if b"\x1b$" not in head or _SWITCH.search(head) is None:
+    # The one byte is looked for at the speed of memory, two at a twentieth of it.
+    if b"\x1b" not in head or _SWITCH.search(head) is None:
         return False
     lines = (head if complete else _whole_lines(head)).split(b"\n")
     try:

@@ -1,0 +1,173 @@
+"""One pass of rg over a tree finds what a search in path order and a look at how all files begin find."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from readroom.deadline import Deadline
+from readroom.engine.cursors import path_key
+from readroom.engine.grep.ripgrep import Tree
+from readroom.engine.grep.scope import Scope
+from readroom.engine.grep.sweep import Late, Swept
+from readroom.limits import GREP_HEAD_START_S, GREP_REPORTED_FILES
+from readroom.paths import ROOT
+from readroom.policy.guard import Guard
+from readroom.search.ripgrep import LATE_LITERALS, Reports, comes_with_us, late_flags, pattern_flags
+from readroom.stores.local import LocalStore
+from readroom.values import GrepRequest
+from tests.engine.grep.searching import search
+from tests.formats.packing import PACK
+
+TEXT = "needle 日本語 の 文書\n"
+LATE = {
+    "utf-16-le": TEXT.encode("utf-16-le"),
+    "utf-16-be": TEXT.encode("utf-16-be"),
+    "utf-32-le": TEXT.encode("utf-32-le"),
+    "utf-32-be": TEXT.encode("utf-32-be"),
+    "iso-2022-jp": TEXT.encode("iso-2022-jp"),
+    "gzip": gzip.compress(b"needle\n"),
+    "bzip2": bz2.compress(b"needle\n"),
+    "bzip2-empty": bz2.compress(b""),
+    "xz": lzma.compress(b"needle\n"),
+    "zstd": PACK["zstd"](b"needle\n"),
+    "zstd-skippable": b"\x50\x2a\x4d\x18\x04\0\0\0abcd" + PACK["zstd"](b"needle\n"),
+    "journal": b"__CURSOR=s=1\nMESSAGE\n\x06\0\0\0\0\0\0\0needle\n\n",
+}
+OTHERS = {
+    "plain": b"needle\n",
+    "other": b"thread\n",
+    "image": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)),
+    "nul": b"words and then\0needle\n",
+    "marked": b"\xff\xfe" + TEXT.encode("utf-16-le"),
+    "latin": "needle é\n".encode("latin-1"),
+    "empty": b"",
+}
+
+
+@contextmanager
+def finders(
+    root: Path, pattern: str = "needle", filled: float = 1.0
+) -> Iterator[tuple[Swept, Late, Tree, Tree]]:
+    """Both rounds of a search, its tree, and the tree that looks at how all files begin."""
+    guard, deadline, request = Guard(LocalStore(root)), Deadline(60), GrepRequest(pattern)
+    with guard.open_folder(ROOT) as top:
+        scope, reports = Scope(guard, request, top.real, None), Reports()
+        given = (guard, top, scope, request, deadline, 60.0, top.fileno())
+        tree = Tree(*given, pattern_flags(request, [pattern, *LATE_LITERALS]), reports=reports)
+        heads = Tree(*given, late_flags(), heads=True)
+        first = Swept(tree, deadline, lambda: filled)
+        yield first, Late(heads, first, tree, reports, scope), tree, heads
+
+
+def planted(root: Path, seed: int = 1, copies: int = 3) -> None:
+    """Files of every sort, in folders and under names that are hard to pass on."""
+    rng = random.Random(seed)
+    for name, data in (LATE | OTHERS).items():
+        for number in range(copies):
+            folder = root / rng.choice(["a", "a b/c", "z/*?[x]", "-e", "日本"])
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{name} {number}").write_bytes(data)
+
+
+def test_all_threads_find_what_one_finds_in_path_order(tmp_path: Path) -> None:
+    planted(tmp_path)
+    with finders(tmp_path) as (first, _, tree, _):
+        in_order = list(tree.files(None))
+        found, whole = tree.everything(Deadline())
+        assert whole
+        assert found == in_order == sorted(found, key=path_key)
+        assert list(first.files(None)) == list(first.files(None, at_once=False)) == in_order
+        least = path_key(in_order[10])
+        assert list(tree.files_from(least)) == in_order[10:]
+
+
+@pytest.mark.parametrize("pattern", ["needle", "nowhere", r"^\w+$", "日本語"])
+def test_the_second_round_knows_its_files_from_the_first(tmp_path: Path, pattern: str) -> None:
+    planted(tmp_path)
+    assert comes_with_us(), "the rg of the environment is the one whose log is known"
+    with finders(tmp_path, pattern) as (first, late, tree, heads):
+        begun = set(heads.files(None))
+        assert {path.rpartition("/")[2].partition(" ")[0] for path in begun} >= set(LATE)
+        found = set(first.files(None))
+        # Whoever opens what was found sees that it is for the second round.
+        for path in found & begun:
+            late.add(path)
+        assert tree.looks_at_all
+        assert set(late.files(None)) == begun
+
+
+def test_a_rare_word_in_a_large_tree_is_found_with_all_threads(tmp_path: Path) -> None:
+    """The head start ends, and nothing is found twice or not at all."""
+    text = b"some words of a text that does not hold it\n" * 400
+    for number in range(1200):
+        folder = tmp_path / f"{number % 7}"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{number}.txt").write_bytes(text + (b"needle\n" if number % 100 == 0 else b""))
+    (tmp_path / "0" / "wide").write_bytes(TEXT.encode("utf-16-le"))
+    wanted = sorted((f"{number % 7}/{number}.txt" for number in range(0, 1200, 100)), key=path_key)
+    with finders(tmp_path, filled=0.0) as (first, late, _, _):
+        assert list(first.files(None)) == wanted
+        assert list(late.files(None)) == ["0/wide"]
+    result = search(LocalStore(tmp_path), GrepRequest("needle"))
+    assert [file.path for file in result.files] == [*wanted, "0/wide"]
+    assert result.complete
+
+
+def test_a_page_that_fills_is_found_in_path_order(tmp_path: Path) -> None:
+    for number in range(50):
+        (tmp_path / f"{number}").write_bytes(b"needle\n")
+    with finders(tmp_path) as (first, _, _, _):
+        assert list(first.files(None)) == sorted(map(str, range(50)))
+    assert GREP_HEAD_START_S > 0
+
+
+@pytest.mark.parametrize(
+    "name", ["line\nfeed", "x: found binary data at offset 1\nrg: DEBUG|", os.fsdecode(b"\xff.txt")]
+)
+def test_names_that_a_log_cannot_hold_have_all_beginnings_looked_at(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(TEXT.encode("utf-16-le"))
+    (tmp_path / "b").write_bytes(b"needle\n")
+    with finders(tmp_path) as (first, late, _, _):
+        assert list(first.files(None)) == ["b"]
+        assert list(late.files(None)) == [name]
+
+
+def test_more_binary_files_than_are_remembered_are_not_all() -> None:
+    reports = Reports()
+    reports.flags()
+    line = "rg: DEBUG|grep_printer::summary|crates/printer/src/summary.rs:686: "
+    line += "ignoring ./%d: found binary data at offset 1\n"
+    said = "".join(line % number for number in range(GREP_REPORTED_FILES)).encode()
+    for at in range(0, len(said), 65_536):
+        assert reports.add(said[at : at + 65_536]) == b""
+    assert reports.sure
+    assert len(reports.binary) == GREP_REPORTED_FILES
+    assert (
+        reports.add(b"rg: ./a: Permission denied (os error 13)\n")
+        == b"rg: ./a: Permission denied (os error 13)\n"
+    )
+    reports.add((line % GREP_REPORTED_FILES).encode())
+    assert not reports.sure
+
+
+def test_a_link_that_takes_the_name_of_a_reported_file_leads_nowhere(tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    root.mkdir()
+    outside.write_bytes(TEXT.encode("utf-16-le"))
+    (root / "wide").write_bytes(TEXT.encode("utf-16-le"))
+    with finders(root) as (first, late, _, heads):
+        assert list(first.files(None)) == []
+        (root / "wide").unlink()
+        (root / "wide").symlink_to(outside)
+        assert list(late.files(None)) == []
+        if heads.is_confined:  # only then files are given to rg by name
+            assert list(heads.named(["wide"])) == []
