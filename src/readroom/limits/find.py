@@ -38,7 +38,7 @@ FIND_DENSE_CHARS = 300
 
 FIND_KEPT_BYTES = 24 * 1024 * 1024
 """Texts that a workspace keeps between ranked searches, so that the next one need not read them again: all of
-a usual repository.  What is beyond that is read by every search."""
+a usual repository.  What is beyond that is read by every search; of a tree twice as large nothing is kept."""
 
 FIND_SETTLED_NS = 2_000_000_000
 """A file that was changed so shortly before it was read is not kept: it could change again within one tick of

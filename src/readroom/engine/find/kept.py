@@ -64,6 +64,7 @@ class KeptTexts:
         self._max_apart = max_apart
         self._bytes = 0
         self._search = 0
+        self._refused = 0
         self._kept: OrderedDict[str, KnownText] = OrderedDict()
         self._apart: OrderedDict[str, tuple[Stat, Apart]] = OrderedDict()
         self._apart_chars = 0
@@ -73,6 +74,7 @@ class KeptTexts:
         """A search begins."""
         with self._lock:
             self._search += 1
+            self._refused = 0
 
     def has(self, path: str) -> bool:
         """Whether a text of that file is kept, in whatever state."""
@@ -102,13 +104,24 @@ class KeptTexts:
         with self._lock:
             old = self._kept.pop(path, None)
             self._bytes -= old.size if old else 0
-            if self._has_room(known.size) and _is_settled(source):
+            if not self._has_room(known.size):
+                self._refuse(known.size)
+            elif _is_settled(source):
                 self._kept[path] = known
                 self._bytes += known.size
         return known
 
+    def _refuse(self, size: int) -> None:
+        """Of a tree at least twice as large as there is room nothing is kept: it would save little."""
+        self._refused += size
+        if self._refused > self._max_bytes and self._kept:
+            self._kept.clear()
+            self._bytes = 0
+
     def _has_room(self, size: int) -> bool:
         """Whether there is room for so many bytes, when what was not used for long is dropped."""
+        if self._refused > self._max_bytes:
+            return False
         while self._bytes + size > self._max_bytes and self._kept:
             first = next(iter(self._kept))
             if self._kept[first].search > self._search - _UNUSED:
