@@ -8,6 +8,7 @@ FROM python:3.13-slim-bookworm AS build
 WORKDIR /build
 COPY pyproject.toml README.md LICENSE ./
 COPY src ./src
+COPY docs/man ./docs/man
 RUN python -m venv /opt/readroom \
     && /opt/readroom/bin/pip install --no-cache-dir --disable-pip-version-check ".[documents,grammars,postgres,serve]"
 

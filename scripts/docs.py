@@ -24,6 +24,7 @@ from scripts import (
     docs_frameworks,
     docs_house,
     docs_runs,
+    manpage,
     prepared,
 )
 
@@ -82,9 +83,11 @@ def main(arguments: list[str]) -> int:
             page.parent.mkdir(exist_ok=True)
             page.write_text(text, encoding="utf-8")
     drawn = docs_charts.stale()
+    if not manpage.PAGE.exists() or _text(manpage.PAGE) != manpage.text():
+        drawn[manpage.PAGE] = manpage.text()
     if "--check" not in arguments:
         for chart, text in drawn.items():
-            print(f"drawing {chart.name}")
+            print(f"writing {chart.name}")
             chart.parent.mkdir(exist_ok=True)
             chart.write_text(text, encoding="utf-8")
         drawn = {}

@@ -119,8 +119,26 @@ def install_costs() -> str:
     return table(head, shown)
 
 
+FIRST = max((ROOT / "benchmarks" / "runs").glob("*-first-answers/results.json"), default=None)
+"""The last recorded run of `scripts/record_first_answers.py`."""
+
+
+def first_answers() -> str:
+    """Each way from an empty folder, step by step."""
+    if FIRST is None:
+        return "No run is recorded yet."
+    rows = []
+    for way in json.loads(FIRST.read_text(encoding="utf-8")):
+        for number, step in enumerate(way["steps"]):
+            rows.append((way["name"] if not number else "", f"`{step['typed']}`", f"{step['seconds']:.1f}"))
+        total = sum(step["seconds"] for step in way["steps"])
+        rows.append(("", "**answered**" if way["answered"] else "**not answered**", f"**{total:.1f}**"))
+    return table(("way", "typed", "s"), rows)
+
+
 BLOCKS: Mapping[str, Callable[..., str]] = {
     "extras": extras,
+    "first-answers": first_answers,
     "install-costs": install_costs,
     "frameworks": frameworks,
     "framework-recipes": recipes,

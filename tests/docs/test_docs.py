@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,7 @@ from readroom.contracts.native import NATIVE
 from readroom.contracts.native.facts import FACTS
 from readroom.errors import commands
 from readroom.faces.cli.commands import COMMANDS
-from scripts import docs, docs_blocks, docs_charts
+from scripts import docs, docs_blocks, docs_charts, manpage
 from scripts.website import gather
 
 ROOT = Path(__file__).parents[2]
@@ -45,6 +46,18 @@ def test_the_check_finds_a_stale_page() -> None:
 def test_charts_are_what_the_runs_say() -> None:
     """`make docs` draws them."""
     assert docs_charts.stale() == {}
+
+
+def test_the_manual_page_is_what_the_parser_says_and_formats_without_a_warning() -> None:
+    """`make docs` writes it."""
+    assert manpage.PAGE.read_text(encoding="utf-8") == manpage.text()
+    assert [name for name in COMMANDS if f".SS readroom {name}\n" not in manpage.text()] == []
+    program = shutil.which("groff")
+    if program is None:
+        pytest.skip("groff is not here to format it")
+    words = [program, "-man", "-ww", "-z", "-Kutf8", str(manpage.PAGE)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_every_chart_is_on_a_page() -> None:
@@ -111,7 +124,7 @@ def test_every_tool_and_argument_has_an_entry() -> None:
 
 def test_the_readme_names_every_tool() -> None:
     page = text("README.md")
-    assert [t.name for t in NATIVE.offered(commands=True) if f"| `{t.name}` |" not in page] == []
+    assert [t.name for t in NATIVE.offered(commands=True) if f"`{t.name}`" not in page] == []
 
 
 def test_the_page_of_commands_names_every_key_and_every_error_of_theirs() -> None:
