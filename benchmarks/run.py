@@ -23,6 +23,7 @@ SUITES = (
     "outlining",
     "requests",
     "serving",
+    "auditing",
 )
 
 
