@@ -24,6 +24,7 @@ SUITES = (
     "requests",
     "serving",
     "workers",
+    "auditing",
 )
 
 

@@ -5,8 +5,11 @@ python -m tests.hostile.containers FOLDER   writes them all
 
 from __future__ import annotations
 
+import bz2
 import functools
+import gzip
 import io
+import lzma
 import struct
 import sys
 import tarfile
@@ -222,6 +225,104 @@ def odd_names() -> bytes:
     )  # fmt: skip
 
 
+def large_dictionary_zip() -> bytes:
+    """A member that wants four gigabytes of memory to be expanded in."""
+    data = zipped({"words.txt": b"a line\n" * 100}, zipfile.ZIP_LZMA)
+    at = data.index(b"\x5d", data.index(b"words.txt"))
+    return data[: at + 1] + b"\xff\xff\xff\xff" + data[at + 5 :]
+
+
+def large_dictionary_xz() -> bytes:
+    """A stream of xz that wants four gigabytes."""
+    data = bytearray(lzma.compress(tarred({"words.txt": b"a line\n" * 100})))
+    end = 12 + 4 * (data[12] + 1)
+    at = data.index(b"\x21\x01", 12, end)
+    data[at + 2] = 40
+    data[end - 4 : end] = struct.pack("<I", zlib.crc32(data[12 : end - 4]))
+    return bytes(data)
+
+
+def large_window_zst() -> bytes:
+    """A frame of Zstandard that wants two gigabytes."""
+    content = tarred({"words.txt": b"a line\n" * 100})
+    block = struct.pack("<I", len(content) << 3 | 1)[:3]
+    return b"\x28\xb5\x2f\xfd" + b"\x00" + bytes([21 << 3]) + block + content
+
+
+def streamed_bomb(open_stream: Callable[[io.BytesIO], io.BufferedIOBase], size: int = 200 * MB) -> bytes:
+    """A tar whose only member is as large as it says, and nothing but zeros."""
+    info = entry("zeros")
+    info.size = size
+    out = io.BytesIO()
+    with open_stream(out) as stream:
+        stream.write(info.tobuf())
+        for _ in range(0, size, MB):
+            stream.write(bytes(MB))
+        stream.write(bytes(1024))
+    return out.getvalue()
+
+
+def huge_directory() -> bytes:
+    """An end that says to have four thousand million members, in a directory that is elsewhere."""
+    data = zipped({"a.txt": b"a line\n"})
+    at = data.rindex(b"PK\5\6")
+    return data[:at] + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 0xFFFF, 0xFFFF, 2**32 - 2, 2**32 - 2, 0)
+
+
+def huge_member() -> bytes:
+    """A member that says, in the fields for large ones, to be as large as a number can."""
+    extra = struct.pack("<HHQQ", 1, 16, 2**63 - 1, 2**63 - 1)
+    local = struct.pack("<4s5H3L2H", b"PK\3\4", 45, 0, 8, 0, 33, 0, 2**32 - 1, 2**32 - 1, 5, len(extra))
+    body = local + b"a.txt" + extra + zlib.compress(b"a line\n")[2:-4]
+    central = struct.pack(
+        "<4s6H3L5H2L", b"PK\1\2", 45, 45, 0, 8, 0, 33, 0, 2**32 - 1, 2**32 - 1, 5, len(extra), 0, 0, 0, 0, 0
+    ) + b"a.txt" + extra  # fmt: skip
+    return body + central + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, len(central), len(body), 0)
+
+
+def two_names() -> bytes:
+    """A member whose own head has another name than the directory, and a third in a field for Unicode."""
+    name = b"notes.txt"
+    extra = struct.pack("<HHBI", 0x7075, 5 + 4, 1, zlib.crc32(name)) + b".env"
+    content = b"a line\n"
+    sizes = (zlib.crc32(content), len(content), len(content))
+    local = struct.pack("<4s5H3L2H", b"PK\3\4", 20, 0, 0, 0, 33, *sizes, 4, 0) + b".env" + content
+    central = struct.pack(
+        "<4s6H3L5H2L", b"PK\1\2", 20, 20, 0, 0, 0, 33, *sizes, len(name), len(extra), 0, 0, 0, 0, 0
+    ) + name + extra  # fmt: skip
+    return local + central + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, len(central), len(local), 0)
+
+
+def cut_by_nul() -> bytes:
+    """Names that end early for programs in C."""
+    data = zipped({"notes.txt_.env": b"SECRET=zip\n", ".env_.txt": b"SECRET=zip\n", "plain.txt": b"line\n"})
+    return data.replace(b"notes.txt_.env", b"notes.txt\0.env").replace(b".env_.txt", b".env\0.txt")
+
+
+def said_otherwise() -> bytes:
+    """Extended headers of tar that name a member anew: outside, denied, and with a size of its own."""
+    return tar_of(
+        *((_extended(name, **said), b"a line\n") for name, said in (
+            ("a.txt", {"path": "../../escaped.txt"}),
+            ("b.txt", {"path": "app/.env"}),
+            ("c.txt", {"size": str(1 << 60)}),
+            ("d.txt", {"GNU.sparse.major": "1", "GNU.sparse.realsize": str(1 << 50)}),
+        ))
+    )  # fmt: skip
+
+
+def _extended(name: str, **said: str) -> tarfile.TarInfo:
+    info = entry(name)
+    info.pax_headers = said
+    return info
+
+
+def long_chain(count: int = 50_000) -> bytes:
+    """Links that lead to the next one, fifty thousand times."""
+    links = ((entry(f"l{at}", tarfile.SYMTYPE, f"l{at + 1}"), b"") for at in range(count))
+    return tar_of(*links, (entry(f"l{count}"), b"a line\n"))
+
+
 BUILDERS: Mapping[str, Callable[[], bytes]] = {
     "bomb.zip": bomb,
     "lying.zip": lying_bomb,
@@ -232,6 +333,18 @@ BUILDERS: Mapping[str, Callable[[], bytes]] = {
     "negative.tar": negative,
     "nested.zip": lambda: nested(12),
     "odd-names.tar": odd_names,
+    "dictionary.zip": large_dictionary_zip,
+    "dictionary.tar.xz": large_dictionary_xz,
+    "window.tar.zst": large_window_zst,
+    "bomb.tar.gz": lambda: streamed_bomb(lambda out: gzip.GzipFile(fileobj=out, mode="wb", mtime=0)),
+    "bomb.tar.bz2": lambda: streamed_bomb(lambda out: bz2.BZ2File(out, "wb"), 20 * MB),
+    "bomb.tar.xz": lambda: streamed_bomb(functools.partial(lzma.LZMAFile, mode="wb", preset=0), 50 * MB),
+    "huge-directory.zip": huge_directory,
+    "huge-member.zip": huge_member,
+    "two-names.zip": two_names,
+    "cut-names.zip": cut_by_nul,
+    "said-otherwise.tar": said_otherwise,
+    "chain.tar": long_chain,
 }
 
 

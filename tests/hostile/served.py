@@ -21,28 +21,31 @@ def main(folder: str) -> None:
     """Read all of them, and a plain file at the end."""
     with Workspace(folder) as space:
         for name in sorted(os.listdir(folder)):
-            before = _cpu_s()
+            before = cpu_s()
             arguments = {"path": name, "pages": "1-"} if name.endswith("html") else {"path": name}
             reply = space.call("read_file", arguments)
             space.call("read_file", {"path": "plain.txt"})
-            _say(name=name, cpu_s=_cpu_s() - before, **_outcome(reply))
+            say(name=name, cpu_s=cpu_s() - before, **outcome(reply))
         plain = space.call("read_file", {"path": "plain.txt"})
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * UNIT
-    _say(name="", plain=plain.text, children_bytes=children, own_bytes=own_peak_bytes())
+    say(name="", plain=plain.text, children_bytes=children, own_bytes=own_peak_bytes())
 
 
-def _outcome(reply: Reply) -> dict[str, object]:
+def outcome(reply: Reply) -> dict[str, object]:
+    """How a read went."""
     error = reply.facts.get("error")
     code = error["code"] if isinstance(error, dict) else None
     return {"code": code, "text": reply.text[:4000], "bytes": len(reply.text.encode())}
 
 
-def _cpu_s() -> float:
+def cpu_s() -> float:
+    """Processor time of this process and of those it has waited for."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-def _say(**what: object) -> None:
+def say(**what: object) -> None:
+    """One line of JSON."""
     print(json.dumps(what), flush=True)
 
 

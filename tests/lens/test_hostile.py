@@ -19,9 +19,16 @@ from hypothesis import strategies as st
 
 from readroom.lens.audit import Options, audit
 from readroom.lens.normal_form import SkippedPart
+from readroom.lens.records.events import Called, Event, Opened, Recorded, Returned
 from readroom.lens.records.stream import Line, Shortener, elements, lines
-from readroom.lens.sessions import Audited
-from readroom.limits.lens import RECORD_LINE_BYTES
+from readroom.lens.sessions import Audited, sessions
+from readroom.limits.lens import (
+    ARGUMENT_START_CHARS,
+    ARGUMENTS_CHARS,
+    LINES_REMEMBERED,
+    RECORD_LINE_BYTES,
+    SPANS_OF_SESSION,
+)
 from tests.lens.ground_truth import SESSIONS, unpacked
 from tests.lens.making import called, numbered, record, returned, said
 from tests.peak import REPO
@@ -335,3 +342,46 @@ def test_any_bytes_are_read_or_told(data: bytes) -> None:
     for line in lines(io.BytesIO(data)):
         assert isinstance(line, Line) or line.why
     assert RECORD_LINE_BYTES > 300
+
+
+def test_a_session_of_very_many_arguments_and_ranges_keeps_a_bounded_part_and_says_so() -> None:
+    """What is kept of a session has bounds, however long it is; what is left out is counted."""
+    events: list[Event] = [Opened("s", client="x")]
+    for number in range(2_100):
+        events.append(Called("s", f"w{number}", "write_file", {"path": "a.py", "content": "x" * 5_000}))
+        events.append(Returned("s", f"w{number}", "done", False))
+    for number in range(60):
+        matches = "\n".join(f"src/a{number}.py:{line}:text {line}" for line in range(1, 4_000, 2))
+        events.append(Called("s", f"g{number}", "grep", {"pattern": "text"}))
+        events.append(Returned("s", f"g{number}", matches, False))
+    (part,) = sessions(events, "r", Exact(), lambda: ())
+    assert isinstance(part, Audited)
+    assert part.session.calls == 2_160
+    assert (
+        sum(len(call.arguments) for call in part.calls) < ARGUMENTS_CHARS + 2_200 * ARGUMENT_START_CHARS * 2
+    )
+    assert len(part.lines) == SPANS_OF_SESSION
+    assert part.session.lines_left_out == 60 * 2_000 - SPANS_OF_SESSION
+
+
+class Exact:
+    """Counts words."""
+
+    exact = True
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+
+def test_many_sessions_at_once_end_early_rather_than_taking_more() -> None:
+    """Sessions that are written by turns are followed until what is kept of all is too much."""
+    events: list[Event] = []
+    for turn in range(2):
+        for session in "abcd":
+            events.append(Called(session, f"r{turn}", "read_file", {"path": "a"}))
+            shown = (("a", 1, LINES_REMEMBERED, "hash"),)
+            events.append(Recorded(session, f"r{turn}", shown, 1, False))
+    parts = [part for part in sessions(events, "r", Exact(), lambda: ()) if isinstance(part, Audited)]
+    assert sum(part.session.calls for part in parts) == 8
+    assert {part.session.session for part in parts} == set("abcd")
+    assert len(parts) > 4

@@ -22,7 +22,8 @@ class Session(msgspec.Struct, frozen=True, tag="session", tag_field="row"):
     """One conversation of one agent; a sub-agent is a session with a `parent`.
 
     `result_tokens` is what results cost once, `carried_tokens` what they cost in all requests that
-    carried them. `input_tokens` to `cost` are sums of what the record says, 0 where it says nothing.
+    carried them. `calls_left_out` and `lines_left_out` are calls and line ranges beyond what is kept of one
+    session. `input_tokens` to `cost` are sums of what the record says, 0 where it says nothing.
     """
 
     session: str
@@ -38,6 +39,7 @@ class Session(msgspec.Struct, frozen=True, tag="session", tag_field="row"):
     compactions: int = 0
     calls: int = 0
     calls_left_out: int = 0
+    lines_left_out: int = 0
     errors: int = 0
     result_characters: int = 0
     result_tokens: int = 0

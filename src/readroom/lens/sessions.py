@@ -8,10 +8,12 @@ need in bounds of their own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Protocol
 
 import msgspec
 
+from readroom.lens.arguments import KeptArguments, shortened, texts
 from readroom.lens.evidence import Evidence, Known, Run, evidence
 from readroom.lens.evidence.tools import bare_name
 from readroom.lens.normal_form import Call, Finding, Lines, Replayed, Row, Session, SkippedPart, Turn
@@ -28,14 +30,17 @@ from readroom.lens.records.events import (
     Skipped,
     Whole,
 )
+from readroom.lens.skips import count_skipped
 from readroom.limits.lens import (
-    ARGUMENT_CHARS,
     CALLS_KEPT,
+    HELD_LINES,
+    HELD_LINES_OF_CALL,
     LINES_REMEMBERED,
     PENDING_CALLS,
     RESULT_CHARS,
     SESSIONS_OPEN,
     SPANS_KEPT,
+    SPANS_OF_SESSION,
 )
 
 
@@ -116,45 +121,32 @@ def sessions(
     """The sessions of one record, each when it has ended, and what of the record was not read."""
     open_sessions: dict[str, _Assembler] = {}
     skipped: dict[tuple[str, str], SkippedPart] = {}
+    held = 0
     for event in events:
         if isinstance(event, Skipped):
-            _skip(skipped, record, event)
+            count_skipped(skipped, record, event)
             continue
         assembler = open_sessions.get(event.session)
         if assembler is None:
             if len(open_sessions) >= SESSIONS_OPEN:
                 oldest = next(iter(open_sessions))
+                held -= open_sessions[oldest].held
                 yield open_sessions.pop(oldest).finished()
             assembler = open_sessions[event.session] = _Assembler(event.session, record, counter, detectors())
+        held -= assembler.held
         assembler.take(event)
+        held += assembler.held
+        while held > HELD_LINES and len(open_sessions) > 1:
+            oldest = next(name for name in open_sessions if name != event.session)
+            held -= open_sessions[oldest].held
+            yield open_sessions.pop(oldest).finished()
         if isinstance(event, Returned) and len(event.text) > RESULT_CHARS:
             why = f"lines beyond the first {RESULT_CHARS:,} characters of a result were not looked at"
-            _skip(skipped, record, Skipped(f"call {event.id[:40]}", why))
+            count_skipped(skipped, record, Skipped(f"call {event.id[:40]}", why))
     for assembler in open_sessions.values():
         if assembler.has_content():
             yield assembler.finished()
     yield from skipped.values()
-
-
-_SKIPS_KEPT = 200
-
-
-def _skip(skipped: dict[tuple[str, str], SkippedPart], record: str, event: Skipped) -> None:
-    # Many of one reason are one row with a count: a record with a million broken lines is told in one.
-    key = (
-        (event.why, "")
-        if len(skipped) >= _SKIPS_KEPT or event.why in {why for why, _ in skipped}
-        else (event.why, event.where)
-    )
-    key = next((known for known in skipped if known[0] == event.why), key)
-    if key in skipped:
-        before = skipped[key]
-        skipped[key] = msgspec.structs.replace(before, count=before.count + 1)
-    elif len(skipped) < _SKIPS_KEPT:
-        skipped[key] = SkippedPart(record, event.where[:200], event.why[:200])
-    else:
-        last = next(reversed(skipped))
-        skipped[last] = msgspec.structs.replace(skipped[last], count=skipped[last].count + 1)
 
 
 class _Pending(msgspec.Struct):
@@ -182,6 +174,14 @@ class _Assembler:
         self._seen: dict[str, dict[int, tuple[int, int]]] = {}
         self._remembered = 0
         self._left_out = 0
+        self._lines_left_out = 0
+        self._arguments = KeptArguments()
+
+    @property
+    def held(self) -> int:
+        """What is kept of it, in remembered lines."""
+        calls = len(self._calls) + len(self._turns)
+        return calls * HELD_LINES_OF_CALL + self._remembered + len(self._lines)
 
     def has_content(self) -> bool:
         """Whether anything was said or called; a session that is only named does not count."""
@@ -269,7 +269,7 @@ class _Assembler:
         self._pending[event.id] = _Pending(event, len(self._turns))
         turn = self._turns[-1]
         self._turns[-1] = msgspec.structs.replace(turn, calls=turn.calls + 1)
-        for text in _texts(event.arguments):
+        for text in texts(event.arguments):
             self._model(text)
 
     def _return(self, event: Returned) -> None:
@@ -303,7 +303,7 @@ class _Assembler:
         if number is None:
             return False
         before = self._calls[number - 1]
-        same = before.characters == len(event.text) and before.arguments == _shortened(called.arguments)
+        same = before.characters == len(event.text) and before.arguments == shortened(called.arguments)
         return same and before.tool == bare_name(called.tool)[0]
 
     def _record(self, event: Recorded) -> None:
@@ -347,7 +347,7 @@ class _Assembler:
                 called.server or server,
                 seen.kind,
                 seen.file,
-                _shortened(called.arguments),
+                self._arguments.of(called.arguments),
                 called.time or returned.time,
                 True,
                 characters,
@@ -363,12 +363,14 @@ class _Assembler:
             )
         )
         self._ended(returned.time)
-        room = max(0, SPANS_KEPT)
-        self._lines += result.again[:room]
-        self._lines += [
+        wide = (
             Lines(self._session.session, result.number, file, line, line, characters)
-            for file, line, characters in seen.wide[:room]
-        ]
+            for file, line, characters in seen.wide
+        )
+        room = SPANS_OF_SESSION - len(self._lines)
+        self._lines += result.again[: min(room, SPANS_KEPT)]
+        self._lines += islice(wide, max(0, min(room - len(result.again), SPANS_KEPT)))
+        self._lines_left_out += max(0, len(result.again) + len(seen.wide) - room)
 
     def _remember(self, number: int, runs: Sequence[Run]) -> list[Lines]:
         spans: list[Lines] = []
@@ -414,10 +416,11 @@ class _Assembler:
         called = pending.called
         tool, server = bare_name(called.tool)
         seen = evidence(called, Returned(called.session, called.id, "", False), Known(self._known.root))
+        arguments = self._arguments.of(called.arguments)
         self._calls.append(
             Call(
                 self._session.session, len(self._calls) + 1, called.id, pending.turn, self._epoch, tool,
-                called.server or server, seen.kind, seen.file, _shortened(called.arguments), called.time,
+                called.server or server, seen.kind, seen.file, arguments, called.time,
                 False, 0, 0, 0, 0, 0, 0, False, None, None, "",
             )
         )  # fmt: skip
@@ -449,6 +452,7 @@ class _Assembler:
             compactions=len(self._ends),
             calls=len(self._calls) + self._left_out,
             calls_left_out=self._left_out,
+            lines_left_out=self._lines_left_out,
             errors=sum(call.error for call in self._calls),
             result_characters=sum(call.characters for call in self._calls),
             result_tokens=sum(call.tokens for call in self._calls),
@@ -474,22 +478,3 @@ class _Assembler:
 
     def _carried(self, call: Call) -> int:
         return call.tokens * call.sent_in_requests
-
-
-def _texts(arguments: dict[str, object]) -> Iterator[str]:
-    for value in arguments.values():
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict):
-            yield from _texts(value)
-        elif isinstance(value, list):
-            for item in value[:1000]:
-                if isinstance(item, str):
-                    yield item
-                elif isinstance(item, dict):
-                    yield from _texts(item)
-
-
-def _shortened(arguments: dict[str, object]) -> str:
-    text = msgspec.json.encode(arguments).decode()
-    return text if len(text) <= ARGUMENT_CHARS else text[:ARGUMENT_CHARS] + "…"

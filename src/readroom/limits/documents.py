@@ -192,6 +192,9 @@ MAIL_HEAD_BYTES = 16 * 1024
 MAIL_PARTS = 5_000
 """Messages and attachments of a document, as many as titles are passed on."""
 
+CARRIED_NAME_CHARS = 4_000
+"""A longer path of a file that a document carries is denied: rules are not asked about it."""
+
 MAIL_DEPTH = 5
 """Messages in messages that are opened; deeper ones are attachments."""
 

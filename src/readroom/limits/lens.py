@@ -41,17 +41,36 @@ PENDING_CALLS = 10_000
 SESSIONS_OPEN = 2_000
 """Sessions of one record that are followed at once; a database may hold more, one after the other."""
 
-CALLS_KEPT = 200_000
-"""Calls of one session that are kept in the normal form; the rest is counted and said."""
+CALLS_KEPT = 50_000
+"""Calls of one session that are kept in the normal form, 1.5 KB each; the rest is counted and said. Weeks of
+work have a few thousand.
+"""
 
 SPANS_KEPT = 2_000
 """Line ranges kept for one call: a search that shows more files is told as a number."""
 
-LINES_REMEMBERED = 400_000
-"""Line hashes of one session that are remembered to know what was shown before: 40 MB as a dict."""
+SPANS_OF_SESSION = 100_000
+"""Line ranges kept for one session; the rest is counted and said."""
+
+LINES_REMEMBERED = 250_000
+"""Line hashes of one session that are remembered to know what was shown before: 75 MB as dicts."""
 
 ARGUMENT_CHARS = 4_000
 """Of a call's arguments so much is kept in the normal form: the content of a written file is elsewhere."""
+
+ARGUMENTS_CHARS = 8_000_000
+"""Of the arguments of all calls of one session so much is kept; of later calls a few words."""
+
+ARGUMENT_START_CHARS = 100
+"""Those few words."""
+
+HELD_LINES = 650_000
+"""What is kept of all sessions of a record that are followed at once, told as remembered lines of 300 bytes;
+beyond it the one that began first counts as ended. No single session has more.
+"""
+
+HELD_LINES_OF_CALL = 3
+"""What a call or an answer counts as in that sum."""
 
 FINDINGS_KEPT = 1_000
 """Findings of one kind in one session that are listed; the rest is counted in their sum."""

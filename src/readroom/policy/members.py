@@ -18,8 +18,12 @@ _BORDER = f"{BORDER}/"
 
 
 def inside(rules: Rules) -> Rules:
-    """The rules for the members of archives in a workspace with these rules, at any depth."""
-    return Rules([_Inside(layer) for layer in rules.denials])
+    """The rules for the members of archives in a workspace with these rules, at any depth.
+
+    Those that are about members already stay as they are.
+    """
+    about_members = [layer for layer in rules.layers if isinstance(layer, _Inside)]
+    return Rules([*about_members, *(_Inside(layer) for layer in rules.denials)])
 
 
 @final

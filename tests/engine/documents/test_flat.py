@@ -16,6 +16,7 @@ from readroom.contracts.setup import Setup
 from readroom.deadline import Deadline
 from readroom.engine.documents.cache import DocumentRoom
 from readroom.engine.documents.flat import read_flat
+from readroom.engine.documents.withheld import everything
 from readroom.errors import BadDocument, BadRange, Cancelled, EncryptedDocument, TimedOut
 from readroom.formats.kinds import recognise
 from readroom.limits import Limits
@@ -100,7 +101,8 @@ def test_a_range_is_what_stands_there(reader: Reader, first: int, count: int) ->
 def test_no_more_parts_are_extracted_than_are_shown_and_none_twice(reader: Reader) -> None:
     reader.read("a.pdf", offset=1, limit=30)
     reading = reader.room
-    with reader.store.open(WorkPath("a.pdf")) as source, reading.open(source, "pdf", Deadline()) as opened:
+    whole = (Deadline(), everything)
+    with reader.store.open(WorkPath("a.pdf")) as source, reading.open(source, "pdf", *whole) as opened:
         assert list(opened.counted) == [20, 21]
         reader.read("a.pdf", offset=4190)
         assert len(opened.counted) == 200

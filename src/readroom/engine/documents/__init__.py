@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from readroom.deadline import Deadline
 from readroom.engine.documents.cache import DocumentRoom, Reading
 from readroom.engine.documents.parts import PartContent, PartLines, Parts
+from readroom.engine.documents.withheld import Denies
 from readroom.engine.read.window import hidden_in_page, rest_from
 from readroom.errors import BadDocument, BadRange, EncryptedDocument, TimedOut
 from readroom.errors.usage import negative_limit
@@ -61,8 +62,9 @@ def read_document(
     request: ReadRequest,
     known: str | None,
     deadline: Deadline,
+    denies: Denies,
 ) -> ReadResult:
-    """The parts of a document that `request` asks for.
+    """The parts of a document that `request` asks for, without files that it carries and `denies` names.
 
     Raises:
         BadDocument, EncryptedDocument: It cannot be read, or the first part that is shown cannot.
@@ -73,7 +75,7 @@ def read_document(
     if (request.limit or 1) < 0:
         raise negative_limit(request.limit, next_request=replace(request, limit=None))
     within = deadline.of_work(limits.document_timeout_s, DOCUMENT_PATIENCE)
-    with room.open(source, recognised.format, within, eager=known is None) as reading:
+    with room.open(source, recognised.format, within, denies, eager=known is None) as reading:
         base = ReadResult(request.path, Kind.DOCUMENT, source.size, hashes.full(reading.digits))
         if known is not None and reading.digits.startswith(known):
             return replace(base, not_modified=True)

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from readroom.deadline import Deadline
 from readroom.engine.documents.extractor import Extractor
+from readroom.engine.documents.withheld import Denies, Withheld
 from readroom.formats.documents import OPENERS, Area, Part
 from readroom.formats.documents.protocol import Opened
 from readroom.limits.documents import (
@@ -74,12 +75,15 @@ class DocumentRoom:
         self._extracted = 0
         self._closed = False
 
-    def open(self, source: Source, form: str, deadline: Deadline, *, eager: bool = True) -> Reading:
+    def open(
+        self, source: Source, form: str, deadline: Deadline, denies: Denies, *, eager: bool = True
+    ) -> Reading:
         """A document to be read; used as a context.
 
-        With `eager`, its process is started beside the first hashing, not after it.
+        `denies` says which files that it carries are not to be seen.  With `eager`, its process is started
+        beside the first hashing, not after it.
         """
-        return Reading(self, source, form, deadline, eager=eager)
+        return Reading(self, source, form, deadline, Withheld(denies), eager=eager)
 
     @property
     def extracted(self) -> int:
@@ -179,12 +183,20 @@ class Reading:
     """One document that is being read; its process is started when it is needed."""
 
     def __init__(
-        self, room: DocumentRoom, source: Source, form: str, deadline: Deadline, *, eager: bool
+        self,
+        room: DocumentRoom,
+        source: Source,
+        form: str,
+        deadline: Deadline,
+        withheld: Withheld,
+        *,
+        eager: bool,
     ) -> None:
         self._room = room
         self._source = source
         self._form = form
         self._deadline = deadline
+        self._withheld = withheld
         self._eager = eager
         self._key = (source.version, form)
         self._extractor: Extractor | None = None
@@ -208,7 +220,10 @@ class Reading:
 
     @property
     def opened(self) -> Opened:
-        """What the document is. Raises Unreadable, TimedOut or Cancelled."""
+        """What the document is, but for denied names. Raises Unreadable, TimedOut or Cancelled."""
+        return self._withheld.from_opened(self._whole())
+
+    def _whole(self) -> Opened:
         if self._opened is None:
             self._opened = self._room._known(self.digits, self._form)
         return self._opened or self._running()[1]
@@ -223,7 +238,15 @@ class Reading:
         self._room._count((self.digits, self._form), number, lines)
 
     def part(self, number: int, area: Area | None = None, *, text_only: bool = False) -> Part:
-        """One part of it, for a search without its pictures. Raises Unreadable, TimedOut or Cancelled."""
+        """One part of it, for a search without its pictures; of a denied one nothing.
+
+        Raises:
+            Unreadable: It cannot be extracted.
+            TimedOut, Cancelled: From the deadline.
+        """
+        return self._withheld.from_part(self._whole(), number, lambda: self._part(number, area, text_only))
+
+    def _part(self, number: int, area: Area | None, text_only: bool) -> Part:
         keys = [(self.digits, self._form, number, area, skim) for skim in {False, text_only}]
         for key in keys:
             part = self._room._part(key)

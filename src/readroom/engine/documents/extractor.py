@@ -209,6 +209,7 @@ class Extractor:
             extracted.notes,
             extracted.brief,
             extracted.total_known,
+            extracted.naming,
         )
         if not extracted.left_out:
             return part
@@ -226,8 +227,12 @@ def _decoded(data: bytes) -> protocol.Answer:
 
 
 def _shown(text: str) -> str:
-    """What it says of a failure, as one short line without what could pass for more."""
-    return " ".join(text.split())[:DOCUMENT_TITLE_CHARS]
+    """What it says of a failure, as one short line without what could pass for more.
+
+    Libraries quote bytes of the file in their errors: those that drive a terminal are shown as marks.
+    """
+    line = " ".join(text.split())[:DOCUMENT_TITLE_CHARS]
+    return "".join(char if char.isprintable() else "\ufffd" for char in line)
 
 
 def _processor_s(pid: int) -> float | None:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from readroom.deadline import Deadline
 from readroom.engine.documents.cache import DocumentRoom, Reading
 from readroom.engine.documents.parts import PartLines
+from readroom.engine.documents.withheld import everything
 from readroom.engine.read.window import line_chars
 from readroom.errors import BadDocument, BadRange, EncryptedDocument, TimedOut
 from readroom.formats.documents import FLAT, Encrypted, Unit, Unreadable
@@ -61,7 +62,7 @@ def read_flat(
         Cancelled: From the deadline.
     """
     within = deadline.of_work(limits.document_timeout_s, DOCUMENT_PATIENCE)
-    with room.open(source, FLAT[recognised.format], within) as reading:
+    with room.open(source, FLAT[recognised.format], within, everything) as reading:
         base = ReadResult(request.path, Kind.DOCUMENT, source.size, hashes.full(reading.digits))
         return _Flat(reading, recognised, limits, cap, request, base).result()
 

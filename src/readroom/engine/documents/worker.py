@@ -166,6 +166,8 @@ def _refused(problem: str, advice: str) -> dict[str, Any]:
 
 
 def _opened(open_document: Any, file: BinaryIO, order: Order) -> tuple[Document, dict[str, Any], list[bytes]]:
+    from readroom.formats.documents import Carrying
+
     document: Document = open_document(file)
     total = len(document.titles)
     titles = [_line(title, order["title_chars"]) for title in document.titles[: order["titles"]]]
@@ -173,12 +175,15 @@ def _opened(open_document: Any, file: BinaryIO, order: Order) -> tuple[Document,
         (heading.level, _line(heading.title, order["title_chars"]), heading.part)
         for heading in document.contents[: order["contents"]]
     ]
+    # A name that is cut could pass a rule that the whole one does not.
+    names = [_sound(name) for name in document.names] if isinstance(document, Carrying) else []
     answer = {
         "type": "Opened",
         "unit": str(document.unit),
         "total": total,
         "titles": titles if any(titles) else [],
         "contents": contents,
+        "names": names if any(names) else [],
     }
     return document, answer, []
 
@@ -220,6 +225,7 @@ def _extracted(document: Document, ask: Ask, order: Order) -> tuple[Document, di
         "brief": part.brief,
         "total_known": part.total_known,
         "left_out": len(lines) - kept,
+        "naming": [(_sound(line), _sound(name)) for line, name in part.naming],
     }
     return document, answer, [picture.data for picture in pictures]
 

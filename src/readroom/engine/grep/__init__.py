@@ -91,7 +91,8 @@ def perform(services: Services, job: Job[GrepRequest], *, confined: bool = True)
     if request.documents:
         from readroom.engine.grep.documents import DocumentSearch  # it starts processes
 
-        search.files.documents = DocumentSearch(services.documents(), request, pattern, limits, within)
+        room = services.documents()
+        search.files.documents = DocumentSearch(room, request, pattern, limits, within, guard)
     if "archives" in request.include:
         from readroom.engine.grep.archives import ArchiveSearch  # few searches look into them
 

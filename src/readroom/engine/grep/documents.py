@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from readroom.deadline import Deadline
 from readroom.engine.cursors import Cursor, path_key
 from readroom.engine.documents.cache import DocumentRoom, Reading
+from readroom.engine.documents.withheld import denied_in
 from readroom.engine.grep.candidates import Finder, Rounds
 from readroom.engine.grep.lines import HeldText, Searched
 from readroom.engine.grep.page import Page, Reached, part_of, place_in, row_of
@@ -30,6 +31,7 @@ from readroom.formats.kinds import SEARCHED, recognise, suffix
 from readroom.limits import HEAD_BYTES, Limits
 from readroom.limits.documents import DOCUMENT_PATIENCE, DOCUMENT_ROWS
 from readroom.paths import WorkPath
+from readroom.policy.guard import Guard
 from readroom.search.pattern import Hit, Pattern
 from readroom.stores.base import Source
 from readroom.values import GrepRequest
@@ -40,9 +42,16 @@ class DocumentSearch:
     """Searches documents for one call."""
 
     def __init__(
-        self, room: DocumentRoom, request: GrepRequest, pattern: Pattern, limits: Limits, deadline: Deadline
+        self,
+        room: DocumentRoom,
+        request: GrepRequest,
+        pattern: Pattern,
+        limits: Limits,
+        deadline: Deadline,
+        guard: Guard,
     ) -> None:
         self._room = room
+        self._guard = guard
         self._request = request
         self._pattern = pattern
         self._limits = limits
@@ -74,7 +83,8 @@ class DocumentSearch:
             TimedOut, Cancelled: From the deadline, which is that of the document.
         """
         try:
-            with self._room.open(source, _form(source) or "", deadline, eager=False) as reading:
+            denies = denied_in(self._guard, source, path)
+            with self._room.open(source, _form(source) or "", deadline, denies, eager=False) as reading:
                 self._show(reading, page, path, relative, after, reached)
         except Unreadable as error:
             reached.broken.append((0, error.problem))

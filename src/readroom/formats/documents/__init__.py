@@ -79,6 +79,7 @@ class Part(Struct, frozen=True):
         notes: What cannot be shown, each a sentence: formulas without values, missing images.
         brief: How many of its lines are shown when it is read together with others; None for all.
         total_known: Whether `total_rows` are all; otherwise there are as many at least.
+        naming: Lines that name a file which the document carries, each with the path of that file inside.
     """
 
     number: int
@@ -91,6 +92,7 @@ class Part(Struct, frozen=True):
     notes: Sequence[str] = ()
     brief: int | None = None
     total_known: bool = True
+    naming: Sequence[tuple[str, str]] = ()
 
 
 class Document(Protocol):
@@ -118,6 +120,15 @@ class Skimmed(Protocol):
 
     def text_part(self, number: int) -> Part:
         """The part with this number, without its pictures."""
+
+
+@runtime_checkable
+class Carrying(Protocol):
+    """A document of which some parts are files with names of their own, as those attached to a message."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """For each part the path that it has inside, parted as paths into archives are; empty for none."""
 
 
 class Unreadable(Exception):

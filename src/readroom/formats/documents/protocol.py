@@ -19,12 +19,13 @@ LENGTHS = struct.Struct("!II")
 
 
 class Opened(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):
-    """The document is open. `titles` are empty when no part has one."""
+    """The document is open. `titles` are empty when no part has one, `names` when no part is a file."""
 
     unit: Unit
     total: int
     titles: list[str]
     contents: list[tuple[int, str, int]]
+    names: list[str] = []
 
 
 class Extracted(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):
@@ -40,6 +41,7 @@ class Extracted(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=Tru
     brief: int | None
     total_known: bool
     left_out: int
+    naming: list[tuple[str, str]] = []
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):

@@ -16,6 +16,7 @@ from readroom.limits.lens import FINDINGS_KEPT
 from readroom.paths import normalize
 from readroom.policy.rules import Rules
 from readroom.text import hidden
+from readroom.text.output.salience import holds
 from readroom.text.tokens import estimate
 
 _NEVER_READ = frozenset({"list", "agent", "other"})
@@ -130,7 +131,10 @@ class Instructions(_Quiet):
 
     def result(self, result: Result) -> None:
         """Scan the lines of a result that came out of files or commands."""
-        if result.seen.kind in _NEVER_READ or not _ADDRESSES.search(result.seen.text):
+        # RE2 looks through a whole result in a tenth of the time; it tells where one look is enough.
+        if result.seen.kind in _NEVER_READ or not holds(
+            result.seen.text.encode("utf-8", "replace"), _ADDRESSES.pattern
+        ):
             return
         for place in places(result):
             match = _ADDRESSES.search(place.text)

@@ -169,6 +169,11 @@ class Rules:
         return Rules((*layers, *self._layers) if first else (*self._layers, *layers))
 
     @property
+    def layers(self) -> Sequence[Layer]:
+        """All of them, in the order in which they are asked."""
+        return self._layers
+
+    @property
     def denials(self) -> Sequence[Denials]:
         """The layers that deny what they name; the others deny what they do not."""
         return [layer for layer in self._layers if isinstance(layer, Denials)]

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from readroom.formats.documents import (
     OPENERS,
@@ -35,6 +36,7 @@ from readroom.formats.documents.unshown import beside_note
 from readroom.formats.kinds import IMAGE_TYPES, recognise, sniff
 from readroom.limits import HEAD_BYTES
 from readroom.limits.documents import ATTACHED_PARTS, DOCUMENT_PART_CHARS, MAIL_DEPTH, MAIL_PARTS
+from readroom.paths import BORDER
 from readroom.text import encodings
 
 HEADERS = ("From", "Sender", "Reply-To", "To", "Cc", "Bcc", "Date", "Subject")
@@ -73,12 +75,13 @@ class Letter(Struct, frozen=True):
 
 
 class _Entry(Struct, frozen=True):
-    """A part: a message or an attachment, how deep it stands, and its title."""
+    """A part: a message or an attachment, how deep it stands, its title, and its path if it is attached."""
 
     title: str
     level: int
     letter: Letter | None = None
     attachment: Attachment | None = None
+    path: str = ""
 
 
 class Mail:
@@ -99,6 +102,11 @@ class Mail:
         return [entry.title for entry in self._entries]
 
     @property
+    def names(self) -> Sequence[str]:
+        """The path of each attachment; empty for messages that are attached to none."""
+        return [entry.path for entry in self._entries]
+
+    @property
     def contents(self) -> Sequence[Heading]:
         """The messages, and what is attached to them below."""
         listed = enumerate(self._entries, 1)
@@ -112,15 +120,15 @@ class Mail:
         if entry.attachment is not None:
             return _attached(number, entry.title, entry.attachment)
         assert entry.letter is not None
-        part = written(number, entry.letter, self._numbers(number, entry.letter))
+        part = written(number, entry.letter, self._numbers(number, entry.letter), entry.path)
         left = {"message or attachment": self._left if number == 1 else 0}
-        return Part(number, part.title, part.lines, notes=[*part.notes, *beside_note(left)])
+        return replace(part, notes=[*part.notes, *beside_note(left)])
 
-    def _lay_out(self, letter: Letter, title: str, level: int) -> None:
+    def _lay_out(self, letter: Letter, title: str, level: int, path: str = "") -> None:
         if len(self._entries) >= MAIL_PARTS:
             self._left += 1
             return
-        self._entries.append(_Entry(title, level, letter=letter))
+        self._entries.append(_Entry(title, level, letter=letter, path=path))
         for attachment in letter.attachments:
             if attachment.letter is not None and level < MAIL_DEPTH:
                 try:
@@ -128,10 +136,12 @@ class Mail:
                 except Unreadable:
                     inner = None
                 if inner is not None:
-                    self._lay_out(inner, inner.subject or attachment.name, level + 1)
+                    place = inside(path, attachment.name)
+                    self._lay_out(inner, inner.subject or attachment.name, level + 1, place)
                     continue
             if len(self._entries) < MAIL_PARTS:
-                self._entries.append(_Entry(attachment.name, level + 1, attachment=attachment))
+                place = inside(path, attachment.name)
+                self._entries.append(_Entry(attachment.name, level + 1, attachment=attachment, path=place))
             else:
                 self._left += 1
 
@@ -147,7 +157,12 @@ class Mail:
         return numbers
 
 
-def written(number: int, letter: Letter, numbers: Sequence[int]) -> Part:
+def inside(path: str, name: str) -> str:
+    """The path of what is attached to a message that has a path itself, or none."""
+    return f"{path}{BORDER}/{name}" if path else name
+
+
+def written(number: int, letter: Letter, numbers: Sequence[int], path: str = "") -> Part:
     """A message as a part; `numbers` are the parts of its attachments, as far as they are parts."""
     lines = [f"{name}: {' '.join(words.split())}" for name, words in _shown_headers(letter) if words.strip()]
     lines += ["", *letter.lines] if letter.lines else []
@@ -157,15 +172,15 @@ def written(number: int, letter: Letter, numbers: Sequence[int]) -> Part:
         size = f", {attachment.size:,} bytes" if attachment.size else ""
         listed.append(f"[attachment: {attachment.name}, {attachment.mime}{size}{where}]")
     lines += ["", *listed] if listed else []
+    paths = [inside(path, attachment.name) for attachment in letter.attachments]
     dropped = letter.dropped + Counter(
         {
             "other header": sum(_is_other(name.lower()) for name, _ in letter.headers),
             "attachment": max(0, len(letter.attachments) - len(numbers)),
         }
     )
-    return Part(
-        number, letter.subject, lines, notes=[*letter.notes, *beside_note(dict(sorted(dropped.items())))]
-    )
+    notes = [*letter.notes, *beside_note(dict(sorted(dropped.items())))]
+    return Part(number, letter.subject, lines, notes=notes, naming=list(zip(listed, paths, strict=True)))
 
 
 def _is_other(name: str) -> bool:

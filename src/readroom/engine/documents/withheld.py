@@ -1,0 +1,94 @@
+"""Files that a document carries and policy denies: neither their names nor their content are shown.
+
+A file that is attached to a message is asked about as a member of an archive is: `mail.eml!/.env` is
+denied where `.env` is.  What is kept of a document is whole, so that other rules can be asked tomorrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import TypeAlias, final
+
+from msgspec.structs import replace
+
+from readroom.formats.documents import Part
+from readroom.formats.documents.protocol import Opened
+from readroom.limits.documents import CARRIED_NAME_CHARS
+from readroom.paths import BORDER, WorkPath
+from readroom.policy.guard import Guard
+from readroom.policy.members import inside
+from readroom.policy.rules import Rules
+from readroom.stores.base import Source
+
+Denies: TypeAlias = Callable[[str], bool]
+"""Whether a file is denied that has this path inside of a document."""
+
+
+def everything(name: str) -> bool:
+    """What denies all that a document carries: for formats that carry nothing."""
+    return True
+
+
+_DENIED = "It is a file that policy denies, and is not shown."
+
+
+def denied_in(guard: Guard, source: Source, path: str) -> Denies:
+    """What is denied of the files that a document carries, by its names: the asked and the real one."""
+    places = {path, source.real}
+
+    @cache
+    def rules() -> Rules:
+        return inside(guard.refresh())  # when first asked for: most documents carry nothing
+
+    def denies(name: str) -> bool:
+        levels = name.split(f"{BORDER}/")
+        inner = [f"{BORDER}/".join(levels[: at + 1]) for at in range(len(levels))]
+        if len(name) > CARRIED_NAME_CHARS:
+            return True
+        return any(
+            not rules().decide(WorkPath(f"{place}{BORDER}/{each}"), folder=False).allowed
+            for place in places
+            for each in inner
+        )
+
+    return denies
+
+
+@final
+class Withheld:
+    """What is taken out of one document."""
+
+    def __init__(self, denies: Denies) -> None:
+        """`denies` is asked once for each name."""
+        self._denies = denies
+        self._known: dict[str, bool] = {}
+
+    def from_opened(self, opened: Opened) -> Opened:
+        """The document without denied names."""
+        numbers = {number for number, name in enumerate(opened.names, 1) if self._is_denied(name)}
+        if not numbers:
+            return opened
+        titles = ["" if at in numbers else title for at, title in enumerate(opened.titles, 1)]
+        contents = [heading for heading in opened.contents if heading[2] not in numbers]
+        return replace(opened, titles=titles, contents=contents)
+
+    def from_part(self, opened: Opened, number: int, part: Callable[[], Part]) -> Part:
+        """A part without lines that name what is denied; of a file that is denied, one sentence."""
+        names = opened.names
+        if 0 < number <= len(names) and self._is_denied(names[number - 1]):
+            return Part(number, "", (), notes=[_DENIED])
+        whole = part()
+        gone = [line for line, name in whole.naming if self._is_denied(name)]
+        if not gone:
+            return whole
+        note = f"{len(gone)} attached {'file is' if len(gone) == 1 else 'files are'} denied by policy."
+        lines = [line for line in whole.lines if line not in frozenset(gone)]
+        return replace(whole, lines=lines, notes=[*whole.notes, note], naming=())
+
+    def _is_denied(self, name: str) -> bool:
+        if not name:
+            return False
+        if name not in self._known:
+            self._known[name] = self._denies(name)
+        return self._known[name]

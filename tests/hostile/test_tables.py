@@ -1,0 +1,92 @@
+"""None of the hostile databases and tables takes more than 256 MB or 10 s, and none ends the server."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from readroom.limits import REPLY_BYTES
+from tests.hostile.asked import WAYS
+from tests.hostile.tables import FILES
+from tests.peak import REPO
+
+MOST_BYTES = 256 * 1024 * 1024
+MOST_S = 10.0
+
+READABLE = {
+    ("cut.sqlite", "first"): "It is cut short: it has 121,514 of 364,544 bytes.",
+    ("claimed-pages.sqlite", "first"): "damaged",
+    ("circular-tree.sqlite", "first"): "damaged",
+    ("endless-views.sqlite", "plain"): "a (cannot be read)",
+    ("endless-views.sqlite", "first"): "words",
+    ("many-tables.sqlite", "plain"): "of 2000",
+    ("noise0.sqlite", "first"): "and what follows cannot be read: it is damaged",
+    ("bomb.sqlite.gz", "first"): "Read an unpacked copy.",
+    ("cut.parquet", "first"): "damaged or cut short",
+    ("encrypted.parquet", "first"): "encrypted",
+    ("bomb.parquet", "first"): "more memory than documents get. Pick fewer columns.",
+    ("many-rows.parquet", "end"): "of 60000000",
+    ("many-columns.parquet", "first"): "c0 int8",
+    ("cut.arrow", "first"): "damaged or cut short",
+    ("bomb.arrow", "first"): "more memory than documents get",
+    ("deep.jsonl", "first"): "Not JSON, shown as text: lines 2, 3.",
+    ("long.jsonl", "first"): "a line of more than 4,194,304 characters ends its rows",
+    ("number.jsonl", "first"): "more words",
+    ("wide.csv", "first"): "ends its rows",
+    ("formulas.csv", "first"): "words",
+    ("bomb.csv.gz", "first"): "rows 1-2000 of",
+}
+"""What is to be seen of some of them, or said."""
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict[str, Any]]:
+    """How each call went, by name and way; by ("", "") what all of them took."""
+    folder = tmp_path_factory.mktemp("hostile")
+    _run("tests.hostile.tables", folder)
+    (folder / "plain.txt").write_text("still here\n", encoding="utf-8")
+    lines = _run("tests.hostile.asked", folder).splitlines()
+    return {(found["name"], found.get("way", "")): found for found in map(json.loads, lines)}
+
+
+def _run(module: str, folder: Path) -> str:
+    command = [sys.executable, "-m", module, str(folder)]
+    done = subprocess.run(command, cwd=REPO, capture_output=True, timeout=280, check=False)
+    assert done.returncode == 0, done.stderr.decode()[-2000:]
+    return done.stdout.decode()
+
+
+def test_hostile_tables_are_bounded(outcomes: dict[tuple[str, str], dict[str, Any]]) -> None:
+    """Every call is answered, with a table or a typed refusal, within its bounds of memory, time and size."""
+    whole = outcomes["", ""]
+    assert {(name, way) for name in FILES for way in WAYS} <= set(outcomes)
+    assert max(whole["children_bytes"], whole["own_bytes"]) < MOST_BYTES
+    assert "1\tstill here" in whole["plain"]
+    for place, found in outcomes.items():
+        if not place[0]:
+            continue
+        assert found["cpu_s"] <= MOST_S, place
+        assert found["code"] != "internal", place
+        assert found["bytes"] <= REPLY_BYTES, place
+        assert "Traceback" not in found["text"], place
+        if found["code"] is not None:
+            assert found["text"].isprintable(), place
+
+
+def test_what_can_be_read_is_read_and_the_rest_is_said(
+    outcomes: dict[tuple[str, str], dict[str, Any]],
+) -> None:
+    for place, words in READABLE.items():
+        assert words in outcomes[place]["text"], (place, outcomes[place]["text"])
+
+
+def test_encrypted_and_damaged_are_told_apart(outcomes: dict[tuple[str, str], dict[str, Any]]) -> None:
+    """A key helps with the one, another copy with the other."""
+    codes = {name: outcomes[name, "first"]["code"] for name in FILES}
+    assert [name for name, code in codes.items() if code == "encrypted"] == ["encrypted.parquet"]
+    assert {codes[name] for name in ("cut.parquet", "cut.arrow", "damaged-schema.sqlite")} == {"bad_document"}
