@@ -252,7 +252,7 @@ def test_a_token_that_is_revoked_ends_a_conversation(served: Agent, tokens: Toke
 
 @pytest.mark.parametrize(
     ("header", "value", "why"),
-    [("Host", "evil.example", "no name of this server"), ("Origin", "https://evil.example", "a page of")],
+    [("Host", "evil.example", "not a name of this server"), ("Origin", "https://evil.example", "a page of")],
 )
 def test_a_token_does_not_open_the_door_to_pages_of_others(
     served: Agent, tokens: Tokens, mode: str, header: str, value: str, why: str

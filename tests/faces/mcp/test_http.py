@@ -169,7 +169,7 @@ def _serve(folder: Path, host: str, port: int, contract_name: str = "native") ->
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.1", "example.com", "", "127.0.0.1.evil"])
 def test_other_machines_are_kept_out(folder: Path, host: str) -> None:
-    with pytest.raises(BadValue, match=r"open to other machines|no address") as caught:
+    with pytest.raises(BadValue, match=r"open to other machines|not a valid address") as caught:
         _serve(folder, host, 0)
     assert "127.0.0.1" in caught.value.advice
 
@@ -183,7 +183,7 @@ def test_a_port_in_use_says_how_to_get_another(folder: Path) -> None:
 
 @pytest.mark.parametrize("port", [-1, 65536])
 def test_a_number_that_is_no_port_is_refused(folder: Path, port: int) -> None:
-    with pytest.raises(BadValue, match="no port"):
+    with pytest.raises(BadValue, match="not a valid port"):
         _serve(folder, "127.0.0.1", port)
 
 
