@@ -93,7 +93,7 @@ def test_a_read_is_short(workspace: Workspace) -> None:
 def test_a_search_of_one_folder(workspace: Workspace) -> None:
     road = _warm(lambda: workspace.grep("line 4[0-9]", path="src"))
     assert road.files <= 52
-    assert road.functions <= 280  # 13 more than with two processes, of which one is spared
+    assert road.functions <= 290  # up to 20 more than with two processes, of which one is spared
 
 
 def test_a_listing(workspace: Workspace) -> None:
