@@ -46,6 +46,7 @@ them once; a contract words them for its callers.
     │   ├── UnknownSymbol
     │   ├── OutputGone
     │   ├── NoSuchRoute
+    │   ├── NoSuchView
     │   ├── NoSuchWorkspace
     │   ├── NoSuchToken
     │   └── NoFolderToken

@@ -8,58 +8,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar, final
+from typing import TypeVar, final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.errors import LedgerFailed
+from readroom.ledger import sums
+from readroom.ledger.backend import Backend, Execute
 from readroom.ledger.rows import COLUMNS, START, Event, Row, from_values, row
 from readroom.ledger.writer import Done, Writer
-from readroom.limits.session import LEDGER_PAGE_ROWS
-
-# -----------------------------------------------------------------------------
-# Where a ledger is kept: one transaction at a time, whatever the database.
-#
-# SQL is written once with `?` for values; it is the part that SQLite and PostgreSQL share.
-# -----------------------------------------------------------------------------
-
-
-class Execute(Protocol):
-    """Statements of one transaction; SQL with `?` for values."""
-
-    def __call__(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of one statement, if it has any."""
-
-    def many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
-        """The same statement once for each row, on one way to the database."""
-
+from readroom.limits.session import LEDGER_FOLD_EVERY, LEDGER_PAGE_ROWS
 
 T = TypeVar("T")
-
-
-class Backend(Protocol):
-    """A database that holds one ledger. Safe to share between threads."""
-
-    @property
-    def name(self) -> str:
-        """Where it is, for people; without a password."""
-
-    def run(self, work: Callable[[Execute], T], *, write: bool) -> T:
-        """Perform `work` in one transaction; with `write` no one else writes meanwhile.
-
-        It may be performed again when a connection was lost, so it has to find out what is done.
-
-        Raises:
-            LedgerFailed: The database cannot be used.
-        """
-
-    def migrate(self, statements: Sequence[str]) -> Sequence[str]:
-        """Statements as this database writes them."""
-
-    def close(self) -> None:
-        """Release it."""
-
 
 # -----------------------------------------------------------------------------
 # The tables of a ledger, version by version. A version that was released is never changed.
@@ -107,6 +68,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX calls_by_time ON calls (time_us)",
         "CREATE INDEX calls_by_session ON calls (session, number)",
     ),
+    sums.MIGRATION,
 )
 """Statements of version 1, of version 2, and so on."""
 
@@ -230,6 +192,23 @@ class Ledger:
         """
         return self._backend.run(lambda execute: _pruned(execute, before_us, event), write=True)
 
+    def look(self, work: Callable[[Execute], T]) -> T:
+        """What `work` finds out in one transaction that changes nothing. Raises LedgerFailed."""
+        return self._backend.run(work, write=False)
+
+    def sum_up(self, seconds: float) -> int:
+        """Take rows that are in no sum yet into them, for so long; how many are left. Raises LedgerFailed."""
+        ends = time.monotonic() + seconds
+        while self.unsummed():
+            self._backend.run(sums.fold, write=True)
+            if time.monotonic() > ends:
+                break
+        return self.unsummed()
+
+    def unsummed(self) -> int:
+        """How many rows are in no sum yet. Raises LedgerFailed."""
+        return self.look(lambda execute: _head(execute).number - sums.up_to(execute))
+
     def close(self) -> None:
         """Record what was submitted, and release the database."""
         self._writer.close()
@@ -269,6 +248,8 @@ def _appended(execute: Execute, events: Sequence[Event]) -> list[Row]:
     if fresh:
         execute.many(_INSERT, fresh)
         execute("UPDATE head SET number = ?, hash = ? WHERE one = 1", (number, previous))
+        if number // LEDGER_FOLD_EVERY > head.number // LEDGER_FOLD_EVERY:
+            sums.fold(execute)
     return [rows[event.id] for event in events]
 
 
@@ -296,4 +277,5 @@ def _pruned(execute: Execute, before_us: int, event: Event) -> int:
         "INSERT INTO checkpoints (number, hash, time_us, removed) VALUES (?, ?, ?, ?)",
         (last, last_rows[0][0], now, removed),
     )
+    sums.forget(execute, last)
     return removed

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from readroom.errors import LedgerFailed, MissingProgram
 from readroom.extras import install
-from readroom.ledger.ledger import Execute
+from readroom.ledger.backend import Execute
 from readroom.limits.session import LEDGER_RETRY_S, LEDGER_WAIT_S
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, final
 
 from readroom.errors import LedgerFailed
-from readroom.ledger.ledger import Execute
+from readroom.ledger.backend import Execute
 from readroom.limits.session import LEDGER_SWITCH_S, LEDGER_WAIT_S
 
 T = TypeVar("T")

@@ -193,6 +193,15 @@ class BudgetPool:
                 Use(account.scope, account.limit, account.used) for account in self._accounts(caller)
             )
 
+    def accounts(self) -> list[tuple[str, Use, Level]]:
+        """Whose each account is, how far it is used and what that leaves possible, the most used first."""
+        with self._lock:
+            every = [(name, one) for kept in self._kept.values() for name, one in kept.items()]
+            if self._workspace is not None:
+                every.append(("", self._workspace))
+            every.sort(key=lambda item: -item[1].used / max(1, item[1].limit))
+            return [(name, Use(one.scope, one.limit, one.used), one.level()) for name, one in every]
+
     def _accounts(self, caller: Caller) -> list[_Account]:
         accounts = []
         if self.policy.session is not None:

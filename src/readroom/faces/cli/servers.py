@@ -99,7 +99,7 @@ def _serve(
         default = serving.default or next(iter(workspaces))
         names = [default, *(name for name in workspaces if name != default)]
         address = Address(host, port, socket)
-        admission = admitted(workspaces, address, serving, _keys(opened, serving.auth, socket))
+        admission = admitted(workspaces, address, serving, keys_of(opened, serving.auth, socket))
         entry = _entry(admission, workspaces, default)
         served = workspaces[default].guard.folder or "."
         command = [*_program(), "mcp", *repeated_options(every, contract_name, max_chars), "--", served]
@@ -144,7 +144,7 @@ def _origin(origin: str) -> str:
     return origin.lower()
 
 
-def _keys(opened: ExitStack, auth: Auth, socket: str | None) -> Keys | None:
+def keys_of(opened: ExitStack, auth: Auth, socket: str | None) -> Keys | None:
     """Where the tokens are; a server that needs none works without a place for them."""
     from readroom import config
     from readroom.session.admission import Keys

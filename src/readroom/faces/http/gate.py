@@ -11,7 +11,7 @@ import asyncio
 import ipaddress
 import re
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
 from http import HTTPStatus
@@ -43,6 +43,7 @@ from readroom.faces.http.connections import Carrier, Crowd
 from readroom.faces.http.errors import refused
 from readroom.faces.http.rate_limit import Rates
 from readroom.faces.http.refusal_log import Refusals
+from readroom.faces.http.visitors import UI_PATH, Room, SignIn
 from readroom.faces.http.workspaces import Workspaces
 from readroom.limits import (
     MCP_MESSAGE_BYTES,
@@ -52,7 +53,6 @@ from readroom.limits import (
     SERVE_LINGER_S,
     SERVE_PATH_BYTES,
 )
-from readroom.session.admission import Admission
 from readroom.session.tokens import SECRET, Grant
 
 # -----------------------------------------------------------------------------
@@ -64,7 +64,11 @@ _DOTS = re.compile(rb"(?:^|/)\.{1,2}(?:/|$)")
 _IN_WORKSPACE = re.compile(r"/w/([^/]+)(/.*)")
 
 _WORDS = frozenset(
-    ("", "w", "v1", "mcp", "sessions", "compacted", "healthz", "metrics", "openapi.json", "docs", "api", "v0")
+    (
+        *("", "w", "v1", "mcp", "sessions", "compacted", "healthz", "metrics", "openapi.json", "docs"),
+        *("api", "v0", "ui", "static", "sign-in", "sign-out", "session", "calls", "call", "files", "file"),
+        *("map", "findings", "ledger", "verify"),
+    )
 )
 _DEEPEST = 6
 """Names in the longest address that is one of ours: /w/NAME/v1/CONTRACT/TOOL."""
@@ -193,8 +197,9 @@ ACCESS = "readroom.access"
 CLIENT_SCOPE = "readroom.client_scope"
 EXCHANGE = "readroom.exchange"
 OPENS = "readroom.opens"
-"""Where the gate keeps an `Access`, a `Waiter`, an `Exchange` and the names of the workspaces that the
-caller may open in a request's scope."""
+ROOM = "readroom.room"
+"""Where the gate keeps an `Access`, a `Waiter`, an `Exchange`, the names of the workspaces that the
+caller may open, and for a page of the dashboard its `Room` in a request's scope."""
 
 MCP_PATH = "/mcp"
 """Where MCP is served, of the default workspace and below each named one."""
@@ -226,22 +231,20 @@ class Gate:
         inner: ASGIApp,
         *,
         rooms: Workspaces,
-        admission: Admission,
+        sign_in: SignIn,
         hosts: Hosts,
         rates: Rates,
         metrics: Metrics,
         refusals: Refusals,
-        clock: Callable[[], float] = time.time,
     ) -> None:
         """`inner` is what it guards."""
         self._inner = inner
         self._rooms = rooms
-        self._admission = admission
+        self._sign_in = sign_in
         self._hosts = hosts
         self._rates = rates
         self._metrics = metrics
         self._refusals = refusals
-        self._clock = clock
         self.crowd = Crowd()
         self.closing = False
 
@@ -295,14 +298,52 @@ class Gate:
         if path in _OPEN:
             return {**scope}
         _no_token_in(scope["query_string"])
+        if path == UI_PATH or path.startswith(f"{UI_PATH}/"):
+            return self._visited(scope, path.removeprefix(UI_PATH) or "/", headers, exchange, connection)
         grant = self._grant(headers, exchange)
+        name, path = split(path)
+        return self._let_in(scope, grant, name, path, headers, exchange, connection)
+
+    def _visited(
+        self,
+        scope: Scope,
+        path: str,
+        headers: Mapping[bytes, bytes],
+        exchange: Exchange,
+        connection: Carrier | None,
+    ) -> Scope:
+        """The same for a page of the dashboard: a cookie says who looks, and nobody means the door."""
+        if scope["method"] != "GET" and b"origin" not in headers:
+            # A browser says where a form comes from, and `Hosts` has looked at it: SameSite is not all.
+            raise BadRequest("it does not say which page sent it", "Use the dashboard in a browser.")
+        name, path = split(path)
+        inside = {**scope, "path": path, ROOM: Room(name, self._rooms.default), OPENS: []}
+        if path.startswith(_DOORS):
+            return inside
+        grant = None
+        if self._sign_in.asks:
+            grant = self._sign_in.visitor(headers.get(b"cookie", b""), exchange)
+            if grant is None:
+                return inside
+        exchange.agent = exchange.agent or "browser"
+        return {**inside, **self._let_in(inside, grant, name, path, {}, exchange, connection)}
+
+    def _let_in(
+        self,
+        scope: Scope,
+        grant: Grant | None,
+        name: str | None,
+        path: str,
+        headers: Mapping[bytes, bytes],
+        exchange: Exchange,
+        connection: Carrier | None,
+    ) -> Scope:
         if connection is not None and not self.crowd.let_in(connection):
             raise Busy
         exchange.agent = _name(headers, b"readroom-agent") or exchange.agent
         exchange.session = _name(headers, b"readroom-session")
         if grant is not None:
             self._rates.token(grant.token)
-        name, path = split(path)
         workspace = self._rooms.get(name, grant)
         exchange.workspace = self._rooms.default if name is None else name
         session = conversation(exchange.token, exchange.session)
@@ -311,27 +352,21 @@ class Gate:
         opens = self._rooms.names(grant)
         return {**scope, "path": path, "raw_path": path.encode("ascii"), ACCESS: access, OPENS: opens}
 
-    def _grant(self, headers: dict[bytes, bytes], exchange: Exchange) -> Grant | None:
-        authorization = headers.get(b"authorization")
-        try:
-            if authorization is None:
-                if self._admission.asks:
-                    raise Unauthorized("there is none", presented=False)
-                return None
-            kind, _, token = authorization.decode("latin-1").partition(" ")
-            if kind.lower() != "bearer":
-                raise Unauthorized("it is not of the kind Bearer")
-            grant = self._admission.find(token.strip())
-            if grant is None:
-                raise Unauthorized("it is not known")
-            exchange.token, exchange.agent = grant.token, grant.name
-            state = grant.state(self._clock())
-            if state != "valid":
-                raise Unauthorized(f"it is {state}")
-            return grant
-        except Unauthorized:
+    def _grant(self, headers: Mapping[bytes, bytes], exchange: Exchange) -> Grant | None:
+        given = headers.get(b"authorization")
+        if given is None and not self._sign_in.asks:
+            return None
+        kind, _, token = (given or b"").decode("latin-1").partition(" ")
+        if given is None or kind.lower() != "bearer":
             self._rates.failure(exchange.address)
-            raise
+            if given is None:
+                raise Unauthorized("there is none", presented=False)
+            raise Unauthorized("it is not of the kind Bearer")
+        return self._sign_in.check(token.strip(), exchange)
+
+
+_DOORS = ("/static/", "/sign-in", "/sign-out")
+"""Of the dashboard, what is there for whoever is not signed in."""
 
 
 def _trimmed(scope: Scope) -> list[tuple[bytes, bytes]]:
@@ -372,7 +407,7 @@ def _address(scope: Scope) -> str:
     return client[0] if client else "local"
 
 
-def _name(headers: dict[bytes, bytes], header: bytes) -> str:
+def _name(headers: Mapping[bytes, bytes], header: bytes) -> str:
     """A name that a client gives itself or its conversation; what is none counts as not given."""
     name = headers.get(header, b"").decode("latin-1").strip()
     return name if _NAME.fullmatch(name) else ""

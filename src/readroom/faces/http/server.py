@@ -15,7 +15,7 @@ import signal
 import socket
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from types import FrameType
 
@@ -27,13 +27,15 @@ from readroom.config.serve import Serving
 from readroom.errors import BadValue
 from readroom.faces.calls import Calls
 from readroom.faces.http.access_log import LOG, Metrics
-from readroom.faces.http.app import inside
+from readroom.faces.http.app import LazyDashboard, PagesOnly, inside
 from readroom.faces.http.gate import MCP_PATH, Gate, Hosts
 from readroom.faces.http.protocol import Protocol
 from readroom.faces.http.rate_limit import Rates
 from readroom.faces.http.refusal_log import Refusals
+from readroom.faces.http.visitors import SignIn
 from readroom.faces.http.workspaces import Workspaces
 from readroom.faces.mcp import stdio
+from readroom.lens.normal_form import Finding
 from readroom.limits import MCP_EXIT_S, SERVE_ACCEPT, SERVE_BACKLOG, SERVE_EXIT_S
 from readroom.session.admission import Admission, Keys
 from readroom.session.tokens import Tokens
@@ -207,6 +209,8 @@ def serve_http(
     *,
     contract_name: str,
     reply_chars: int | None,
+    findings: Sequence[Finding] | None = None,
+    pages_only: bool = False,
     on_ready: Callable[[str], None] = lambda url: None,
 ) -> None:
     """Serve any number of clients until SIGINT or SIGTERM comes.
@@ -230,13 +234,18 @@ def serve_http(
     rooms = Workspaces(workspaces, serving.default or next(iter(workspaces)))
     refusals = Refusals(rooms)
     calls, metrics = Calls(workers=serving.workers, queue=serving.queue, grouped=True), Metrics()
-    app = inside(calls, rooms, metrics, contract_name=contract_name, reply_chars=reply_chars)
+    rates = Rates(token=serving.rate, address=serving.address_rate)
+    sign_in = SignIn(admission, rates)
+    pages = LazyDashboard(sign_in, findings)
+    app: ASGIApp = PagesOnly(pages)
+    if not pages_only:
+        app = inside(calls, rooms, metrics, pages, contract_name=contract_name, reply_chars=reply_chars)
     gate = Gate(
         app,
         rooms=rooms,
-        admission=admission,
+        sign_in=sign_in,
         hosts=Hosts(serving.hosts, serving.origins, loopback=loopback, named=where.socket is None),
-        rates=Rates(token=serving.rate, address=serving.address_rate),
+        rates=rates,
         metrics=metrics,
         refusals=refusals,
     )
@@ -247,6 +256,7 @@ def serve_http(
             asyncio.run(web.serve([bound]))
         finally:
             calls.close()
+            pages.close()
             refusals.close()
             rooms.close()
 
