@@ -177,7 +177,7 @@ def _lines(view: View, result: ReadResult, current: Sequence[Look], searched: Se
 def _said(seen: int, searched: int) -> str:
     parts = [f"shown {seen} {'time' if seen == 1 else 'times'}"] if seen else []
     if searched:
-        parts.append(f"in {searched} {'search' if searched == 1 else 'searches'}, of a state not recorded")
+        parts.append(f"{searched} {'time' if searched == 1 else 'times'} in a state that is not recorded")
     return ", ".join(parts) or "never shown"
 
 

@@ -140,7 +140,7 @@ def as_csv(table: Table) -> bytes:
     """The table for a spreadsheet: what it would take for a formula begins with an apostrophe."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(table.heads)
+    writer.writerow([harmless(plain(head)) for head in table.heads])
     for row in table.rows:
         writer.writerow([harmless(plain(cell.text) if cell.raw is None else cell.raw) for cell in row])
     return out.getvalue().encode("utf-8", "backslashreplace")

@@ -104,22 +104,36 @@ class Series(Struct, frozen=True):
 
 _ADDED = "SUM(calls), SUM(tokens), SUM(failed), SUM(refused), SUM(duration_us), SUM(requests)"
 _NAMED = ("agent", "token", "tool", "outcome")
+_WIDTH = 6
 
 
 @final
 class Questions:
-    """Questions about one workspace's rows in one ledger."""
+    """Questions about one workspace's rows in one ledger, for one page."""
 
     def __init__(self, book: Ledger) -> None:
         self._book = book
+        self._cubes: dict[Slice, list[tuple[Any, ...]]] = {}
 
     def sums(self, wanted: Slice, by: By | None = None) -> list[Sum]:
         """Sums by one name, the most tokens first; without one a single sum, or none."""
-        where, values = wanted.where(_NAMED, "hour", HOUR_US)
-        name, group = ("''", "") if by is None else (by, f" GROUP BY {by}")
-        sql = f"SELECT {name}, {_ADDED} FROM sums_by_hour WHERE {where}{group}"
-        found = [Sum(row[0], *map(int, row[1:])) for row in self._ask(sql, values) if row[1] is not None]
-        return sorted(found, key=lambda one: (-one.tokens, -one.calls, one.name))
+        found: dict[str, list[int]] = {}
+        for row in self._cube(wanted):
+            name = "" if by is None else str(row[_NAMED.index(by)])
+            before = found.setdefault(name, [0] * _WIDTH)
+            for at, value in enumerate(row[len(_NAMED) :]):
+                before[at] += int(value)
+        every = [Sum(name, *values) for name, values in found.items()]
+        return sorted(every, key=lambda one: (-one.tokens, -one.calls, one.name))
+
+    def _cube(self, wanted: Slice) -> list[tuple[Any, ...]]:
+        """The sums by all names at once: a page asks for many of them, and the table is read once."""
+        if wanted not in self._cubes:
+            where, values = wanted.where(_NAMED, "hour", HOUR_US)
+            names = ", ".join(_NAMED)
+            sql = f"SELECT {names}, {_ADDED} FROM sums_by_hour WHERE {where} GROUP BY {names}"
+            self._cubes[wanted] = self._ask(sql, values)
+        return self._cubes[wanted]
 
     def series(self, wanted: Slice, by: By) -> Series:
         """Tokens over time, of the names with the most and of all others together."""
@@ -207,7 +221,14 @@ class Questions:
             conditions.append(Condition("number < ?", (before,)))
         found: list[Row] = []
         for start_us, end_us in self._busy_hours(wanted, before):
-            within = Condition("time_us >= ? AND time_us < ?", (start_us, end_us))
+            span = self._ask(
+                "SELECT MIN(number), MAX(number) FROM calls WHERE time_us >= ? AND time_us < ?",
+                [start_us, end_us],
+            )[0]
+            # With numbers, too: SQLite would rather go through all rows in order than through those of an hour.
+            within = Condition(
+                "number BETWEEN ? AND ? AND time_us >= ? AND time_us < ?", (*span, start_us, end_us)
+            )
             page = self._book.page([*conditions, within], limit=limit - len(found), newest=True)
             found += reversed(page)
             if len(found) >= limit:

@@ -56,9 +56,10 @@ class Sight:
         return self._is_denied(name)
 
     def _names_denied(self, word: str) -> bool:
-        # `cat .env`, `user@host:.env`, `**/.env*` and `lib.zip!/.env` all name it.
-        pieces = {word, *_PARTS.split(word), word.rpartition("/")[2]}
-        return any(piece and self._is_denied(piece) for piece in pieces)
+        # `cat .env`, `user@host:.env`, `**/.env*`, `/srv/x/.env` and `lib.zip!/.env` all name it.
+        pieces = {piece.strip("/") for piece in _PARTS.split(word)}
+        pieces |= {piece.rpartition("/")[2] for piece in pieces}
+        return any(piece and self._is_denied(piece) for piece in (word, *pieces))
 
     def _is_denied(self, word: str) -> bool:
         try:
