@@ -13,6 +13,7 @@ import click
 from msgspec.structs import replace
 
 from readroom.errors import BadValue
+from readroom.extras import OF_SERVING, serves
 from readroom.faces.cli import output
 from readroom.faces.cli.call import NATIVE, place_options
 from readroom.faces.cli.exits import ExitCode
@@ -41,9 +42,10 @@ def _ui(
     from readroom import config as configuration
     from readroom.config.serve import DEFAULT, Serving
     from readroom.faces.cli.servers import keys_of
-    from readroom.faces.http.server import Address, admitted, serve_http
     from readroom.workspace import Workspace
 
+    with serves(OF_SERVING):
+        from readroom.faces.http.server import Address, admitted, serve_http
     with ExitStack() as opened:
         store = configuration.open_store(root or ".")
         folder = store.roots[0] if store.roots else store.name

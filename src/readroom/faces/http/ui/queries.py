@@ -225,7 +225,7 @@ class Questions:
                 "SELECT MIN(number), MAX(number) FROM calls WHERE time_us >= ? AND time_us < ?",
                 [start_us, end_us],
             )[0]
-            # With numbers, too: SQLite would rather go through all rows in order than through those of an hour.
+            # With numbers, too: SQLite would go through all rows in order, and not through those of an hour.
             within = Condition(
                 "number BETWEEN ? AND ? AND time_us >= ? AND time_us < ?", (*span, start_us, end_us)
             )
