@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from readroom.ledger import sums
 from readroom.ledger.backend import Execute
 from readroom.ledger.ledger import Ledger
+from readroom.ledger.sqlite import SqliteBackend
 from readroom.ledger.sums import differences
 from readroom.ledger.verify import prune, verify
 from tests.ledger.events import book, event
@@ -52,10 +53,12 @@ def test_sums_are_those_of_the_rows_however_they_are_taken(
 ) -> None:
     folder = tmp_path / "one"
     shutil.rmtree(folder, ignore_errors=True)
-    found = book(folder)
+    folder.mkdir()
+    backend = SqliteBackend(str(folder / "ledger.sqlite3"))
+    found = Ledger(backend)
     for fields in rows:
         found.append(event(**fields))
-    while found._backend.run(lambda execute: sums.fold(execute, step), write=True):
+    while backend.run(lambda execute: sums.fold(execute, step), write=True):
         assert unlike(found) == []
     assert found.unsummed() == 0
     counted = found.look(lambda execute: execute("SELECT COALESCE(SUM(tokens), 0) FROM sums_by_hour"))[0][0]
