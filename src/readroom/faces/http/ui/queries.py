@@ -221,8 +221,9 @@ class Questions:
             conditions.append(Condition("number < ?", (before,)))
         found: list[Row] = []
         for start_us, end_us in self._busy_hours(wanted, before):
+            # Of a sum: PostgreSQL would else look for the least number from the first row on.
             span = self._ask(
-                "SELECT MIN(number), MAX(number) FROM calls WHERE time_us >= ? AND time_us < ?",
+                "SELECT MIN(number + 0), MAX(number + 0) FROM calls WHERE time_us >= ? AND time_us < ?",
                 [start_us, end_us],
             )[0]
             # With numbers, too: SQLite would go through all rows in order, and not through those of an hour.
