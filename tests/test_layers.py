@@ -146,6 +146,7 @@ STARTERS: set[tuple[str, str]] = {
     ("readroom.faces.cli.early", "readroom.faces.mcp.stdio"),
     ("readroom.faces.cli.early", "readroom.faces.mcp.streams"),
     ("readroom.faces.cli.servers", "readroom.faces.http.server"),
+    ("readroom.faces.cli.ui", "readroom.faces.http.server"),
     ("readroom.faces.http.app", "readroom.faces.mcp.server"),
     ("readroom.faces.http.streamable", "readroom.faces.mcp.server"),
     ("readroom.faces.http.server", "readroom.faces.mcp.stdio"),

@@ -66,6 +66,7 @@ EXAMPLES: tuple[ReadroomError, ...] = (
     errors.RepeatedHeader("Origin"),
     errors.TokenInAddress(),
     errors.NoSuchWorkspace("x", ["y"]),
+    errors.NoSuchView("file"),
     errors.NotAFile("docs", "folder"),
     errors.NotAbsolute(PATH, "/workspace"),
     errors.NotAFolder(PATH, "file"),

@@ -16,10 +16,13 @@ import pytest
 
 from readroom.database.postgres import PostgresBackend
 from readroom.errors import LedgerFailed
+from readroom.faces.http.ui.queries import Questions, Slice
 from readroom.ledger.ledger import Ledger
 from readroom.ledger.queries import Filter
+from readroom.ledger.sums import HOUR_US
 from readroom.ledger.verify import verify
 
+from .events import book as sqlite_book
 from .events import event
 from .postgres import Server, programs, running
 
@@ -53,8 +56,8 @@ def server() -> Iterator[Server]:
 def url(server: Server) -> str:
     """A server whose database is empty."""
     with psycopg.connect(server.url, autocommit=True) as connection:
-        for table in ("calls", "head", "checkpoints", "ledger_schema"):
-            connection.execute(f"DROP TABLE IF EXISTS {table}".encode())
+        connection.execute("DROP SCHEMA public CASCADE")
+        connection.execute("CREATE SCHEMA public")
     return server.url
 
 
@@ -151,3 +154,38 @@ def test_a_password_is_never_shown() -> None:
     with pytest.raises(LedgerFailed) as caught:
         Ledger(backend)
     assert "secret" not in str(caught.value) + str(caught.value.facts) + backend.name
+
+
+def test_sums_are_those_of_the_rows(book: Ledger) -> None:
+    book.append_all([event(agent=f"a{at % 3}", time_us=at * HOUR_US) for at in range(1200)])
+    assert book.sum_up(30) == 0
+    assert verify(book).problems == ()
+
+
+def test_the_dashboard_asks_what_it_asks_of_sqlite(book: Ledger, tmp_path: Path) -> None:
+    other = sqlite_book(tmp_path)
+    rows = [
+        event(agent=f"a{at % 3}", time_us=at * HOUR_US, path="x", outcome="denied" if at % 7 == 0 else "ok")
+        for at in range(50)
+    ]
+    told = []
+    for ledger in (book, other):
+        ledger.append_all(rows)
+        ledger.sum_up(30)
+        questions, wanted = Questions(ledger), Slice("/w", agent="a1", outcome="failed", since_us=HOUR_US)
+        every = Slice("/w")
+        found = questions.sessions(every, limit=5, search="%")
+        told.append(
+            [
+                *(questions.sums(one, "tool") for one in (every, wanted)),
+                *(questions.series(one, "agent") for one in (every, wanted)),
+                questions.files(every, 5),
+                questions.sessions(wanted, limit=5),
+                found,
+                questions.session("/w", "s", "a1", ""),
+                questions.calls(wanted, limit=3),
+                questions.showing("/w", "a.txt"),
+                questions.workspaces(),
+            ]
+        )
+    assert told[0] == told[1]

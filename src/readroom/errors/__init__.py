@@ -47,6 +47,7 @@ them once; a contract words them for its callers.
     │   ├── UnknownSymbol
     │   ├── OutputGone
     │   ├── NoSuchRoute
+    │   ├── NoSuchView
     │   ├── NoSuchWorkspace
     │   ├── NoSuchToken
     │   └── NoFolderToken

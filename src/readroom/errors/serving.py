@@ -102,6 +102,17 @@ class NoSuchRoute(AbsentError):
         )
 
 
+class NoSuchView(AbsentError):
+    """Nothing that the dashboard could show; what is hidden looks the same."""
+
+    code = "no_such_view"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"There is no such {what} here, or none that you may see", "Go on from the overview."
+        )
+
+
 class NoSuchWorkspace(AbsentError):
     """A name of no workspace that this token opens."""
 

@@ -7,16 +7,19 @@ the same transaction, so that rows missing at the end are noticed.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from typing import final
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar, final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.database import Backend, Execute, migrate
+from readroom.ledger import sums
 from readroom.ledger.rows import COLUMNS, START, Event, Row, from_values, row
 from readroom.ledger.writer import Done, Writer
-from readroom.limits.session import LEDGER_PAGE_ROWS
+from readroom.limits.session import LEDGER_FOLD_EVERY, LEDGER_PAGE_ROWS
+
+T = TypeVar("T")
 
 # -----------------------------------------------------------------------------
 # The tables of a ledger, version by version. A version that was released is never changed.
@@ -64,6 +67,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX calls_by_time ON calls (time_us)",
         "CREATE INDEX calls_by_session ON calls (session, number)",
     ),
+    sums.MIGRATION,
 )
 """Statements of version 1, of version 2, and so on."""
 
@@ -159,6 +163,23 @@ class Ledger:
         """
         return self._backend.run(lambda execute: _pruned(execute, before_us, event), write=True)
 
+    def look(self, work: Callable[[Execute], T]) -> T:
+        """What `work` finds out in one transaction that changes nothing. Raises LedgerFailed."""
+        return self._backend.run(work, write=False)
+
+    def sum_up(self, seconds: float) -> int:
+        """Take rows that are in no sum yet into them, for so long; how many are left. Raises LedgerFailed."""
+        ends = time.monotonic() + seconds
+        while self.unsummed():
+            self._backend.run(sums.fold, write=True)
+            if time.monotonic() > ends:
+                break
+        return self.unsummed()
+
+    def unsummed(self) -> int:
+        """How many rows are in no sum yet. Raises LedgerFailed."""
+        return self.look(lambda execute: _head(execute).number - sums.up_to(execute))
+
     def close(self) -> None:
         """Record what was submitted, and release the database."""
         self._writer.close()
@@ -198,6 +219,8 @@ def _appended(execute: Execute, events: Sequence[Event]) -> list[Row]:
     if fresh:
         execute.many(_INSERT, fresh)
         execute("UPDATE head SET number = ?, hash = ? WHERE one = 1", (number, previous))
+        if number // LEDGER_FOLD_EVERY > head.number // LEDGER_FOLD_EVERY:
+            sums.fold(execute)
     return [rows[event.id] for event in events]
 
 
@@ -225,4 +248,5 @@ def _pruned(execute: Execute, before_us: int, event: Event) -> int:
         "INSERT INTO checkpoints (number, hash, time_us, removed) VALUES (?, ?, ?, ?)",
         (last, last_rows[0][0], now, removed),
     )
+    sums.forget(execute, last)
     return removed

@@ -169,12 +169,13 @@ def write_csv(rows: Iterable[Row], out: TextIO) -> int:
     writer.writerow(COLUMNS)
     count = 0
     for row in rows:
-        writer.writerow([_harmless(value) for value in row.values()])
+        writer.writerow([harmless(value) for value in row.values()])
         count += 1
     return count
 
 
-def _harmless(value: object) -> object:
+def harmless(value: object) -> object:
+    """The value as a cell that no spreadsheet takes for a formula."""
     return f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA else value
 
 

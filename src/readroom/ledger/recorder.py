@@ -139,6 +139,7 @@ class Entry(Struct, frozen=True):
         shown: What was shown.
         tokens: Of the reply.
         duration_us: So far.
+        level: What a budget that ran low left of the reply, None where it took nothing.
     """
 
     caller: Caller
@@ -155,6 +156,7 @@ class Entry(Struct, frozen=True):
     shown: Sequence[ShownLines] = ()
     tokens: int = 0
     duration_us: int = 0
+    level: str | None = None
 
 
 @final
@@ -165,7 +167,8 @@ class Recorder:
         """`workspace` is the name in the rows, `counter` what counts the tokens. Opens nothing."""
         self.required = policy.required
         self._policy = policy
-        self._workspace = as_value(workspace)
+        self.workspace = _name(workspace, LEDGER_TEXT_CHARS)
+        """As the rows name it."""
         self._counter = counter
         self._book: Ledger | None = None
         self._lock = threading.Lock()
@@ -245,7 +248,7 @@ class Recorder:
         return Event(
             id=uuid.uuid4().hex,
             time_us=time.time_ns() // 1000,
-            workspace=_name(self._workspace, LEDGER_TEXT_CHARS),
+            workspace=self.workspace,
             agent=_name(caller.agent),
             session=_name(caller.session),
             token=_name(caller.token),
@@ -263,6 +266,7 @@ class Recorder:
             tokens=entry.tokens,
             counter=self._counter,
             duration_us=entry.duration_us,
+            level=entry.level,
         )
 
 

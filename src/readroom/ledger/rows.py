@@ -1,8 +1,10 @@
 """One event of the ledger, one row, and the hash that chains it to the row before.
 
-    hash = sha256(JSON array [FORMAT, number, previous, every field in the order of FIELDS])
+    hash = sha256(JSON array [format, number, previous, every field in the order of FIELDS])
 
-The JSON is compact and ASCII, so that the same row has the same bytes everywhere.
+The format is 1 where the last field, `level`, is null, and the field is then not in the array: so were
+rows made before there was one.  Else it is 2.  The JSON is compact and ASCII, so that the same row has
+the same bytes everywhere.
 """
 
 from __future__ import annotations
@@ -20,8 +22,9 @@ from msgspec.structs import fields
 
 from readroom.session.conversation import ShownLines
 
-FORMAT: Final = 1
-"""Of the hashed bytes; a row of another format would be told by its first element."""
+_WITHOUT_LEVEL: Final = 1
+_WITH_LEVEL: Final = 2
+"""Formats of the hashed bytes: a row is of one by its content, so that none passes for the other."""
 
 START: Final = "0" * 64
 """What the first row follows."""
@@ -47,6 +50,7 @@ class Event(Struct, frozen=True):
         tokens: Of the reply.
         counter: What counted them.
         duration_us: From the call to the reply.
+        level: What a budget that ran low left of the reply (outline, counts); None where it took nothing.
     """
 
     id: str
@@ -69,6 +73,7 @@ class Event(Struct, frozen=True):
     tokens: int
     counter: str
     duration_us: int
+    level: str | None = None
 
     @property
     def spans(self) -> Sequence[ShownLines]:
@@ -117,7 +122,11 @@ def from_values(values: Sequence[Any]) -> Row:
 
 def digest(number: int, previous: str, event: Event) -> str:
     """The hash of a row, 64 hex digits."""
-    chained = [FORMAT, number, previous, *_values(event)]
+    values = _values(event)
+    if event.level is None:
+        chained = [_WITHOUT_LEVEL, number, previous, *values[:-1]]
+    else:
+        chained = [_WITH_LEVEL, number, previous, *values]
     return hashlib.sha256(_as_json(chained)).hexdigest()
 
 

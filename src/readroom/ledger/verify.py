@@ -10,9 +10,11 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from msgspec import Struct
 
+from readroom.ledger import sums
 from readroom.ledger.ledger import Head, Ledger
 from readroom.ledger.rows import Event
 from readroom.limits.session import LEDGER_PROBLEMS
@@ -53,6 +55,8 @@ def verify(book: Ledger, noted: Head | None = None) -> Verdict:
         if len(problems) >= LEDGER_PROBLEMS:
             problems.append("and perhaps more; the first ones are named")
             break
+    if not problems:
+        problems += islice(book.look(lambda execute: list(sums.differences(execute))), LEDGER_PROBLEMS)
     return Verdict(checker.rows, start, head, tuple(problems))
 
 

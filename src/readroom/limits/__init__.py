@@ -453,6 +453,12 @@ SERVE_PATH_BYTES = 1024
 SERVE_POLICIES = 64
 """Workspaces open at once because tokens restrict them further; the least recently used is closed."""
 
+SERVE_VISITORS = 1000
+"""People signed in to the dashboard at once; the one unused for longest signs in again."""
+
+SERVE_VISIT_S = 12 * 60 * 60
+"""How long a sign-in holds: a working day."""
+
 
 class Limits(Struct, frozen=True):
     """Limits of one workspace; configuration may lower or raise them, engines only obey.

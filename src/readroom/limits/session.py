@@ -45,6 +45,14 @@ LEDGER_PAGE_ROWS = 1000
 LEDGER_GROUP_ROWS = 500
 """Rows in one transaction at most: others wait some 10 ms for it. SQLite takes 32,766 values at once."""
 
+LEDGER_FOLD_EVERY = 500
+"""Rows after which a writer brings the sums of a ledger up to date; for each of them that is a hundredth of a
+millisecond, and whoever looks sums up the rest."""
+
+LEDGER_FOLD_ROWS = 1000
+"""Rows summed in one transaction: others wait some 20 ms for it. More than LEDGER_FOLD_EVERY, so that
+an older ledger is caught up with."""
+
 LEDGER_PROBLEMS = 20
 """Problems that a verification names; a broken ledger can have one in every row."""
 

@@ -180,15 +180,31 @@ class BudgetPool:
         pairs = zip(accounts, self._kept.balances(accounts), strict=True)
         return tuple(Use(account.scope, account.limit, balance.used) for account, balance in pairs)
 
+    def all(self) -> list[tuple[str, Use, Level]]:
+        """Whose each account is, how far it is used and what that leaves possible, the most used first.
+
+        Raises:
+            StateFailed: They are kept in a database, which cannot be used.
+        """
+        limits = {scope: getattr(self.policy, scope) for scope in ("session", "token", "workspace")}
+        rows = []
+        for key, balance in self._kept.all():
+            scope, workspace, name = key.split("\n")
+            limit = limits[scope]
+            if workspace == self._workspace and limit is not None:
+                account = Account(scope, key, limit)
+                rows.append((name, Use(scope, limit, balance.used), _level(account, balance)))
+        return sorted(rows, key=lambda row: -row[1].used / max(1, row[1].limit))
+
     def _accounts(self, caller: Caller) -> list[Account]:
-        policy, found = self.policy, []
+        policy, accounts = self.policy, []
         if policy.session is not None:
-            found.append(self._account("session", caller.session, policy.session))
+            accounts.append(self._account("session", caller.session, policy.session))
         if policy.token is not None and caller.token:
-            found.append(self._account("token", caller.token, policy.token))
+            accounts.append(self._account("token", caller.token, policy.token))
         if policy.workspace is not None:
-            found.append(self._account("workspace", "", policy.workspace))
-        return found
+            accounts.append(self._account("workspace", "", policy.workspace))
+        return accounts
 
     def _account(self, scope: str, name: str, limit: int) -> Account:
         return Account(scope, f"{scope}\n{self._workspace}\n{as_value(name)}", limit)

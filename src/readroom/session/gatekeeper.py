@@ -369,7 +369,9 @@ class CallContext:
         kind = result.kind.value if isinstance(result, ReadResult) else None
         reply = attempt.reply
         if self._keeper.counts:
-            reply = self._leave(reply, self._tokens, kind=kind, shown=spans)
+            less = attempt.is_degraded or not attempt.content
+            level = self._level.name.lower() if less else None
+            reply = self._leave(reply, self._tokens, kind=kind, shown=spans, level=level)
         self._over = True
         for span in spans:
             self._session.show(span)

@@ -33,6 +33,7 @@ COMMANDS = {
     "init": ("init:init", "Write a commented readroom.toml for a folder."),
     "doctor": ("doctor:doctor", "Say what works on this machine, and what to do about the rest."),
     "connect": ("connect:connect", "Configure an MCP client for a folder."),
+    "ui": ("ui:ui", "Show a ledger or an audit in a browser."),
     "audit": ("audit:audit", "Say where the context of agents' sessions went."),
     "mcp": ("servers:mcp", "Serve a folder to an MCP client over stdio."),
     "serve": ("servers:serve", "Serve folders over HTTP, to MCP clients and programs."),

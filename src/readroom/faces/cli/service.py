@@ -22,7 +22,7 @@ from readroom.errors import StateFailed
 from readroom.faces.cli import output
 from readroom.faces.http.gate import MCP_PATH
 from readroom.faces.http.server import Address, Served, admitted, listening, serve_http
-from readroom.session.admission import Keys
+from readroom.session.admission import Auth, Keys
 from readroom.session.shared.state import SharedState
 from readroom.session.tokens import Tokens
 
@@ -93,7 +93,7 @@ class Service:
             workspaces = {
                 name: opened.enter_context(where.open(state)) for name, where in self._places.items()
             }
-            keys = self._keys(opened, state)
+            keys = keys_of(opened, serving.auth, state, private=self._where.socket is not None)
             yield Served(
                 workspaces,
                 serving,
@@ -125,22 +125,22 @@ class Service:
         told = msgspec.json.encode([self._contract, sorted(map(os.fsencode, _flat(roots)))])
         return hashlib.sha256(told).hexdigest()[:16]
 
-    def _keys(self, opened: ExitStack, state: SharedState | None) -> Keys | None:
-        """Where the tokens are; a server that needs none works without a place for them."""
-        auth, private = self._serving.auth, self._where.socket is not None
-        if not config.has_state() and (auth == "open" or (auth == "auto" and private)):
-            return None
-        if state is not None and state.remote:
-            return Keys(state.tokens, config.folder_tokens(), remote=True)
-        made = opened.enter_context(closing(Tokens(config.token_file())))
-        return Keys(made, config.folder_tokens())
-
     def _forget_outputs(self, folders: Sequence[str]) -> None:
         """Kept outputs go with the server that has kept them; those in a database may be of others, too."""
         if self._serving.state is None:
             with suppress(StateFailed), self._state() as state:
                 for folder in folders:
                     state.outputs(folder).clear()
+
+
+def keys_of(opened: ExitStack, auth: Auth, state: SharedState | None, *, private: bool) -> Keys | None:
+    """Where the tokens are; a server that needs none works without a place for them."""
+    if not config.has_state() and (auth == "open" or (auth == "auto" and private)):
+        return None
+    if state is not None and state.remote:
+        return Keys(state.tokens, config.folder_tokens(), remote=True)
+    made = opened.enter_context(closing(Tokens(config.token_file())))
+    return Keys(made, config.folder_tokens())
 
 
 def _flat(roots: Mapping[str, str]) -> list[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -21,19 +23,25 @@ from readroom.faces.http.access_log import Exchange, Metrics
 from readroom.faces.http.asking import Ask, here
 from readroom.faces.http.conversations import OwnConversations, Sessions, SharedConversations
 from readroom.faces.http.errors import ok, refused
-from readroom.faces.http.gate import ACCESS, EXCHANGE, MCP_PATH, OPENS, within
+from readroom.faces.http.gate import ACCESS, EXCHANGE, MCP_PATH, OPENS, ROOM, within
 from readroom.faces.http.routes import Endpoint, route
 from readroom.faces.http.streamable import Streamable
 from readroom.faces.http.tools import PATH, Tools
+from readroom.faces.http.visitors import UI_PATH, SignIn
 from readroom.faces.http.workspaces import Workspaces
 from readroom.faces.mcp.server import Server
+from readroom.lens.normal_form import Finding
 from readroom.session.shared.state import SharedState
+
+if TYPE_CHECKING:
+    from readroom.faces.http.ui.dashboard import Dashboard
 
 
 def inside(
     calls: Calls,
     rooms: Workspaces,
     metrics: Metrics,
+    pages: ASGIApp,
     *,
     contract_name: str,
     reply_chars: int | None,
@@ -46,6 +54,7 @@ def inside(
         calls: Where tool calls run.
         rooms: The workspaces.
         metrics: What /metrics shows.
+        pages: What people get at /ui.
         contract_name: Whose tools MCP serves; /v1 has all contracts.
         reply_chars: Cap on the text of a reply over MCP, None for what each client passes on.
         state: What other processes of the same server know; None where this one is alone.
@@ -59,13 +68,13 @@ def inside(
         outputs=rooms.run_commands,
         shared=False,
     )
-    pages = _Pages(rooms)
+    descriptions = _Descriptions(rooms)
     routes: list[Route] = [
-        route("/", "GET", pages.welcome),
+        route("/", "GET", descriptions.welcome),
         route("/healthz", "GET", _health),
         route("/metrics", "GET", _metrics(calls, metrics)),
-        route("/openapi.json", "GET", pages.openapi),
-        route("/docs", "GET", pages.docs),
+        route("/openapi.json", "GET", descriptions.openapi),
+        route("/docs", "GET", descriptions.docs),
         route("/v1/sessions/{session}/compacted", "POST", _compacted),
         Route(PATH, tools, methods=["POST"]),
         *coder.routes(calls),
@@ -78,25 +87,69 @@ def inside(
         # A look into a file takes microseconds; a hop to a thread costs more.
         shared = SharedConversations(server.card, state.sessions, ask if state.remote else here)
         mcp = Streamable(server, contract_name, shared, state.server)
-    return _Inside(mcp, tools, router)
+    return _Inside(mcp, tools, pages, router)
 
 
 class _Inside:
-    """MCP at its address, tools at theirs, and everything else by Starlette's router."""
+    """MCP at its address, tools and pages at theirs, and everything else by Starlette's router."""
 
-    def __init__(self, mcp: ASGIApp, tools: Tools, router: ASGIApp) -> None:
+    def __init__(self, mcp: ASGIApp, tools: Tools, pages: ASGIApp, router: ASGIApp) -> None:
         self._mcp = mcp
         self._tools = tools
+        self._pages = pages
         self._router = router
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         inside = self._router
         if scope["type"] == "http":
-            if scope["path"] == MCP_PATH:
+            if ROOM in scope:
+                inside = self._pages
+            elif scope["path"] == MCP_PATH:
                 inside = self._mcp
             elif self._tools.serves(scope):
                 inside = self._tools
         await inside(scope, receive, send)
+
+
+@final
+class PagesOnly:
+    """The dashboard and nothing else: no tool can be called."""
+
+    def __init__(self, pages: ASGIApp) -> None:
+        self._pages = pages
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] == "http" and scope["path"] == "/healthz":
+            await ok({"status": "ok"})(scope, receive, send)
+            return
+        if scope["type"] == "http" and ROOM not in scope:
+            raise NoSuchRoute
+        await self._pages(scope, receive, send)
+
+
+@final
+class LazyDashboard:
+    """The dashboard, imported when somebody looks at it."""
+
+    def __init__(self, sign_in: SignIn, findings: Sequence[Finding] | None = None) -> None:
+        """Take what it is made of."""
+        self._sign_in = sign_in
+        self._findings = findings
+        self._made: Dashboard | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if self._made is None:
+            from readroom.faces.http.ui.dashboard import Dashboard
+
+            self._made = Dashboard(self._sign_in, self._findings)
+        await self._made(scope, receive, send)
+
+    def close(self) -> None:
+        """Release what it holds."""
+        if self._made is not None:
+            self._made.close()
 
 
 async def _unrouted(request: Request, error: Exception) -> Response:
@@ -133,7 +186,7 @@ def _metrics(calls: Calls, metrics: Metrics) -> Endpoint:
     return show
 
 
-class _Pages:
+class _Descriptions:
     """Descriptions of what a caller may use."""
 
     def __init__(self, rooms: Workspaces) -> None:
@@ -144,6 +197,7 @@ class _Pages:
         return PlainTextResponse(
             f"readroom is an MCP server. Point an MCP client at {base}{MCP_PATH}\n"
             f"Its tools over plain HTTP are described at {base}/docs\n"
+            f"People see what it did at {base}{UI_PATH}\n"
         )
 
     async def openapi(self, request: Request) -> Response:

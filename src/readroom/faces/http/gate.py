@@ -8,15 +8,14 @@ for a request when its exchange is over, however it ended.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import re
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from http import HTTPStatus
 from typing import final
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from msgspec.structs import replace
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -29,21 +28,20 @@ from readroom.errors import (
     Busy,
     Closing,
     NoSuchRoute,
-    NotThisHost,
     ReadroomError,
     RepeatedHeader,
     SlowRequest,
     TokenInAddress,
     Unauthorized,
-    WrongOrigin,
 )
 from readroom.faces.calls import Access, ClientScope
 from readroom.faces.http.access_log import Exchange, Metrics
-from readroom.faces.http.asking import Ask, here
 from readroom.faces.http.connections import Carrier, Crowd
 from readroom.faces.http.errors import refused
+from readroom.faces.http.hosts import Hosts
 from readroom.faces.http.rate_limit import Rates
 from readroom.faces.http.refusal_log import Refusals
+from readroom.faces.http.visitors import UI_PATH, Room, SignIn
 from readroom.faces.http.workspaces import Workspaces
 from readroom.limits import (
     MCP_MESSAGE_BYTES,
@@ -53,7 +51,6 @@ from readroom.limits import (
     SERVE_LINGER_S,
     SERVE_PATH_BYTES,
 )
-from readroom.session.admission import Admission
 from readroom.session.tokens import SECRET, Grant
 
 # -----------------------------------------------------------------------------
@@ -65,7 +62,11 @@ _DOTS = re.compile(rb"(?:^|/)\.{1,2}(?:/|$)")
 _IN_WORKSPACE = re.compile(r"/w/([^/]+)(/.*)")
 
 _WORDS = frozenset(
-    ("", "w", "v1", "mcp", "sessions", "compacted", "healthz", "metrics", "openapi.json", "docs", "api", "v0")
+    (
+        *("", "w", "v1", "mcp", "sessions", "compacted", "healthz", "metrics", "openapi.json", "docs"),
+        *("api", "v0", "ui", "static", "sign-in", "sign-out", "session", "calls", "call", "files", "file"),
+        *("map", "findings", "ledger", "verify"),
+    )
 )
 _DEEPEST = 6
 """Names in the longest address that is one of ours: /w/NAME/v1/CONTRACT/TOOL."""
@@ -113,89 +114,13 @@ def _tools() -> frozenset[str]:
     return frozenset((*NAMES, *tools))
 
 
-# -----------------------------------------------------------------------------
-# Which names this server answers to.
-#
-# A page in the user's browser can send requests here, and by rebinding a name of its
-# own to this address even read the answers; its Host and Origin headers give it away
-# (https://owasp.org/www-community/attacks/DNS_Rebinding).  Names have to be known; an
-# address in numbers cannot be rebound, so a server of other interfaces takes those.
-#
-# Another port of this machine is another origin: whoever else has an account can serve a
-# page there.  A page is ours when it comes from the very address that it sends to.
-# -----------------------------------------------------------------------------
-
-_LOCAL = frozenset(("localhost", "127.0.0.1", "::1"))
-
-
-@final
-class Hosts:
-    """The names of one server."""
-
-    def __init__(
-        self,
-        names: Sequence[str] = (),
-        origins: Sequence[str] = (),
-        *,
-        loopback: bool = True,
-        named: bool = True,
-    ) -> None:
-        """Answer to the local names and `names`, with any port: a tunnel has another at its other end.
-
-        Args:
-            names: More names, in small letters.
-            origins: Of pages that may come in beside our own, in small letters.
-            loopback: Only this machine can connect; otherwise any address in numbers is taken too.
-            named: False for a Unix socket, which no page can reach.
-        """
-        self._names = _LOCAL.union(names)
-        self._origins = frozenset(origins)
-        self._loopback = loopback
-        self._named = named
-
-    def check(self, headers: Mapping[bytes, bytes]) -> None:
-        """Raises NotThisHost or WrongOrigin for what was meant for, or comes from, somewhere else."""
-        host = headers.get(b"host", b"").decode("latin-1")
-        if self._named and not self._known(host):
-            raise NotThisHost(host)
-        origin = headers.get(b"origin", b"").decode("latin-1")
-        if b"origin" in headers and not self._is_ours(origin.lower(), host.lower()):
-            raise WrongOrigin(origin)
-
-    def _known(self, host: str) -> bool:
-        try:
-            parts = urlsplit(f"//{host}")
-            name, _ = parts.hostname, parts.port  # a port that is none raises
-        except ValueError:
-            return False
-        if not name or parts.netloc != host or parts.username is not None:
-            return False
-        return name in self._names or (not self._loopback and _is_address(name))
-
-    def _is_ours(self, origin: str, host: str) -> bool:
-        if origin in self._origins:
-            return True
-        scheme, _, place = origin.partition("://")
-        if not self._named or place != host or not self._known(place):
-            return False
-        # TLS is that of a proxy, under a name that the operator told us; on this machine it is somebody else.
-        return scheme == "http" or (scheme == "https" and urlsplit(origin).hostname not in _LOCAL)
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
-
-
 ACCESS = "readroom.access"
 CLIENT_SCOPE = "readroom.client_scope"
 EXCHANGE = "readroom.exchange"
 OPENS = "readroom.opens"
-"""Where the gate keeps an `Access`, a `Waiter`, an `Exchange` and the names of the workspaces that the
-caller may open in a request's scope."""
+ROOM = "readroom.room"
+"""Where the gate keeps an `Access`, a `Waiter`, an `Exchange`, the names of the workspaces that the
+caller may open, and for a page of the dashboard its `Room` in a request's scope."""
 
 MCP_PATH = "/mcp"
 """Where MCP is served, of the default workspace and below each named one."""
@@ -227,24 +152,20 @@ class Gate:
         inner: ASGIApp,
         *,
         rooms: Workspaces,
-        admission: Admission,
+        sign_in: SignIn,
         hosts: Hosts,
         rates: Rates,
         metrics: Metrics,
         refusals: Refusals,
-        ask: Ask = here,
-        clock: Callable[[], float] = time.time,
     ) -> None:
-        """`inner` is what it guards; `ask` performs what may wait."""
+        """`inner` is what it guards."""
         self._inner = inner
         self._rooms = rooms
-        self._admission = admission
+        self._sign_in = sign_in
         self._hosts = hosts
         self._rates = rates
         self._metrics = metrics
         self._refusals = refusals
-        self._ask = ask
-        self._clock = clock
         self.crowd = Crowd()
         self.closing = False
 
@@ -302,14 +223,55 @@ class Gate:
         if health:
             return {**scope}
         _no_token_in(scope["query_string"])
+        if path == UI_PATH or path.startswith(f"{UI_PATH}/"):
+            return await self._visited(
+                scope, path.removeprefix(UI_PATH) or "/", headers, exchange, connection
+            )
         grant = await self._grant(headers, exchange)
+        name, path = split(path)
+        return await self._let_in(scope, grant, name, path, headers, exchange, connection)
+
+    async def _visited(
+        self,
+        scope: Scope,
+        path: str,
+        headers: Mapping[bytes, bytes],
+        exchange: Exchange,
+        connection: Carrier | None,
+    ) -> Scope:
+        """The same for a page of the dashboard: a cookie says who looks; without one it is the sign-in."""
+        if scope["method"] != "GET" and b"origin" not in headers:
+            # A browser says where a form comes from, and `Hosts` has looked at it: SameSite is not all.
+            raise BadRequest("it does not say which page sent it", "Use the dashboard in a browser.")
+        name, path = split(path)
+        inside = {**scope, "path": path, ROOM: Room(name, self._rooms.default), OPENS: []}
+        if path.startswith(_DOORS):
+            return inside
+        grant = None
+        if self._sign_in.asks:
+            grant = await self._sign_in.visitor(headers.get(b"cookie", b""), exchange)
+            if grant is None:
+                return inside
+        exchange.agent = exchange.agent or "browser"
+        return {**inside, **await self._let_in(inside, grant, name, path, {}, exchange, connection)}
+
+    async def _let_in(
+        self,
+        scope: Scope,
+        grant: Grant | None,
+        name: str | None,
+        path: str,
+        headers: Mapping[bytes, bytes],
+        exchange: Exchange,
+        connection: Carrier | None,
+    ) -> Scope:
+        """The scope with what the caller may use."""
         if connection is not None and not self.crowd.let_in(connection):
             raise Busy
         exchange.agent = _name(headers, b"readroom-agent") or exchange.agent
         exchange.session = _name(headers, b"readroom-session")
         if grant is not None and (counting := self._rates.token(grant.token)):
             await counting
-        name, path = split(path)
         workspace = self._rooms.get(name, grant)
         exchange.workspace = self._rooms.default if name is None else name
         session = conversation(exchange.token, exchange.session)
@@ -318,29 +280,21 @@ class Gate:
         opens = self._rooms.names(grant)
         return {**scope, "path": path, "raw_path": path.encode("ascii"), ACCESS: access, OPENS: opens}
 
-    async def _grant(self, headers: dict[bytes, bytes], exchange: Exchange) -> Grant | None:
+    async def _grant(self, headers: Mapping[bytes, bytes], exchange: Exchange) -> Grant | None:
         authorization = headers.get(b"authorization")
-        try:
+        if authorization is None and not self._sign_in.asks:
+            return None
+        kind, _, token = (authorization or b"").decode("latin-1").partition(" ")
+        if authorization is None or kind.lower() != "bearer":
+            await self._sign_in.failed(exchange)
             if authorization is None:
-                if self._admission.asks:
-                    raise Unauthorized("there is none", presented=False)
-                return None
-            kind, _, token = authorization.decode("latin-1").partition(" ")
-            if kind.lower() != "bearer":
-                raise Unauthorized("it is not of the kind Bearer")
-            find = partial(self._admission.find, token.strip())
-            grant = await self._ask(find) if self._admission.waits else find()
-            if grant is None:
-                raise Unauthorized("it is not known")
-            exchange.token, exchange.agent = grant.token, grant.name
-            state = grant.state(self._clock())
-            if state != "valid":
-                raise Unauthorized(f"it is {state}")
-            return grant
-        except Unauthorized:
-            if counting := self._rates.failure(exchange.address):
-                await counting
-            raise
+                raise Unauthorized("there is none", presented=False)
+            raise Unauthorized("it is not of the kind Bearer")
+        return await self._sign_in.check(token.strip(), exchange)
+
+
+_DOORS = ("/static/", "/sign-in", "/sign-out")
+"""Of the dashboard, what is there for those who are not signed in."""
 
 
 def _trimmed(scope: Scope) -> list[tuple[bytes, bytes]]:
@@ -381,7 +335,7 @@ def _address(scope: Scope) -> str:
     return client[0] if client else "local"
 
 
-def _name(headers: dict[bytes, bytes], header: bytes) -> str:
+def _name(headers: Mapping[bytes, bytes], header: bytes) -> str:
     """A name that a client gives itself or its conversation; what is none counts as not given."""
     name = headers.get(header, b"").decode("latin-1").strip()
     return name if _NAME.fullmatch(name) else ""

@@ -15,7 +15,7 @@ import signal
 import socket
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from types import FrameType
 
@@ -27,14 +27,17 @@ from readroom.config.serve import Serving
 from readroom.errors import BadValue, StateFailed
 from readroom.faces.calls import Calls
 from readroom.faces.http.access_log import LOG, Metrics
-from readroom.faces.http.app import inside
-from readroom.faces.http.asking import Ask, Asking
-from readroom.faces.http.gate import Gate, Hosts
+from readroom.faces.http.app import LazyDashboard, PagesOnly, inside
+from readroom.faces.http.asking import Ask, Asking, here
+from readroom.faces.http.gate import Gate
+from readroom.faces.http.hosts import Hosts
 from readroom.faces.http.protocol import Protocol
 from readroom.faces.http.rate_limit import OwnRates, Rates, SharedRates
 from readroom.faces.http.refusal_log import Refusals
+from readroom.faces.http.visitors import SignIn
 from readroom.faces.http.workspaces import Workspaces
 from readroom.faces.mcp import stdio
+from readroom.lens.normal_form import Finding
 from readroom.limits import MCP_EXIT_S, SERVE_ACCEPT, SERVE_BACKLOG, SERVE_EXIT_S
 from readroom.limits.session import STATE_SWEEP_S
 from readroom.session.admission import Admission, Keys, MadeTokens
@@ -214,6 +217,8 @@ class Served(Struct):
         named: Clients say which host they mean; those of a Unix socket do not.
         state: What other processes of this server know, and what outlives it; None without any.
         workers: How many processes this server has.
+        findings: Of an audit, shown on the dashboard beside the ledger.
+        pages_only: The dashboard and nothing else.
     """
 
     workspaces: Mapping[str, Workspace]
@@ -224,6 +229,8 @@ class Served(Struct):
     named: bool = True
     state: SharedState | None = None
     workers: int = 1
+    findings: Sequence[Finding] | None = None
+    pages_only: bool = False
 
     @property
     def shared(self) -> SharedState | None:
@@ -247,33 +254,35 @@ def serve_http(
     """
     serving, shared, admission = served.serving, served.shared, served.admission
     stdio.to_stderr(access=LOG if serving.access_log else None)
+    loopback = admission.private or admission.local
     rooms = Workspaces(served.workspaces, serving.default or next(iter(served.workspaces)))
     refusals = Refusals(rooms, processes=served.workers)
     calls, metrics = Calls(threads=serving.threads, queue=serving.queue, grouped=True), Metrics()
     ask = Asking()
-    app = inside(
-        calls,
-        rooms,
-        metrics,
-        contract_name=served.contract_name,
-        reply_chars=served.reply_chars,
-        state=shared,
-        ask=ask,
-    )
+    rates = _rates(serving, shared, ask)
+    visits = None if shared is None else shared.visits
+    sign_in = SignIn(admission, rates, visits, ask if shared is not None and shared.remote else here)
+    pages = LazyDashboard(sign_in, served.findings)
+    app: ASGIApp = PagesOnly(pages)
+    if not served.pages_only:
+        app = inside(
+            calls,
+            rooms,
+            metrics,
+            pages,
+            contract_name=served.contract_name,
+            reply_chars=served.reply_chars,
+            state=shared,
+            ask=ask,
+        )
     gate = Gate(
         app,
         rooms=rooms,
-        admission=admission,
-        hosts=Hosts(
-            serving.hosts,
-            serving.origins,
-            loopback=admission.private or admission.local,
-            named=served.named,
-        ),
-        rates=_rates(serving, shared, ask),
+        sign_in=sign_in,
+        hosts=Hosts(serving.hosts, serving.origins, loopback=loopback, named=served.named),
+        rates=rates,
         metrics=metrics,
         refusals=refusals,
-        ask=ask,
     )
     try:
         # Of several processes each takes what comes one by one, so that all get some.
@@ -282,6 +291,7 @@ def serve_http(
         asyncio.run(_Web(config, gate, calls, on_ready, lifeline, shared).serve([bound]))
     finally:
         calls.close()
+        pages.close()
         refusals.close()
         ask.close()
         rooms.close()

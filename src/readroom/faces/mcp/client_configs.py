@@ -85,11 +85,13 @@ def startup_text(
         who = "\n".join([*each, "", who])
     header = f' --header "{entry.header}"' if entry.header else ""
     stdio = " ".join(map(shell_word, command))
+    # No browser opens a Unix socket.
+    pages = f"\n  UI     {base}/ui  what agents did, in a browser" if base.startswith("http://") else ""
     return f"""\
 readroom serves {quote(root)} to MCP clients until you press Ctrl-C.
 
   URL    {url}
-  stdio  {stdio}
+  stdio  {stdio}{pages}
 
 {who}
 

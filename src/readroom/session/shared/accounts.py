@@ -60,6 +60,9 @@ class Accounts(Protocol):
     def balances(self, accounts: Sequence[Account]) -> Sequence[Balance]:
         """As they are now."""
 
+    def all(self) -> Sequence[tuple[str, Balance]]:
+        """Every account that was paid from or is taken from, by its key."""
+
 
 def room(accounts: Sequence[Account], balances: Sequence[Balance]) -> int:
     """What is left in the account with the least."""
@@ -100,6 +103,11 @@ class MemoryAccounts:
         """See `Accounts`."""
         with self._lock:
             return [self._kept.get(one.key, Balance()) for one in accounts]
+
+    def all(self) -> Sequence[tuple[str, Balance]]:
+        """See `Accounts`."""
+        with self._lock:
+            return list(self._kept.items())
 
     def _add(self, accounts: Sequence[Account], *, held: int, used: int = 0) -> list[Balance]:
         changed = []
@@ -163,6 +171,10 @@ class SharedAccounts:
         """See `Accounts`. Raises StateFailed."""
         return self._database.look(lambda execute: _balances(execute, accounts))
 
+    def all(self) -> Sequence[tuple[str, Balance]]:
+        """See `Accounts`. Raises StateFailed."""
+        return self._database.look(_all)
+
     def _take(self, execute: Execute, taken: str, accounts: Sequence[Account], wanted: int) -> Taken:
         # Done again after a lost connection it finds its own, which is then none of the others'.
         execute("DELETE FROM state_held WHERE id = ? AND process = ?", (taken, self._process))
@@ -194,6 +206,13 @@ def _balances(execute: Execute, accounts: Sequence[Account]) -> list[Balance]:
         )
     )
     return [Balance(int(used.get(key, 0)), int(held.get(key, 0))) for key in keys]
+
+
+def _all(execute: Execute) -> list[tuple[str, Balance]]:
+    used = dict(execute("SELECT account, used FROM state_paid"))
+    sql = "SELECT account, SUM(amount) FROM state_held WHERE until_us >= ? GROUP BY account"
+    held = dict(execute(sql, (now_us(),)))
+    return [(key, Balance(int(used.get(key, 0)), int(held.get(key, 0)))) for key in {**used, **held}]
 
 
 def _grow(execute: Execute, taken: str, accounts: Sequence[Account], amount: int, more: int) -> bool:

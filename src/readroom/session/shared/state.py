@@ -26,6 +26,7 @@ from readroom.session.shared.database import Database, now_us
 from readroom.session.shared.outputs import SharedOutputs
 from readroom.session.shared.sessions import SharedSessions
 from readroom.session.shared.tokens import SharedTokens
+from readroom.session.shared.visits import SharedVisits
 from readroom.session.shared.windows import SharedWindows
 
 _LOCK = 0x72656164726F6F6E
@@ -78,6 +79,12 @@ _TABLES: Sequence[Sequence[str]] = (
         """CREATE TABLE state_tokens (
             id TEXT NOT NULL PRIMARY KEY, hash {bytes} NOT NULL, name TEXT NOT NULL, workspaces TEXT,
             tools TEXT, policy TEXT, created_us {big} NOT NULL, expires_us {big}, revoked_us {big}
+        )""",
+    ),
+    (
+        # People who are signed in to the dashboard: their tokens, locked with their cookies.
+        """CREATE TABLE state_visits (
+            id TEXT NOT NULL PRIMARY KEY, server TEXT NOT NULL, token {bytes} NOT NULL, ends_us {big} NOT NULL
         )""",
     ),
 )
@@ -147,6 +154,7 @@ class SharedState:
         self.accounts = SharedAccounts(database, self.process)
         self.windows = SharedWindows(database, server)
         self.sessions = SharedSessions(database, server)
+        self.visits = SharedVisits(database, server)
 
     def conversations(self, workspace: str) -> SharedConversations:
         """Those in a workspace, by its root."""

@@ -1,0 +1,178 @@
+"""ui: the dashboard for a ledger or an audit on disk, in a browser."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from msgspec.structs import replace
+
+from readroom.errors import BadValue
+from readroom.extras import OF_SERVING, serves
+from readroom.faces.cli import output
+from readroom.faces.cli.call import NATIVE, place_options
+from readroom.faces.cli.exits import ExitCode
+from readroom.ledger import FILE, LedgerPolicy
+
+if TYPE_CHECKING:
+    from readroom.config import Settings
+    from readroom.lens.normal_form import Finding
+    from readroom.workspace import Workspace
+
+
+def _ui(
+    source: str | None,
+    root: str | None,
+    config: str | None,
+    findings: str | None,
+    port: int,
+    open_to_all: bool,
+) -> ExitCode:
+    """Show a ledger or an audit in a browser.
+
+    SOURCE is a ledger (a file or a PostgreSQL address), what `readroom audit --jsonl` wrote, or a record
+    that an agent's client left; without it, the ledger that servers of this folder write.  What is shown is
+    what was done in the folder of --root, under its policy.
+    """
+    from readroom import config as configuration
+    from readroom.config.serve import DEFAULT, Serving
+    from readroom.workspace import Workspace
+
+    with serves(OF_SERVING):
+        from readroom.faces.cli.service import keys_of
+        from readroom.faces.http.server import Address, Served, admitted, listening, serve_http
+    with ExitStack() as opened:
+        store = configuration.open_store(root or ".")
+        folder = store.roots[0] if store.roots else store.name
+        settings = configuration.load(store, config, serving=True)
+        settings, beside = _with_ledger(opened, settings, source, folder)
+        if findings is not None:
+            beside = _audited(opened, findings, folder)
+        workspace = opened.enter_context(Workspace(store, settings=settings))
+        _notify(workspace)
+        serving = Serving(auth="open" if open_to_all else "auto")
+        address = Address(port=port)
+        admission = admitted(
+            {DEFAULT: workspace}, address, serving, keys_of(opened, serving.auth, None, private=False)
+        )
+        bound, url = opened.enter_context(listening(address.host, address.port, address.socket))
+        shown = _shown(url, admission.prepare().get(DEFAULT, ""), asks=admission.asks)
+        serve_http(
+            Served({DEFAULT: workspace}, serving, admission, NATIVE, None, findings=beside, pages_only=True),
+            bound,
+            on_ready=lambda: output.write(shown.encode()),
+        )
+    return ExitCode.OK
+
+
+def _shown(url: str, token: str, *, asks: bool) -> str:
+    """What is printed when the dashboard can be opened."""
+    lines = [f"The dashboard is at {url}/ui until you press Ctrl-C."]
+    if token:
+        lines += ["", f"  token  {token}", "", "Sign in with it; it is the token of this folder."]
+    elif asks:
+        lines.append("Sign in with a token that opens this folder: `readroom token create NAME` makes one.")
+    return "\n".join(lines) + "\n"
+
+
+def _with_ledger(
+    opened: ExitStack, settings: Settings, source: str | None, folder: str
+) -> tuple[Settings, list[Finding] | None]:
+    """The settings with the ledger that is meant, and the findings of an audit if it is one."""
+    if source is None:
+        return replace(settings, ledger=replace(settings.ledger, enabled=True)), None
+    if source.startswith(("postgresql://", "postgres://")):
+        return replace(settings, ledger=LedgerPolicy(enabled=True, url=source)), None
+    if not os.path.exists(source):
+        advice = "Check the path, or leave it out for the ledger of this folder."
+        raise BadValue("SOURCE", source, "there is no such file or folder", advice)
+    if _is_ledger(source):
+        policy = LedgerPolicy(enabled=True, file=os.path.abspath(source))
+        return replace(settings, ledger=policy), None
+    made, found = _imported(opened, source, folder)
+    return replace(settings, ledger=LedgerPolicy(enabled=True, file=made)), found
+
+
+def _is_ledger(source: str) -> bool:
+    """Whether a file is a ledger in SQLite; clients keep records in such files, too."""
+    import sqlite3
+
+    with open(source, "rb") if os.path.isfile(source) else open(os.devnull, "rb") as stream:
+        if stream.read(16) != b"SQLite format 3\0":
+            return False
+    try:
+        connection = sqlite3.connect(f"file:{Path(source).absolute().as_posix()}?mode=ro", uri=True)
+        try:
+            found = connection.execute("SELECT COUNT(*) FROM sqlite_master WHERE name = 'ledger_schema'")
+            return bool(found.fetchone()[0])
+        finally:
+            connection.close()
+    except sqlite3.Error:
+        return False
+
+
+def _imported(opened: ExitStack, source: str, folder: str) -> tuple[str, list[Finding]]:
+    """A ledger that lives as long as the command, with the sessions of an audit; and its findings."""
+    from readroom.ledger import open_book
+    from readroom.lens import as_ledger
+
+    file = os.path.join(opened.enter_context(tempfile.TemporaryDirectory(prefix="readroom-ui-")), FILE)
+    book = open_book(LedgerPolicy(file=file))
+    try:
+        return file, as_ledger.fill(book, Path(source), folder)
+    finally:
+        book.close()
+
+
+def _audited(opened: ExitStack, source: str, folder: str) -> list[Finding]:
+    return _imported(opened, source, folder)[1]
+
+
+def _notify(workspace: Workspace) -> None:
+    """Say so when the ledger has nothing of this folder, and of which folders it has something."""
+    from readroom.ledger import open_book
+
+    recorder = workspace.gatekeeper.recorder
+    assert recorder is not None
+    recorder.open()
+    book = open_book(workspace.settings.ledger, make=False)
+    try:
+        rows = book.look(lambda execute: execute("SELECT DISTINCT workspace FROM calls LIMIT 20"))
+    finally:
+        book.close()
+    others = sorted(str(row[0]) for row in rows)
+    if others and recorder.workspace not in others:
+        named = "\n".join(f"  readroom ui --root {one}" for one in others)
+        output.complain(f"The ledger has no rows of {recorder.workspace}. It has some of:\n{named}")
+
+
+ui = click.Command(
+    "ui",
+    params=[
+        click.Argument(["source"], required=False, metavar="[SOURCE]", help="A ledger or an audit."),
+        *place_options(),
+        click.Option(
+            ["--findings"],
+            metavar="FILE",
+            help="An audit or a record whose findings are shown beside.",
+        ),
+        click.Option(
+            ["--port"],
+            type=click.IntRange(0, 65535),
+            default=0,
+            show_default=True,
+            help="Port to listen on; 0 takes a free one.",
+        ),
+        click.Option(
+            ["--open", "open_to_all"],
+            is_flag=True,
+            help="Ask for no token: every account of this machine can look.",
+        ),
+    ],
+    callback=_ui,
+    help=_ui.__doc__,
+)

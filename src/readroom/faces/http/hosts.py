@@ -1,0 +1,83 @@
+"""Which names a server answers to.
+
+A page in the user's browser can send requests here, and by rebinding a name of its
+own to this address even read the answers; its Host and Origin headers give it away
+(https://owasp.org/www-community/attacks/DNS_Rebinding).  Names have to be known; an
+address in numbers cannot be rebound, so a server of other interfaces takes those.
+
+Another port of this machine is another origin: whoever else has an account can serve a
+page there.  A page is ours when it comes from the very address that it sends to.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping, Sequence
+from typing import final
+from urllib.parse import urlsplit
+
+from readroom.errors import NotThisHost, WrongOrigin
+
+_LOCAL = frozenset(("localhost", "127.0.0.1", "::1"))
+
+
+@final
+class Hosts:
+    """The names of one server."""
+
+    def __init__(
+        self,
+        names: Sequence[str] = (),
+        origins: Sequence[str] = (),
+        *,
+        loopback: bool = True,
+        named: bool = True,
+    ) -> None:
+        """Answer to the local names and `names`, with any port: a tunnel has another at its other end.
+
+        Args:
+            names: More names, in small letters.
+            origins: Of pages that may come in beside our own, in small letters.
+            loopback: Only this machine can connect; otherwise any address in numbers is taken too.
+            named: False for a Unix socket, which no page can reach.
+        """
+        self._names = _LOCAL.union(names)
+        self._origins = frozenset(origins)
+        self._loopback = loopback
+        self._named = named
+
+    def check(self, headers: Mapping[bytes, bytes]) -> None:
+        """Raises NotThisHost or WrongOrigin for what was meant for, or comes from, somewhere else."""
+        host = headers.get(b"host", b"").decode("latin-1")
+        if self._named and not self._known(host):
+            raise NotThisHost(host)
+        origin = headers.get(b"origin", b"").decode("latin-1")
+        if b"origin" in headers and not self._is_ours(origin.lower(), host.lower()):
+            raise WrongOrigin(origin)
+
+    def _known(self, host: str) -> bool:
+        try:
+            parts = urlsplit(f"//{host}")
+            name, _ = parts.hostname, parts.port  # a port that is none raises
+        except ValueError:
+            return False
+        if not name or parts.netloc != host or parts.username is not None:
+            return False
+        return name in self._names or (not self._loopback and _is_address(name))
+
+    def _is_ours(self, origin: str, host: str) -> bool:
+        if origin in self._origins:
+            return True
+        scheme, _, place = origin.partition("://")
+        if not self._named or place != host or not self._known(place):
+            return False
+        # TLS is that of a proxy, under a name that the operator told us; on this machine it is somebody else.
+        return scheme == "http" or (scheme == "https" and urlsplit(origin).hostname not in _LOCAL)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

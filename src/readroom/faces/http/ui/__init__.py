@@ -1,0 +1,8 @@
+"""The dashboard at /ui: what agents saw, called and spent, for people with a browser.
+
+Knows: sums and rows of the ledger, the folder behind the guard, and how both look on a page.
+Does not know: how a call is made or recorded; nothing here changes what agents can do.
+May be touched: `sight` and `sign_in` with a security review; the rest freely.
+"""
+
+from __future__ import annotations

@@ -1,0 +1,273 @@
+"""Calls: those that filters leave, one conversation as a waterfall, and one call opened."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from readroom.errors import NoSuchView
+from readroom.faces.http.ui.overview import sessions_table
+from readroom.faces.http.ui.page import Cell, Figure, Link, Page, Table, lasted, moment, number, stamp
+from readroom.faces.http.ui.sight import HIDDEN
+from readroom.faces.http.ui.view import View
+from readroom.ledger.queries import shown_twice
+from readroom.ledger.rows import Row
+from readroom.limits.ui import UI_EXPORT_ROWS, UI_ROWS, UI_SESSION_ROWS
+
+NOT_KEPT = (
+    "The ledger keeps no content: neither the text of the reply nor what was written. "
+    "Lines below stand as they are in the file now, and only while its hash is still the one that was shown."
+)
+
+
+class Shown(Struct, frozen=True):
+    """Lines that a call showed, and where they can be seen."""
+
+    path: str
+    lines: str
+    digest: str
+    href: str
+
+
+class Opened(Struct, frozen=True):
+    """One call as a person reads it, and its bar: in thousandths of the time of the page."""
+
+    number: int
+    time: str
+    tool: str
+    path: str
+    href: str
+    outcome: str
+    tone: str
+    tokens: str
+    duration: str
+    left: int
+    width: int
+    facts: Sequence[tuple[str, str]]
+    shown: Sequence[Shown]
+    hidden: int
+
+
+def calls(view: View) -> Page:
+    """The newest calls that the filters leave."""
+    wanted = view.slice
+    limit = UI_EXPORT_ROWS if view.text("format") == "csv" else UI_ROWS
+    rows = view.questions.calls(wanted, limit=limit + 1, before=view.count("before"))
+    more = view.link("calls", before=rows[limit - 1].number) if len(rows) > limit else ""
+    table = Table(
+        "calls",
+        "Calls",
+        ("Row", "Ended (UTC)", "Agent", "Tool", "Path", "Outcome", "Requests", "Time", "Tokens"),
+        [_row(view, row) for row in rows[:limit]],
+        more=more,
+        export=view.link("calls", format="csv", table="calls"),
+    )
+    return Page("Calls", tables=[table], filters=view.filters("agent", "token", "tool", "outcome"))
+
+
+def _row(view: View, row: Row) -> tuple[Cell, ...]:
+    event = row.event
+    times = _object(event.arguments).get("times", 1) if not event.contract else 1
+    return (
+        number(row.number, view.bare("call", number=row.number)),
+        stamp(event.time_us),
+        Cell(event.agent or event.face),
+        Cell(event.tool),
+        view.file_cell(event.path),
+        Cell(event.outcome, tone=_tone(event.outcome, event.decision)),  # type: ignore[arg-type]  # one of the tones
+        number(times if isinstance(times, int) else 1),
+        Cell(lasted(event.duration_us), number=True, raw=event.duration_us),
+        number(event.tokens),
+    )
+
+
+def session(view: View) -> Page:
+    """One conversation as a waterfall of its calls."""
+    one = view.questions.session(view.workspace, view.text("id"), view.text("agent"), view.text("token"))
+    if one is None:
+        raise NoSuchView("conversation")
+    rows = view.questions.calls_of(view.workspace, one, before=view.count("before"))
+    here = {"id": one.session, "agent": one.agent, "token": one.token}
+    earlier = view.bare("session", **here, before=rows[0].number) if len(rows) == UI_SESSION_ROWS else ""
+    figures = (
+        Figure("Tokens", f"{one.tokens:,}"),
+        Figure("Calls", f"{one.calls:,}"),
+        Figure("Failed", f"{one.failed:,}", tone="warn" if one.failed else ""),
+        Figure("Refused", f"{one.refused:,}", tone="bad" if one.refused else ""),
+        Figure("Compactions", f"{one.epoch:,}"),
+        Figure(
+            "Lasted",
+            lasted(one.last_us - one.first_us),
+            f"{moment(one.first_us)} to {moment(one.last_us)[11:]}",
+        ),
+    )
+    table = sessions_table(view, [one], "This session")
+    opened = waterfall(view, rows)
+    return Page(
+        f"Session {one.session or '(without a name)'}",
+        figures,
+        [_twice(view, rows), *_findings(view, one.session)],
+        crumbs=[Link("Sessions", view.bare("sessions"))],
+        template="session.html",
+        own={"calls": opened, "earlier": earlier, "not_kept": NOT_KEPT, "summary": table},
+    )
+
+
+def waterfall(view: View, rows: Sequence[Row]) -> list[Opened]:
+    """Calls with their bars: a pause is as short as it can be, so that the calls are seen."""
+    starts, at, end_us = [], 0, 0
+    for row in rows:
+        began = row.event.time_us - row.event.duration_us
+        pause = max(0, began - end_us) if end_us else 0
+        at += min(pause, _PAUSE_US) if began >= end_us else began - end_us
+        at = max(0, at)
+        starts.append(at)
+        at += max(row.event.duration_us, 1)
+        end_us = row.event.time_us
+    most = max([start + row.event.duration_us for start, row in zip(starts, rows, strict=True)], default=1)
+    return [
+        opened(
+            view,
+            row,
+            start * 1000 // max(most, 1),
+            max(3, row.event.duration_us * 1000 // max(most, 1)),
+        )
+        for start, row in zip(starts, rows, strict=True)
+    ]
+
+
+_PAUSE_US = 2_000
+"""Between two calls a model thinks for seconds, in which bars of milliseconds would be too thin to see."""
+
+
+def opened(view: View, row: Row, left: int = 0, width: int = 1000) -> Opened:
+    """One call opened to what the ledger keeps of it, as far as the visitor may see it."""
+    event = row.event
+    path = view.file_cell(event.path)
+    spans = [one for one in event.spans if view.sight.path(one.path) is not None]
+    hidden = len(event.spans) - len(spans)
+    shown = [
+        Shown(
+            one.path,
+            f"lines {one.first:,} to {one.last:,}" if one.last else "no lines of its own",
+            (one.content_hash or "")[7:19],
+            view.bare("file", path=one.path, line=one.first or "", number=row.number),
+        )
+        for one in spans
+    ]
+    facts = [
+        ("Row", f"{row.number:,}"),
+        ("Ended (UTC)", moment(event.time_us)),
+        ("Who", ", ".join(filter(None, (event.agent, event.face, event.token and f"token {event.token}")))),
+        ("Conversation", event.session or "(without a name)"),
+        ("Compactions before", str(event.epoch)),
+        ("Contract", event.contract or "(refused before it was a call)"),
+        ("Arguments", arguments(view, event.arguments)),
+        ("Decision", event.decision),
+        ("Rule", view.sight.text(event.rule) if event.rule else ""),
+        ("Kind of file", event.kind or ""),
+        ("Less was shown", _LEVELS.get(event.level or "", event.level or "")),
+        ("Tokens", f"{event.tokens:,} ({event.counter})"),
+        ("Hash of the row", row.hash[:16]),
+    ]
+    return Opened(
+        row.number,
+        moment(event.time_us)[11:],
+        event.tool,
+        path.text,
+        view.bare("call", number=row.number),
+        event.outcome,
+        _tone(event.outcome, event.decision),
+        f"{event.tokens:,}",
+        lasted(event.duration_us),
+        left,
+        width,
+        [(name, value) for name, value in facts if value],
+        shown,
+        hidden,
+    )
+
+
+_LEVELS = {
+    "outline": "the budget ran low: an outline instead of content",
+    "counts": "the budget ran low: counts instead of content",
+    "changes": "the budget was spent: changes only",
+}
+
+
+def arguments(view: View, text: str) -> str:
+    """The arguments that the ledger keeps, each hidden that names what policy denies."""
+    return json.dumps(_visible(view, _object(text)), ensure_ascii=False, indent=1)
+
+
+def _visible(view: View, value: object) -> object:
+    if isinstance(value, Mapping):
+        return {_seen(view, str(name)): _visible(view, inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_visible(view, inner) for inner in value]
+    return _seen(view, value) if isinstance(value, str) else value
+
+
+def _seen(view: View, text: str) -> str:
+    whole = view.sight.text(text)
+    return HIDDEN if whole == text and _is_denied_name(view, text) else whole
+
+
+def _is_denied_name(view: View, text: str) -> bool:
+    """A name with blanks in it is no word of a text."""
+    return " " in text and len(text) < 4096 and view.sight.denies(text)
+
+
+def call(view: View) -> Page:
+    """One call on a page of its own."""
+    row = view.questions.row(view.workspace, view.count("number"))
+    if row is None:
+        raise NoSuchView("call")
+    event = row.event
+    session_link = view.bare("session", id=event.session, agent=event.agent, token=event.token)
+    return Page(
+        f"Call {row.number:,}: {event.tool}",
+        crumbs=[
+            Link("Sessions", view.bare("sessions")),
+            Link(event.session or "(without a name)", session_link),
+        ],
+        template="call.html",
+        own={"call": opened(view, row), "not_kept": NOT_KEPT},
+    )
+
+
+def _twice(view: View, rows: Sequence[Row]) -> Table:
+    every = [one for one in shown_twice(rows) if view.sight.path(one.path) is not None]
+    cells = [
+        (
+            view.file_cell(one.path),
+            Cell(f"{one.first:,} to {one.last:,}"),
+            number(len(one.rows)),
+            Cell(", ".join(map(str, one.rows[:10]))),
+        )
+        for one in every[:UI_ROWS]
+    ]
+    heads = ("File", "Lines", "Times", "Rows")
+    return Table("twice", "Shown again while in view", heads, cells, empty="Nothing was shown twice.")
+
+
+def _findings(view: View, session: str) -> list[Table]:
+    from readroom.faces.http.ui.findings import findings_table
+
+    return [findings_table(view, session=session)] if view.findings is not None else []
+
+
+def _tone(outcome: str, decision: str) -> str:
+    if decision == "refused":
+        return "bad"
+    return {"ok": "good", "begun": "soft"}.get(outcome, "warn")
+
+
+def _object(text: str) -> Mapping[str, object]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

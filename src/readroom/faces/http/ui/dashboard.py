@@ -1,0 +1,295 @@
+"""The dashboard as an ASGI application behind the gate: sign-in, static files, and pages made in threads.
+
+It answers GET, and POST where somebody signs in or out or has the ledger verified; the gate
+lets no POST in that a page of another origin sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from importlib.resources import files
+from typing import Final, final
+from urllib.parse import parse_qsl, quote
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from readroom.errors import Internal, NoSuchView, ReadroomError, TooManyRequests, Unauthorized, WrongMethod
+from readroom.faces.calls import Access
+from readroom.faces.http.access_log import Exchange
+from readroom.faces.http.errors import again_later, status_of
+from readroom.faces.http.gate import ACCESS, EXCHANGE, OPENS, ROOM
+from readroom.faces.http.routes import whole_body
+from readroom.faces.http.ui.books import Books
+from readroom.faces.http.ui.conversations import call, calls, session
+from readroom.faces.http.ui.files import file
+from readroom.faces.http.ui.findings import findings
+from readroom.faces.http.ui.folder import folder_map
+from readroom.faces.http.ui.overview import files as files_page
+from readroom.faces.http.ui.overview import overview, sessions
+from readroom.faces.http.ui.page import Figure, Link, Page, Table, as_csv, moment, rendered
+from readroom.faces.http.ui.view import View
+from readroom.faces.http.visitors import UI_PATH, SignIn
+from readroom.lens.normal_form import Finding
+from readroom.limits.ui import UI_SUM_S, UI_WORKERS
+
+_LOG = logging.getLogger("readroom")
+
+PAGES: Final[Mapping[str, tuple[str, Callable[[View], Page]]]] = {
+    "": ("Overview", overview),
+    "sessions": ("Sessions", sessions),
+    "calls": ("Calls", calls),
+    "files": ("Files", files_page),
+    "map": ("Map", folder_map),
+    "findings": ("Findings", findings),
+    "session": ("", session),
+    "call": ("", call),
+    "file": ("", file),
+}
+"""Every page by its address, its name in the menu, and what makes it."""
+
+_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+
+_POLICY = "; ".join(
+    (
+        *("default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data: blob:"),
+        *("connect-src 'self'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"),
+    )
+)
+
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    # Not no-referrer: then browsers would send forms with the origin null.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+    "Cache-Control": "no-store",
+}
+
+_BACK = re.compile(rf"{UI_PATH}(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?(?:\?[!-~]*)?")
+"""Where a sign-in may lead."""
+
+
+@final
+class Dashboard:
+    """The pages of one server."""
+
+    def __init__(self, sign_in: SignIn, findings: Sequence[Finding] | None = None) -> None:
+        """Take what signs people in, and the findings of an audit that are shown beside."""
+        self._sign_in = sign_in
+        self._findings = findings
+        self._executor = ThreadPoolExecutor(UI_WORKERS, thread_name_prefix="readroom-ui")
+        self._books = Books(self._executor)
+        self._static = dict(_static())
+
+    def close(self) -> None:
+        """End its threads, and release the ledgers."""
+        self._executor.shutdown(wait=True, cancel_futures=True)
+        self._books.close()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; every failure is a page."""
+        request = Request(scope, receive)
+        exchange: Exchange = scope[EXCHANGE]
+        path = scope["path"].removeprefix("/")
+        exchange.route = f"{UI_PATH}/{path if path in _ROUTES else 'static'}"
+        try:
+            response = await self._answer(request, path)
+        except ReadroomError as error:
+            response = self._failed(request, error)
+        except Exception as error:
+            _LOG.exception("a page of the dashboard failed")
+            response = self._failed(request, Internal(type(error).__name__))
+        for name, value in _HEADERS.items():
+            response.headers.setdefault(name, value)
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request, path: str) -> Response:
+        if path.startswith("static/"):
+            return self._file(request, path.removeprefix("static/"))
+        if path in ("sign-in", "sign-out"):
+            return await self._door(request, path)
+        if ACCESS not in request.scope:
+            query = request.scope["query_string"].decode("latin-1")
+            back = request.scope[ROOM].here(request.scope["path"], query)
+            return RedirectResponse(f"{UI_PATH}/sign-in?next={quote(back, safe='')}", 303)
+        if path == "verify":
+            return await self._verify(request)
+        if path != "ledger" and path not in PAGES:
+            raise NoSuchView("page")
+        if request.method != "GET":
+            raise WrongMethod(request.method, ["GET"])
+        return await self._in_thread(partial(self._page, request, path))
+
+    def _file(self, request: Request, name: str) -> Response:
+        found = self._static.get(name)
+        if found is None:
+            raise NoSuchView("file")
+        data, tag, kind = found
+        headers = {"ETag": tag, "Cache-Control": "no-cache"}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        return Response(data, media_type=kind, headers=headers)
+
+    # -------------------------------------------------------------------------
+    # Signing in and out.
+    # -------------------------------------------------------------------------
+
+    async def _door(self, request: Request, path: str) -> Response:
+        back = request.query_params.get("next", "")
+        back = back if _BACK.fullmatch(back) else UI_PATH
+        secure = request.headers.get("origin", "").startswith("https://")
+        if path == "sign-out":
+            if request.method != "POST":
+                raise WrongMethod(request.method, ["POST"])
+            response: Response = RedirectResponse(f"{UI_PATH}/sign-in", 303)
+            cookies = request.headers.get("cookie", "").encode("latin-1", "replace")
+            response.headers["Set-Cookie"] = await self._sign_in.end(cookies, secure=secure)
+            return response
+        if request.method != "POST":
+            return _html(Page("Sign in", template="sign_in.html", own={"back": back, "problem": ""}), {})
+        form = dict(parse_qsl((await whole_body(request.receive)).decode("utf-8", "replace")))
+        exchange: Exchange = request.scope[EXCHANGE]
+        try:
+            await self._sign_in.check(form.get("token", "").strip(), exchange)
+        except Unauthorized as error:
+            exchange.code = error.code
+            page = Page(
+                "Sign in", template="sign_in.html", own={"back": back, "problem": error.problem}, status=401
+            )
+            return _html(page, {})
+        response = RedirectResponse(back, 303)
+        token = form.get("token", "").strip()
+        response.headers["Set-Cookie"] = await self._sign_in.begin(token, secure=secure)
+        return response
+
+    # -------------------------------------------------------------------------
+    # Pages.
+    # -------------------------------------------------------------------------
+
+    async def _verify(self, request: Request) -> Response:
+        if request.method != "POST":
+            raise WrongMethod(request.method, ["POST"])
+        access: Access = request.scope[ACCESS]
+        await self._in_thread(partial(self._begin_verifying, access))
+        return RedirectResponse(f"{request.scope[ROOM].base}/ledger", 303)
+
+    def _begin_verifying(self, access: Access) -> Response:
+        self._books.verify(access.workspace)
+        return Response()
+
+    async def _in_thread(self, work: Callable[[], Response]) -> Response:
+        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+
+    def _page(self, request: Request, path: str) -> Response:
+        view = self._view(request)
+        page = self._ledger(view) if path == "ledger" else PAGES[path][1](view)
+        if request.query_params.get("format") == "csv":
+            return _csv(page, request.query_params.get("table", ""))
+        if view.unsummed:
+            page.notes = [*page.notes, f"{view.unsummed:,} rows are not summed yet: load the page again."]
+        return _html(page, self._frame(request, view, path))
+
+    def _view(self, request: Request) -> View:
+        from readroom.faces.http.ui.queries import Questions
+
+        access: Access = request.scope[ACCESS]
+        book = self._books.of(access.workspace)
+        unsummed = book.sum_up(UI_SUM_S)
+        query = request.scope["query_string"].decode("latin-1")
+        wanted = dict(parse_qsl(query, errors="replace"))
+        recorder = access.workspace.gatekeeper.recorder
+        assert recorder is not None
+        return View(
+            access,
+            request.scope[ROOM].base,
+            wanted,
+            Questions(book),
+            recorder.workspace,
+            unsummed=unsummed,
+            findings=self._findings,
+        )
+
+    def _frame(self, request: Request, view: View | None, path: str) -> dict[str, object]:
+        room = request.scope[ROOM]
+        menu = []
+        for at, (name, _) in PAGES.items():
+            if name and not (at == "findings" and self._findings is None):
+                href = f"{room.base}/{at}" if view is None else view.link(at)
+                menu.append(Link(name, href, at == path))
+        menu.append(Link("Ledger", f"{room.base}/ledger", path == "ledger"))
+        rooms = [Link(name, room.of(name), name == room.name) for name in request.scope[OPENS]]
+        return {"menu": menu, "rooms": rooms, "room": room, "signed_in": self._sign_in.asks}
+
+    def _ledger(self, view: View) -> Page:
+        book = self._books.of(view.access.workspace)
+        head, start, found = book.head(), book.start(), self._books.verified(view.access.workspace)
+        figures = [Figure("Rows", f"{head.number - start.number:,}")]
+        problems: Sequence[str] = ()
+        state = "No verification has run since the server started."
+        if found is True:
+            state = "A verification is running: load the page again to see what it finds."
+        elif found is not None and not isinstance(found, bool):
+            problems = found.verdict.problems
+            said = "does not verify" if problems else "verifies: every row is as it was written"
+            state = f"{found.verdict.rows:,} rows looked at in {found.seconds:,.1f} s, "
+            state += f"{moment(found.at_us)} UTC: the chain {said}."
+            figures.append(
+                Figure("Chain", "broken" if problems else "whole", tone="bad" if problems else "good")
+            )
+        figures += [Figure("Summed", f"{head.number - start.number - view.unsummed:,}")]
+        return Page(
+            "Ledger", figures, template="ledger.html",
+            own={"state": state, "problems": list(problems), "head": f"{head.number}:{head.hash}"},
+        )  # fmt: skip
+
+    def _failed(self, request: Request, error: ReadroomError) -> Response:
+        exchange: Exchange = request.scope[EXCHANGE]
+        exchange.code = error.code
+        status = int(status_of(type(error)))
+        own = {"code": error.code, "message": error.message, "advice": error.advice}
+        page = Page("That did not work", template="error.html", own=own, status=status)
+        frame: dict[str, object] = {}
+        if ACCESS in request.scope:
+            frame = self._frame(request, None, "-")
+        response = _html(page, frame)
+        if isinstance(error, TooManyRequests):
+            response.headers["Retry-After"] = str(error.retry_after_s)
+        return again_later(response)
+
+
+_ROUTES = frozenset((*PAGES, "ledger", "verify", "sign-in", "sign-out"))
+
+
+def _html(page: Page, frame: Mapping[str, object]) -> Response:
+    data = rendered(page, {"menu": (), "rooms": (), "room": None, "signed_in": False, **frame})
+    return Response(data, page.status, media_type="text/html")
+
+
+def _csv(page: Page, name: str) -> Response:
+    tables: Sequence[Table] = page.tables
+    found = next((one for one in tables if one.name == name), None)
+    if found is None:
+        raise NoSuchView("table")
+    headers = {"Content-Disposition": f'attachment; filename="{found.name}.csv"'}
+    return Response(as_csv(found), media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _static() -> Sequence[tuple[str, tuple[bytes, str, str]]]:
+    """The files of `static` that browsers get, read once."""
+    found = []
+    for one in files("readroom.faces.http.ui").joinpath("static").iterdir():
+        kind = _TYPES.get(f".{one.name.rpartition('.')[2]}")
+        if kind is not None:
+            data = one.read_bytes()
+            tag = f'"{hashlib.sha256(data).hexdigest()[:32]}"'
+            found.append((one.name, (data, tag, kind)))
+    return found

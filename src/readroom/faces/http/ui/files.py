@@ -1,0 +1,312 @@
+"""One file with a gutter: which of its lines were in view, when, how often, and by which call.
+
+Content is that of the file as it is now, read through the guard, and recorded like any other
+look at it.  A line counts as seen where the hash that a call was shown is that of the file now;
+of other states there are hashes and numbers of lines, and nothing to see.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.deadline import Deadline
+from readroom.errors import AbsentError, NoSuchView, NotAFile, ReadroomError, RefusedError
+from readroom.faces.http.ui.conversations import NOT_KEPT
+from readroom.faces.http.ui.folder import folder_map
+from readroom.faces.http.ui.page import Cell, Figure, Link, Page, Table, moment, number, stamp
+from readroom.faces.http.ui.view import View
+from readroom.ledger.recorder import Entry
+from readroom.ledger.rows import Row
+from readroom.ledger.sums import LOOKED_AT
+from readroom.limits import SERVE_CALL_S
+from readroom.limits.ui import UI_FILE_BYTES, UI_FILE_LINES, UI_ROWS
+from readroom.paths import WorkPath, ancestors, basename
+from readroom.quoting import as_value
+from readroom.session.conversation import ShownLines, shown_by_read
+from readroom.values import ReadRequest, ReadResult
+
+_STRIPES = 160
+"""Of the strip that shows the whole file at once."""
+
+_HEATS = (1, 2, 4, 8, 16)
+"""Calls from which on a line has the next darker colour."""
+
+
+class Line(Struct, frozen=True):
+    """One line of the file and what is in its gutter."""
+
+    number: int
+    text: str
+    cut: int
+    times: int
+    searched: int
+    heat: int
+    href: str
+    said: str
+
+
+class Stripe(Struct, frozen=True):
+    """A part of the file in the strip, in thousandths of its lines."""
+
+    top: float
+    height: float
+    heat: int
+
+
+class Look(Struct, frozen=True):
+    """A call that showed some of the file."""
+
+    row: Row
+    span: ShownLines
+
+
+def file(view: View) -> Page:
+    """The page. Raises NoSuchView for what is not there and for what the visitor may not see alike."""
+    path = view.sight.path(view.text("path"))
+    if path is None:
+        raise NoSuchView("file")
+    rows = view.questions.showing(view.workspace, as_value(path))
+    session = view.text("session")
+    looks = [
+        Look(row, one)
+        for row in rows
+        if not session or row.event.session == session
+        for one in row.event.spans
+        if view.sight.path(one.path) == path
+    ]
+    try:
+        result, problem = _content(view, path)
+    except NotAFile:
+        return folder_map(view)
+    digest = result.content_hash if result is not None else None
+    current = [one for one in looks if digest is not None and one.span.content_hash == digest]
+    searched = [one for one in looks if one.span.content_hash is None and one.span.last]
+    line = view.count("line")
+    total = (result.total_lines or 0) if result is not None else 0
+    chosen = [one for one in [*current, *searched] if line and one.span.first <= line <= one.span.last]
+    about = f"Calls that showed line {line:,}" if line else "Calls that showed it"
+    return Page(
+        path,
+        _figures(total, looks, current, digest),
+        [
+            _calls(view, chosen if line else looks, about),
+            _states(looks, digest),
+            *_findings(view, path),
+        ],
+        crumbs=_crumbs(view, path),
+        template="file.html",
+        own={
+            "lines": _lines(view, result, current, searched) if result is not None else [],
+            "stripes": _stripes(current, total),
+            "total": total,
+            "problem": problem,
+            "pages": _pages(view, result, total),
+            "line": line,
+            "not_kept": NOT_KEPT,
+            "digest": (digest or "")[7:19],
+        },
+    )
+
+
+def _content(view: View, path: WorkPath) -> tuple[ReadResult | None, str]:
+    """A window of the file as it is now, or why there is none."""
+    if not view.sight.contents:
+        return None, "Your token does not include read_file, so only numbers of lines are shown."
+    first = view.count("from", max(1, view.count("line") - UI_FILE_LINES // 4))
+    workspace = view.access.workspace
+    record = workspace.contract("native")
+    request = ReadRequest(path, offset=max(1, first), limit=UI_FILE_LINES)
+    cap = replace(workspace.cap(record), size=UI_FILE_BYTES)
+    deadline = Deadline().within(SERVE_CALL_S)
+    try:
+        found = workspace.engine.perform(record, request, cap, deadline, view.access.caller)
+    except RefusedError:
+        raise NoSuchView("file") from None
+    except AbsentError:
+        return None, "The file is not there: what follows is what the ledger has of it."
+    except NotAFile:
+        raise
+    except ReadroomError as error:
+        return None, str(error)
+    assert isinstance(found, ReadResult)
+    _record(view, request, found)
+    if not found.lines:
+        return found, "It has no lines that could be shown here."
+    return found, ""
+
+
+def _record(view: View, request: ReadRequest, found: ReadResult) -> None:
+    """Who looks at a file in a browser stands in the ledger, too."""
+    recorder = view.access.workspace.gatekeeper.recorder
+    if recorder is not None:
+        caller = replace(view.access.caller, face=LOOKED_AT)
+        entry = Entry(caller, 0, "native", "read_file", {}, request=request, shown=shown_by_read(found))
+        failure = recorder.write(entry)
+        if failure is not None and recorder.required:
+            raise failure
+
+
+def _lines(view: View, result: ReadResult, current: Sequence[Look], searched: Sequence[Look]) -> list[Line]:
+    first, last = result.start, result.end
+    times, by_search = _counts(current, first, last), _counts(searched, first, last)
+    here = {"path": view.text("path"), "session": view.text("session"), "from": first}
+    found = []
+    for at, text in enumerate(result.lines, first):
+        seen = times[at - first]
+        cut = result.cuts.get(at)
+        found.append(
+            Line(
+                at,
+                text,
+                0 if cut is None else 1,
+                seen,
+                by_search[at - first],
+                _heat(seen),
+                view.bare("file", **here, line=at) + f"#L{at}" if seen or by_search[at - first] else "",
+                _said(seen, by_search[at - first]),
+            )
+        )
+    return found
+
+
+def _said(seen: int, searched: int) -> str:
+    parts = [f"shown {seen} {'time' if seen == 1 else 'times'}"] if seen else []
+    if searched:
+        parts.append(f"{searched} {'time' if searched == 1 else 'times'} in a state that is not recorded")
+    return ", ".join(parts) or "never shown"
+
+
+def _counts(looks: Iterable[Look], first: int, last: int) -> list[int]:
+    """How often each line from `first` to `last` was shown."""
+    steps = [0] * (last - first + 2)
+    for one in looks:
+        low, high = max(first, one.span.first), min(last, one.span.last)
+        if one.span.last and low <= high:
+            steps[low - first] += 1
+            steps[high - first + 1] -= 1
+    found, now = [], 0
+    for step in steps[:-1]:
+        now += step
+        found.append(now)
+    return found
+
+
+def _heat(times: int) -> int:
+    return sum(times >= least for least in _HEATS)
+
+
+def _stripes(current: Sequence[Look], total: int) -> list[Stripe]:
+    """The whole file in one strip."""
+    if not total:
+        return []
+    edges = sorted({min(total, round(total * at / _STRIPES)) for at in range(_STRIPES + 1)})
+    found = []
+    for low, high in pairwise(edges):
+        inside = sum(1 for one in current if one.span.last > low and one.span.first <= high)
+        if inside:
+            found.append(Stripe(1000 * low / total, 1000 * (high - low) / total, _heat(inside)))
+    return found
+
+
+def _covered(looks: Sequence[Look]) -> int:
+    """Lines that were shown at least once."""
+    count = end = 0
+    for one in sorted((one.span.first, one.span.last) for one in looks if one.span.last):
+        first = max(one[0], end + 1)
+        count += max(0, one[1] - first + 1)
+        end = max(end, one[1])
+    return count
+
+
+def _figures(
+    total: int, looks: Sequence[Look], current: Sequence[Look], digest: str | None
+) -> tuple[Figure, ...]:
+    covered = _covered(current)
+    share = f"{100 * covered // total} % of {total:,}" if total else ""
+    return (
+        Figure("Lines seen, as it is now", f"{covered:,}", share),
+        Figure("Calls that showed it", f"{len({one.row.number for one in looks}):,}"),
+        Figure("Conversations", f"{len({one.row.event.session for one in looks}):,}"),
+        Figure("Hash now", (digest or "not known")[7:19] if digest else "not known"),
+    )
+
+
+def _calls(view: View, looks: Sequence[Look], title: str) -> Table:
+    rows = [
+        (
+            number(one.row.number, view.bare("call", number=one.row.number)),
+            stamp(one.row.event.time_us),
+            Cell(one.row.event.agent or "-"),
+            Cell(one.row.event.tool),
+            Cell(f"{one.span.first:,} to {one.span.last:,}" if one.span.last else "-"),
+            Cell((one.span.content_hash or "")[7:19] or "not recorded", code=True),
+            Cell(
+                one.row.event.session or "(without a name)",
+                view.bare(
+                    "session",
+                    id=one.row.event.session,
+                    agent=one.row.event.agent,
+                    token=one.row.event.token,
+                ),
+            ),
+        )
+        for one in reversed(looks[-UI_ROWS:])
+    ]
+    heads = ("Row", "When (UTC)", "Agent", "Tool", "Lines", "State", "Conversation")
+    note = f"The newest {UI_ROWS} of {len(looks):,}." if len(looks) > UI_ROWS else ""
+    export = view.bare(
+        "file", path=view.text("path"), line=view.count("line") or "", format="csv", table="looks"
+    )
+    return Table("looks", title, heads, rows, note=note, empty="No call showed it.", export=export)
+
+
+def _states(looks: Sequence[Look], digest: str | None) -> Table:
+    times = Counter(one.span.content_hash for one in looks)
+    last = {one.span.content_hash: one.row.event.time_us for one in looks}
+    rows = [
+        (
+            Cell((state or "")[7:19] or "not recorded (searches)", code=True),
+            Cell("as it is now", tone="good")
+            if state is not None and state == digest
+            else Cell("changed since" if state else "-", tone="soft"),
+            number(count),
+            Cell(moment(last[state]), tone="soft"),
+        )
+        for state, count in times.most_common(UI_ROWS)
+    ]
+    heads = ("Hash", "State", "Calls", "Last shown (UTC)")
+    note = "Of a state that has changed there is a hash, and no content."
+    return Table("states", "States that were shown", heads, rows, note=note)
+
+
+def _findings(view: View, path: str) -> list[Table]:
+    from readroom.faces.http.ui.findings import findings_table
+
+    return [findings_table(view, path=path)] if view.findings is not None else []
+
+
+def _crumbs(view: View, path: WorkPath) -> list[Link]:
+    return [
+        Link("Map", view.bare("map")),
+        *(Link(basename(one), view.bare("map", path=as_value(one))) for one in ancestors(path)),
+    ]
+
+
+def _pages(view: View, result: ReadResult | None, total: int) -> list[Link]:
+    """The windows before and behind this one."""
+    if result is None or not result.lines:
+        return []
+    here = {"path": view.text("path"), "session": view.text("session")}
+    found = []
+    if result.start > 1:
+        before = max(1, result.start - UI_FILE_LINES)
+        found.append(Link(f"Lines from {before:,}", view.bare("file", **here, **{"from": before})))
+    if result.end < total:
+        behind = result.end + 1
+        found.append(Link(f"Lines from {behind:,}", view.bare("file", **here, **{"from": behind})))
+    return found

@@ -1,0 +1,190 @@
+"""The folder as a map: a box for each file, as large as the file, coloured by how often it was shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from readroom.deadline import Deadline
+from readroom.errors import NoSuchView, ReadroomError
+from readroom.faces.http.ui.page import Cell, Figure, Link, Page, Table, number
+from readroom.faces.http.ui.queries import FileSum
+from readroom.faces.http.ui.view import View
+from readroom.limits.ui import UI_EXPORT_ROWS, UI_MAP_BOXES, UI_MAP_NAMES, UI_MAP_S, UI_ROWS
+from readroom.paths import ROOT, WorkPath, ancestors, basename, join, parent
+from readroom.policy.ignore_files import IgnoreTree
+from readroom.quoting import as_value
+from readroom.values import EntryKind
+
+
+class Box(Struct):
+    """A file or a folder of the map."""
+
+    path: WorkPath
+    name: str
+    folder: bool = False
+    size: int = 0
+    files: int = 0
+    seen: int = 0
+    calls: int = 0
+    tokens: int = 0
+
+
+def folder_map(view: View) -> Page:
+    """The page. Raises NoSuchView for a folder that is not there, or not for this visitor."""
+    path = view.sight.path(view.text("path") or ".")
+    if path is None or not view.sight.listings:
+        raise NoSuchView("folder")
+    walk = _Walk(view)
+    try:
+        files = walk.files(path)
+    except ReadroomError:
+        raise NoSuchView("folder") from None
+    tree, inside = _summed(path, files)
+    rows = [_row(view, box) for box in sorted(inside, key=lambda box: (-box.calls, -box.size, box.name))]
+    seen = [one for one in files if one.calls]
+    notes = [walk.note] if walk.note else []
+    table = Table(
+        "folder",
+        "What is in it",
+        ("Name", "Bytes", "Files", "Files shown", "Calls", "Tokens"),
+        rows if view.text("format") == "csv" else rows[: 2 * UI_ROWS],
+        empty="Nothing that you may see.",
+        chart={
+            "kind": "map",
+            "root": "this folder" if path == ROOT else path,
+            "children": tree,
+            "file": f"{view.base}/file?path=",
+            "map": f"{view.base}/map?path=",
+        },
+        export=view.link("map", path=as_value(path), format="csv", table="folder"),
+        note="Boxes are as large as files; the stronger the blue, the more calls showed one.",
+    )
+    return Page(
+        "Map" if path == ROOT else f"Map of {path}",
+        (
+            Figure("Files", f"{len(files):,}"),
+            Figure("Files shown", f"{len(seen):,}", f"{100 * len(seen) // len(files)} %" if files else ""),
+            Figure("Bytes", f"{sum(one.size for one in files):,}"),
+            Figure("Calls that showed some", f"{sum(one.calls for one in files):,}"),
+        ),
+        [table],
+        view.filters("agent", "token", "tool"),
+        notes,
+        crumbs=_crumbs(view, path),
+        kept={"path": as_value(path)} if path != ROOT else {},
+    )
+
+
+class _Walk:
+    """Walks a folder through the guard, in bounds."""
+
+    def __init__(self, view: View) -> None:
+        self._guard = view.access.workspace.guard
+        self._ignored = IgnoreTree(self._guard)
+        self._deadline = Deadline().within(UI_MAP_S)
+        sums = view.questions.files(view.slice, UI_EXPORT_ROWS)
+        self._sums: Mapping[str, FileSum] = {one.path: one for one in sums}
+        self._left = UI_MAP_NAMES
+        self.note = ""
+
+    def files(self, top: WorkPath) -> list[Box]:
+        """The files below a folder that are not ignored, or were shown all the same."""
+        found: list[Box] = []
+        pending = [top]
+        while pending:
+            folder = pending.pop()
+            if self._left <= 0 or self._deadline.expired:
+                self.note = "The folder is larger than what is drawn: open a folder in it to see all of that."
+                break
+            try:
+                self._enter(folder, found, pending)
+            except ReadroomError:
+                if folder == top:
+                    raise
+        return found
+
+    def _enter(self, folder: WorkPath, found: list[Box], pending: list[WorkPath]) -> None:
+        with self._guard.open_folder(folder) as opened:
+            for entry in opened.entries():
+                self._left -= 1
+                if self._left <= 0:
+                    return
+                path, is_folder = join(folder, entry.name), entry.kind is EntryKind.FOLDER
+                if entry.kind not in (EntryKind.FILE, EntryKind.FOLDER):
+                    continue
+                if not self._guard.allows(path, folder=is_folder):
+                    continue
+                sums = None if is_folder else self._sums.get(as_value(path))
+                if sums is None and self._ignored.ignored(path, folder=is_folder):
+                    continue
+                if is_folder:
+                    pending.append(path)
+                    continue
+                box = Box(path, entry.name, size=opened.stat(entry.name).size, files=1)
+                if sums is not None:
+                    box.seen, box.calls, box.tokens = 1, sums.calls, sums.tokens
+                found.append(box)
+
+
+def _summed(top: WorkPath, files: list[Box]) -> tuple[list[object], list[Box]]:
+    """The boxes of the map, nested, and what is directly in the folder."""
+    folders: dict[WorkPath, Box] = {}
+    for one in files:
+        for above in ancestors(one.path):
+            box = folders.setdefault(above, Box(above, basename(above), folder=True))
+            box.size += one.size
+            box.files += 1
+            box.seen += one.seen
+            box.calls += one.calls
+            box.tokens += one.tokens
+    drawn = sorted(files, key=lambda one: (-bool(one.calls), -one.size))[:UI_MAP_BOXES]
+    every = [*(box for box in folders.values() if box.path != top), *files]
+    inside = [box for box in every if parent(box.path) == top]
+    return _nested(top, drawn), inside
+
+
+def _nested(top: WorkPath, files: list[Box]) -> list[object]:
+    """Folders in folders, as the chart takes them: name, path, size, calls."""
+    nodes: dict[WorkPath, dict[str, object]] = {top: {"children": []}}
+
+    def node(path: WorkPath) -> dict[str, object]:
+        if path not in nodes:
+            nodes[path] = {"name": as_value(basename(path)), "path": as_value(path), "children": []}
+            children = node(parent(path))["children"]
+            assert isinstance(children, list)
+            children.append(nodes[path])
+        return nodes[path]
+
+    for one in files:
+        children = node(parent(one.path))["children"]
+        assert isinstance(children, list)
+        children.append(
+            {"name": as_value(one.name), "path": as_value(one.path), "value": [max(one.size, 1), one.calls]}
+        )
+    found = nodes[top]["children"]
+    assert isinstance(found, list)
+    return found
+
+
+def _row(view: View, box: Box) -> tuple[Cell, ...]:
+    page = "map" if box.folder else "file"
+    name = as_value(box.name) + ("/" if box.folder else "")
+    return (
+        Cell(name, view.bare(page, path=as_value(box.path)), code=True),
+        number(box.size),
+        number(box.files),
+        number(box.seen),
+        number(box.calls),
+        number(box.tokens),
+    )
+
+
+def _crumbs(view: View, path: WorkPath) -> list[Link]:
+    if path == ROOT:
+        return []
+    return [
+        Link("Map", view.bare("map")),
+        *(Link(basename(one), view.bare("map", path=as_value(one))) for one in ancestors(path)),
+    ]

@@ -1,0 +1,202 @@
+"""The first page: where the context went, over time and by name, and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from readroom.faces.http.ui.page import Cell, Figure, Filter, Option, Page, Table, lasted, moment, number
+from readroom.faces.http.ui.queries import By, Series, SessionSum, Slice, Sum
+from readroom.faces.http.ui.view import LIVE_US, View
+from readroom.lens.report import plain
+from readroom.limits.ui import UI_ROWS
+
+_TITLES: Mapping[By, str] = {
+    "tool": "By tool", "agent": "By agent", "token": "By token", "outcome": "By outcome",
+}  # fmt: skip
+
+_TOP = 15
+
+
+def overview(view: View) -> Page:
+    """Figures, tokens over time, and sums by everything that has a name."""
+    wanted = view.slice
+    whole = next(iter(view.questions.sums(wanted)), Sum("", 0, 0, 0, 0, 0, 0))
+    by = view.text("by") if view.text("by") in _TITLES else "tool"
+    tables = [
+        over_time(view, view.questions.series(wanted, by), by),  # type: ignore[arg-type]  # looked up above
+        sessions_table(view, view.questions.sessions(wanted, limit=8), "Latest sessions"),
+        files_table(view, wanted, _TOP),
+        *(_sums(view, wanted, one) for one in _TITLES),
+        *_budgets(view),
+    ]
+    choice = Filter("by", "Chart by", [Option(one, one, one == by) for one in _TITLES])
+    filters = [*view.filters("agent", "token", "tool", "outcome"), choice]
+    return Page("Overview", _figures(view, whole), tables, filters)
+
+
+def _figures(view: View, whole: Sum) -> Sequence[Figure]:
+    flood = whole.requests - whole.calls
+    return (
+        Figure("Tokens shown", f"{whole.tokens:,}"),
+        Figure("Calls", f"{whole.calls:,}", href=view.link("calls")),
+        Figure(
+            "Failed", f"{whole.failed:,}", "with the refused",
+            view.link("calls", outcome="failed"), "warn" if whole.failed else "",
+        ),
+        Figure(
+            "Refused", f"{whole.refused:,}", f"and {flood:,} more in floods" if flood else "",
+            view.link("calls", outcome="refused"), "bad" if whole.refused else "",
+        ),
+        Figure("Mean call", lasted(whole.duration_us // whole.calls) if whole.calls else "-"),
+    )  # fmt: skip
+
+
+def over_time(view: View, series: Series, by: str) -> Table:
+    """Tokens over time as a chart, and in the table the sum of each point."""
+    times = [moment(time_us)[:16] for time_us in series.times_us]
+    names = [plain(one, 60) or "(none)" for one in series.names]
+    rows = [
+        (Cell(at), *(number(values[index]) for values in series.values)) for index, at in enumerate(times)
+    ]
+    chart = {"kind": "time", "times": times, "names": names, "values": series.values}
+    return Table(
+        "time",
+        f"Tokens over time by {by}",
+        ("Time (UTC)", *names),
+        [row for row in rows if any(cell.raw for cell in row[1:])],
+        note=_step(series),
+        chart=chart if times else None,
+        export=view.link("", by=by, format="csv", table="time"),
+    )
+
+
+def _step(series: Series) -> str:
+    hours = series.step_us // 3_600_000_000
+    return f"Each point is {hours} {'hour' if hours == 1 else 'hours'}." if series.names else ""
+
+
+def _sums(view: View, wanted: Slice, by: By) -> Table:
+    every = view.questions.sums(wanted, by)
+    most = max((one.tokens for one in every), default=0)
+    rows = [
+        (
+            Cell(one.name or "(none)", view.link("calls", **{by: one.name}) if one.name else ""),
+            number(one.calls),
+            number(one.failed),
+            number(one.tokens, share=_share(one.tokens, most)),
+        )
+        for one in every[:UI_ROWS]
+    ]
+    return Table(
+        by,
+        _TITLES[by],
+        (by.capitalize(), "Calls", "Failed", "Tokens"),
+        rows,
+        note=f"The first {UI_ROWS} of {len(every):,}." if len(every) > UI_ROWS else "",
+        export=view.link("", format="csv", table=by),
+    )
+
+
+def files_table(view: View, wanted: Slice, limit: int) -> Table:
+    """Files by what was shown of them, as far as the visitor may see their names."""
+    # Names that are hidden do not take the places of others.
+    every = view.questions.files(wanted, limit * 4)
+    seen = [one for one in every if view.sight.path(one.path) is not None][:limit]
+    most = max((one.tokens for one in seen), default=0)
+    rows = [
+        (
+            view.file_cell(one.path),
+            number(one.calls),
+            number(one.lines),
+            number(one.tokens, share=_share(one.tokens, most)),
+        )
+        for one in seen
+    ]
+    notes = ["The outcome does not filter this table."] if wanted.outcome else []
+    if len(seen) == limit:
+        notes.append(f"The first {limit}.")
+    return Table(
+        "file",
+        "By file",
+        ("File", "Calls", "Lines", "Tokens"),
+        rows,
+        note=" ".join(notes),
+        more=view.link("files") if limit == _TOP else "",
+        export=view.link("files", format="csv", table="file"),
+    )
+
+
+def files(view: View) -> Page:
+    """All files that something was shown of."""
+    limit = view.count("limit", UI_ROWS)
+    found = files_table(view, view.slice, min(limit, 10 * UI_ROWS))
+    return Page("Files", tables=[found], filters=view.filters("agent", "token", "tool"))
+
+
+def sessions_table(view: View, every: Sequence[SessionSum], title: str, more: str = "") -> Table:
+    """Conversations, one a row."""
+    most = max((one.tokens for one in every), default=0)
+    rows = [
+        (
+            Cell(
+                one.session or "(without a name)",
+                view.bare("session", id=one.session, agent=one.agent, token=one.token),
+            ),
+            Cell("live", tone="good") if view.now_us - one.last_us < LIVE_US else Cell("past", tone="soft"),
+            Cell(one.agent or "-"),
+            Cell(moment(one.last_us), tone="soft"),
+            number(one.calls),
+            Cell(f"{one.failed:,}", number=True, raw=one.failed, tone="warn" if one.failed else ""),
+            number(one.tokens, share=_share(one.tokens, most)),
+        )
+        for one in every
+    ]
+    heads = ("Session", "State", "Agent", "Last call (UTC)", "Calls", "Failed", "Tokens")
+    return Table(
+        "sessions",
+        title,
+        heads,
+        rows,
+        more=more,
+        export=view.link("sessions", format="csv", table="sessions"),
+    )
+
+
+def sessions(view: View) -> Page:
+    """Live and past conversations."""
+    skip, search = view.count("skip"), view.text("q", 200)
+    limit = UI_ROWS
+    found = view.questions.sessions(view.slice, limit=limit + 1, skip=skip, search=search)
+    more = view.link("sessions", q=search, skip=skip + limit) if len(found) > limit else ""
+    table = sessions_table(view, found[:limit], "Sessions", more)
+    notes = ["The tool does not filter sessions."] if view.text("tool") else []
+    return Page(
+        "Sessions",
+        tables=[table],
+        filters=[Filter("q", "Search", value=search), *view.filters("agent", "token")],
+        notes=notes,
+    )
+
+
+def _budgets(view: View) -> list[Table]:
+    pool = view.access.workspace.gatekeeper.budget_pool
+    if pool is None:
+        return []
+    rows = [
+        (
+            Cell(use.scope),
+            Cell(name or "-"),
+            number(use.used, share=min(100, use.used * 100 // max(1, use.limit))),
+            number(use.limit),
+            number(use.left),
+            Cell(level.name.lower(), tone="" if level == 0 else "warn"),
+        )
+        for name, use, level in pool.all()[:UI_ROWS]
+    ]
+    note = "What is shown at each state is in the guide to budgets."
+    heads = ("Budget", "Whose", "Used", "Limit", "Left", "State")
+    return [Table("budgets", "Budgets", heads, rows, note=note, empty="No call has used a budget yet.")]
+
+
+def _share(value: int, most: int) -> int:
+    return round(100 * value / most) if most else 0

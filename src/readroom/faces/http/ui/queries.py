@@ -1,0 +1,285 @@
+"""Questions of the dashboard to a ledger: sums of whole hours, and rows where a person looks closer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, TypeAlias, final
+
+from msgspec import Struct
+
+from readroom.database import Execute
+from readroom.ledger.ledger import Condition, Ledger
+from readroom.ledger.rows import Row
+from readroom.ledger.sums import DAY_US, HOUR_US
+from readroom.limits.ui import UI_FILE_ROWS, UI_POINTS, UI_SERIES, UI_SESSION_ROWS
+
+By: TypeAlias = Literal["tool", "agent", "token", "outcome"]
+
+PROBLEMS = ("failed", "refused")
+"""Outcomes that stand for many: every one but ok, and every one that policy decided."""
+
+
+class Slice(Struct, frozen=True):
+    """Which rows are meant; an empty name means any.
+
+    Attributes:
+        workspace: As the rows name it.
+        agent, token, tool, outcome: Exactly these; outcome may be `failed` or `refused`.
+        since_us, until_us: Whole hours; 0 for any time.
+    """
+
+    workspace: str
+    agent: str = ""
+    token: str = ""
+    tool: str = ""
+    outcome: str = ""
+    since_us: int = 0
+    until_us: int = 0
+
+    def where(self, columns: Sequence[str], time: str = "", unit: int = 1) -> tuple[str, list[object]]:
+        """The WHERE clause over a table of sums that has these columns."""
+        parts, values = ["workspace = ?"], [self.workspace]
+        for name in columns:
+            value = getattr(self, name)
+            if name == "outcome" and value in PROBLEMS:
+                parts.append(f"{value} > 0")
+            elif value:
+                parts.append(f"{name} = ?")
+                values.append(value)
+        found: list[object] = list(values)
+        if time and self.since_us:
+            parts.append(f"{time} >= ?")
+            found.append(self.since_us // unit)
+        if time and self.until_us:
+            parts.append(f"{time} < ?")
+            found.append(-(-self.until_us // unit))
+        return " AND ".join(parts), found
+
+
+class Sum(Struct, frozen=True):
+    """What calls of one name come to."""
+
+    name: str
+    calls: int
+    tokens: int
+    failed: int
+    refused: int
+    duration_us: int
+    requests: int
+
+
+class FileSum(Struct, frozen=True):
+    """What was shown of one file."""
+
+    path: str
+    calls: int
+    tokens: int
+    lines: int
+
+
+class SessionSum(Struct, frozen=True):
+    """One conversation of one agent with one token."""
+
+    session: str
+    agent: str
+    token: str
+    calls: int
+    tokens: int
+    failed: int
+    refused: int
+    duration_us: int
+    first_us: int
+    last_us: int
+    epoch: int
+
+
+class Series(Struct, frozen=True):
+    """Tokens over time: the beginning of each point, and a row of values for each name."""
+
+    step_us: int
+    times_us: Sequence[int]
+    names: Sequence[str]
+    values: Sequence[Sequence[int]]
+
+
+_ADDED = "SUM(calls), SUM(tokens), SUM(failed), SUM(refused), SUM(duration_us), SUM(requests)"
+_NAMED = ("agent", "token", "tool", "outcome")
+_WIDTH = 6
+
+
+@final
+class Questions:
+    """Questions about one workspace's rows in one ledger, for one page."""
+
+    def __init__(self, book: Ledger) -> None:
+        self._book = book
+        self._cubes: dict[Slice, list[tuple[Any, ...]]] = {}
+
+    def sums(self, wanted: Slice, by: By | None = None) -> list[Sum]:
+        """Sums by one name, the most tokens first; without one a single sum, or none."""
+        found: dict[str, list[int]] = {}
+        for row in self._cube(wanted):
+            name = "" if by is None else str(row[_NAMED.index(by)])
+            before = found.setdefault(name, [0] * _WIDTH)
+            for at, value in enumerate(row[len(_NAMED) :]):
+                before[at] += int(value)
+        every = [Sum(name, *values) for name, values in found.items()]
+        return sorted(every, key=lambda one: (-one.tokens, -one.calls, one.name))
+
+    def _cube(self, wanted: Slice) -> list[tuple[Any, ...]]:
+        """The sums by all names at once: a page asks for many of them, and the table is read once."""
+        if wanted not in self._cubes:
+            where, values = wanted.where(_NAMED, "hour", HOUR_US)
+            names = ", ".join(_NAMED)
+            sql = f"SELECT {names}, {_ADDED} FROM sums_by_hour WHERE {where} GROUP BY {names}"
+            self._cubes[wanted] = self._ask(sql, values)
+        return self._cubes[wanted]
+
+    def series(self, wanted: Slice, by: By) -> Series:
+        """Tokens over time, of the names with the most and of all others together."""
+        where, values = wanted.where(_NAMED, "hour", HOUR_US)
+        ends = self._ask(f"SELECT MIN(hour), MAX(hour) FROM sums_by_hour WHERE {where}", values)[0]
+        if ends[0] is None:
+            return Series(HOUR_US, (), (), ())
+        step = _step(ends[1] - ends[0] + 1)
+        sql = (
+            f"SELECT hour / {step} * {step}, {by}, SUM(tokens) FROM sums_by_hour "
+            f"WHERE {where} GROUP BY hour / {step} * {step}, {by}"
+        )
+        rows = [(int(hour), str(name), int(tokens)) for hour, name, tokens in self._ask(sql, values)]
+        totals: dict[str, int] = {}
+        for _, name, tokens in rows:
+            totals[name] = totals.get(name, 0) + tokens
+        ranked = sorted(totals, key=lambda name: (-totals[name], name))
+        places = {name: min(at, UI_SERIES - 1) for at, name in enumerate(ranked)}
+        names = ranked if len(ranked) <= UI_SERIES else [*ranked[: UI_SERIES - 1], "all others"]
+        first = ends[0] - ends[0] % step
+        count = (ends[1] - first) // step + 1
+        drawn = [[0] * count for _ in names]
+        for hour, name, tokens in rows:
+            drawn[places[name]][(hour - first) // step] += tokens
+        times = [(first + at * step) * HOUR_US for at in range(count)]
+        return Series(step * HOUR_US, times, names, drawn)
+
+    def files(self, wanted: Slice, limit: int) -> list[FileSum]:
+        """Files by the tokens that were shown of them, the most first; days are whole."""
+        where, values = wanted.where(("agent", "token", "tool"), "day", DAY_US)
+        sql = (
+            f"SELECT path, SUM(calls), SUM(tokens), SUM(lines) FROM sums_by_file WHERE {where} "
+            "GROUP BY path ORDER BY 3 DESC, 2 DESC, 1 LIMIT ?"
+        )
+        return [FileSum(row[0], *map(int, row[1:])) for row in self._ask(sql, [*values, limit])]
+
+    def sessions(self, wanted: Slice, *, limit: int, skip: int = 0, search: str = "") -> list[SessionSum]:
+        """Conversations, the last one used first."""
+        where, values = wanted.where(("agent", "token"), "last_us")
+        if wanted.outcome in PROBLEMS:
+            where += f" AND {wanted.outcome} > 0"
+        if search:
+            literal = search.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+            where += " AND (session LIKE ? ESCAPE '!' OR agent LIKE ? ESCAPE '!')"
+            values += [f"%{literal}%"] * 2
+        columns = ", ".join(SessionSum.__struct_fields__)
+        sql = (
+            f"SELECT {columns} FROM sums_by_session WHERE {where} "
+            "ORDER BY last_us DESC, session LIMIT ? OFFSET ?"
+        )
+        return [SessionSum(*row) for row in self._ask(sql, [*values, limit, skip])]
+
+    def session(self, workspace: str, session: str, agent: str, token: str) -> SessionSum | None:
+        """One of them."""
+        columns = ", ".join(SessionSum.__struct_fields__)
+        sql = (
+            f"SELECT {columns} FROM sums_by_session "
+            "WHERE workspace = ? AND session = ? AND agent = ? AND token = ?"
+        )
+        found = self._ask(sql, [workspace, session, agent, token])
+        return SessionSum(*found[0]) if found else None
+
+    def calls_of(self, workspace: str, one: SessionSum, *, before: int = 0) -> list[Row]:
+        """The newest calls of a conversation, in order."""
+        conditions = [
+            Condition("session = ?", (one.session,)),
+            Condition("workspace = ?", (workspace,)),
+            Condition("agent = ? AND token = ? AND face <> 'ui'", (one.agent, one.token)),
+            *([Condition("number < ?", (before,))] if before else ()),
+        ]
+        return self._book.page(conditions, limit=UI_SESSION_ROWS, newest=True)
+
+    def calls(self, wanted: Slice, *, limit: int, before: int = 0) -> list[Row]:
+        """The newest calls, newest first. The sums say in which hours there are any."""
+        conditions = [Condition("workspace = ? AND face <> 'ui'", (wanted.workspace,))]
+        for name in _NAMED:
+            value = getattr(wanted, name)
+            if value == "refused" and name == "outcome":
+                conditions.append(Condition("decision = 'refused'", ()))
+            elif value == "failed" and name == "outcome":
+                conditions.append(Condition("outcome NOT IN ('ok', 'begun')", ()))
+            elif value:
+                conditions.append(Condition(f"{name} = ?", (value,)))
+        if before:
+            conditions.append(Condition("number < ?", (before,)))
+        found: list[Row] = []
+        for start_us, end_us in self._busy_hours(wanted, before):
+            # Of a sum: PostgreSQL would else look for the least number from the first row on.
+            span = self._ask(
+                "SELECT MIN(number + 0), MAX(number + 0) FROM calls WHERE time_us >= ? AND time_us < ?",
+                [start_us, end_us],
+            )[0]
+            # With numbers, too: SQLite would go through all rows in order, and not through those of an hour.
+            within = Condition(
+                "number BETWEEN ? AND ? AND time_us >= ? AND time_us < ?", (*span, start_us, end_us)
+            )
+            page = self._book.page([*conditions, within], limit=limit - len(found), newest=True)
+            found += reversed(page)
+            if len(found) >= limit:
+                break
+        return found
+
+    def showing(self, workspace: str, path: str) -> list[Row]:
+        """The newest calls that showed something of a file, in order."""
+        sql = "SELECT number FROM shown_files WHERE workspace = ? AND path = ? ORDER BY number DESC LIMIT ?"
+        numbers = [int(row[0]) for row in self._ask(sql, [workspace, path, UI_FILE_ROWS])]
+        found: list[Row] = []
+        for at in range(0, len(numbers), UI_SESSION_ROWS):
+            part = numbers[at : at + UI_SESSION_ROWS]
+            within = Condition(f"number IN ({', '.join('?' * len(part))})", tuple(part))
+            found += self._book.page([within], limit=len(part))
+        return sorted(found, key=lambda row: row.number)
+
+    def row(self, workspace: str, number: int) -> Row | None:
+        """One call."""
+        conditions = [Condition("number = ?", (number,)), Condition("workspace = ?", (workspace,))]
+        found = self._book.page(conditions, limit=1)
+        return found[0] if found else None
+
+    def workspaces(self) -> list[str]:
+        """Those that have rows."""
+        sql = "SELECT workspace, SUM(calls) FROM sums_by_session GROUP BY workspace ORDER BY 2 DESC"
+        return [str(row[0]) for row in self._ask(sql, [])]
+
+    def _busy_hours(self, wanted: Slice, before: int) -> Iterator[tuple[int, int]]:
+        """Stretches of time in which there are such calls, the latest first."""
+        where, values = wanted.where(_NAMED, "hour", HOUR_US)
+        if before:
+            at = self._ask("SELECT time_us FROM calls WHERE number = ?", [before])
+            if at:
+                # A call is recorded when it ends; many at once may be recorded out of order.
+                where += " AND hour <= ?"
+                values.append(at[0][0] // HOUR_US + 1)
+        sql = f"SELECT DISTINCT hour FROM sums_by_hour WHERE {where} ORDER BY hour DESC"
+        for (hour,) in self._ask(sql, values):
+            yield hour * HOUR_US, (hour + 1) * HOUR_US
+
+    def _ask(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        def work(execute: Execute) -> list[tuple[Any, ...]]:
+            return execute(sql, values)
+
+        return self._book.look(work)
+
+
+def _step(hours: int) -> int:
+    """Hours that one point of a chart stands for: a part of a day, or whole days."""
+    steps = (1, 2, 3, 6, 12, 24)
+    found = next((step for step in steps if hours <= step * UI_POINTS), None)
+    return found or 24 * -(-hours // (24 * UI_POINTS))

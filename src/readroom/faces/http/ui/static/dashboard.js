@@ -1,0 +1,120 @@
+// Draws charts from the values that stand in the page, saves them as pictures, and keeps a live page fresh.
+// Whatever comes from a record is text here: it is drawn on a canvas or compared, never made into HTML.
+"use strict";
+(() => {
+  const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const drawn = new Map();
+  const still = matchMedia("(prefers-reduced-motion: reduce)");
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+
+  const short = (value) => value >= 1e6 ? (value / 1e6).toFixed(1) + "M" : value >= 1e3 ? (value / 1e3).toFixed(value >= 1e4 ? 0 : 1) + "k" : String(value);
+  const text = () => ({ color: style("--ink"), fontFamily: "system-ui, sans-serif" });
+  const tooltip = () => ({ renderMode: "richText", backgroundColor: style("--card"), borderColor: style("--line"), textStyle: text() });
+
+  function time(data) {
+    return {
+      color: style("--series").split(",").map((one) => one.trim()),
+      tooltip: { trigger: "axis", ...tooltip(), valueFormatter: (value) => value.toLocaleString("en") },
+      legend: { top: 0, type: "scroll", textStyle: { color: style("--ink") }, pageTextStyle: { color: style("--ink") } },
+      grid: { left: 8, right: 12, top: 40, bottom: 8, containLabel: true },
+      xAxis: { type: "category", data: data.times, axisLabel: { color: style("--soft"), hideOverlap: true, formatter: (at) => at.slice(5) }, axisLine: { lineStyle: { color: style("--line") } }, axisTick: { show: false } },
+      yAxis: { type: "value", axisLabel: { color: style("--soft"), formatter: short }, splitLine: { lineStyle: { color: style("--line") } } },
+      series: data.names.map((name, at) => ({ name, type: "bar", stack: "all", data: data.values[at], barMaxWidth: 40, barCategoryGap: "15%" })),
+    };
+  }
+
+  function heat(calls) {
+    const step = [1, 2, 4, 8, 16].filter((least) => calls >= least).length;
+    return step ? style("--h" + step) : style("--line");
+  }
+
+  function coloured(nodes) {
+    return nodes.map((node) => node.children
+      ? { name: node.name, path: node.path, folder: true, children: coloured(node.children) }
+      : { name: node.name, path: node.path, value: node.value,
+          itemStyle: { color: heat(node.value[1]) },
+          label: { color: node.value[1] >= 8 ? style("--on-dark") : style("--ink") } });
+  }
+
+  function map(data) {
+    return {
+      tooltip: { ...tooltip(), formatter: (one) => {
+        const value = Array.isArray(one.value) ? one.value : [one.value, 0];
+        const calls = one.data && one.data.folder ? "" : "\n" + value[1].toLocaleString("en") + " calls showed it";
+        return (one.data && one.data.path || one.name) + "\n" + value[0].toLocaleString("en") + " bytes" + calls;
+      } },
+      series: [{
+        type: "treemap", name: data.root, data: coloured(data.children), visualDimension: 0, roam: false, nodeClick: false,
+        breadcrumb: { show: false }, left: 0, right: 0, top: 0, bottom: 0, visibleMin: 20,
+        label: { show: true, overflow: "truncate", fontSize: 12, opacity: 1, position: "insideTopLeft" },
+        upperLabel: { show: true, height: 20, color: style("--ink"), overflow: "truncate", fontSize: 12, fontWeight: 600 },
+        itemStyle: { borderColor: style("--card"), borderWidth: 1, gapWidth: 1 },
+        levels: [{ itemStyle: { borderWidth: 0, gapWidth: 3 }, upperLabel: { show: false } },
+                 { itemStyle: { borderColor: style("--paper"), borderWidth: 2, gapWidth: 1 } }],
+      }],
+    };
+  }
+
+  function draw(box) {
+    const data = JSON.parse(box.dataset.chart);
+    box.hidden = false;
+    let chart = drawn.get(box);
+    if (!chart) {
+      chart = echarts.init(box, null, { renderer: "canvas" });
+      drawn.set(box, chart);
+      chart.on("click", (event) => {
+        const node = event.data;
+        if (data.kind === "map" && node && node.path) {
+          location.assign((node.folder ? data.map : data.file) + encodeURIComponent(node.path));
+        }
+      });
+    }
+    chart.setOption({ animation: !still.matches && data.kind !== "map", ...(data.kind === "map" ? map(data) : time(data)) }, true);
+    const save = box.closest("section").querySelector(".png");
+    if (save) {
+      save.hidden = false;
+      save.onclick = () => {
+        const link = document.createElement("a");
+        link.href = chart.getDataURL({ type: "png", pixelRatio: 2, backgroundColor: style("--card") });
+        link.download = save.dataset.name + ".png";
+        link.click();
+      };
+    }
+  }
+
+  const all = () => document.querySelectorAll("[data-chart]").forEach(draw);
+  const fit = () => drawn.forEach((chart) => chart.resize());
+
+  async function refresh() {
+    const main = document.querySelector("main");
+    if (document.hidden || main.contains(document.activeElement) && document.activeElement !== main || main.querySelector(".waterfall details[open]")) return;
+    const answer = await fetch(location.href, { credentials: "same-origin" });
+    if (!answer.ok || answer.redirected) { location.reload(); return; }
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    drawn.forEach((chart) => chart.dispose());
+    drawn.clear();
+    main.replaceChildren(...page.querySelector("main").childNodes);
+    all();
+  }
+
+  const live = document.getElementById("live");
+  let timer;
+  if (live) {
+    live.closest("label").hidden = false;
+    live.checked = sessionStorage.getItem("live") === "1";
+    const follow = () => {
+      sessionStorage.setItem("live", live.checked ? "1" : "0");
+      clearInterval(timer);
+      if (live.checked) timer = setInterval(refresh, 5000);
+    };
+    live.addEventListener("change", follow);
+    follow();
+  }
+  document.querySelectorAll("form.filters").forEach((form) => form.addEventListener("submit", () => {
+    for (const one of form.elements) if (!one.value) one.disabled = true;
+  }));
+  addEventListener("pageshow", () => document.querySelectorAll("form.filters :disabled").forEach((one) => { one.disabled = false; }));
+  addEventListener("resize", fit);
+  dark.addEventListener("change", all);
+  all();
+})();

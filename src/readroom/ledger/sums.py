@@ -1,0 +1,228 @@
+"""Sums of a ledger, kept as rows come, so that a million of them need not be looked at to draw a chart.
+
+They can be made from the rows at any time, and `differences` compares them.  A row is not
+summed when it is written, which would cost every call: `fold` takes the next rows, many
+in one transaction, now and then after an append and before somebody looks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final
+
+from msgspec import Struct
+
+from readroom.database import Execute
+from readroom.limits.session import LEDGER_FOLD_ROWS, LEDGER_PROBLEMS
+
+HOUR_US: Final = 3_600_000_000
+DAY_US: Final = 24 * HOUR_US
+
+LOOKED_AT: Final = "ui"
+"""The face of people who look at files in the dashboard: recorded, and in no sum of what agents did."""
+
+
+class SumTable(Struct, frozen=True):
+    """One table of sums: what its rows are by, what they add up, and what is the least and the greatest."""
+
+    name: str
+    keys: tuple[str, ...]
+    added: tuple[str, ...]
+    bounds: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All of them, in order; `bounds` are a least and two greatest values."""
+        return (*self.keys, *self.added, *self.bounds)
+
+    def create(self) -> str:
+        """The statement that makes it."""
+        numbers = {"hour", "day", *self.added, *self.bounds}
+        columns = [f"{one} {'{big}' if one in numbers else 'TEXT'} NOT NULL" for one in self.columns]
+        return f"CREATE TABLE {self.name} ({', '.join(columns)}, PRIMARY KEY ({', '.join(self.keys)}))"
+
+    def upsert(self) -> str:
+        """The statement that adds to a row, or makes it."""
+        own, new = f"{self.name}.", "excluded."
+        changes = [f"{one} = {own}{one} + {new}{one}" for one in self.added]
+        for at, one in enumerate(self.bounds):
+            sign = "<" if at == 0 else ">"
+            changes.append(
+                f"{one} = CASE WHEN {new}{one} {sign} {own}{one} THEN {new}{one} ELSE {own}{one} END"
+            )
+        return (
+            f"INSERT INTO {self.name} ({', '.join(self.columns)}) "
+            f"VALUES ({', '.join('?' for _ in self.columns)}) "
+            f"ON CONFLICT ({', '.join(self.keys)}) DO UPDATE SET {', '.join(changes)}"
+        )
+
+
+_COUNTED = ("calls", "tokens", "failed", "refused", "duration_us")
+
+BY_HOUR: Final = SumTable(
+    "sums_by_hour", ("workspace", "hour", "agent", "token", "tool", "outcome"), (*_COUNTED, "requests")
+)
+"""`requests` counts what one row stands for many of: a flood of refused requests."""
+
+BY_FILE: Final = SumTable(
+    "sums_by_file", ("workspace", "day", "path", "agent", "token", "tool"), ("calls", "tokens", "lines")
+)
+BY_SESSION: Final = SumTable(
+    "sums_by_session",
+    ("workspace", "session", "agent", "token"),
+    _COUNTED,
+    ("first_us", "last_us", "epoch"),
+)
+_TABLES = (BY_HOUR, BY_FILE, BY_SESSION)
+
+MIGRATION: Final = (
+    "ALTER TABLE calls ADD COLUMN level TEXT",
+    *(table.create() for table in _TABLES),
+    "CREATE INDEX sums_by_session_last ON sums_by_session (workspace, last_us)",
+    """CREATE TABLE shown_files (
+        workspace TEXT NOT NULL, path TEXT NOT NULL, number {big} NOT NULL,
+        PRIMARY KEY (workspace, path, number)
+    )""",
+    "CREATE TABLE summed (one {big} NOT NULL PRIMARY KEY, number {big} NOT NULL)",
+    "INSERT INTO summed (one, number) SELECT 1, COALESCE(MAX(number), 0) FROM checkpoints",
+)
+"""The tables, up to which row they go, and what a budget left of a reply."""
+
+_ROWS = """SELECT number, time_us, workspace, agent, session, token, face, epoch, tool, decision, outcome,
+    shown, tokens, duration_us, CASE WHEN contract = '' THEN arguments ELSE '' END
+    FROM calls WHERE number > ? ORDER BY number LIMIT ?"""
+
+_Sums = dict[tuple[object, ...], list[int]]
+
+
+class _Folded:
+    """Sums of some rows, in memory."""
+
+    def __init__(self) -> None:
+        self.sums: dict[str, _Sums] = {table.name: {} for table in _TABLES}
+        self.shown: set[tuple[str, str, int]] = set()
+
+    def add(self, row: Sequence[Any]) -> None:
+        (number, time_us, workspace, agent, session, token, face, epoch, tool) = row[:9]
+        (decision, outcome, shown, tokens, duration_us, facts) = row[9:]
+        if outcome == "begun" or face == LOOKED_AT:
+            return
+        failed, refused = int(outcome != "ok"), int(decision == "refused")
+        counted = [1, tokens, failed, refused, duration_us]
+        hour = time_us // HOUR_US
+        self._add(BY_HOUR, (workspace, hour, agent, token, tool, outcome), [*counted, _times(facts)])
+        bounds = [time_us, time_us, epoch]
+        self._add(BY_SESSION, (workspace, session, agent, token), [*counted, *bounds])
+        if shown == "[]":
+            return
+        lines: dict[str, int] = {}
+        for path, first, last in _spans(shown):
+            lines[path] = lines.get(path, 0) + (last - first + 1 if last else 0)
+        for path, count in lines.items():
+            key = (workspace, time_us // DAY_US, path, agent, token, tool)
+            self._add(BY_FILE, key, [1, tokens // len(lines), count])
+            self.shown.add((workspace, path, number))
+
+    def _add(self, table: SumTable, key: tuple[object, ...], values: list[int]) -> None:
+        sums = self.sums[table.name]
+        before = sums.get(key)
+        if before is None:
+            sums[key] = values
+            return
+        most = len(table.added)
+        for at in range(most):
+            before[at] += values[at]
+        if table.bounds:
+            before[most] = min(before[most], values[most])
+            for at in range(most + 1, len(values)):
+                before[at] = max(before[at], values[at])
+
+
+def _spans(shown: str) -> list[tuple[str, int, int]]:
+    """What a row showed. A spoiled one, which the chain tells, must not stop what is recorded next."""
+    try:
+        return [(str(path), int(first), int(last)) for path, _, first, last in json.loads(shown)]
+    except (ValueError, TypeError):
+        return []
+
+
+def _times(facts: str) -> int:
+    """How many requests a row of refused ones stands for."""
+    if '"times"' not in facts:
+        return 1
+    try:
+        found = json.loads(facts)["times"]
+    except (ValueError, TypeError, KeyError):
+        return 1
+    return found if isinstance(found, int) and 0 < found < 2**40 else 1
+
+
+def fold(execute: Execute, most: int = LEDGER_FOLD_ROWS) -> int:
+    """Sum the next rows; how many there were. In a transaction that writes."""
+    done = up_to(execute)
+    rows = execute(_ROWS, (done, most))
+    if not rows:
+        return 0
+    folded = _Folded()
+    for row in rows:
+        folded.add(row)
+    for table in _TABLES:
+        sums = folded.sums[table.name]
+        if sums:
+            execute.many(table.upsert(), [(*key, *values) for key, values in sums.items()])
+    if folded.shown:
+        sql = "INSERT INTO shown_files (workspace, path, number) VALUES (?, ?, ?)"
+        execute.many(sql, sorted(folded.shown))
+    execute("UPDATE summed SET number = ? WHERE one = 1", (rows[-1][0],))
+    return len(rows)
+
+
+def up_to(execute: Execute) -> int:
+    """The last row that is in the sums."""
+    return int(execute("SELECT number FROM summed WHERE one = 1")[0][0])
+
+
+def forget(execute: Execute, removed: int) -> None:
+    """Begin anew behind the last row that was removed."""
+    for name in (*(table.name for table in _TABLES), "shown_files"):
+        execute(f"DELETE FROM {name}")
+    execute("UPDATE summed SET number = ? WHERE one = 1", (removed,))
+
+
+def differences(execute: Execute) -> Iterator[str]:
+    """Where the sums are not those of the rows up to the last that is summed, as sentences."""
+    last, folded = up_to(execute), _Folded()
+    for row in _all_rows(execute, last):
+        folded.add(row)
+    for table in _TABLES:
+        sums, width = folded.sums[table.name], len(table.keys)
+        kept = execute(f"SELECT {', '.join(table.columns)} FROM {table.name}")
+        yield from islice(_unlike(table, sums, {row[:width]: list(row[width:]) for row in kept}), _MOST)
+    shown = {tuple(row) for row in execute("SELECT workspace, path, number FROM shown_files")}
+    if shown != folded.shown:
+        yield "the table shown_files is not that of the rows"
+
+
+_MOST = LEDGER_PROBLEMS
+
+
+def _unlike(table: SumTable, sums: _Sums, kept: Mapping[tuple[object, ...], list[int]]) -> Iterator[str]:
+    for key in sums.keys() | kept.keys():
+        if sums.get(key) != kept.get(key):
+            named = ", ".join(f"{name} {value!r}" for name, value in zip(table.keys, key, strict=True))
+            yield f"the sum of {named} in {table.name} is not that of the rows"
+
+
+def _all_rows(execute: Execute, last: int) -> Iterable[Sequence[Any]]:
+    number = 0
+    while True:
+        rows = execute(_ROWS, (number, LEDGER_FOLD_ROWS))
+        for row in rows:
+            if row[0] > last:
+                return
+            yield row
+        if not rows:
+            return
+        number = rows[-1][0]

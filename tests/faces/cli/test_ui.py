@@ -1,0 +1,131 @@
+"""`readroom ui` shows ledgers and audits that are on disk, and serves nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+
+from readroom.ledger import LedgerPolicy, open_book
+from tests.ledger.events import event
+
+END_S = 60
+
+
+@contextmanager
+def shown(state: Path, *words: str) -> Iterator[int]:
+    """The port of `readroom ui` with these words."""
+    line = [sys.executable, "-m", "readroom", "ui", *words, "--open"]
+    environment = {**os.environ, "XDG_STATE_HOME": str(state)}
+    with subprocess.Popen(line, stdout=subprocess.PIPE, env=environment) as process:
+        try:
+            assert process.stdout is not None
+            said = process.stdout.readline().decode()
+            yield int(said.partition("127.0.0.1:")[2].partition("/")[0])
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=END_S)
+
+
+def got(port: int, path: str) -> tuple[int, str]:
+    with closing(HTTPConnection("127.0.0.1", port, timeout=END_S)) as connection:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+
+
+def test_a_ledger_is_shown_and_no_tool_is_served(tmp_path: Path) -> None:
+    root, ledger = tmp_path / "shop", tmp_path / "calls.sqlite3"
+    root.mkdir()
+    (root / "a.txt").write_text("one\ntwo\n", encoding="utf-8")
+    with closing(open_book(LedgerPolicy(file=str(ledger)))) as book:
+        book.append(event(workspace=str(root), agent="codex", tokens=4321))
+        book.append(event(workspace="/elsewhere", agent="stranger"))
+    with shown(tmp_path / "state", str(ledger), "--root", str(root)) as port:
+        status, page = got(port, "/ui")
+        assert status == 200
+        assert "4,321" in page
+        assert "stranger" not in page
+        assert got(port, "/docs")[0] == 404
+        assert got(port, "/metrics")[0] == 404
+        assert "two" in got(port, "/ui/file?path=a.txt")[1]
+
+
+def test_an_audit_is_shown_with_its_findings(tmp_path: Path) -> None:
+    root = tmp_path / "shop"
+    root.mkdir()
+    (root / "a.txt").write_text("one\ntwo\n", encoding="utf-8")
+    record = tmp_path / "audit.jsonl"
+    rows: list[dict[str, object]] = [
+        {"row": "session", "session": "s-1", "record": "r.jsonl", "client": "claude-code", "calls": 1},
+        {
+            "row": "call",
+            "session": "s-1",
+            "call": 1,
+            "id": "x",
+            "turn": 1,
+            "epoch": 0,
+            "tool": "Read",
+            "server": "",
+            "kind": "read",
+            "file": str(root / "a.txt"),
+            "arguments": '{"path":"a.txt"}',
+            "time": "2026-03-01T10:00:00Z",
+            "answered": True,
+            "characters": 8,
+            "tokens": 77,
+            "images": 0,
+            "sent_in_requests": 2,
+            "lines": 2,
+            "lines_again": 0,
+            "error": False,
+            "exit_code": None,
+            "cut_by": None,
+            "kept_at": "",
+        },
+        {"row": "lines", "session": "s-1", "call": 1, "file": str(root / "a.txt"), "first": 1, "last": 2},
+        {
+            "row": "finding",
+            "session": "s-1",
+            "kind": "repeated",
+            "call": 1,
+            "turn": 1,
+            "file": str(root / "a.txt"),
+            "first": 1,
+            "last": 2,
+            "tokens": 7,
+            "carried_tokens": 14,
+            "what": "shown once more",
+            "excerpt": "<b>one</b>",
+        },
+    ]
+    record.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with shown(tmp_path / "state", str(record), "--root", str(root)) as port:
+        assert "claude-code" in got(port, "/ui/sessions")[1]
+        findings = got(port, "/ui/findings")[1]
+        assert "shown once more" in findings
+        assert "<b>one</b>" not in findings
+        beside = got(port, "/ui/file?path=a.txt")[1]
+        assert "1 time in a state that is not recorded" in beside
+        assert "shown once more" in beside
+        assert "77" in got(port, "/ui")[1]
+
+
+def test_what_is_no_ledger_and_no_audit_is_refused_with_what_works(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("nothing\n", encoding="utf-8")
+    for source in ("notes.txt", "missing.jsonl"):
+        done = subprocess.run(
+            [sys.executable, "-m", "readroom", "ui", str(tmp_path / source), "--root", str(tmp_path)],
+            capture_output=True,
+            timeout=END_S,
+            env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")},
+            check=False,
+        )
+        assert done.returncode == 2
+        assert b"Name a ledger" in done.stderr or b"Check the path" in done.stderr

@@ -1,0 +1,296 @@
+"""The dashboard over HTTP: who gets in, what they may see, and that nothing else is in any answer."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+from readroom.ledger import LedgerPolicy, open_book
+from readroom.ledger.ledger import Ledger
+from tests.faces.http.serving import Agent, Answer, agent, open_agent
+from tests.ledger.events import event
+
+PAGES = ("/ui", "/ui/sessions", "/ui/calls", "/ui/files", "/ui/map", "/ui/ledger")
+COOKIE = re.compile(r"readroom_ui=([A-Za-z0-9_-]{43}); Path=/ui; HttpOnly; SameSite=Strict; Max-Age=\d+")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    found = tmp_path / "shop"
+    (found / "src").mkdir(parents=True)
+    (found / "hr").mkdir()
+    (found / "src" / "a.py").write_text("".join(f"line {at}\n" for at in range(1, 21)), encoding="utf-8")
+    (found / "hr" / "salaries.csv").write_text("name,salary\nAda,1\n", encoding="utf-8")
+    (found / ".env").write_text("PASSWORD=hunter2\n", encoding="utf-8")
+    return found
+
+
+@pytest.fixture
+def running(tmp_path: Path, root: Path) -> Iterator[Agent]:
+    with agent(tmp_path / "state", "--require-token", "--", str(root)) as found:
+        yield found
+
+
+def origin(running: Agent) -> str:
+    return f"http://{running.host}:{running.port}"
+
+
+def posted(running: Agent, path: str, form: dict[str, str], **headers: str) -> Answer:
+    sent = {"Content-Type": "application/x-www-form-urlencoded", "Origin": origin(running), **headers}
+    return running.request("POST", path, urlencode(form).encode(), headers=sent)
+
+
+def signed_in(running: Agent, token: str) -> dict[str, str]:
+    answer = posted(running, "/ui/sign-in", {"token": token})
+    assert answer.status == 303
+    found = COOKIE.match(answer.headers["set-cookie"])
+    assert found is not None
+    return {"Cookie": f"readroom_ui={found[1]}"}
+
+
+def get(running: Agent, path: str, cookie: dict[str, str]) -> Answer:
+    return running.request("GET", path, headers=cookie)
+
+
+def work(running: Agent, token: str) -> None:
+    for path in ("src/a.py", "src/a.py", "hr/salaries.csv", ".env", "missing.py"):
+        running.call("read_file", {"path": path, "limit": 5}, token=token)
+
+
+def ledger_of(state: Path) -> Ledger:
+    return open_book(LedgerPolicy(file=str(state / "readroom" / "ledger.sqlite3")))
+
+
+def test_nobody_sees_a_page_without_signing_in(running: Agent) -> None:
+    for path in (*PAGES, "/ui/file?path=src/a.py", "/ui/w/default/map", "/ui/verify"):
+        answer = running.request("GET", path)
+        assert answer.status == 303
+        assert answer.headers["location"].startswith("/ui/sign-in?next=")
+    assert running.request("GET", "/ui/sign-in").status == 200
+
+
+def test_a_token_signs_in_and_out_again(running: Agent) -> None:
+    cookie = signed_in(running, running.make_token("ada"))
+    for path in PAGES:
+        answer = get(running, path, cookie)
+        assert answer.status == 200, path
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert "unsafe" not in answer.headers["content-security-policy"]
+        assert answer.headers["cache-control"] == "no-store"
+    assert posted(running, "/ui/sign-out", {}, **cookie).status == 303
+    assert get(running, "/ui", cookie).status == 303
+
+
+def test_a_token_that_does_not_work_signs_nobody_in_and_is_recorded(running: Agent) -> None:
+    running.make_token("ada")
+    answer = posted(running, "/ui/sign-in", {"token": "rr_000000000000_" + "x" * 43})
+    assert answer.status == 401
+    assert "set-cookie" not in answer.headers
+    assert b"does not work" in answer.body
+    for _ in range(100):
+        if posted(running, "/ui/sign-in", {"token": "wrong"}).status == 429:
+            break
+    else:
+        raise AssertionError("tokens can be tried without an end")
+
+
+def test_the_cookie_opens_neither_tools_nor_mcp(running: Agent) -> None:
+    cookie = signed_in(running, running.make_token("ada"))
+    headers = {"Content-Type": "application/json", **cookie}
+    assert (
+        running.request("POST", "/v1/native/read_file", b'{"path":"src/a.py"}', headers=headers).status == 401
+    )
+    assert running.request("POST", "/mcp", b"{}", headers=headers).status == 401
+    assert running.request("GET", "/metrics", headers=headers).status == 401
+
+
+def test_pages_of_other_origins_can_post_nothing(running: Agent) -> None:
+    token = running.make_token("ada")
+    cookie = signed_in(running, token)
+    for sent in ({"Origin": "http://evil.example"}, {"Origin": "null"}):
+        assert posted(running, "/ui/sign-in", {"token": token}, **sent).status == 403
+        assert posted(running, "/ui/verify", {}, **sent, **cookie).status == 403
+    assert running.request("POST", "/ui/verify", b"", headers=cookie).status == 400
+
+
+def test_a_revoked_token_ends_at_once(running: Agent) -> None:
+    token = running.make_token("ada")
+    cookie = signed_in(running, token)
+    assert get(running, "/ui", cookie).status == 200
+    from tests.faces.http.serving import command
+
+    command(running.state, "token", "revoke", token.split("_")[1])
+    assert get(running, "/ui", cookie).status == 303
+
+
+@pytest.mark.parametrize("next_page", ["//evil.example", "https://evil.example", "/v1/x", "/ui\r\nX: y"])
+def test_a_sign_in_leads_nowhere_else(running: Agent, next_page: str) -> None:
+    token = running.make_token("ada")
+    answer = posted(running, f"/ui/sign-in?{urlencode({'next': next_page})}", {"token": token})
+    assert answer.status == 303
+    assert answer.headers["location"] == "/ui"
+
+
+def test_what_policy_denies_is_in_no_answer(running: Agent) -> None:
+    token = running.make_token("ada")
+    work(running, token)
+    running.call("grep_files", {"pattern": "x", "glob": ["**/.env*"]}, token=token)
+    cookie = signed_in(running, token)
+    seen = [get(running, path, cookie) for path in crawled(running, cookie)]
+    assert len(seen) > 25
+    assert all(answer.status == 200 for answer in seen)
+    for answer in seen:
+        assert b".env" not in answer.body
+        assert b"hunter2" not in answer.body
+        assert b".env" not in str(answer.headers).encode()
+    assert any(b"hidden by policy" in answer.body for answer in seen)
+
+
+def test_a_token_that_may_not_see_a_folder_sees_no_trace_of_it(running: Agent, tmp_path: Path) -> None:
+    policy = tmp_path / "no-hr.toml"
+    policy.write_text('[policy]\ndeny = ["hr/"]\n', encoding="utf-8")
+    work(running, running.make_token("ada"))
+    cookie = signed_in(running, running.make_token("bob", "--policy", str(policy)))
+    for path in crawled(running, cookie):
+        answer = get(running, path, cookie)
+        assert b"salaries" not in answer.body, path
+        assert b"hr/" not in answer.body, path
+    for path in (
+        "/ui/file?path=hr/salaries.csv",
+        "/ui/map?path=hr",
+        "/ui/file?path=.env",
+    ):
+        answer = get(running, path, cookie)
+        assert answer.status == 404
+        assert b"none that you may see" in answer.body
+        assert b"salaries" not in answer.body
+
+
+def test_a_token_without_read_file_sees_no_content(running: Agent) -> None:
+    token = running.make_token("ada")
+    work(running, token)
+    cookie = signed_in(running, running.make_token("lister", "--tool", "list_directory"))
+    answer = get(running, "/ui/file?path=src/a.py", cookie)
+    assert answer.status == 200
+    assert b"line 3" not in answer.body
+    assert b"does not include read_file" in answer.body
+
+
+def test_a_changed_file_has_hashes_and_no_lines_of_then(running: Agent, root: Path) -> None:
+    token = running.make_token("ada")
+    work(running, token)
+    cookie = signed_in(running, token)
+    before = get(running, "/ui/file?path=src/a.py", cookie).body.decode()
+    assert 'aria-label="Line 3: shown 2 times"' in before
+    assert 'aria-label="Line 6' not in before
+    (root / "src" / "a.py").write_text("other\n" * 20, encoding="utf-8")
+    after = get(running, "/ui/file?path=src/a.py", cookie).body.decode()
+    assert "shown 2 times" not in after
+    assert "changed since" in after
+    assert "line 3" not in after
+
+
+def test_who_looks_at_a_file_is_recorded_and_counts_as_no_call(running: Agent) -> None:
+    token = running.make_token("ada")
+    work(running, token)
+    cookie = signed_in(running, token)
+    for _ in range(3):
+        get(running, "/ui/file?path=src/a.py", cookie)
+    with closing(ledger_of(running.state)) as book:
+        looked = [row for row in book.rows() if row.event.face == "ui"]
+    assert [(row.event.path, row.event.token) for row in looked] == [("src/a.py", token.split("_")[1])] * 3
+    page = get(running, "/ui/file?path=src/a.py", cookie).body.decode()
+    assert 'aria-label="Line 3: shown 2 times"' in page
+
+
+def test_hostile_names_are_text_everywhere(tmp_path: Path, root: Path) -> None:
+    state = tmp_path / "state"
+    nasty = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\x1b[31m\u202e{{7*7}}"
+    state.joinpath("readroom").mkdir(parents=True, mode=0o700)
+    with closing(ledger_of(state)) as book:
+        fields = {"workspace": str(root), "agent": nasty, "session": nasty, "tool": nasty, "token": "=1+1"}
+        book.append(event(**fields, path="src/" + nasty, shown=json.dumps([["src/" + nasty, None, 1, 2]])))
+        book.append(event(**{**fields, "tool": "=HYPERLINK(1)", "agent": "@SUM(1)"}, path="-1+1"))
+    with open_agent(state, "--", str(root)) as running:
+        cells: set[str] = set()
+        for path in crawled(running, {}):
+            answer = get(running, path, {})
+            if "csv" in answer.headers["content-type"]:
+                cells |= {cell for row in csv.reader(io.StringIO(answer.body.decode())) for cell in row}
+                continue
+            # What was chosen in a filter stands as it is in the value that is sent back.
+            body = re.sub(rb'value="[^"]*"', b"", answer.body)
+            assert b"<script>alert" not in body, path
+            assert b"<img src=x" not in body, path
+            assert b"\x1b" not in body, path
+            assert "\u202e".encode() not in body, path
+        assert not [cell for cell in cells if cell[:1] in ("=", "+", "-", "@", "\t", "\r")]
+        assert "'=HYPERLINK(1)" in cells
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *(
+            "/ui?since=x",
+            "/ui/calls?before=x",
+            "/ui/session?id=nobody",
+            "/ui/call?number=99999",
+            "/ui/nothing",
+        ),
+        *("/ui/static/../dashboard.py", "/ui?format=csv&table=nothing", "/ui/static/VENDORED.json"),
+        *("/ui/file?path=%00", "/ui/file?path=../../etc/passwd", "/ui/file?path=" + "x" * 5000),
+    ],
+)
+def test_bad_addresses_are_pages_that_say_what_is_wrong(running: Agent, address: str) -> None:
+    cookie = signed_in(running, running.make_token("ada"))
+    answer = get(running, address, cookie)
+    assert 400 <= answer.status < 500
+    assert b"Traceback" not in answer.body
+    assert b"Code:" in answer.body or b'"code"' in answer.body
+
+
+def test_the_ledger_is_verified_when_somebody_wants_it(running: Agent) -> None:
+    token = running.make_token("ada")
+    work(running, token)
+    cookie = signed_in(running, token)
+    assert posted(running, "/ui/verify", {}, **cookie).status == 303
+    for _ in range(1000):
+        page = get(running, "/ui/ledger", cookie).body.decode()
+        if "is running" not in page:
+            break
+    assert "every row is as it was written" in page
+
+
+class _Links(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs).get("href") or ""
+        if tag == "a" and found.startswith("/ui"):
+            self.links.add(found.partition("#")[0])
+
+
+def crawled(running: Agent, cookie: dict[str, str]) -> list[str]:
+    """Every address that pages lead to, exports among them."""
+    found, pending = set(PAGES), list(PAGES)
+    while pending and len(found) < 150:
+        answer = get(running, pending.pop(), cookie)
+        if "html" not in answer.headers.get("content-type", ""):
+            continue
+        reader = _Links()
+        reader.feed(answer.body.decode())
+        pending += reader.links - found
+        found |= reader.links
+    return sorted(found)
