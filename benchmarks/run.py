@@ -21,6 +21,7 @@ SUITES = (
     "contracts",
     "integrity",
     "outlining",
+    "tagging",
     "requests",
     "serving",
     "workers",

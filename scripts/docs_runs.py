@@ -174,6 +174,18 @@ def readers() -> str:
     return f"{table(heads, rows)}\n\nRun of {record['date']}, files from {names}."
 
 
+TAGGING = max((ROOT / "benchmarks" / "runs").glob("*-tagging/summary.md"), default=None)
+"""The last run of outlines beside universal-ctags (`python -m benchmarks tagging`)."""
+
+
+def tagging() -> str:
+    """How much of what universal-ctags finds in real files is in outlines, a row for each language."""
+    if TAGGING is None:
+        return "No run is recorded yet."
+    lines = TAGGING.read_text(encoding="utf-8").split("\n")
+    return "\n".join(line for line in lines if line.startswith("|"))
+
+
 BLOCKS: Mapping[str, Callable[..., str]] = {
     "session": session,
     "source": source,
@@ -181,4 +193,5 @@ BLOCKS: Mapping[str, Callable[..., str]] = {
     "cli": cli,
     "recorded-clients": recorded_clients,
     "readers": readers,
+    "tagging": tagging,
 }

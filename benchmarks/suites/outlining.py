@@ -13,10 +13,12 @@ from benchmarks import targets
 from benchmarks.measure import Record, counted, met, take_turns
 from readroom.contracts.native.outline import row_line
 from readroom.deadline import Deadline
+from readroom.limits.outline import OUTLINE_PERCENT
 from readroom.outline import build
-from readroom.outline.grammars import GRAMMARS, load
+from readroom.outline.grammars import grammar_of
 from readroom.outline.languages import language_of
-from readroom.values.files import rows
+from readroom.outline.syntax import load
+from readroom.values.files import main_rows, rows
 
 _PLACES = (
     ("Python library", sysconfig.get_path("stdlib"), "*.py"),
@@ -96,10 +98,15 @@ def _parse(texts: list[tuple[str, str]]) -> None:
     from tree_sitter import Parser
 
     for language, text in texts:
-        Parser(load(GRAMMARS[language])).parse(text.encode())
+        Parser(load(grammar_of(language))).parse(text.encode())
 
 
 def _outline(texts: list[tuple[str, str]]) -> list[str]:
-    return [
-        row_line(row) for language, text in texts for row in rows(build(text, language, Deadline(60)).items)
-    ]
+    """As a reader gets it: with fields, constants and the like where they do not flood it."""
+    found: list[str] = []
+    for language, text in texts:
+        items = build(text, language, Deadline(60)).items
+        whole = [row_line(row) for row in rows(items)]
+        fits = 100 * sum(len(line.encode()) + 1 for line in whole) <= OUTLINE_PERCENT * len(text.encode())
+        found += whole if fits else map(row_line, main_rows(items))
+    return found

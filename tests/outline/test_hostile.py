@@ -27,6 +27,19 @@ HOSTILE = [
     ("lua", "'[' * 100_000"),
     ("json", "chr(123) * 100_000"),
     ("cpp", "'namespace a{' * 60_000"),
+    ("c", "'a((' * 200 + 'b((x))' * 100_000"),
+    ("c", "'AAAA ' * 200_000"),
+    ("cpp", "'class A' * 140_000"),
+    ("c", "') AAAA' * 140_000 + chr(10) * 1000"),
+    ("c", "chr(10).join(f'#define a{n} static' for n in range(40_000))"),
+    ("c", "('f(x)' + chr(10) * 50) * 20_000"),
+    ("java", "'new ' * 250_000"),
+    ("java", "'class A { void f() {' + 'new A() ' * 100_000 + '}}'"),
+    ("c_sharp", "') where ' * 120_000"),
+    ("javascript", "'import type ' * 1000 + ') : ' * 200_000"),
+    ("python", "'def f():' + (chr(10) + ' def g(): pass') * 60_000"),
+    ("bash", "('(' + chr(10) + '}' + chr(10)) * 200_000"),
+    ("rust", "('m! { fn f() {} }' + chr(10)) * 50_000"),
 ]
 
 

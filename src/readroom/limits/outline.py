@@ -52,3 +52,24 @@ GREP_SYMBOLS_S = 2.0
 
 OUTLINE_CACHE_BYTES = 8 * 1024 * 1024
 """Outlines kept in memory by a session, by an estimate: those of some 1,000 source files."""
+
+OUTLINE_PIECES = 200
+"""Pieces of a text with syntax errors that are parsed once more, each on its own: sound texts have none, and
+real ones with that many damaged places are in another language than their names say."""
+
+OUTLINE_PERCENT = 12
+"""Of a file, in percent of its bytes: an outline with fields, constants and the like that is larger folds
+them. Outlines of the Python library without them have 8."""
+
+LARGE_OUTLINE_BYTES = 16 * 1024 * 1024
+"""Largest text that is outlined at all, beyond OUTLINE_BYTES in a process of its own: generated sources and
+bundles have some megabytes."""
+
+LARGE_OUTLINE_S = 30.0
+"""Processor time for the outline of such a text; a sound one of 5 MB takes 2 s."""
+
+LARGE_MEMORY_KIB = 1536 * 1024
+"""Memory of that process: the trees of real programs take 40 to 80 times the bytes of their text."""
+
+OUTLINE_PIECE_CHARS = 1024 * 1024
+"""Of such an outline, in one answer of that process."""

@@ -10,16 +10,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from resource import RUSAGE_SELF, getrusage
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from readroom.deadline import Deadline
 from readroom.limits import NEAR_NAMES
-from readroom.limits.outline import OUTLINE_BRACKETS, OUTLINE_ERRORS, OUTLINE_MEMORY_KIB
-from readroom.outline.grammars import Grammar, MissingGrammar, load
+from readroom.limits.outline import LARGE_MEMORY_KIB, OUTLINE_BRACKETS, OUTLINE_ERRORS, OUTLINE_MEMORY_KIB
+from readroom.outline.syntax import Grammar, MissingGrammar, load
 from readroom.quoting import unquoted
 from readroom.text.encodings import visible
 from readroom.values.files import Outline, Row, rows
+
+if TYPE_CHECKING:
+    from tree_sitter import Range, Tree
 
 # -----------------------------------------------------------------------------
 # The outline of a text, within a time limit.
@@ -35,72 +39,119 @@ class Unparsable(Exception):
 
 def can_outline(language: str | None) -> bool:
     """Whether `build` knows the language."""
+    from readroom.outline.blocks import BLOCKS
     from readroom.outline.grammars import GRAMMARS
     from readroom.outline.markup import MARKUP
 
-    return language in GRAMMARS or language in MARKUP
+    return language in GRAMMARS or language in MARKUP or language in BLOCKS
 
 
-def build(text: str, language: str, deadline: Deadline) -> Outline:
-    """The outline of a text in a language that `can_outline` knows.
+def build(text: str, language: str, deadline: Deadline, *, isolated: bool = False) -> Outline:
+    """The outline of a text in a language that `can_outline` knows; an `isolated` process takes more memory.
 
     Raises:
         TimedOut, Cancelled: From the deadline; nothing is known then.
         Unparsable: No parser is given this text, or there is none here.
     """
+    from readroom.outline.blocks import BLOCKS
     from readroom.outline.markup import MARKUP
 
     # Half of a surrogate pair has no place in a reply.
     text = visible(text)
     if language in MARKUP:
         return Outline(language, tuple(MARKUP[language](text, deadline)))
-    from readroom.outline.grammars import GRAMMARS
+    if language in BLOCKS:
+        return Outline(language, tuple(BLOCKS[language](text, deadline)))
+    from readroom.outline.grammars import grammar_of
 
-    return _parsed(text, language, GRAMMARS[language], deadline)
+    grammar = grammar_of(language)
+    try:
+        load(grammar)
+    except MissingGrammar as missing:
+        raise Unparsable(str(missing)) from None
+    return _parsed(text, language, grammar, deadline, isolated=isolated)
 
 
-def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline) -> Outline:
-    from tree_sitter import Parser
-
+def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline, *, isolated: bool) -> Outline:
     from readroom.outline.walk import Walk
 
     source = text.encode()
     deadline.check()
     _require_shallow(text)
-    try:
-        parser = Parser(load(grammar))
-    except MissingGrammar as missing:
-        raise Unparsable(str(missing)) from None
-
-    most = getrusage(RUSAGE_SELF).ru_maxrss + OUTLINE_MEMORY_KIB
-
-    def stop(*state: object) -> bool:
-        return deadline.cancelled or deadline.expired or getrusage(RUSAGE_SELF).ru_maxrss > most
-
-    def feed(offset: int, point: object) -> bytes:
-        # Some scanners look through all of the rest for one token, and nobody asks whether to stop.
-        return b"" if stop() else source[offset : offset + _CHUNK_BYTES]
-
-    try:
-        tree = parser.parse(feed, progress_callback=stop)
-    except ValueError:
-        tree = None
-    if tree is None or stop():
-        deadline.check()
-        raise Unparsable("it takes too much memory to parse")
-    walk = Walk(source, grammar, deadline)
+    parsing, tree = _best(source, grammar, deadline, LARGE_MEMORY_KIB if isolated else OUTLINE_MEMORY_KIB)
+    walk = Walk(source, parsing.grammar, deadline, parsing.part)
     items = walk.items(tree.root_node)
     partial, errors = None, list[tuple[int, int]]()
     if tree.root_node.has_error:
         from readroom.outline.certain import errors_of, with_ends
+        from readroom.outline.recover import with_lost
 
         errors = errors_of(tree.root_node, deadline)
+        items = with_lost(items, source, errors, parsing.part, lambda piece: walk.items(piece.root_node))
         items = with_ends(items, text, language, errors)
     if walk.too_deep:
         partial = "it is nested too deeply"
     elif errors:
         partial = f"it has syntax errors, the first in line {errors[0][0]:,}"
     return Outline(language, items, partial, tuple(errors[:OUTLINE_ERRORS]))
+
+
+def _best(source: bytes, grammar: Grammar, deadline: Deadline, memory_kib: int) -> tuple[_Parsing, Tree]:
+    """The tree of a text, by the grammar of its language or by one that fits it better."""
+    parsing = _Parsing(source, grammar, deadline, memory_kib)
+    tree = parsing.whole()
+    if not tree.root_node.has_error or grammar.other is None or grammar.other_if is None:
+        return parsing, tree
+    if grammar.other_if.search(source) is None:
+        return parsing, tree
+    from readroom.outline.certain import errors_of
+    from readroom.outline.grammars import grammar_of
+
+    another = _Parsing(source, grammar_of(grammar.other), deadline, memory_kib)
+    other = another.whole()
+    better = len(errors_of(other.root_node, deadline)) < len(errors_of(tree.root_node, deadline))
+    return (another, other) if better else (parsing, tree)
+
+
+class _Parsing:
+    """One text and one grammar, within a time limit and a limit of memory."""
+
+    def __init__(self, source: bytes, grammar: Grammar, deadline: Deadline, memory_kib: int) -> None:
+        self.grammar = grammar
+        self._source = source if grammar.prepare is None else grammar.prepare(source)
+        self._deadline = deadline
+        self._most = getrusage(RUSAGE_SELF).ru_maxrss + memory_kib
+
+    def whole(self) -> Tree:
+        """The tree of the text. Raises TimedOut, Cancelled or Unparsable."""
+        tree = self.part(None)
+        if tree is None or self._is_over():
+            self._deadline.check()
+            raise Unparsable("it takes too much memory to parse")
+        return tree
+
+    def part(self, span: Range | None) -> Tree | None:
+        """The tree of a part of it, or of all; None where there was no room or time for it."""
+        from tree_sitter import Parser
+
+        parser = Parser(load(self.grammar))
+        if span is not None:
+            parser.included_ranges = [span]
+        try:
+            return parser.parse(self._feed, progress_callback=self._stops)
+        except ValueError:
+            return None
+
+    def _is_over(self) -> bool:
+        spent = self._deadline.cancelled or self._deadline.expired
+        return spent or getrusage(RUSAGE_SELF).ru_maxrss > self._most
+
+    def _stops(self, *state: object) -> bool:
+        return self._is_over()
+
+    def _feed(self, offset: int, point: object) -> bytes:
+        # Some scanners look through all of the rest for one token, and nobody asks whether to stop.
+        return b"" if self._is_over() else self._source[offset : offset + _CHUNK_BYTES]
 
 
 _BRACKETS = re.compile(r"[()\[\]{}<>;]")
@@ -175,11 +226,13 @@ def _named(listed: Sequence[Row], symbol: str, line: int | None) -> list[Row]:
         lambda row: bool(parts) and _flat(row)[-len(parts) :] == parts,
     )
     for fits in ways:
-        rows = [row for row in listed if fits(row)]
-        if rows:
-            here = [row for row in rows if line is not None and row.item.start <= line <= row.item.end]
-            rows = here or rows
-            return _outermost(_owned(rows))
+        found = [row for row in listed if fits(row)]
+        if found:
+            here = [row for row in found if line is not None and row.item.start <= line <= row.item.end]
+            found = here or found
+            # A method wins over the field of its name, whose qualified name still tells it.
+            found = [row for row in found if not row.item.minor] or found
+            return _outermost(_owned(found))
     return []
 
 

@@ -86,7 +86,7 @@ class _Judge:
     def marked(self, item: Item) -> Item:
         """The item and its members, each with whether its end is certain."""
         certain = self._is_certain(item)
-        if certain:
+        if certain and not item.minor:
             self.certain_starts.append((item.start, self._indent(item.line)))
         members = tuple(self.marked(member) for member in item.members)
         return replace(item, members=members, certain=certain)
@@ -107,6 +107,8 @@ class _Judge:
         return replace(item, members=members, end=max([end, *(member.end for member in members)]))
 
     def _is_certain(self, item: Item) -> bool:
+        if item.minor and item.start == item.end:
+            return not self._touches(item.end, item.end)
         behind = self._text(self._next_line(item.end))
         if behind.startswith("{") or self._touches(item.end, item.end):
             return False

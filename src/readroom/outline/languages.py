@@ -34,6 +34,14 @@ SUFFIXES = _by_name(
     json="json jsonc json5 geojson webmanifest har jsonld topojson avsc",
     toml="toml",
     yaml="yaml yml",
+    css="css",
+    elixir="ex exs",
+    zig="zig zon",
+    dockerfile="dockerfile containerfile",
+    makefile="mk mak make",
+    protobuf="proto",
+    sql="sql ddl",
+    terraform="tf tfvars hcl",
 )
 """Language by the end of a name, lower case."""
 
@@ -44,6 +52,8 @@ NAMES = _by_name(
     yaml=".clang-format .clang-tidy",
     json=".babelrc .eslintrc .prettierrc composer.lock pipfile.lock flake.lock",
     python="sconstruct sconscript",
+    dockerfile="dockerfile containerfile",
+    makefile="makefile gnumakefile bsdmakefile makefile.am makefile.in",
 )
 """Language by a whole name, lower case."""
 
@@ -63,6 +73,9 @@ INTERPRETERS = _by_name(
 DATA = frozenset({"json", "toml", "yaml"})
 """Languages whose outline is shown only when it is asked for: a window of data says itself what follows."""
 
+_VARIANTS = ("dockerfile.", "containerfile.")
+"""How names begin of files that are further ones of their sort."""
+
 _SHEBANG = re.compile(r"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+)*)?(?:\S*/)?([A-Za-z+-]+)")
 _CPP_HEADER = re.compile(
     r"^\s*(?:class\s+\w|namespace\b|template\s*<|using\s+\w|public:|private:|protected:)", re.MULTILINE
@@ -72,7 +85,7 @@ _CPP_HEADER = re.compile(
 def language_of(path: str, head: str) -> str | None:
     """The language of a text with this path and beginning; None when no outline knows it."""
     name = path.rpartition("/")[2].lower()
-    language = NAMES.get(name)
+    language = NAMES.get(name) or NAMES.get(name.partition(".")[0] if name.startswith(_VARIANTS) else "")
     if language is None and "." in name:
         language = SUFFIXES.get(name.rpartition(".")[2])
     if language is None and head.startswith("#!"):

@@ -44,7 +44,7 @@ class _Open:
         return Item(item.kind, item.name, item.signature, item.start, end, item.line, (), tuple(self.members))
 
 
-class _Stack:
+class Stack:
     """Items in the order of their lines, nested by level."""
 
     def __init__(self) -> None:
@@ -70,7 +70,8 @@ class _Stack:
         return self._top.members
 
 
-def _lines(text: str, deadline: Deadline) -> Iterator[tuple[int, str]]:
+def numbered_lines(text: str, deadline: Deadline) -> Iterator[tuple[int, str]]:
+    """The lines of a text with their numbers, as long as there is time."""
     for number, line in enumerate(text.split("\n"), 1):
         if number % _CHECK_EVERY == 0:
             deadline.check()
@@ -82,9 +83,9 @@ def _lines(text: str, deadline: Deadline) -> Iterator[tuple[int, str]]:
 
 def markdown(text: str, deadline: Deadline) -> list[Item]:
     """Headings of both forms, each up to the next of its level or a higher one."""
-    stack, fence, in_front = _Stack(), "", False
+    stack, fence, in_front = Stack(), "", False
     before, begun, prior = "", 1, 1  # a paragraph that may be the text of a heading
-    for number, line in _lines(text, deadline):
+    for number, line in numbered_lines(text, deadline):
         if number == 1 and _FRONT_MATTER.match(line):
             in_front = True
             continue
@@ -118,7 +119,7 @@ def markdown(text: str, deadline: Deadline) -> list[Item]:
     return stack.items()
 
 
-def _add_heading(stack: _Stack, name: str, line: int, level: int) -> None:
+def _add_heading(stack: Stack, name: str, line: int, level: int) -> None:
     title = shortened(name)
     if not title:
         return
@@ -134,8 +135,8 @@ _TRIPLES = ('"' * 3, "'" * 3)
 
 def toml(text: str, deadline: Deadline) -> list[Item]:
     """Tables, and keys before the first of them; comment lines directly above belong to each."""
-    stack, lead, quote, depth, in_table = _Stack(), 0, "", 0, False
-    for number, line in _lines(text, deadline):
+    stack, lead, quote, depth, in_table = Stack(), 0, "", 0, False
+    for number, line in numbered_lines(text, deadline):
         if quote or depth > 0:
             stack.filled = number
             if quote:
@@ -188,10 +189,10 @@ _BLOCK = re.compile(r"(?:.*[:\s])?[|>][+-]?\d?[+-]?\s*(?:#.*)?\r?\Z")
 
 def yaml(text: str, deadline: Deadline) -> list[Item]:
     """Keys of the outermost mappings and of those directly in them, not of lists."""
-    stack, lead = _Stack(), 0
+    stack, lead = Stack(), 0
     indents: list[int] = []
     block = listed = -1
-    for number, line in _lines(text, deadline):
+    for number, line in numbered_lines(text, deadline):
         word = line.lstrip(" ")
         indent = len(line) - len(word)
         if not word.strip():
@@ -231,7 +232,7 @@ _BETWEEN = re.compile(r"\s*:")
 
 def json(text: str, deadline: Deadline) -> list[Item]:
     """Keys of the outermost object and of the objects directly in it."""
-    stack, line, depth = _Stack(), 1, 0
+    stack, line, depth = Stack(), 1, 0
     holders: list[str] = []
     for steps, token in enumerate(_TOKEN.finditer(text)):
         if steps % _CHECK_EVERY == 0:
@@ -261,7 +262,7 @@ def json(text: str, deadline: Deadline) -> list[Item]:
     return stack.items()
 
 
-def _add_key(stack: _Stack, text: str, token: re.Match[str], line: int, level: int) -> None:
+def _add_key(stack: Stack, text: str, token: re.Match[str], line: int, level: int) -> None:
     start = token.start()
     end = text.find("\n", start)
     signature = shortened(text[start : start + 400 if end < 0 else min(end, start + 400)])

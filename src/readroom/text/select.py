@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from typing import Literal, Protocol
 
 from msgspec import Struct, field
@@ -147,6 +148,12 @@ class IndexedText:
         self._chunk_bytes = max(chunk_bytes, _MAX_CHAR_BYTES * (head_chars + 2)) & -index.encoding.unit
         self.total_lines = index.total_lines
         self.ends = index.ends
+
+    def up_to(self, last: int) -> IndexedText:
+        """Its lines to line `last`."""
+        found = copy(self)
+        found.total_lines = min(last, self.total_lines)
+        return found
 
     def lines(self, first: int, last: int) -> Iterable[Line]:
         """The lines `first` to `last`, reading on only as they are taken."""

@@ -67,7 +67,7 @@ class Bytes(Protocol):
 
 
 ReadMode: TypeAlias = Literal["offset", "tail"]
-ReadView: TypeAlias = Literal["text", "outline", "formulas"]
+ReadView: TypeAlias = Literal["text", "outline", "full_outline", "formulas"]
 GrepOutput: TypeAlias = Literal["content", "files", "count"]
 GrepSort: TypeAlias = Literal["path", "relevance", "mtime"]
 ListSort: TypeAlias = Literal["name", "mtime", "size"]
@@ -162,7 +162,7 @@ Request: TypeAlias = (
 class Omission(Struct, frozen=True):
     """Something that a reply left out, why, and the request that shows it.
 
-    `what` is lines, columns, parts, headings, bytes, files, matches or entries; `first`
+    `what` is lines, columns, parts, headings, definitions, members, bytes, files, matches or entries; `first`
     and `last` are 1-based and inclusive; `line` is set for columns, `part` for what is
     left out of a part of a document.
     """

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Literal, Protocol, TypeAlias, final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 
 class Kind(StrEnum):
@@ -236,7 +237,9 @@ class Item(Struct, frozen=True):
     `line` is where the signature stands, within `start` to `end`.  `owner` names
     what the item belongs to when that is not what it is nested in: the receiver
     of a Go method, the class before the `::` of a C++ one.  Where it is not `certain`
-    the text around it does not parse, and it may end before `end`.
+    the text around it does not parse, and it may end before `end`.  What is `minor`
+    is part of something larger (a field, a constant, a function inside another one):
+    it is found by its name, and folded where many of them would flood an outline.
     """
 
     kind: str
@@ -248,6 +251,7 @@ class Item(Struct, frozen=True):
     owner: tuple[str, ...] = ()
     members: tuple[Item, ...] = ()
     certain: bool = True
+    minor: bool = False
 
 
 class Outline(Struct, frozen=True):
@@ -263,12 +267,20 @@ class Outline(Struct, frozen=True):
     errors: tuple[tuple[int, int], ...] = ()
 
 
+OUTLINES = frozenset({"outline", "full_outline"})
+"""Views of a file that show what it defines; the full one has fields, constants and the like in any case."""
+
+
 class Row(Struct, frozen=True):
-    """An item on its own: how deep it is nested, and its names from the outermost."""
+    """An item on its own: how deep it is nested, and its names from the outermost.
+
+    `folded` counts the minor items in it that are not listed behind it, by their kinds.
+    """
 
     item: Item
     depth: int
     path: tuple[str, ...]
+    folded: tuple[tuple[str, int], ...] = ()
 
     @property
     def name(self) -> str:
@@ -277,13 +289,17 @@ class Row(Struct, frozen=True):
 
 
 class OutlineView(Struct, frozen=True):
-    """The part of an outline that is in a reply: `total` items are wanted, `left_out` of them not shown."""
+    """The part of an outline that is in a reply: `total` items are wanted, `left_out` of them not shown.
+
+    `folded` counts minor items of the file that are in nothing that is listed.
+    """
 
     language: str
     rows: Sequence[Row]
     total: int
     left_out: int = 0
     partial: str | None = None
+    folded: tuple[tuple[str, int], ...] = ()
 
 
 def rows(items: Sequence[Item], depth: int = 0, path: tuple[str, ...] = ()) -> Iterator[Row]:
@@ -292,6 +308,33 @@ def rows(items: Sequence[Item], depth: int = 0, path: tuple[str, ...] = ()) -> I
         names = (*path, *item.owner, item.name)
         yield Row(item, depth, names)
         yield from rows(item.members, depth + 1, names)
+
+
+def main_rows(items: Sequence[Item], depth: int = 0, path: tuple[str, ...] = ()) -> Iterator[Row]:
+    """The items that are not minor, each before its members and with what is folded in it."""
+    for item in items:
+        if not item.minor:
+            names = (*path, *item.owner, item.name)
+            yield Row(item, depth, names, folded_in(item.members))
+            yield from main_rows(item.members, depth + 1, names)
+
+
+def folded_in(items: Sequence[Item]) -> tuple[tuple[str, int], ...]:
+    """How many of them are minor, by kind."""
+    counts: dict[str, int] = {}
+    for item in items:
+        if item.minor:
+            counts[item.kind] = counts.get(item.kind, 0) + 1
+    return tuple(counts.items())
+
+
+def main_items(items: Sequence[Item]) -> tuple[Item, ...]:
+    """The items without the minor ones among them, and in them."""
+    return tuple(
+        replace(item, members=main_items(item.members)) if item.members else item
+        for item in items
+        if not item.minor
+    )
 
 
 # -----------------------------------------------------------------------------

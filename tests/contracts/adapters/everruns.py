@@ -19,7 +19,7 @@ from readroom.paths import OUTPUTS, WorkPath
 from readroom.stores.memory import MemoryStore
 from readroom.stores.outputs import Outputs
 from readroom.values.commands import SHOWN_BYTES, Output
-from readroom.values.files import Item
+from readroom.values.files import Item, main_items
 from tests.contracts.cases import Adapter, Answer, Room, content
 
 _STDERR = "\n--- stderr ---\n"
@@ -82,7 +82,7 @@ def _outline(room: Room, path: str) -> list[Any]:
     language = language_of(name, text)
     if not can_outline(language) or language not in ("python", "rust", "javascript", "typescript", "tsx"):
         return []
-    return [_item(item, str(language)) for item in build(text, str(language), Deadline()).items]
+    return [_item(item, str(language)) for item in main_items(build(text, str(language), Deadline()).items)]
 
 
 _KINDS = {"module": "mod"}

@@ -46,7 +46,7 @@ FILES = {
     "utf16.py": "\ufeffclass Ä:\r\n    def ö(self): pass\r\n".encode("utf-16-le"),
     "feed.py": b"x = 1\x0c\ny = 2\r\ndef f():\x0c\n    return 1\r\n",
     "bare.txt": b"nothing\n",
-    "big.py": b"def f(): pass\n" * 90_000,
+    "big.py": b"def f(): pass\n" * 1_200_000,
     "hidden.py": "def f\u202e(a): pass\ndef g(): pass\n".encode(),
     "latin.py": "def caf\xe9(): pass\n".encode("latin-1"),
     "broken.py": b"class A:\n    def g(self): pass\n    x = = 3\ndef h(): pass\n",
@@ -93,6 +93,7 @@ def test_the_facts_of_an_outline_hold_all_of_it() -> None:
         "line": 5,
         "depth": 0,
         "certain": True,
+        "folded": {},
     }
     assert (found["language"], found["left_out"], found["partial"]) == ("python", 0, None)
 

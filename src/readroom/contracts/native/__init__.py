@@ -63,6 +63,7 @@ from readroom.values.changes import (
     WriteResult,
 )
 from readroom.values.commands import RunResult
+from readroom.values.files import OUTLINES
 
 Globs = str | list[str]
 
@@ -153,7 +154,7 @@ def _to_read(arguments: ReadArguments) -> ReadRequest:
             "Lines count from 1: offset=1 is the first line, offset=-1 the last.",
             next_request=replace(request, offset=1),
         )
-    if arguments.symbol is None and arguments.view != "outline":
+    if arguments.symbol is None and arguments.view not in OUTLINES:
         return request
     return native_outline.checked(request)
 

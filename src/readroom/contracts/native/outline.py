@@ -16,7 +16,7 @@ from readroom.errors.usage import negative_limit
 from readroom.limits.outline import SYMBOL_CHARS
 from readroom.quoting import quote, shortened
 from readroom.values import Fact, GrepLine, ReadRequest, ReadResult
-from readroom.values.files import OutlineView, Row
+from readroom.values.files import OUTLINES, OutlineView, Row
 
 _NAME_CHARS = 100
 """Of a name in the first line of a reply; the facts have all of it."""
@@ -28,7 +28,7 @@ def checked(request: ReadRequest) -> ReadRequest:
     Raises:
         BadValue: It does not; with the call that does.
     """
-    wants = request.symbol is not None or request.view == "outline"
+    wants = request.symbol is not None or request.view in OUTLINES
     if request.symbol is not None and not request.symbol.strip():
         raise BadValue(
             "symbol",
@@ -76,7 +76,19 @@ UNCERTAIN = "?"
 def row_line(row: Row) -> str:
     """One row of an outline."""
     mark = "" if row.item.certain else UNCERTAIN
-    return f"{'  ' * row.depth}{row.item.start}-{row.item.end}{mark} {row.item.signature}"
+    folded = f" [+{counted(row.folded)}]" if row.folded else ""
+    return f"{'  ' * row.depth}{row.item.start}-{row.item.end}{mark} {row.item.signature}{folded}"
+
+
+def counted(folded: Sequence[tuple[str, int]]) -> str:
+    """Counts of kinds, in words."""
+    return ", ".join(f"{count:,} {kind if count == 1 else _plural(kind)}" for kind, count in folded)
+
+
+def _plural(kind: str) -> str:
+    if kind.endswith("y"):
+        return f"{kind[:-1]}ies"
+    return f"{kind}es" if kind.endswith(("s", "x")) else f"{kind}s"
 
 
 def row_bytes(row: Row) -> int:
@@ -129,10 +141,14 @@ def outline_parts(result: ReadResult) -> list[str | Aside]:
         parts.append(f"Some definitions may be missing: {outline.partial}.")
     if not all(row.item.certain for row in outline.rows):
         parts.append(f"An end marked {UNCERTAIN} is not certain.")
+    folding = next((item.request for item in result.omitted if item.what == "members"), None)
+    if folding is not None:
+        own = f", {counted(outline.folded)} of the file itself" if outline.folded else ""
+        parts.append(Aside(f"Folded: what is counted with [+]{own}", folding))
     if result.lines and outline.left_out:
         more = next(item.request for item in result.omitted if item.what == "definitions")
         parts.append(Aside(f"{outline.left_out} more definitions", more))
-    if result.next is not None and result.next.view == "outline":
+    if result.next is not None and result.next.view in OUTLINES:
         left = f"{outline.left_out} definition{'' if outline.left_out == 1 else 's'}"
         parts.append(f"{left} below not shown ({result.omitted[-1].reason}).")
     return parts
@@ -176,9 +192,11 @@ def of_outline(outline: OutlineView | None) -> Fact:
                 "line": row.item.line,
                 "depth": row.depth,
                 "certain": row.item.certain,
+                "folded": dict(row.folded),
             }
             for row in outline.rows
         ],
+        "folded": dict(outline.folded),
         "left_out": outline.left_out,
         "partial": outline.partial,
     }
@@ -187,7 +205,9 @@ def of_outline(outline: OutlineView | None) -> Fact:
 FACTS = {
     "symbol": "{name, kind, start, end, certain} of the definition that is shown, or null; "
     "certain is false where a syntax error leaves the end in doubt.",
-    "outline": "{language, items: [{name, kind, signature, start, end, line, depth, certain}], left_out, "
-    "partial} or null: of the file, or of what a cut reply does not show.",
+    "outline": "{language, items: [{name, kind, signature, start, end, line, depth, certain, folded}], "
+    "folded, left_out, partial} or null: of the file, or of what a cut reply does not show; folded counts by "
+    "kind what "
+    'only view="full_outline" lists.',
 }
 """Their meaning, for the reference."""

@@ -29,6 +29,7 @@ from readroom.limits.documents import (
     DOCUMENT_KEPT,
     DOCUMENT_PROCESSES,
 )
+from readroom.limits.outline import LARGE_MEMORY_KIB
 from readroom.lru import LruCache
 from readroom.stores.base import Source
 from readroom.text.hashes import digits_of
@@ -178,6 +179,18 @@ def _size(part: Part) -> int:
     return _PART_BYTES + 2 * texts + sum(len(picture.data) for picture in part.pictures)
 
 
+OUTLINE_FORM = "outline:"
+"""Begins the form of a text that is outlined; an `outline.large.OutlineAsked` ends it."""
+
+
+def _extractor(source: Source, form: str, most_s: float) -> Extractor:
+    if not form.startswith(OUTLINE_FORM):
+        return Extractor(source, OPENERS[form], most_s=most_s)
+    argument = form.removeprefix(OUTLINE_FORM)
+    memory = LARGE_MEMORY_KIB * 1024
+    return Extractor(source, "readroom.outline.large", argument=argument, memory_bytes=memory, most_s=most_s)
+
+
 @final
 class Reading:
     """One document that is being read; its process is started when it is needed."""
@@ -280,7 +293,7 @@ class Reading:
         idle = self._room._take(self._key)
         if idle is None:
             most_s = max(DOCUMENT_CHILD_CPU_S, 2 * (self._deadline.work_s or 0))
-            self._extractor = Extractor(self._source, OPENERS[self._form], most_s=most_s)
+            self._extractor = _extractor(self._source, self._form, most_s)
             self._is_open = False
         else:
             (self._extractor, self._opened), self._is_open = idle, True

@@ -57,10 +57,18 @@ class Extractor:
     `alive` is whether it can be asked: after anything but an answer it cannot.
     """
 
-    def __init__(self, source: Source, module: str, *, most_s: float = DOCUMENT_CHILD_CPU_S) -> None:
+    def __init__(
+        self,
+        source: Source,
+        module: str,
+        *,
+        argument: str = "",
+        memory_bytes: int = DOCUMENT_CHILD_BYTES,
+        most_s: float = DOCUMENT_CHILD_CPU_S,
+    ) -> None:
         """Start the process; its answer to the opening is to be fetched with `opened`.
 
-        `module` is what reads this kind of document, as in `documents.OPENERS`; `most_s`
+        `module` is what reads this kind of document, as in `documents.OPENERS`, with its `argument`; `most_s`
         is the processor time after which the kernel ends it.
 
         Raises:
@@ -68,7 +76,7 @@ class Extractor:
         """
         self.alive = True
         self._most_s = math.ceil(most_s)
-        self._process = _start(source, module, self._most_s)
+        self._process = _start(source, module, argument, memory_bytes, self._most_s)
         self._charged = 0.0
 
     @property
@@ -246,15 +254,18 @@ def _processor_s(pid: int) -> float | None:
         return None  # it has ended
 
 
-def _start(source: Source, module: str, most_s: int) -> subprocess.Popen[bytes]:
+def _start(
+    source: Source, module: str, argument: str, memory_bytes: int, most_s: int
+) -> subprocess.Popen[bytes]:
     descriptor = source.fileno()
     fd = _copied(source) if descriptor is None else descriptor
     nothing = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
     order = worker.Order(
         paths=[path for path in sys.path if os.path.isabs(path)],
         module=module,
+        argument=argument,
         file=fd,
-        memory_bytes=DOCUMENT_CHILD_BYTES,
+        memory_bytes=memory_bytes,
         cpu_s=most_s,
         files=DOCUMENT_CHILD_FILES,
         titles=DOCUMENT_TITLES,

@@ -20,6 +20,7 @@ import resource
 import struct
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, TypedDict
 
 if TYPE_CHECKING:
@@ -32,10 +33,14 @@ _FONTS = ("/usr/share/fonts", "/usr/local/share/fonts", "/etc/fonts")
 
 
 class Order(TypedDict):
-    """What is to be opened. `paths` is where modules are found, `file` a descriptor of the document."""
+    """What is to be opened. `paths` is where modules are found, `file` a descriptor of the document.
+
+    `argument`, where there is one, is for the module.
+    """
 
     paths: list[str]
     module: str
+    argument: str
     file: int
     memory_bytes: int
     cpu_s: int
@@ -111,7 +116,8 @@ def main() -> int:
         os._exit(0)
     _confine(order, reopens=getattr(module, "REOPENS", False))
     file = io.BufferedReader(_File(order["file"]), 64 * 1024)
-    document = _answered(answers, lambda: _opened(module.open_document, file, order))
+    given = (order["argument"],) if order["argument"] else ()
+    document = _answered(answers, lambda: _opened(partial(module.open_document, file, *given), order))
     while document is not None and (line := orders.readline()):
         ask: Ask = json.loads(line)
         _answered(answers, lambda ask=ask: _extracted(document, ask, order))
@@ -165,10 +171,10 @@ def _refused(problem: str, advice: str) -> dict[str, Any]:
     return {"type": "Refused", "problem": problem, "advice": advice, "encrypted": False, "no_column": False}
 
 
-def _opened(open_document: Any, file: BinaryIO, order: Order) -> tuple[Document, dict[str, Any], list[bytes]]:
+def _opened(open_document: Any, order: Order) -> tuple[Document, dict[str, Any], list[bytes]]:
     from readroom.formats.documents import Carrying
 
-    document: Document = open_document(file)
+    document: Document = open_document()
     total = len(document.titles)
     titles = [_line(title, order["title_chars"]) for title in document.titles[: order["titles"]]]
     contents = [

@@ -25,7 +25,7 @@ from readroom.session.caches import OutlineCache
 from readroom.text import hashes, hidden
 from readroom.text.tokens import estimate
 from readroom.values import Cut, Kind, Omission, ReadRequest, Warn
-from readroom.values.files import Item
+from readroom.values.files import Item, main_items
 from readroom.values.find import FindOutput, FoundFile, Passage, Reason
 
 _WHOLE = frozenset({Kind.MINIFIED, Kind.LOG, Kind.CSV})
@@ -103,7 +103,7 @@ def _items(
             deadline.check()
             return ()
         outlines.put(outline, encoding, digits)
-    return outline.items
+    return main_items(outline.items)
 
 
 class PageOfPassages:

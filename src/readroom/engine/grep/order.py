@@ -32,7 +32,7 @@ from readroom.search.pattern import words
 from readroom.stores.base import Folder
 from readroom.text.encodings import decode, visible
 from readroom.values import EntryKind, GrepRequest, Stat
-from readroom.values.files import Row, rows
+from readroom.values.files import Row, main_rows
 
 Ranked: TypeAlias = tuple[GrepPlace, str]
 
@@ -150,7 +150,7 @@ class Symbols:
         if language is None or not can_outline(language):
             return ()
         try:
-            return list(rows(build(data, language, self._deadline).items))
+            return list(main_rows(build(data, language, self._deadline).items))
         except TimedOut:
             self.gave_up = True
             return ()

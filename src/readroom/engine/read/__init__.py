@@ -53,6 +53,7 @@ from readroom.text.encodings import Decode, Encoding, Undecodable, decoded
 from readroom.text.line_index import LineIndex, Shrunk, still_there
 from readroom.text.select import IndexedText, WholeText
 from readroom.values import Kind, ReadRequest, ReadResult, Warn
+from readroom.values.files import OUTLINES
 
 _TRIES = 2
 """A file that changes during a read is read once more; twice in a row is a writer at work."""
@@ -215,7 +216,7 @@ class _Reading:
             self._content = content
             if self._known is not None and content.digits.startswith(self._known):
                 return self._windows.base(content, not_modified=True)
-            if request.symbol is not None or request.view == "outline":
+            if request.symbol is not None or request.view in OUTLINES:
                 return self._outliner().result(content)
             window = self._windows.window(content)
             if not request.options.nul:
@@ -261,7 +262,9 @@ class _Reading:
 
     def _outliner(self) -> Outliner:
         outlines, limits, job = self._services.outlines, self._services.limits, self._job
-        return Outliner(self._source, outlines, limits, job.cap, self._request, job.deadline)
+        return Outliner(
+            self._source, outlines, limits, job.cap, self._request, job.deadline, self._services.documents
+        )
 
     # --- anything else ------------------------------------------------------------------------
 
@@ -280,7 +283,7 @@ class _Reading:
     def _document(self, document: Recognised) -> ReadResult:
         """Parts of a document; the outline of one that holds tables is its schema."""
         request, known = self._request, self._known
-        if document.format in DATA and request.view == "outline" and request.symbol is None:
+        if document.format in DATA and request.view in OUTLINES and request.symbol is None:
             request = replace(request, view="text", pages=SCHEMA_WORD)
         else:
             self._require_lines("it is a document")

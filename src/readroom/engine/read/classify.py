@@ -18,6 +18,7 @@ from readroom.stores.base import Source
 from readroom.text import encodings
 from readroom.text.encodings import Encoding
 from readroom.values import Kind, ReadRequest, Request
+from readroom.values.files import OUTLINES
 from readroom.values.steps import Accept, Candidate
 
 # -----------------------------------------------------------------------------
@@ -76,7 +77,7 @@ def asked_document(
     recognised = None if packed else recognise(path, head)
     if recognised is None and request.options.data:
         recognised = recognise_data(path, head)
-    outlined = recognised is not None and recognised.format in DATA and request.view == "outline"
+    outlined = recognised is not None and recognised.format in DATA and request.view in OUTLINES
     if recognised is not None and request.encoding is not None and not recognised.is_text:
         raise BadValue(
             "encoding",

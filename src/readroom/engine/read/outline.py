@@ -7,9 +7,11 @@ is kept as long as the content it was made from is asked for.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -17,12 +19,16 @@ from readroom.deadline import Deadline
 from readroom.engine.read.window import Content, Windows, room
 from readroom.errors import Ambiguous, BadRange, NoOutline, TimedOut, UnknownSymbol
 from readroom.limits import HEAD_BYTES, MAX_WARNINGS, Limits
+from readroom.limits.documents import DOCUMENT_PATIENCE
 from readroom.limits.outline import (
+    LARGE_OUTLINE_BYTES,
+    LARGE_OUTLINE_S,
     NAMED_LINES,
     OUTLINE_ASIDE_BYTES,
     OUTLINE_ASIDE_S,
     OUTLINE_BYTES,
     OUTLINE_OWN_SHARE,
+    OUTLINE_PERCENT,
     OUTLINE_SHARE,
     OUTLINE_TIMEOUT_S,
 )
@@ -31,9 +37,13 @@ from readroom.quoting import quote
 from readroom.session.caches import OutlineCache
 from readroom.stores.base import Source
 from readroom.text import hidden
-from readroom.text.select import WholeText, byte_size
+from readroom.text.encodings import decode
+from readroom.text.select import IndexedText, WholeText, byte_size
 from readroom.values import Cap, Kind, Omission, ReadRequest, ReadResult, Warn
-from readroom.values.files import Item, Outline, OutlineView, Row, rows
+from readroom.values.files import OUTLINES, Item, Outline, OutlineView, Row, folded_in, main_rows, rows
+
+if TYPE_CHECKING:
+    from readroom.engine.documents.cache import DocumentRoom
 
 
 def plain(request: ReadRequest) -> ReadRequest:
@@ -45,18 +55,25 @@ def language(source: Source, content: Content) -> str | None:
     """The language of a text whose outline can be made; None where there is none."""
     from readroom.outline import can_outline
 
-    if content.kind in (Kind.MINIFIED, Kind.LOG, Kind.CSV) or source.size > OUTLINE_BYTES:
+    if content.kind in (Kind.MINIFIED, Kind.LOG, Kind.CSV) or source.size > LARGE_OUTLINE_BYTES:
         return None
-    if not isinstance(content.text, WholeText):
-        return None
-    named = language_of(source.real, content.text.whole[:HEAD_BYTES])
-    return named if can_outline(named) else None
+    if isinstance(content.text, WholeText):
+        head = content.text.whole[:HEAD_BYTES]
+    else:
+        head = decode(source.read_at(len(content.encoding.bom), HEAD_BYTES), content.encoding)
+    found = language_of(source.real, head)
+    return found if can_outline(found) else None
+
+
+def _is_large(source: Source, content: Content) -> bool:
+    """Whether its outline is made in a process of its own."""
+    return source.size > OUTLINE_BYTES or not isinstance(content.text, WholeText)
 
 
 def outline_of(
     request: ReadRequest, content: Content, name: str, outlines: OutlineCache, deadline: Deadline
 ) -> Outline:
-    """The outline of a text in a language that `language` found.
+    """The outline of a text that is held whole, in a language that `language` found.
 
     Raises:
         TimedOut, Cancelled: From the deadline.
@@ -75,6 +92,14 @@ def outline_of(
     return outline
 
 
+def _nothing_inside(path: str) -> bool:
+    """A text has no files in it that policy could deny."""
+    return False
+
+
+_UNSOUND = "the program that outlines it gave no answer that can be used"
+
+
 class Outliner(Struct, frozen=True):
     """One opened file and one request for what it defines."""
 
@@ -84,6 +109,7 @@ class Outliner(Struct, frozen=True):
     cap: Cap
     request: ReadRequest
     deadline: Deadline
+    documents: Callable[[], DocumentRoom]
 
     def result(self, content: Content) -> ReadResult:
         """The outline, or the window of the definition, that the request asks for.
@@ -97,12 +123,12 @@ class Outliner(Struct, frozen=True):
         name = language(self.source, content)
         if name is None:
             raise NoOutline(self.request.path, self._why(content), plain(self.request))
-        within = self.deadline.within(OUTLINE_TIMEOUT_S)
-        outline = outline_of(self.request, content, name, self.outlines, within)
+        outline = self._outline(content, name)
         if self.request.symbol is None:
-            return self._page(content, outline, list(rows(outline.items)), None)
+            listed, whole = self._listed(outline)
+            return self._page(content, outline, listed, None, all_of_it=whole)
         row = self._resolved(outline, content)
-        if self.request.view == "outline":
+        if self.request.view in OUTLINES:
             item = replace(row.item, owner=())
             inside = list(rows([item], 0, row.path[:-1]))
             return self._page(content, outline, inside, row)
@@ -111,15 +137,49 @@ class Outliner(Struct, frozen=True):
 
     def require_text(self, problem: str) -> None:
         """Refuse to outline what is not text. Raises NoOutline."""
-        if self.request.symbol is not None or self.request.view == "outline":
+        if self.request.symbol is not None or self.request.view in OUTLINES:
             raise NoOutline(self.request.path, problem, plain(self.request))
 
     def _why(self, content: Content) -> str:
         if content.kind is Kind.MINIFIED:
             return "it is minified"
-        if self.source.size > OUTLINE_BYTES:
-            return f"it is larger than {OUTLINE_BYTES:,} bytes"
+        if self.source.size > LARGE_OUTLINE_BYTES:
+            return f"it is larger than {LARGE_OUTLINE_BYTES:,} bytes"
         return "no grammar knows its language"
+
+    def _outline(self, content: Content, name: str) -> Outline:
+        if not _is_large(self.source, content):
+            within = self.deadline.within(OUTLINE_TIMEOUT_S)
+            return outline_of(self.request, content, name, self.outlines, within)
+        # For few files, and not to be imported for all others.
+        from readroom.engine.documents.cache import OUTLINE_FORM
+        from readroom.formats.documents import Unreadable
+        from readroom.outline.large import OutlineAsked, UnsoundOutline, received
+
+        encoding = content.encoding
+        asked = msgspec.json.encode(OutlineAsked(name, encoding.name, len(encoding.bom))).decode()
+        within = self.deadline.of_work(LARGE_OUTLINE_S, DOCUMENT_PATIENCE)
+        try:
+            with self.documents().open(
+                self.source, f"{OUTLINE_FORM}{asked}", within, _nothing_inside
+            ) as reading:
+                numbers = range(1, reading.opened.total + 1)
+                pieces = [piece for number in numbers for piece in reading.part(number).lines]
+            return received(pieces, name, content.text.total_lines)
+        except Unreadable as error:
+            raise NoOutline(self.request.path, error.problem, plain(self.request)) from None
+        except UnsoundOutline:
+            raise NoOutline(self.request.path, _UNSOUND, plain(self.request)) from None
+
+    def _listed(self, outline: Outline) -> tuple[list[Row], bool]:
+        """What an outline lists, and whether that is all: it is, unless what is minor would flood it."""
+        whole = list(rows(outline.items))
+        if self.request.view == "full_outline":
+            return whole, True
+        cost = sum(map(self.cap.measure.read.outlined, whole))
+        if 100 * cost <= OUTLINE_PERCENT * self.source.size or not any(row.item.minor for row in whole):
+            return whole, True
+        return list(main_rows(outline.items)), False
 
     # --- one definition -----------------------------------------------------------------------
 
@@ -153,9 +213,9 @@ class Outliner(Struct, frozen=True):
         item, text = row.item, content.text
         request = replace(self.request, offset=self.request.offset or item.start)
         windows = Windows(self.source, self.limits, self.cap, request)
-        assert isinstance(text, WholeText)
-        window = windows.window(replace(content, text=text.up_to(item.end)))
-        return replace(window, symbol=row, total_lines=text.total_lines, ends=text.ends)
+        assert isinstance(text, WholeText | IndexedText)
+        shown = windows.window(replace(content, text=text.up_to(item.end)))
+        return replace(shown, symbol=row, total_lines=text.total_lines, ends=text.ends)
 
     def _require_inside(self, content: Content, row: Row) -> None:
         item, offset = row.item, self.request.offset
@@ -171,7 +231,13 @@ class Outliner(Struct, frozen=True):
     # --- the outline --------------------------------------------------------------------------
 
     def _page(
-        self, content: Content, outline: Outline, listed: Sequence[Row], symbol: Row | None
+        self,
+        content: Content,
+        outline: Outline,
+        listed: Sequence[Row],
+        symbol: Row | None,
+        *,
+        all_of_it: bool = True,
     ) -> ReadResult:
         request, total = self.request, content.text.total_lines
         windows = Windows(self.source, self.limits, self.cap, request)
@@ -197,9 +263,15 @@ class Outliner(Struct, frozen=True):
             omitted.append(Omission("definitions", line, listed[-1].item.end, reason, request=following))
         page = listed[first:last]
         base = windows.base(content)
+        folded = () if symbol is not None or all_of_it else folded_in(outline.items)
+        if folded or any(row.folded for row in listed):
+            everything = replace(plain(request), view="full_outline")
+            omitted.insert(0, Omission("members", 1, total, "folded", request=everything))
         return replace(
             base,
-            outline=OutlineView(outline.language, page, len(listed), len(listed) - last, outline.partial),
+            outline=OutlineView(
+                outline.language, page, len(listed), len(listed) - last, outline.partial, folded
+            ),
             symbol=symbol,
             omitted=omitted,
             next=following,
@@ -286,14 +358,14 @@ def with_outline(outliner: Outliner, content: Content, result: ReadResult) -> Re
     if not budget:
         return result
     name = language(outliner.source, content)
-    if name is None or name in DATA:
+    if name is None or name in DATA or _is_large(outliner.source, content):
         return result
     try:
         within = outliner.deadline.within(OUTLINE_ASIDE_S)
         outline = outline_of(outliner.request, content, name, outliner.outlines, within)
     except (TimedOut, NoOutline):
         return result
-    listed, cap = list(rows(outline.items)), outliner.cap
+    listed, cap = [replace(row, folded=()) for row in main_rows(outline.items)], outliner.cap
     chosen, reserved = _chosen(listed, result, budget, cap), 0
     sentences = _SENTENCES + len(quote(outliner.request.path).encode("utf-8", "replace"))
     for _ in range(_TRIES):

@@ -130,9 +130,9 @@ def _search() -> Iterator[Diagnosis]:
 
 
 def _outlines() -> Iterator[Diagnosis]:
-    from readroom.outline.grammars import GRAMMARS
+    from readroom.outline.grammars import GRAMMARS, grammar_of
 
-    missing = sorted(name for name, grammar in GRAMMARS.items() if find_spec(grammar.module) is None)
+    missing = sorted(name for name in GRAMMARS if find_spec(grammar_of(name).module) is None)
     if missing:
         found = f"{len(GRAMMARS) - len(missing)} languages, and no grammar for {', '.join(missing)}"
         yield Diagnosis("outlines", "note", found, f"{install(OF_GRAMMARS)} brings the rest")

@@ -1,0 +1,42 @@
+"""Outlines beside universal-ctags: which of the definitions that it finds in real files we have."""
+
+from __future__ import annotations
+
+from benchmarks.corpora import HOME
+from benchmarks.measure import Record
+from benchmarks.tagging import PACKAGES, WITNESSES, compare, fetched, files
+
+_FILES = 300
+"""Of each language."""
+
+TITLES = {"c_sharp": "C#", "cpp": "C++", "php": "PHP", "javascript": "JavaScript", "typescript": "TypeScript"}
+
+
+def run(record: Record) -> None:
+    """Files of packages, each in turn. Unfair to both: a witness errs, and what it misses counts not.
+
+    What ctags calls a definition and is none does not count: parameters of lambdas, locals, names that it
+    makes up, what `benchmarks.tagging` lists with reasons.
+    """
+    place = fetched(HOME / "tagging")
+    found, rows = files(place, _FILES), []
+    for language in WITNESSES:
+        paths = found.get(language, [])
+        definitions, members = compare(language, paths)
+        record.add("tagging", language, "definitions", [definitions.share], "ratio")
+        record.add("tagging", language, "members", [members.share], "ratio")
+        packages = {path.relative_to(place).parts[0] for path in paths}
+        rows.append(
+            [
+                TITLES.get(language, language.capitalize()),
+                f"{len(paths)} of {len(packages)} packages",
+                f"{definitions.found:,} of {definitions.total:,}",
+                f"{100 * definitions.share:.1f} %",
+                f"{members.found:,} of {members.total:,}" if members.total else "-",
+                f"{100 * members.share:.1f} %" if members.total else "-",
+            ]
+        )
+    head = ["language", "files", "functions, classes, types", "share", "fields, constants", "share"]
+    record.table(head, rows)
+    sources = [f"{client}: {names}" for client, names in PACKAGES.items()]
+    record.say("Packages, by the client that brings them:", "", *(f"- {line}" for line in sources), "")

@@ -1,0 +1,182 @@
+"""Outlines of small languages that are told by their lines: build files, schemas, queries.
+
+What opens something stands at the beginning of a line in all of them; it ends with its
+brace, with its statement, or where the next one of its level begins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.deadline import Deadline
+from readroom.limits.outline import OUTLINE_DEPTH, OUTLINE_NAME_CHARS
+from readroom.outline.markup import Stack, numbered_lines
+from readroom.outline.walk import shortened
+from readroom.values.files import Item
+
+_MOST = 400
+"""Characters of a line that are looked at: names stand at its beginning."""
+
+_STRINGS = re.compile(r"\"(?:[^\"\\\n]|\\.){0,400}\"|'(?:[^'\\\n]|\\.){0,400}'|//.*|#.*|--.*")
+
+
+class LineOpener(Struct, frozen=True):
+    """What begins something: `kind` of it, else the group of that name, as is its `name`."""
+
+    pattern: re.Pattern[str]
+    kind: str = ""
+
+
+class LineRules(Struct, frozen=True):
+    """One language. `comments` is how lines begin that say something of the next one.
+
+    With `braces` what is opened ends with its brace, with `statements` with its semicolon; lines from one
+    that starts with `begins` to one that is `ends` are what they hold, whatever that reads like.
+    """
+
+    openers: tuple[LineOpener, ...]
+    comments: tuple[str, ...] = ("#",)
+    braces: bool = False
+    statements: bool = False
+    begins: str = ""
+    ends: str = ""
+
+
+_MINOR = frozenset({"field", "enum member", "value", "argument", "macro"})
+
+
+def _opener(pattern: str, kind: str = "", flags: int = 0) -> LineOpener:
+    return LineOpener(re.compile(pattern, flags), kind)
+
+
+_QUOTED = r"[\"`\[]?(?P<name>[\w.$-]+(?:[\"`\]]\.[\"`\[][\w.$-]+)*)"
+
+DOCKERFILE = LineRules(
+    (
+        _opener(r"FROM\s+(?:--\S+\s+)*(?P<base>\S+)(?:\s+AS\s+(?P<name>\S+))?", "stage", re.I),
+        _opener(r"ARG\s+(?P<name>\w+)", "argument", re.I),
+    )
+)
+MAKEFILE = LineRules(
+    (
+        _opener(r"define\s+(?P<name>[^\s=]+)", "macro"),
+        _opener(r"(?:export\s+|override\s+)?(?P<name>[\w.-]+)\s*(?:[:+?!]|::)?=", "macro"),
+        _opener(r"(?P<name>[^\s:#=$][^:#=]{0,200}?)\s*::?(?![=:])", "target"),
+    ),
+    begins="define",
+    ends="endef",
+)
+PROTOBUF = LineRules(
+    (
+        _opener(r"\s*(?P<kind>message|enum|service|oneof|extend)\s+(?P<name>[\w.]+)"),
+        _opener(r"\s*(?P<kind>rpc)\s+(?P<name>\w+)"),
+        _opener(
+            r"\s*(?:(?:optional|required|repeated)\s+)?[\w.]+(?:<[^>]*>)?\s+(?P<name>\w+)\s*=\s*\d+",
+            "field",
+        ),
+        _opener(r"\s*(?P<name>[A-Za-z_]\w*)\s*=\s*-?\w+\s*[;\[]", "enum member"),
+    ),
+    comments=("//",),
+    braces=True,
+)
+SQL = LineRules(
+    (
+        _opener(
+            r"\s*create\s+(?:or\s+replace\s+)?(?:(?:temp|temporary|unique|materialized|recursive|unlogged)\s+)*"
+            r"(?P<kind>table|view|index|function|procedure|trigger|type|schema|sequence|database|extension)\s+"
+            r"(?:concurrently\s+)?(?:if\s+not\s+exists\s+)?" + _QUOTED,
+            "",
+            re.I,
+        ),
+    ),
+    comments=("--",),
+    statements=True,
+)
+TERRAFORM = LineRules(
+    (
+        _opener(r'(?P<kind>resource|data)\s+"(?P<owner>[^"]+)"\s+"(?P<name>[^"]+)"'),
+        _opener(r'(?P<kind>module|variable|output|provider|check)\s+"(?P<name>[^"]+)"'),
+        _opener(r"(?P<kind>locals|terraform|moved|import|removed)\s*\{"),
+        _opener(r"  (?P<name>[\w-]+)\s*=", "value"),
+    ),
+    comments=("#", "//"),
+    braces=True,
+)
+
+
+def _outlined(rules: LineRules, text: str, deadline: Deadline) -> Sequence[Item]:
+    stack, lead, depth, quote = Stack(), 0, 0, ""
+    waiting = False
+    for number, line in numbered_lines(text, deadline):
+        head = line[:_MOST]
+        if head.lstrip().startswith(rules.comments):
+            lead = lead or number
+            continue
+        if not head.strip():
+            lead = 0
+            continue
+        if rules.ends and head.strip() == rules.ends:
+            waiting = False
+        is_inside = waiting or depth >= OUTLINE_DEPTH or (line.startswith("\t") and not rules.braces)
+        found = None if is_inside else _opened(rules, head)
+        if found is not None:
+            kind, name = found
+            stack.add(kind, name[:OUTLINE_NAME_CHARS], shortened(head), number, depth, lead or number)
+            waiting = rules.statements or (bool(rules.ends) and head.startswith(rules.begins))
+        stack.filled, lead = number, 0
+        plain = _STRINGS.sub("", line)
+        if rules.braces:
+            depth = max(0, depth + plain.count("{") - plain.count("}"))
+            if found is None or any(mark in plain for mark in "{;="):
+                stack.close(depth, number)
+        if waiting and rules.statements:
+            quote, waiting = _statement(plain, quote)
+    return [_marked(item) for item in stack.items()]
+
+
+def _marked(item: Item) -> Item:
+    return replace(item, minor=item.kind in _MINOR, members=tuple(map(_marked, item.members)))
+
+
+def _opened(rules: LineRules, line: str) -> tuple[str, str] | None:
+    for opener in rules.openers:
+        match = opener.pattern.match(line)
+        if match is None:
+            continue
+        given = match.groupdict()
+        kind = opener.kind or given["kind"].lower()
+        name = given.get("name") or given.get("base") or kind
+        owner = given.get("owner")
+        return kind, f"{owner}.{name}" if owner else re.sub(r"[\"`\[\]]", "", name)
+    return None
+
+
+_DOLLARS = re.compile(r"\$\w*\$")
+
+
+def _statement(line: str, quote: str) -> tuple[str, bool]:
+    """The quotes that the body of a function is in behind this line, and whether its statement goes on."""
+    for mark in _DOLLARS.findall(line):
+        quote = "" if mark == quote else quote or mark
+    return quote, bool(quote) or ";" not in line
+
+
+def _of(rules: LineRules) -> Callable[[str, Deadline], Sequence[Item]]:
+    return lambda text, deadline: _outlined(rules, text, deadline)
+
+
+BLOCKS: Mapping[str, Callable[[str, Deadline], Sequence[Item]]] = MappingProxyType(
+    {
+        "dockerfile": _of(DOCKERFILE),
+        "makefile": _of(MAKEFILE),
+        "protobuf": _of(PROTOBUF),
+        "sql": _of(SQL),
+        "terraform": _of(TERRAFORM),
+    }
+)
+"""By the names of `languages`."""

@@ -1,0 +1,190 @@
+"""C and C++: names hide in declarators, the preprocessor holds everything, and macros stand anywhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from readroom.outline.grammars.macros import without_macros
+from readroom.outline.syntax import (
+    ENUM_MEMBER,
+    Chooser,
+    Grammar,
+    Named,
+    NodeRule,
+    field_text,
+    split_name,
+    table,
+    text_of,
+    without_arguments,
+    words,
+)
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_MOST_DECLARATORS = 32
+"""Pointers, arrays and parentheses around a declared name; nobody writes more, machines do."""
+
+# -----------------------------------------------------------------------------
+# Names in declarators.
+# -----------------------------------------------------------------------------
+
+
+def _inside(found: Node) -> Node | None:
+    """What a declarator declares by itself: the next one inside."""
+    inner = found.child_by_field_name("declarator")
+    if inner is None and found.type in ("parenthesized_declarator", "reference_declarator"):
+        return found.named_children[-1] if found.named_children else None
+    return inner
+
+
+def _name_in(found: Node | None) -> Node | None:
+    """The name inside pointers, arrays, functions and parentheses."""
+    for _ in range(_MOST_DECLARATORS):
+        inner = None if found is None else _inside(found)
+        if inner is None:
+            return found
+        found = inner
+    return None
+
+
+def _function(source: bytes, node: Node) -> Named:
+    name = without_arguments(text_of(source, _name_in(node.child_by_field_name("declarator"))))
+    return split_name(name, "::") if name else None
+
+
+def _is_prototype(found: Node | None) -> bool:
+    """Whether it declares a function; a declared pointer to one is a variable."""
+    for _ in range(_MOST_DECLARATORS):
+        if found is None or found.type == "parenthesized_declarator":
+            return False
+        if found.type == "function_declarator":
+            inner = found.child_by_field_name("declarator")
+            return inner is not None and inner.type != "parenthesized_declarator"
+        found = _inside(found)
+    return False
+
+
+def _declared(source: bytes, node: Node) -> Sequence[Named]:
+    """Every name of a declaration."""
+    found: list[Named] = []
+    for one in node.children_by_field_name("declarator"):
+        name = text_of(source, _name_in(one))
+        if re.fullmatch(r"[\w:~]+", name):
+            found.append(split_name(name, "::"))
+    return found
+
+
+def _aliases(source: bytes, node: Node) -> Sequence[Named]:
+    """The names that a typedef gives, and the one that its type has of its own."""
+    found = _declared(source, node)
+    inner = node.child_by_field_name("type")
+    own = field_text(source, inner, "name") if inner is not None and _type_body(node) is not None else ""
+    if own and all(name is None or name[1] != own for name in found):
+        found = [*found, ((), own)]
+    return found
+
+
+def _type_body(node: Node) -> Node | None:
+    """The body of the type that a declaration defines on its way."""
+    inner = node.child_by_field_name("type")
+    return None if inner is None else inner.child_by_field_name("body")
+
+
+_PROTOTYPE = NodeRule("function", _function, ())
+_METHOD = NodeRule("method", _function, ())
+_VARIABLE = NodeRule("variable", _declared, (), cut=r"\n|=|\{", minor=True)
+_FIELD = NodeRule("field", _declared, (), cut=r"\n|\{", minor=True)
+_STRUCT_FIELD = NodeRule("field", _declared, _type_body, members=True, cut="{", minor=True)
+
+
+def _is_named_type(node: Node) -> bool:
+    inner = node.child_by_field_name("type")
+    return inner is not None and inner.child_by_field_name("name") is not None
+
+
+def _declaration(node: Node) -> NodeRule | None:
+    if _is_prototype(node.child_by_field_name("declarator")):
+        return _PROTOTYPE
+    if _type_body(node) is not None:
+        return None if _is_named_type(node) else _STRUCT_FIELD
+    return _VARIABLE if node.child_by_field_name("declarator") is not None else None
+
+
+def _member(node: Node) -> NodeRule | None:
+    if _is_prototype(node.child_by_field_name("declarator")):
+        return _METHOD
+    if _type_body(node) is not None:
+        declares = node.child_by_field_name("declarator") is not None
+        return _STRUCT_FIELD if declares and not _is_named_type(node) else None
+    return _FIELD if node.child_by_field_name("declarator") is not None else None
+
+
+# -----------------------------------------------------------------------------
+# The tables.
+# -----------------------------------------------------------------------------
+
+_HOLDERS = words(
+    "preproc_if preproc_ifdef preproc_else preproc_elif preproc_elifdef linkage_specification "
+    "declaration_list declaration field_declaration type_definition enumerator_list "
+    "field_declaration_list struct_specifier union_specifier enum_specifier class_specifier "
+    "expression_statement"
+)
+
+_MACRO = NodeRule("constant", body=(), cut=r"\n", minor=True)
+
+_RULES: dict[str, NodeRule | Chooser] = {
+    "function_definition": NodeRule(
+        "function",
+        _function,
+        ("body", "default_method_clause", "delete_method_clause"),
+        cut=r"(?<=\))\s*:(?!:)",
+    ),
+    "declaration": _declaration,
+    "field_declaration": _member,
+    "type_definition": NodeRule("type", _aliases, _type_body, members=True, cut="{"),
+    "struct_specifier": NodeRule("struct", members=True, needs_body=True),
+    "union_specifier": NodeRule("union", members=True, needs_body=True),
+    "enum_specifier": NodeRule("enum", members=True, needs_body=True),
+    "enumerator": ENUM_MEMBER,
+    "preproc_def": _MACRO,
+    "preproc_function_def": NodeRule("macro", body=("value",)),
+}
+
+_CPP = re.compile(rb"^[ \t]*(?:class[ \t]+\w|namespace\b|template[ \t]*<|using[ \t]+\w)|\w::\w", re.MULTILINE)
+
+C = Grammar(
+    "tree_sitter_c", table(_RULES), through=_HOLDERS, prepare=without_macros, other="cpp", other_if=_CPP
+)
+
+
+def _scoped(source: bytes, node: Node) -> Named:
+    name = without_arguments(field_text(source, node, "name"))
+    return split_name(name, "::") if name else None
+
+
+def _namespace(source: bytes, node: Node) -> Named:
+    name = field_text(source, node, "name")
+    return split_name(name, "::") if name else ((), "(anonymous)")
+
+
+CPP = Grammar(
+    "tree_sitter_cpp",
+    table(
+        {
+            **_RULES,
+            "class_specifier": NodeRule("class", _scoped, members=True, needs_body=True),
+            "struct_specifier": NodeRule("struct", _scoped, members=True, needs_body=True),
+            "union_specifier": NodeRule("union", _scoped, members=True, needs_body=True),
+            "namespace_definition": NodeRule("namespace", _namespace, members=True),
+            "concept_definition": NodeRule("concept", body=(), cut=" ="),
+            "alias_declaration": NodeRule("type", body=()),
+        }
+    ),
+    wraps=words("template_declaration"),
+    through=_HOLDERS,
+    not_signature=words("attribute_declaration comment"),
+    prepare=without_macros,
+)

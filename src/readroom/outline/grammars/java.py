@@ -1,0 +1,43 @@
+"""Java: types with their methods, fields and constants."""
+
+from __future__ import annotations
+
+import re
+
+from readroom.outline.syntax import (
+    CLASS,
+    ENUM,
+    INTERFACE,
+    METHOD,
+    Grammar,
+    NodeRule,
+    table,
+    words,
+)
+
+GRAMMAR = Grammar(
+    "tree_sitter_java",
+    table(
+        {
+            "class_declaration": CLASS,
+            "interface_declaration": INTERFACE,
+            "enum_declaration": ENUM,
+            "record_declaration": NodeRule("record", members=True),
+            "annotation_type_declaration": INTERFACE,
+            "method_declaration": METHOD,
+            "constructor_declaration": NodeRule("constructor"),
+            "compact_constructor_declaration": NodeRule("constructor"),
+            "annotation_type_element_declaration": NodeRule("method", body=(), minor=True),
+            "variable_declarator": NodeRule("field", body=("value",), minor=True),
+            "enum_constant": NodeRule("enum member", body=("body",), members=True, minor=True),
+        }
+    ),
+    wraps=words("field_declaration constant_declaration"),
+    through=words("enum_body_declarations"),
+    comments=words("line_comment block_comment"),
+    not_signature=words("annotation marker_annotation line_comment block_comment"),
+    inner=re.compile(rb"\b(?:class|interface|enum|record)\s|\bnew\s[^;{}]{0,200}\)\s*\{"),
+    inner_nodes=words(
+        "class_declaration interface_declaration enum_declaration record_declaration method_declaration"
+    ),
+)

@@ -1,0 +1,270 @@
+"""JavaScript and TypeScript: functions and classes by the names they are given, objects and their members."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.outline.syntax import (
+    CLASS,
+    ENUM,
+    ENUM_MEMBER,
+    FUNCTION,
+    INTERFACE,
+    METHOD,
+    PROPERTY,
+    Chooser,
+    Grammar,
+    Named,
+    Namer,
+    NodeRule,
+    field_text,
+    itself,
+    named_by,
+    split_name,
+    table,
+    words,
+)
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_FUNCTIONS = words("arrow_function function_expression function generator_function")
+_CLASSES = words("class")
+_CASTS = words("as_expression satisfies_expression parenthesized_expression type_assertion")
+_OBJECT = words("object")
+_MOST_CASTS = 8
+
+# -----------------------------------------------------------------------------
+# What a name is given.
+# -----------------------------------------------------------------------------
+
+
+def _value(node: Node) -> Node | None:
+    """What is assigned, without casts and parentheses around it."""
+    value = node.child_by_field_name("value") or node.child_by_field_name("right")
+    for _ in range(_MOST_CASTS):
+        if value is None or value.type not in _CASTS or not value.named_children:
+            break
+        value = value.named_children[-1 if value.type == "type_assertion" else 0]
+    return value
+
+
+def _given(node: Node, kinds: frozenset[str]) -> Node | None:
+    """The value, where it is of those kinds; also one that is handed to a call at once."""
+    value = _value(node)
+    if value is None or value.type in kinds:
+        return value
+    if value.type in ("call_expression", "new_expression"):
+        arguments = value.child_by_field_name("arguments")
+        handed = [] if arguments is None else arguments.named_children[:2]
+        called = value.child_by_field_name("function")
+        if called is not None and called.type == "parenthesized_expression":
+            handed = [*called.named_children[:1], *handed]  # a function that is called at once
+        return next((one for one in handed if one.type in kinds), None)
+    return None
+
+
+def _is_called(node: Node) -> bool:
+    """Whether the value is what a function returns that is called at once: its body is a module then."""
+    value = _value(node)
+    called = (
+        None if value is None or value.type != "call_expression" else value.child_by_field_name("function")
+    )
+    return (
+        called is not None and called.type == "parenthesized_expression" and _function_body(node) is not None
+    )
+
+
+def _function_body(node: Node) -> Node | None:
+    function = _given(node, _FUNCTIONS)
+    return None if function is None else function.child_by_field_name("body")
+
+
+def _class_body(node: Node) -> Node | None:
+    found = _given(node, _CLASSES)
+    return None if found is None else found.child_by_field_name("body")
+
+
+def _object(node: Node) -> Node | None:
+    return _given(node, _OBJECT)
+
+
+# -----------------------------------------------------------------------------
+# Names.
+# -----------------------------------------------------------------------------
+
+_PLAIN = re.compile(r"[\w$#]+")
+_DOTTED = re.compile(r"[\w$.#]+")
+_HOLDERS = ("module.exports.", "exports.", "window.", "globalThis.", "this.")
+
+
+def _declared(source: bytes, node: Node) -> Named:
+    name = field_text(source, node, "name")
+    return ((), name) if _PLAIN.fullmatch(name) else None
+
+
+def _assigned(source: bytes, node: Node) -> Named:
+    left = field_text(source, node, "left").replace(" ", "")
+    if not _DOTTED.fullmatch(left) or left == "module.exports":
+        return None
+    for start in _HOLDERS:
+        left = left.removeprefix(start)
+    return split_name(left.removesuffix(".prototype").replace(".prototype.", "."))
+
+
+def _assigned_value(source: bytes, node: Node) -> Named:
+    """Only what is assigned to a member is a property; a plain name is assigned again."""
+    return _assigned(source, node) if "." in field_text(source, node, "left") else None
+
+
+def _with_own(namer: Callable[[bytes, Node], Named]) -> Namer:
+    """Also by the name that a function has of its own, as in `x = function name() {}`."""
+
+    def named(source: bytes, node: Node) -> Sequence[Named]:
+        name, function = namer(source, node), _given(node, _FUNCTIONS)
+        own = "" if function is None else field_text(source, function, "name")
+        return [name, ((), own)] if name is not None and own and own != name[1] else [name]
+
+    return named
+
+
+def _field(source: bytes, node: Node) -> Named:
+    return named_by(source, node, "property") or named_by(source, node, "name")
+
+
+def _constructor(source: bytes, node: Node) -> Named:
+    return (), "new"
+
+
+def _pair(source: bytes, node: Node) -> Named:
+    name = field_text(source, node, "key").strip("'\"`[]")
+    return ((), name) if name else None
+
+
+# -----------------------------------------------------------------------------
+# Rules.
+# -----------------------------------------------------------------------------
+
+
+class _Rules(Struct, frozen=True):
+    """The rule for each sort of value."""
+
+    function: NodeRule
+    type: NodeRule
+    api: NodeRule
+    value: NodeRule
+
+    def of(self, node: Node) -> NodeRule:
+        if _is_called(node):
+            return replace(self.function, kind="module", members=True)
+        if _given(node, _FUNCTIONS) is not None:
+            return self.function
+        if _given(node, _CLASSES) is not None:
+            return self.type
+        return self.value if _object(node) is None else self.api
+
+    def named(self, namer: Callable[[bytes, Node], Named]) -> _Rules:
+        function = replace(self.function, name=_with_own(namer))
+        return replace(
+            self, function=function, type=replace(self.type, name=namer), api=replace(self.api, name=namer)
+        )
+
+
+_ASSIGNED = NodeRule("function", _with_own(_declared), _function_body)
+_ASSIGNED_CLASS = NodeRule("class", _declared, _class_body, members=True)
+_ASSIGNED_OBJECT = NodeRule("object", _declared, _object, members=True, cut="{")
+_ASSIGNED_VALUE = NodeRule("variable", _declared, (), cut=r"\n", minor=True)
+
+
+_FIELD_METHOD = NodeRule("method", _field, _function_body)
+_VALUE = NodeRule("field", _field, (), cut=r" =|\n", minor=True)
+_DATA = NodeRule("property", _pair, _object, members=True, cut="{", minor=True)
+
+_DECLARATOR = _Rules(_ASSIGNED, _ASSIGNED_CLASS, _ASSIGNED_OBJECT, _ASSIGNED_VALUE)
+_ASSIGNMENT = replace(
+    _DECLARATOR.named(_assigned), value=NodeRule("property", _assigned_value, (), cut=r"\n", minor=True)
+)
+_CLASS_FIELD = replace(_DECLARATOR.named(_field), function=_FIELD_METHOD, value=_VALUE, api=_VALUE)
+_PAIR = replace(
+    _DECLARATOR.named(_pair),
+    function=replace(_FIELD_METHOD, name=_with_own(_pair)),
+    api=_DATA,
+    value=NodeRule("property", _pair, (), cut=r"\n", minor=True),
+)
+
+
+_RULES: dict[str, NodeRule | Chooser] = {
+    "class_declaration": CLASS,
+    "function_declaration": FUNCTION,
+    "generator_function_declaration": FUNCTION,
+    "method_definition": METHOD,
+    "variable_declarator": _DECLARATOR.of,
+    "assignment_expression": _ASSIGNMENT.of,
+    "field_definition": _CLASS_FIELD.of,
+    "pair": _PAIR.of,
+    "shorthand_property_identifier": NodeRule("property", itself, (), minor=True),
+}
+
+_INNER = re.compile(rb"\bfunction\b|\bclass\b|[\w$]\s*=\s*(?:async\b\s*)?[(\w]")
+
+JAVASCRIPT = Grammar(
+    "tree_sitter_javascript",
+    table(_RULES),
+    wraps=words("export_statement lexical_declaration variable_declaration expression_statement"),
+    through=words(
+        "if_statement else_clause try_statement catch_clause statement_block return_statement "
+        "call_expression arguments parenthesized_expression unary_expression sequence_expression "
+        "assignment_expression function_expression arrow_function object pair new_expression "
+        "for_statement for_in_statement while_statement switch_statement switch_body switch_case "
+        "labeled_statement variable_declarator class class_body await_expression ternary_expression "
+        "binary_expression"
+    ),
+    scopes=words("function_expression arrow_function"),
+    attached=words("decorator"),
+    not_signature=words("decorator comment"),
+    inner=_INNER,
+    inner_nodes=words("class_declaration function_declaration generator_function_declaration"),
+    inner_patterns="""
+        (variable_declarator value: [(arrow_function) (function_expression) (class)]) @d
+        (assignment_expression right: [(arrow_function) (function_expression) (class)]) @d
+        (variable_declarator value: (call_expression (arguments [(arrow_function) (function_expression)]))) @d
+        (pair value: [(arrow_function) (function_expression)]) @d
+        (object (method_definition) @d)
+    """,
+    other="tsx",
+    other_if=re.compile(rb"@flow|\bimport type\b|\)\s*:\s*[\w<?{]|\?:|[(,]\s*\w+\s*:\s*[\w?{]"),
+)
+
+TYPESCRIPT = replace(
+    JAVASCRIPT,
+    module="tree_sitter_typescript",
+    function="language_typescript",
+    rules=table(
+        {
+            **_RULES,
+            "abstract_class_declaration": CLASS,
+            "interface_declaration": INTERFACE,
+            "type_alias_declaration": NodeRule("type", body=("object_type",), members=True),
+            "enum_declaration": ENUM,
+            "enum_assignment": ENUM_MEMBER,
+            "property_identifier": NodeRule("enum member", itself, (), minor=True),
+            "internal_module": NodeRule("namespace", members=True),
+            "module": NodeRule("namespace", members=True),
+            "function_signature": FUNCTION,
+            "method_signature": METHOD,
+            "abstract_method_signature": METHOD,
+            "construct_signature": NodeRule("constructor", _constructor, ()),
+            "public_field_definition": _CLASS_FIELD.of,
+            "property_signature": PROPERTY,
+        }
+    ),
+    wraps=JAVASCRIPT.wraps | {"ambient_declaration"},
+    other="tsx",
+    other_if=re.compile(rb"</\w|/>"),
+)
+TSX = replace(TYPESCRIPT, function="language_tsx", other="typescript", other_if=re.compile(rb"<\w+>"))

@@ -1,0 +1,104 @@
+"""Lua: functions under the names they are given, in tables, too; values of tables and of the chunk."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from readroom.outline.syntax import (
+    Grammar,
+    Named,
+    NodeRule,
+    field_text,
+    split_name,
+    table,
+    text_of,
+    words,
+)
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+def _value(node: Node) -> Node | None:
+    value = node.child_by_field_name("value")
+    if value is None:
+        listed = next((one for one in node.named_children if one.type == "expression_list"), None)
+        value = listed.named_children[0] if listed is not None and listed.named_children else None
+    return value
+
+
+def _function(node: Node) -> Node | None:
+    """The function that an assignment, a field of a table or a declaration holds."""
+    if node.type == "function_declaration":
+        return node
+    value = _value(node)
+    return value if value is not None and value.type == "function_definition" else None
+
+
+def _body(node: Node) -> Node | None:
+    """A body may be empty and is not a node then; what ends the signature is behind the parameters."""
+    function = _function(node)
+    if function is None:
+        return None
+    parameters = function.child_by_field_name("parameters")
+    return function.child_by_field_name("body") or (None if parameters is None else parameters.next_sibling)
+
+
+def _named(source: bytes, node: Node) -> Named:
+    return split_name(field_text(source, node, "name").replace(":", "."))
+
+
+_INDEXED = re.compile(r"[\w.]+(?:\[[\w.\"'-]+\])+[\w.]*")
+
+
+def _assigned(source: bytes, node: Node) -> Named:
+    if not node.named_children:
+        return None
+    name = text_of(source, node.named_children[0]).replace(":", ".")
+    if "[" in name:
+        return ((), name) if _INDEXED.fullmatch(name) else None
+    return split_name(name) if re.fullmatch(r"[\w.]+", name) else None
+
+
+def _field(source: bytes, node: Node) -> Named:
+    name = field_text(source, node, "name")
+    return ((), name.strip("[]'\"")) if name else None
+
+
+_FUNCTION = NodeRule("function", _assigned, _body)
+_TABLE = NodeRule("table", _assigned, _value, members=True, minor=True, cut="{")
+_VARIABLE = NodeRule("variable", _assigned, (), cut=r"\n", minor=True)
+_FIELD = NodeRule("function", _field, _body)
+_VALUE = NodeRule("field", _field, (), cut=r"\n", minor=True)
+
+
+def _assignment(node: Node) -> NodeRule:
+    value = _value(node)
+    if value is not None and value.type == "table_constructor":
+        return _TABLE
+    return _VARIABLE if _function(node) is None else _FUNCTION
+
+
+def _of_table(node: Node) -> NodeRule:
+    return _VALUE if _function(node) is None else _FIELD
+
+
+GRAMMAR = Grammar(
+    "tree_sitter_lua",
+    table(
+        {
+            "function_declaration": NodeRule("function", _named, _body),
+            "assignment_statement": _assignment,
+            "field": _of_table,
+        }
+    ),
+    wraps=words("variable_declaration"),
+    through=words(
+        "assignment_statement expression_list table_constructor field if_statement else_statement "
+        "elseif_statement do_statement block return_statement function_definition function_call arguments"
+    ),
+    scopes=words("function_definition"),
+    inner=re.compile(rb"\bfunction\b"),
+    inner_nodes=words("function_declaration assignment_statement field"),
+)

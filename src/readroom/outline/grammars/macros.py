@@ -1,0 +1,149 @@
+"""C and C++ behind macros: what a grammar stumbles over is blanked, byte for byte, so that places stay.
+
+A macro can stand anywhere and mean anything; these are the places where people put them.
+All patterns are bounded: the text may be made to stall them.
+"""
+
+from __future__ import annotations
+
+import re
+
+_GIVEN = rb"(?:[ \t]*\([^(){};\n]{0,200}(?:\([^(){};\n]{0,200}\)[^(){};\n]{0,200}){0,4}\))?"
+"""What a macro is given, parentheses in it, too."""
+
+_EXPORTED = re.compile(
+    rb"\b(?:class|struct|union|enum(?:[ \t]+class)?|namespace)[ \t]+"
+    rb"((?!final\b)(?:[A-Z_][A-Z0-9_]*|\w{1,80}_(?:API|EXPORT|DECL))" + _GIVEN + rb"[ \t\r\n]{1,80})"
+    rb"(?=[A-Za-z_][\w:]*(?:<[^;{}]{0,300}>)?[ \t]*(?:final\b\s{0,80})?[:{\r\n])"
+)
+"""Between the word and the name of a type, as in `class EXPORT Name : public Base {`."""
+
+_PARAMETERS = re.compile(rb"\b([A-Za-z_]\w*)([ \t]*\()\((?=[^;{}]{0,400}?(\)\))[ \t]*[;\n])")
+"""Hiding parameters from old compilers, as in `int f P((char *));`."""
+
+_KEYWORDS = frozenset({b"if", b"while", b"switch", b"for", b"return", b"sizeof", b"defined", b"typeof"})
+
+_ALONE = re.compile(rb"^[ \t]*([A-Z_][A-Z0-9_]{2,}" + _GIVEN + rb")[ \t]*(?=\r?\n|//|/\*)", re.MULTILINE)
+"""A line that is a macro and nothing else, as `Q_OBJECT` or `NAMESPACE_BEGIN(x)`."""
+
+_LEADING = re.compile(
+    rb"^[ \t]*(?:(?:extern|static|inline|virtual|explicit)[ \t]+){0,4}"
+    rb"(?:template[ \t]*<[^(){};\n]{0,300}>[ \t]*)?(?:(?:static|inline)[ \t]+)?"
+    rb"((?:[A-Z][A-Z0-9_]{3,}(?:[ \t]*\([^(){};\n]{0,200}\))?[ \t]+){1,4})"
+    rb"(?=[A-Za-z_][\w:<>,]*[ \t*&]+(?:[A-Za-z_][\w:<>,]*[ \t*&]+){0,5}"
+    rb"[A-Za-z_~][\w:]*(?:<[^;{}()\n]{0,80}>)?[ \t]*\()",
+    re.MULTILINE,
+)
+"""Before the type of a function, as in `EXPORT int f(void);`."""
+
+_TRAILING = re.compile(
+    rb"\)[ \t]*(?:const[ \t]*)?((?!NULL\b)[A-Z_][A-Z0-9_]{3,}" + _GIVEN + rb")[ \t\r\n]{0,80}(?=[;{])"
+)
+"""Behind the parameters, as in `void f(void) NORETURN;`."""
+
+_CALLING = re.compile(rb"\(\s{0,20}([A-Z_][A-Z0-9_]{3,}|__[a-z]+)[ \t]*(?=\*)")
+"""Before the star of a pointer to a function, as in `typedef int (WINAPI *call)(void);`."""
+
+_POINTED = re.compile(rb"\(\s{0,20}([A-Z_][A-Z0-9_]*)[ \t]+(?=[A-Za-z_]\w*\s{0,20}\)\s{0,20}\()")
+"""The star as well, as in `typedef int (APIENTRYP call)(void);`."""
+
+_SECTION = re.compile(rb"\b(?:public|protected|private)[ \t]+(Q_SLOTS|slots)(?=[ \t]*:)")
+_SIGNALS = re.compile(rb"\b((?:Q_SIGNALS|signals)[ \t]*:)(?!:)")
+"""What a framework adds to the words that say who may call."""
+
+_RESTRICTED = re.compile(rb"\*[ \t]*([A-Z_][A-Z0-9_]{3,})[ \t]+(?=[A-Za-z_])")
+"""Behind a star, as in `char * RESTRICT name`."""
+
+_SIMPLE = (_EXPORTED, _LEADING, _TRAILING, _SECTION, _SIGNALS, _POINTED, _CALLING, _RESTRICTED)
+"""Those whose first group is all that is blanked."""
+
+_WORD = re.compile(
+    rb"^#[ \t]*define[ \t]+([a-z_]\w*)[ \t]*(?:static|extern|inline|__inline\w*)?[ \t]*\r?$", re.MULTILINE
+)
+"""A word that the file itself gives to functions, as `local` for `static`."""
+
+_MOST_WORDS = 4
+
+_SPLIT = re.compile(rb"^[ \t]*[\w*][^\n]*[\w),=|&+(][ \t]*(?:\n[ \t]*){1,8}#[ \t]*(if[^\n]*)\n", re.MULTILINE)
+"""A condition of the preprocessor amid a declaration, as where old and new compilers get other parameters."""
+
+_HEADS = re.compile(
+    rb"^(#[ \t]*if[^\n]*)\n(?:namespace|class|struct)[^\n;{]{0,200}\n"
+    rb"(#[ \t]*else[^\n]*\n[^#]{0,400}#[ \t]*endif[^\n]*)\n(?=\w+[^\n]{0,200}\{)",
+    re.MULTILINE,
+)
+"""A type or namespace whose name follows a condition that chooses what it is."""
+
+_ASIDE = re.compile(rb"[ \t]*(?:#|//|/?\*)")
+_CONDITION = re.compile(rb"^[ \t]*#[ \t]*(if|else|elif|endif)[^\n]*\n?", re.MULTILINE)
+_MOST_SPLIT = 4096
+"""Bytes of such a condition with its branches."""
+
+_OPEN = re.compile(rb"[,{(=|+&<\\-]\s*\Z|\)\s*\Z")
+"""How a line ends that goes on in the next one."""
+
+_DARK = re.compile(rb"[^\r\n]")
+_VALUES = re.compile(rb"\benum\b|=")
+
+
+def without_macros(source: bytes) -> bytes:
+    """The text with blanks for what is no C or C++ without its preprocessor."""
+    text = bytearray(source)
+    for pattern in _SIMPLE:
+        for found in pattern.finditer(source):
+            _blank(text, *found.span(1))
+    for found in _PARAMETERS.finditer(source):
+        if found[1] not in _KEYWORDS:
+            _blank(text, *found.span(1))
+            _blank(text, *found.span(2))
+            _blank(text, found.end(3) - 1, found.end(3))
+    given = dict.fromkeys(found[1] for found in _WORD.finditer(source))
+    for word in list(given)[:_MOST_WORDS]:
+        for found in re.finditer(rb"^" + re.escape(word) + rb"(?=[ \t]+[A-Za-z_])", source, re.MULTILINE):
+            _blank(text, *found.span())
+    for found in _ALONE.finditer(source):
+        if not _is_value(source, found.start()):
+            _blank(text, *found.span(1))
+    for found in _HEADS.finditer(source):
+        _blank(text, *found.span(1))
+        _blank(text, *found.span(2))
+    _join(text)
+    return bytes(text)
+
+
+def _blank(text: bytearray, first: int, last: int) -> None:
+    part = text[first:last]
+    text[first:last] = b" " * len(part) if b"\n" not in part else _DARK.sub(b" ", part)
+
+
+def _is_value(source: bytes, start: int) -> bool:
+    """Whether a name that has its line alone is the last of an enumeration, or of arguments."""
+    before = source[max(0, start - 200) : start].rstrip()
+    line = before[before.rfind(b"\n") + 1 :].partition(b"//")[0].partition(b"/*")[0].rstrip()
+    if not _OPEN.search(line) or line.endswith((b"){", b") {")):
+        return False
+    return not line.endswith(b"{") or _VALUES.search(line) is not None
+
+
+def _join(text: bytearray) -> None:
+    """Leave one branch of what splits a declaration: of old and new compilers the new one, else the first."""
+    for found in list(_SPLIT.finditer(text)):
+        if _ASIDE.match(text, found.start()):
+            continue
+        marks, depth = [(text.rfind(b"#", 0, found.start(1)), found.end())], 0
+        for mark in _CONDITION.finditer(text, found.end(), found.end() + _MOST_SPLIT):
+            depth += mark[1] == b"if"
+            if not depth:
+                marks.append(mark.span())
+            if mark[1] == b"endif":
+                if not depth:
+                    break
+                depth -= 1
+        else:
+            continue
+        is_old = b"KR" in found[1] and b"ndef" not in found[1]
+        kept = 1 if is_old and len(marks) > 2 else 0
+        for at, (begin, end) in enumerate(marks):
+            _blank(text, begin, end)
+            if at != kept and at + 1 < len(marks):
+                _blank(text, end, marks[at + 1][0])

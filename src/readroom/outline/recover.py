@@ -1,0 +1,59 @@
+"""What a parser lost after it stumbled: pieces of the text around its errors, each parsed on its own.
+
+A parser that has stumbled may take all that follows for one piece of nonsense.  Lines
+that close something at the left margin are where people see an end, too: between two
+of them a text is tried again, without what went wrong before.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from readroom.limits.outline import OUTLINE_PIECES
+from readroom.values.files import Item, rows
+
+if TYPE_CHECKING:
+    from tree_sitter import Range, Tree
+
+_CLOSED = re.compile(rb"^\}[^\n]*(?:\n|\Z)", re.MULTILINE)
+
+
+def with_lost(
+    items: tuple[Item, ...],
+    source: bytes,
+    errors: Sequence[tuple[int, int]],
+    parse: Callable[[Range], Tree | None],
+    walked: Callable[[Tree], tuple[Item, ...]],
+) -> tuple[Item, ...]:
+    """The items of a text, with those that its pieces have beside them."""
+    known = {(row.item.name, row.item.line) for row in rows(items)}
+    added: list[Item] = []
+    for piece in _pieces(source, errors):
+        tree = parse(piece)
+        if tree is None:
+            break
+        for item in walked(tree):
+            if (item.name, item.line) not in known:
+                known |= {(row.item.name, row.item.line) for row in rows([item])}
+                added.append(item)
+    return tuple(sorted([*items, *added], key=lambda item: (item.start, -item.end))) if added else items
+
+
+def _pieces(source: bytes, errors: Sequence[tuple[int, int]]) -> Iterator[Range]:
+    """The pieces that have errors, in a text of several."""
+    from tree_sitter import Range
+
+    firsts, start, row, left = [first for first, _ in errors], 0, 0, OUTLINE_PIECES
+    for close in _CLOSED.finditer(source):
+        end = close.end()
+        rows_in = source.count(b"\n", start, end)
+        at = bisect_left(firsts, row + 1)
+        if at < len(firsts) and firsts[at] <= row + rows_in and (start or end < len(source)):
+            left -= 1
+            if left < 0:
+                return
+            yield Range((row, 0), (row + rows_in, 0), start, end)
+        start, row = end, row + rows_in

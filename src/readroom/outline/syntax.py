@@ -1,0 +1,241 @@
+"""What a table says about one language, and what its tables are written with.
+
+Names of nodes are those of the grammars' own releases.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
+
+from readroom.extras import OF_GRAMMARS, install, problem
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Node, Query
+
+Named: TypeAlias = "tuple[tuple[str, ...], str] | None"
+"""The names of what owns a definition, and its own; None where the node defines nothing."""
+
+Namer: TypeAlias = "Callable[[bytes, Node], Named | Sequence[Named]]"
+"""From a text and a node to what it names; several where one node declares several."""
+
+_MOST_NAME = 1000
+"""Bytes of a text that is looked through for a name."""
+
+_TYPE_ARGUMENTS = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
+_SPACE = re.compile(r"\s+")
+
+
+class NodeRule(Struct, frozen=True):
+    """What a kind of node defines.
+
+    `name` is the field that holds the name, or a function that finds it.  `body`
+    are fields or kinds of children, of which the first that is there ends the
+    signature, or a function that finds it; with `members` it is looked into.
+    `needs_body`: without one it only mentions the name.  `cut` is a regular
+    expression that ends the signature, too; of "{" the body may hold more of the
+    signature.  `heads` are kinds of children before it that hold members, too.  An
+    empty `kind` is the word that declares it.  What is `minor` is
+    folded where it would flood an outline, and left out in bodies of functions.
+    """
+
+    kind: str
+    name: str | Namer = "name"
+    body: tuple[str, ...] | Callable[[Node], Node | None] = ("body",)
+    members: bool = False
+    heads: tuple[str, ...] = ()
+    needs_body: bool = False
+    cut: str = ""
+    minor: bool = False
+
+
+Chooser: TypeAlias = "Callable[[Node], NodeRule | None]"
+"""For kinds of nodes that define one thing or another, by what is in them."""
+
+
+class Grammar(Struct, frozen=True):
+    """One language: where its grammar is, and what its kinds of nodes mean.
+
+    `wraps` hold one definition and count as part of it; `through` hold some and
+    are looked into; those of them that are `scopes` hold the locals of a function.
+    `comments` stand above what they describe; `attached` belong to the next
+    definition; `not_signature` precede a signature within its node, also inside
+    `modifiers`.  Bodies of functions are looked through for `inner_nodes` where
+    `inner` matches, and for `inner_patterns` of the query language.  What is `embedded`
+    holds text of the language that its grammar left alone, parsed on its own where
+    `inner` matches.  `prepare` blanks what the
+    grammar stumbles over, byte for byte; `other` is the language to try where this
+    one does not fit and `other_if` matches.
+    """
+
+    module: str
+    rules: Mapping[str, NodeRule | Chooser]
+    function: str = "language"
+    wraps: frozenset[str] = frozenset()
+    through: frozenset[str] = frozenset()
+    scopes: frozenset[str] = frozenset()
+    comments: frozenset[str] = frozenset({"comment"})
+    attached: frozenset[str] = frozenset()
+    not_signature: frozenset[str] = frozenset()
+    modifiers: frozenset[str] = frozenset({"modifiers"})
+    inner: re.Pattern[bytes] | None = None
+    inner_nodes: frozenset[str] = frozenset()
+    inner_patterns: str = ""
+    embedded: frozenset[str] = frozenset()
+    prepare: Callable[[bytes], bytes] | None = None
+    other: str | None = None
+    other_if: re.Pattern[bytes] | None = None
+
+
+_LANGUAGES: dict[tuple[str, str], Language] = {}
+_QUERIES: dict[tuple[str, str], Query] = {}
+_LOCK = threading.Lock()
+
+
+class MissingGrammar(Exception):
+    """A grammar that is in an extra, and not installed."""
+
+
+def load(grammar: Grammar) -> Language:
+    """The compiled grammar, imported when first used. Raises MissingGrammar where it is not installed."""
+    key = (grammar.module, grammar.function)
+    with _LOCK:
+        found = _LANGUAGES.get(key)
+        if found is None:
+            from tree_sitter import Language
+
+            try:
+                module = import_module(grammar.module)
+            except ModuleNotFoundError:
+                package = problem(grammar.module.replace("_", "-"))
+                raise MissingGrammar(f"{package}: {install(OF_GRAMMARS)}") from None
+            found = Language(getattr(module, grammar.function)())
+            _LANGUAGES[key] = found
+        return found
+
+
+def inner_query(grammar: Grammar) -> Query:
+    """The query for what may be defined in bodies of functions, with what stands around and above it."""
+    key = (grammar.module, grammar.function)
+    with _LOCK:
+        found = _QUERIES.get(key)
+        if found is None:
+            from tree_sitter import Query
+
+            kinds = sorted(grammar.inner_nodes | grammar.comments | grammar.attached)
+            patterns = " ".join(f"({kind}) @d" for kind in kinds)
+            found = Query(_LANGUAGES[key], f"{patterns} {grammar.inner_patterns}")
+            _QUERIES[key] = found
+        return found
+
+
+# -----------------------------------------------------------------------------
+# What tables are written with.
+# -----------------------------------------------------------------------------
+
+
+def words(names: str) -> frozenset[str]:
+    """A set, from its words."""
+    return frozenset(names.split())
+
+
+def table(rules: Mapping[str, NodeRule | Chooser]) -> Mapping[str, NodeRule | Chooser]:
+    """Rules that nobody can change."""
+    return MappingProxyType(dict(rules))
+
+
+CLASS = NodeRule("class", members=True)
+FUNCTION = NodeRule("function")
+METHOD = NodeRule("method")
+INTERFACE = NodeRule("interface", members=True)
+ENUM = NodeRule("enum", members=True)
+TYPE = NodeRule("type", body=())
+FIELD = NodeRule("field", body=(), minor=True)
+CONSTANT = NodeRule("constant", body=(), minor=True)
+VARIABLE = NodeRule("variable", body=(), minor=True)
+PROPERTY = NodeRule("property", body=(), minor=True)
+ENUM_MEMBER = NodeRule("enum member", body=(), minor=True)
+
+
+def text_of(source: bytes, node: Node | None) -> str:
+    """The beginning of its text on one line; empty without a node."""
+    if node is None:
+        return ""
+    # Not `node.text`, which collects the text anew when a function has fed it to the parser.
+    start = node.start_byte
+    text = source[start : min(node.end_byte, start + _MOST_NAME)].decode("utf-8", "replace")
+    return text if text.isidentifier() else _SPACE.sub(" ", text).strip()
+
+
+def field_text(source: bytes, node: Node, name: str) -> str:
+    """The text of a field."""
+    return text_of(source, node.child_by_field_name(name))
+
+
+def named_by(source: bytes, node: Node, field: str) -> Named:
+    """What the text of a field names."""
+    name = field_text(source, node, field).strip("'\"")
+    return ((), name) if name else None
+
+
+def itself(source: bytes, node: Node) -> Named:
+    """What the text of the node names."""
+    name = text_of(source, node).strip("'\"")
+    return ((), name) if name else None
+
+
+def names_in(field: str) -> Namer:
+    """A namer of what all fields of that name do."""
+
+    def named(source: bytes, node: Node) -> Sequence[Named]:
+        return [((), text_of(source, one)) for one in node.children_by_field_name(field) if one.is_named]
+
+    return named
+
+
+def names_of(kinds: str) -> Namer:
+    """A namer of what the children of those kinds do."""
+    wanted = words(kinds)
+
+    def named(source: bytes, node: Node) -> Sequence[Named]:
+        return [((), text_of(source, one)) for one in node.named_children if one.type in wanted]
+
+    return named
+
+
+def first_of(kinds: str) -> Namer:
+    """A namer by the first child of those kinds."""
+    wanted = words(kinds)
+
+    def named(source: bytes, node: Node) -> Named:
+        child = next((one for one in node.named_children if one.type in wanted), None)
+        return None if child is None else itself(source, child)
+
+    return named
+
+
+def split_name(name: str, separator: str = ".") -> Named:
+    """A name with what owns it before a separator."""
+    parts = [part.strip() for part in name.split(separator)]
+    return (tuple(filter(None, parts[:-1])), parts[-1]) if parts[-1] else None
+
+
+def without_arguments(name: str) -> str:
+    """A type without its generic arguments, nested ones included."""
+    before = ""
+    while before != name:
+        before, name = name, _TYPE_ARGUMENTS.sub("", name)
+    return name.strip()
+
+
+def child_of(node: Node | None, kinds: frozenset[str]) -> Node | None:
+    """The first child of one of those kinds."""
+    if node is None:
+        return None
+    return next((one for one in node.named_children if one.type in kinds), None)
