@@ -77,9 +77,6 @@ SECTIONS: Mapping[str, tuple[str, str, str]] = {
 ELSEWHERE = ("CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md", "benchmarks/README.md")
 """Pages of the repository that are not in docs/."""
 
-WHEN_THERE = frozenset({"how-to/dashboard"})
-"""Pages that other work brings: part of the site as soon as they exist."""
-
 _LINK = re.compile(r"(!?\[[^\]]*\]\()([^)#\s]*)(#[^)\s]*)?(\))")
 _FENCE = re.compile(r"^ {0,3}(```|~~~)")
 
@@ -95,7 +92,7 @@ def gather(folder: Path) -> None:
             text += _toctree([page for page in pages.values() if page.startswith("project/benchmarks/runs/")])
         _write(folder / f"{place}.md", text)
     for name, (title, about, inside) in SECTIONS.items():
-        there = [page for page in inside.split() if page in set(pages.values()) or page not in WHEN_THERE]
+        there = inside.split()
         _write(folder / f"{name}.md", f"# {title}\n\n{about}\n{_toctree(there, shown=True)}")
     index = folder / "index.md"
     index.write_text(index.read_text(encoding="utf-8") + _toctree(list(SECTIONS)), encoding="utf-8")

@@ -390,8 +390,7 @@ class CallContext:
             return reply
         decision, rule = "allowed", None
         if isinstance(error, RefusedError):
-            decision = "refused"
-            facts = error.facts
+            decision, facts = "refused", error.facts
             rule = f"{facts['rule']} ({facts['source']})" if isinstance(error, Denied) else error.code
         elif isinstance(error, UsageError):
             decision = "none"

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
@@ -106,6 +107,25 @@ def test_a_revoked_token_ends_everywhere_at_once(guarded: Cluster) -> None:
     command(guarded.agents[0].state, "token", "revoke", token.split("_")[1], *guarded.options)
     for one in guarded.turns():
         assert one.call("read_file", {"path": "a.txt"}, token=token).status == 401
+
+
+def test_a_visitor_is_signed_in_at_every_process_and_out_of_all(guarded: Cluster) -> None:
+    token = guarded.make_token("visitor")
+    first = guarded.agents[0]
+    answer = _posted(first, "/ui/sign-in", {"token": token})
+    cookie = {"Cookie": answer.headers["set-cookie"].partition(";")[0]}
+    assert {agent.request("GET", "/ui", headers=cookie).status for agent in guarded.turns()} == {200}
+    assert _posted(first, "/ui/sign-out", {}, **cookie).status == 303
+    assert {agent.request("GET", "/ui", headers=cookie).status for agent in guarded.turns()} == {303}
+
+
+def _posted(agent: Agent, path: str, form: dict[str, str], **headers: str) -> Answer:
+    sent = {
+        "Content-Type": "application/x-www-form-urlencoded",
+        "Origin": f"http://{agent.host}:{agent.port}",
+        **headers,
+    }
+    return agent.request("POST", path, urlencode(form).encode(), headers=sent)
 
 
 def test_a_rate_is_counted_by_all_together(guarded: Cluster) -> None:
