@@ -74,7 +74,7 @@ class CountedText:
         firsts = [
             find(low, term.key) if plain and term.key.isascii() else low.find(term.key) for term in terms
         ]
-        if max(firsts) < 0:
+        if max(firsts, default=-1) < 0:
             return (0,) * len(terms)
         return tuple(
             [0 if at < 0 else self._most_from(term, at) for term, at in zip(terms, firsts, strict=True)]

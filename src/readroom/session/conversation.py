@@ -16,12 +16,15 @@ from msgspec.structs import replace
 
 from readroom.limits.session import SESSION_FILES, SESSIONS, SHOWN_SPANS
 from readroom.lru import LruCache
-from readroom.session.shared.conversations import OUTLINE
+from readroom.session.shared import OUTLINE
 from readroom.values import FindResult, GrepResult, ReadRequest, ReadResult, Result
 from readroom.values.changes import EditFilesResult, EditResult, WriteResult
 from readroom.values.commands import RunResult
 from readroom.values.files import BytesResult
 from readroom.values.verbs import BY_RESULT, function
+
+_KIND = "sha256:"
+"""Before the digits of a hash; a caller may leave it out."""
 
 
 class ShownLines(Struct, frozen=True):
@@ -113,7 +116,7 @@ class Session:
     def show(self, span: ShownLines) -> None:
         """Remember what a reply shows; the files shown longest ago are forgotten."""
         if span.content_hash is not None:
-            self._seen.show(span.path, _digits(span.content_hash))
+            self._seen.show(span.path, span.content_hash.removeprefix(_KIND).lower())
 
     def outline(self, path: str) -> None:
         """Remember that a reply has the outline of that file, or of what it does not show of it."""
@@ -121,7 +124,7 @@ class Session:
 
     def has_in_view(self, path: str, content_hash: str) -> bool:
         """Whether that state of the file was shown since the last compaction; a start of its hash will do."""
-        return self._seen.shown(path, _digits(content_hash))
+        return self._seen.shown(path, content_hash.removeprefix(_KIND).lower())
 
     def believed(self, request: ReadRequest) -> ReadRequest:
         """The request without a `known_hash` of something that is no longer in view.
@@ -144,10 +147,6 @@ class Session:
         if not self._seen.shown(request.path, OUTLINE):
             return request
         return replace(request, options=replace(request.options, outline_bytes=0))
-
-
-def _digits(content_hash: str) -> str:
-    return content_hash.removeprefix("sha256:").lower()
 
 
 @final

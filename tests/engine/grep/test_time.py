@@ -128,7 +128,7 @@ def test_a_search_that_finds_nothing_in_time_knows_how_far_it_came(tmp_path: Pat
     endless(tmp_path / "b" / "x")
     request = GrepRequest("needle", include=frozenset({"binary"}), timeout_s=30)
     # The clock goes on slowly until the search sits in that file, and then at once to the end.
-    result = search(LocalStore(tmp_path), request, deadline=Deadline(clock=Clock(1.0)))
+    result = search(LocalStore(tmp_path), request, deadline=Deadline(clock=Clock(0.4)))
     assert (result.shown, result.complete) == (0, False)
     left = [item.request.path for item in result.omitted if isinstance(item.request, GrepRequest)]
     cursor = None if result.next is None else result.next.cursor

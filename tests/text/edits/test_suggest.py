@@ -48,9 +48,9 @@ class TestSlips:
         assert "may have been made" in found.hint
         assert found.first == 38
 
-    def test_bytes_that_are_no_characters_are_named(self) -> None:
+    def test_bytes_that_are_not_characters_are_named(self) -> None:
         found = closest("caf\udce9 = 1\n", "caf\ufffd = 1", "x")
-        assert "no characters" in found.hint
+        assert "not characters" in found.hint
         assert list(found.lines) == ["caf\ufffd = 1"]
 
 

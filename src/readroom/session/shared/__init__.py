@@ -8,7 +8,7 @@ rates, sessions, conversations and kept outputs.
 When the database cannot be used, what it bounds is refused (`StateFailed`): nothing
 becomes unlimited because nobody could count it.
 
-Knows: accounts, rates, sessions, conversations, outputs and tokens as rows.
+Knows: accounts, rates, sessions, conversations, outputs, tokens and visits as rows.
 Does not know: who asks, and what a refusal looks like.
 May be touched: with a security review; a new column is a migration.
 """
@@ -19,6 +19,9 @@ from msgspec import Struct
 
 FILE = "state.sqlite3"
 """Its name in the user's state folder."""
+
+OUTLINE = "outline"
+"""Stands for a hash: the outline of the file was shown."""
 
 
 class StatePolicy(Struct, frozen=True):

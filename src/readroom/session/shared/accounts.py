@@ -7,19 +7,21 @@ aside is free again when the process is replaced, or after the longest time of a
 
 from __future__ import annotations
 
-import secrets
+import os
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Sequence
-from typing import Protocol, final
+from typing import TYPE_CHECKING, Protocol, final
 
 from msgspec import Struct
 
-from readroom.database import Execute
 from readroom.errors import StateFailed
 from readroom.limits import SERVE_CALL_S, SERVE_EXIT_S
 from readroom.limits.session import BUDGET_ACCOUNTS
 from readroom.session.shared.database import Database, now_us
+
+if TYPE_CHECKING:
+    from readroom.database import Execute
 
 
 class Account(Struct, frozen=True):
@@ -152,7 +154,7 @@ class SharedAccounts:
     def take(self, accounts: Sequence[Account], wanted: int) -> Taken:
         """See `Accounts`. Raises StateFailed."""
         self._pay_owed()
-        taken = secrets.token_hex(12)
+        taken = os.urandom(12).hex()
         return self._database.change(lambda execute: self._take(execute, taken, accounts, wanted))
 
     def grow(self, taken: str, accounts: Sequence[Account], amount: int, more: int) -> bool:

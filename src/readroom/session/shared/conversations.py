@@ -19,9 +19,6 @@ from readroom.session.shared.database import Database, now_us
 
 _LOG = logging.getLogger("readroom")
 
-OUTLINE = "outline"
-"""Stands for a hash: the outline of the file was shown."""
-
 _TRIM_EVERY = 256
 """Things shown, between two looks whether there are too many."""
 
