@@ -6,6 +6,7 @@ import os
 import subprocess
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -43,12 +44,16 @@ class Clock:
     def __init__(self, step: float, act: Callable[[int], None] = lambda looks: None) -> None:
         self._step = step
         self._looks = 0
+        self._hurried = 0.0
         self._act = act
 
     def __call__(self) -> float:
         self._looks += 1
         self._act(self._looks)
-        return self._looks * self._step
+        return self._looks * self._step + self._hurried
+
+    def hurry(self, seconds: float) -> None:
+        self._hurried += seconds
 
 
 def stores() -> list[str]:
@@ -127,8 +132,9 @@ def test_a_search_that_finds_nothing_in_time_knows_how_far_it_came(tmp_path: Pat
         (tmp_path / name).write_bytes(b"hay\n")
     endless(tmp_path / "b" / "x")
     request = GrepRequest("needle", include=frozenset({"binary"}), timeout_s=30)
-    # The clock goes on slowly until the search sits in that file, and then at once to the end.
-    result = search(LocalStore(tmp_path), request, deadline=Deadline(clock=Clock(0.4)))
+    # The clock goes on slowly until rg sits in that file, in each of its passes, and then at once to the end.
+    clock = Clock(0.01, lambda looks: clock.hurry(1.0 if is_in(tmp_path / "b" / "x") else 0.0))
+    result = search(LocalStore(tmp_path), request, deadline=Deadline(clock=clock))
     assert (result.shown, result.complete) == (0, False)
     left = [item.request.path for item in result.omitted if isinstance(item.request, GrepRequest)]
     cursor = None if result.next is None else result.next.cursor
@@ -138,6 +144,15 @@ def test_a_search_that_finds_nothing_in_time_knows_how_far_it_came(tmp_path: Pat
 def endless(path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(ENDLESS)
+
+
+def is_in(path: Path) -> bool:
+    """Whether a process that this one started has that file open."""
+    with suppress(OSError):
+        for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii").split():
+            if any(os.readlink(file) == os.fspath(path) for file in Path(f"/proc/{pid}/fd").iterdir()):
+                return True
+    return False
 
 
 def children() -> set[int]:
