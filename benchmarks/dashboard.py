@@ -181,6 +181,8 @@ def write(
         writer.writerow(("ledger", "view", "time", "seconds", "processor_seconds", "bytes"))
         writer.writerows((*one[:3], f"{one[3]:.4f}", f"{one[4]:.2f}", one[5]) for one in found)
     lines = [
+        "# Summary",
+        "",
         "| ledger | view | first, ms | median, ms | slowest, ms | processor, median ms |",
         "| --- | --- | --- | --- | --- | --- |",
     ]

@@ -81,12 +81,13 @@ def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline, *, i
     parsing, tree = _best(source, grammar, deadline, LARGE_MEMORY_KIB if isolated else OUTLINE_MEMORY_KIB)
     walk = Walk(source, parsing.grammar, deadline, parsing.part)
     items = walk.items(tree.root_node)
-    partial, errors = None, list[tuple[int, int]]()
-    if tree.root_node.has_error:
-        from readroom.outline.certain import errors_of, with_ends
+    from readroom.outline.certain import bare_bodies, errors_of, with_ends
+
+    partial, root = None, tree.root_node
+    errors = sorted([*(errors_of(root, deadline) if root.has_error else ()), *bare_bodies(root)])
+    if errors:
         from readroom.outline.recover import with_lost
 
-        errors = errors_of(tree.root_node, deadline)
         items = with_lost(items, source, errors, parsing.part, lambda piece: walk.items(piece.root_node))
         items = with_ends(items, text, language, errors)
     if walk.too_deep:

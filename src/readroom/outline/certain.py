@@ -38,6 +38,8 @@ _SIGNATURE = re.compile(r"[\w:<>,*&\s]+\(|[)\w]")
 _UNBRACED = frozenset({"python", "ruby", "lua"})
 """Languages in which a brace opens no body."""
 
+_BODY = "compound_statement"
+
 _TAB = 8
 
 
@@ -58,6 +60,25 @@ def errors_of(root: Node, deadline: Deadline) -> list[tuple[int, int]]:
             spans.update((child.start_point[0] + 1, child.end_point[0] + 1) for child in leaves)
         waiting += [child for child in node.children if child.has_error]
     return sorted(spans)
+
+
+def bare_bodies(root: Node) -> list[tuple[int, int]]:
+    """The lines of C functions that the grammar took apart without an error: declarations, and a body alone.
+
+    So it reads parameters that are declared behind the parentheses, as before the standard.
+    """
+    if root.type != "translation_unit":
+        return []
+    return [(row, row) for row in (_head_of(child) for child in root.children if child.type == _BODY) if row]
+
+
+def _head_of(body: Node) -> int | None:
+    before = body.prev_sibling
+    while before is not None and before.type in ("declaration", "comment"):
+        if before.type == "declaration" and b"(" in (before.text or b""):
+            return before.start_point[0] + 1
+        before = before.prev_sibling
+    return None
 
 
 def with_ends(

@@ -31,7 +31,7 @@ def _imported(path: Path) -> set[str]:
     return found
 
 
-SERVERS = {SRC / "faces" / "mcp", SRC / "faces" / "http"}
+SERVERS = {SRC / "faces" / "mcp", SRC / "faces" / "http", SRC / "faces" / "http" / "ui"}
 ADAPTERS = SRC / "adapters"
 """What only programs of other frameworks import, which have all that is heavy loaded already."""
 ALLOWED = {SRC / "faces" / "calls.py", SRC / "async_workspace.py"}

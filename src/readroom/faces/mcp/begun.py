@@ -114,13 +114,15 @@ class Early(Generic[T]):
         self._over = not data
 
     def _take(self, event: Event | None) -> None:
-        if isinstance(event, ToolCall) and event.method == "tools/list":
+        listed = isinstance(event, ToolCall) and event.method == "tools/list"
+        if isinstance(event, ToolCall) and listed:
             event = self._listed(event)
-            self._start()
         if isinstance(event, Answer):
             self._write(encode(event) + b"\n")
         elif event is not None:
             self._begun.waiting.append(event)
+        if listed:
+            self._start()  # behind the answer, which would wait for what it imports
 
     def _listed(self, call: ToolCall) -> Answer | None:
         connection = self._begun.connection
