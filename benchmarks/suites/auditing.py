@@ -90,7 +90,8 @@ def _told(record: Record, outcomes: dict[str, Outcome], size: int) -> None:
                 outcome.digest[:16] + (" (the same)" if outcome.digest == first.digest else " (**another**)"),
             ]
         )
-    heads = ["", "On the clock", "Processor time", "A session", "Read a second of it", "Largest process"]
+    heads = ["Audited by", "On the clock", "Processor time"]
+    heads += ["A session", "Read a second of it", "Largest process"]
     record.table([*heads, "SHA-256 of the rows"], rows)
     if any(outcome.digest != first.digest for outcome in outcomes.values()):
         raise RuntimeError("the rows differ")
