@@ -1,4 +1,4 @@
-"""Another process that swaps names as fast as it can, and the trees it does that to.
+"""Another process that swaps names as fast as it can, with rests or without, and the trees it does that to.
 
 At every moment each swapped name is either what belongs into the root or a link
 to what does not, never absent: where the system can exchange two names in one
@@ -8,10 +8,12 @@ act.  Readers therefore have to meet both.
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import select
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -104,11 +106,19 @@ LEADING_TO_DENIED = (parent_denied, leaf_denied)
 
 
 @contextmanager
-def swapping(scene: Scene) -> Iterator[None]:
-    """While the names of a scene change places, in a process of their own."""
+def swapping(scene: Scene, rests: Sequence[float] = ()) -> Iterator[None]:
+    """While the names of a scene change places, in a process of their own.
+
+    Args:
+        scene: The tree.
+        rests: Seconds in which nothing changes places and everything belongs into the root, one after each
+            turn, over and over: for what takes longer than two changes do, as whatever is flushed to disk.
+    """
     names = [os.fspath(name) for pair in scene.pairs for name in pair]
     child = subprocess.Popen(
-        [sys.executable, "-S", __file__, *names], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-S", __file__, ",".join(map(str, rests)), *names],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     assert child.stdin is not None
     assert child.stdout is not None
@@ -138,16 +148,22 @@ def exchange(first: str, second: str) -> None:
         os.rename(first + ".moving", second)
 
 
-def main(names: Sequence[str]) -> None:
+def main(rests: Sequence[float], names: Sequence[str]) -> None:
     """Swap until standard input is closed; an even number of times, so that the tree is as it was."""
     sys.stdout.write("swapping\n")
     sys.stdout.flush()
     pairs = list(zip(names[::2], names[1::2], strict=True))
-    while not select.select([0], [], [], 0)[0]:
-        for _ in range(50):
-            for first, second in pairs * 2:
-                exchange(first, second)
+    for rest in itertools.cycle(rests or [0]):
+        until = time.monotonic() + rest
+        while True:
+            for _ in range(50):
+                for first, second in pairs * 2:
+                    exchange(first, second)
+            if time.monotonic() >= until:
+                break
+        if select.select([0], [], [], rest)[0]:
+            break
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main([float(rest) for rest in sys.argv[1].split(",") if rest], sys.argv[2:])
