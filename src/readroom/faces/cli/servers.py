@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -103,10 +102,10 @@ def _serve(
     )
 
     def text(served: Served, url: str) -> str:
-        from readroom.faces.mcp.client_configs import startup_text
+        from readroom.faces.mcp.client_configs import program, startup_text
 
         root = served.workspaces[default].guard.folder or "."
-        command = [*_program(), "mcp", *repeated_options(every, contract_name, max_chars), "--", root]
+        command = [*program(), "mcp", *repeated_options(every, contract_name, max_chars), "--", root]
         entry = _entry(served.admission, served.workspaces, default)
         return startup_text(url=url, root=root, command=command, entry=entry, names=list(served.workspaces))
 
@@ -132,7 +131,7 @@ def _origin(origin: str) -> str:
 
 def _entry(admission: Admission, workspaces: Mapping[str, Workspace], default: str) -> Entry:
     """How clients get in; the tokens of folders are made here."""
-    from readroom.faces.mcp.client_configs import Entry, shell_word
+    from readroom.faces.mcp.client_configs import Entry, program, shell_word
 
     token = admission.prepare().get(default, "")
     if not token and admission.private:
@@ -142,7 +141,7 @@ def _entry(admission: Admission, workspaces: Mapping[str, Workspace], default: s
             f"Open: every account of this machine can {_abilities(workspaces)} what is served here, as you, "
         )
         who += 'without a token. Start it without --open (auth = "open") to have it ask for one.'
-    return Entry(token, admission.asks, f"{' '.join(map(shell_word, _program()))} token", who)
+    return Entry(token, admission.asks, f"{' '.join(map(shell_word, program()))} token", who)
 
 
 def _abilities(workspaces: Mapping[str, Workspace]) -> str:
@@ -163,12 +162,6 @@ def _places(listed: Mapping[str, ServePlace], named: str | None, every: Where) -
     if named is None and places:
         return places
     return {DEFAULT: replace(every, root=named), **places}
-
-
-def _program() -> list[str]:
-    """How this very readroom is started from anywhere."""
-    script = os.path.join(os.path.dirname(sys.executable), "readroom")
-    return [script] if os.path.exists(script) else [sys.executable, "-m", "readroom"]
 
 
 def repeated_options(where: Where, contract_name: str, max_chars: int | None) -> list[str]:

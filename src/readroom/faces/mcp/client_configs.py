@@ -7,8 +7,10 @@ and TOML; a name that holds control characters cannot reach the terminal.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import sys
 from collections.abc import Sequence
 from urllib.parse import unquote
 
@@ -23,6 +25,14 @@ TOKEN_VARIABLE = "READROOM_TOKEN"
 AUTHORIZATION = "Authorization"
 VARIABLE_HEADER = f"{AUTHORIZATION}: Bearer ${{{TOKEN_VARIABLE}}}"
 """The header, with the token in a variable."""
+
+_PASSING = (
+    f"{os.sep}uv{os.sep}archive-",
+    f"{os.sep}uv{os.sep}environments-",
+    f"{os.sep}pipx{os.sep}.cache{os.sep}",
+    f"{os.sep}.cache{os.sep}pipx{os.sep}",
+)
+"""Environments of `uvx` and `pipx run`, which are cleared some day."""
 
 
 class Entry(Struct, frozen=True):
@@ -149,6 +159,14 @@ def curl_line(base: str, entry: Entry) -> str:
         where = f"--unix-socket {shell_word(unquote(place))} http://localhost"
     call = f"{where}/v1/native/list_directory -H 'Content-Type: application/json' -d '{{}}'"
     return f'printf %s "{entry.header}" | curl -s -H @- {call}' if entry.header else f"curl -s {call}"
+
+
+def program() -> list[str]:
+    """How this very readroom is started again, from anywhere and later."""
+    if any(part in sys.prefix for part in _PASSING):
+        return ["uvx", "readroom"] if f"{os.sep}uv{os.sep}" in sys.prefix else ["pipx", "run", "readroom"]
+    script = os.path.join(os.path.dirname(sys.executable), "readroom")
+    return [script] if os.path.exists(script) else [sys.executable, "-m", "readroom"]
 
 
 def shell_word(word: str) -> str:

@@ -31,6 +31,7 @@ from readroom.faces.cli.connect.files import SettingsFile
 from readroom.faces.cli.connect.formats import Unusable
 from readroom.faces.cli.connect.handshake import Greeting, NoAnswer, reach, start
 from readroom.faces.cli.exits import ExitCode
+from readroom.faces.mcp.client_configs import program
 from readroom.quoting import quote
 
 _CHECK_S = 60
@@ -149,26 +150,9 @@ def _folder(path: str) -> str:
     return folder
 
 
-def program() -> list[str]:
-    """How this very readroom is started again, from anywhere and later."""
-    if any(part in sys.prefix for part in _PASSING):
-        return ["uvx", "readroom"] if f"{os.sep}uv{os.sep}" in sys.prefix else ["pipx", "run", "readroom"]
-    script = os.path.join(os.path.dirname(sys.executable), "readroom")
-    return [script] if os.path.exists(script) else [sys.executable, "-m", "readroom"]
-
-
 def _typed() -> list[str]:
     """How a person types it: by its name where that is on the PATH."""
     return ["readroom"] if shutil.which("readroom") else program()
-
-
-_PASSING = (
-    f"{os.sep}uv{os.sep}archive-",
-    f"{os.sep}uv{os.sep}environments-",
-    f"{os.sep}pipx{os.sep}.cache{os.sep}",
-    f"{os.sep}.cache{os.sep}pipx{os.sep}",
-)
-"""Environments of `uvx` and `pipx run`, which are cleared some day."""
 
 
 # --- what is said -------------------------------------------------------------------------------
