@@ -133,6 +133,7 @@ def test_faces_never_import_each_other() -> None:
 
 
 STARTERS: set[tuple[str, str]] = {
+    ("readroom.faces.cli.service", "readroom.faces.http.access_log"),
     ("readroom.faces.cli.service", "readroom.faces.http.gate"),
     ("readroom.faces.cli.service", "readroom.faces.http.server"),
     ("readroom.faces.cli.service", "readroom.faces.http.supervisor"),

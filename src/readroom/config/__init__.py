@@ -214,6 +214,11 @@ def variables(*names: str) -> dict[str, str]:
     return {name: os.environ[name] for name in names if os.environ.get(name)}
 
 
+def give_variable(name: str, value: str) -> None:
+    """Set a variable for a library of this process and of those that are forked from it."""
+    os.environ[name] = value
+
+
 def folders_of_clients() -> Mapping[str, str]:
     """The variables with which people say where clients of agents keep their records, as far as they are
     set.

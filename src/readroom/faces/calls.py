@@ -119,16 +119,23 @@ class Calls:
     """The calls of one process. `threads` run at once, `queue` more wait in the order they came.
 
     With `grouped` their rows are written together: right for many clients, and slower for one.
+    `on_open` is told how many run or wait whenever that changes.
     """
 
     def __init__(
-        self, *, threads: int = MCP_WORKERS, queue: int = SERVE_QUEUE, grouped: bool = False
+        self,
+        *,
+        threads: int = MCP_WORKERS,
+        queue: int = SERVE_QUEUE,
+        grouped: bool = False,
+        on_open: Callable[[int], None] | None = None,
     ) -> None:
         self._everyone = ClientScope()
         self._grouped = grouped
         self._finished: _Finished | None = None
         self._most = threads + queue
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="readroom-call")
+        self._on_open = on_open
         self.open = 0
         """Calls that run or wait."""
 
@@ -187,7 +194,7 @@ class Calls:
                 client_scope.turned_away = True
             name = access.contract_name
             return seal(access.workspace.refuse(Busy(), name, tool, reply_bytes=reply_bytes))
-        self.open += 1
+        self._change(+1)
         receipt = Receipt() if self._grouped else None
         work = partial(_work, access, tool, arguments, (reply_bytes, reply_lines), seal, receipt)
         try:
@@ -201,7 +208,7 @@ class Calls:
             finally:
                 pump.cancel()
         finally:
-            self.open -= 1
+            self._change(-1)
 
     def stop(self) -> None:
         """End all work; those who wait are told that it was cancelled."""
@@ -211,6 +218,11 @@ class Calls:
         """End all work and its threads."""
         self.stop()
         self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _change(self, by: int) -> None:
+        self.open += by
+        if self._on_open is not None:
+            self._on_open(self.open)
 
     async def _answer(
         self,

@@ -147,13 +147,48 @@ def test_told_to_end_it_lets_calls_finish(tmp_path: Path, root: Path) -> None:
         assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
 
 
+def figure(found: Agent, name: str) -> float:
+    """What Prometheus is told of one metric, all labels together."""
+    lines = found.request("GET", "/metrics").body.decode().splitlines()
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith((f"{name} ", f"{name}{{")))
+
+
+def shows(found: Agent, name: str, expected: float) -> None:
+    """Wait for a figure: an answer is counted when it was sent. Every process has to say the same then."""
+    ends = time.monotonic() + END_S
+    while figure(found, name) != expected:
+        assert time.monotonic() < ends, found.request("GET", "/metrics").body.decode()
+    assert [figure(found, name) for _ in range(8)] == [expected] * 8
+
+
+def test_metrics_are_those_of_all_workers_and_of_those_that_have_died(tmp_path: Path, root: Path) -> None:
+    with cluster(tmp_path / "state", root, None, "", "--open", "--allow-commands") as found:
+        (one,) = found.agents
+        before = wait_for(2, one)
+        for _ in range(20):
+            assert one.call("read_file", {"path": "a.txt"}).status == 200
+        shows(one, "readroom_tool_calls_total", 20)
+        os.kill(before[0], signal.SIGKILL)
+        wait_for(2, one, but=before[:1])
+        shows(one, "readroom_tool_calls_total", 20)
+        with closing(one.connect()) as running:
+            begin(running, root, "cat gate")
+            shows(one, "readroom_open_calls", 1)
+            (root / "gate").write_text("end\n", encoding="utf-8")
+            assert running.getresponse().status == 200
+        shows(one, "readroom_open_calls", 0)
+
+
 def test_workers_end_when_their_supervisor_is_killed(tmp_path: Path, root: Path) -> None:
     with open_agent(tmp_path / "state", "--workers", "2", str(root)) as found:
         pids = wait_for(2, found)
+        opened = {os.readlink(file) for pid in pids for file in Path(f"/proc/{pid}/fd").iterdir()}
+        counted = {Path(file).parent for file in opened if "/readroom-metrics-" in file}
         found.process.kill()
         ends = time.monotonic() + END_S
         while any(Path(f"/proc/{pid}").exists() for pid in pids):
             assert time.monotonic() < ends
+        assert [folder.exists() for folder in counted] == [False]
     with closing(socket.socket()) as free:
         free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         free.bind((found.host, found.port))

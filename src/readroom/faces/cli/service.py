@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -73,20 +74,30 @@ class Service:
             self._forget_outputs([folder for folder in folders if folder is not None])
 
     def _supervise(self, bound: socket.socket, on_ready: Callable[[], None]) -> None:
+        from prometheus_client.multiprocess import mark_process_dead
+
+        from readroom.faces.http.access_log import counted_together
         from readroom.faces.http.supervisor import Supervisor
         from readroom.faces.mcp import stdio
 
+        supervisor = os.getpid()
+
         def work(ready: Callable[[], None], lifeline: int) -> int:
-            with self._opened() as served:
-                serve_http(served, bound, on_ready=ready, lifeline=lifeline)
+            try:
+                with self._opened(folder) as served:
+                    serve_http(served, bound, on_ready=ready, lifeline=lifeline)
+            finally:
+                if os.getppid() != supervisor:  # it was killed, and cannot clear up
+                    shutil.rmtree(folder, ignore_errors=True)
             return 0
 
         stdio.to_stderr()
-        Supervisor(self._workers, work, on_ready).run()
+        with counted_together() as folder:
+            Supervisor(self._workers, work, on_ready, partial(mark_process_dead, path=folder)).run()
 
     @contextmanager
-    def _opened(self) -> Iterator[Served]:
-        """All of it, for this process."""
+    def _opened(self, counted: str | None = None) -> Iterator[Served]:
+        """All of it, for this process; `counted` is where all processes count."""
         serving = self._serving
         with ExitStack() as opened:
             state = opened.enter_context(self._state()) if self._has_state() else None
@@ -103,6 +114,7 @@ class Service:
                 named=self._where.socket is None,
                 state=state,
                 workers=self._workers,
+                counted=counted,
             )
 
     def _has_state(self) -> bool:

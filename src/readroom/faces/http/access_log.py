@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import logging
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, values
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from readroom import config
 
 LOG = logging.getLogger("readroom.access")
 
@@ -50,7 +57,9 @@ Labelled = TypeVar("Labelled", Counter, Histogram)
 class Metrics:
     """What Prometheus is told. Labels are names of routes, workspaces and tools: bounded in number."""
 
-    def __init__(self) -> None:
+    def __init__(self, shared: str | None = None) -> None:
+        """`shared` is the folder of `counted_together`, where other processes count, too."""
+        self._shared = shared
         self._registry = CollectorRegistry()
         self._children: dict[Any, Any] = {}
         self._requests = Counter(
@@ -72,7 +81,12 @@ class Metrics:
         self._refused = Counter(
             "readroom_refused_requests", "Requests refused", ["code"], registry=self._registry
         )
-        self.open = Gauge("readroom_open_calls", "Calls that run or wait", registry=self._registry)
+        self.open = Gauge(
+            "readroom_open_calls",
+            "Calls that run or wait",
+            registry=self._registry,
+            multiprocess_mode="livesum",
+        )
 
     def count(self, exchange: Exchange) -> None:
         """An exchange that is over."""
@@ -93,5 +107,24 @@ class Metrics:
         return child
 
     def text(self) -> bytes:
-        """All of them, in Prometheus's text format."""
-        return generate_latest(self._registry)
+        """All of them, in Prometheus's text format; those of all processes."""
+        if self._shared is None:
+            return generate_latest(self._registry)
+        together = CollectorRegistry()
+        MultiProcessCollector(together, path=self._shared)  # type: ignore[no-untyped-call]
+        return generate_latest(together)
+
+
+@contextmanager
+def counted_together() -> Iterator[str]:
+    """A folder in which processes that are forked meanwhile count; what those that died have counted stays.
+
+    In memory where the system has a folder for that: the files are mapped, and a process that cannot write
+    to one because the disk is full would be killed.
+    """
+    memory = "/dev/shm"
+    place = memory if os.access(memory, os.W_OK | os.X_OK) else None
+    with tempfile.TemporaryDirectory(prefix="readroom-metrics-", dir=place) as folder:
+        config.give_variable("PROMETHEUS_MULTIPROC_DIR", folder)
+        values.ValueClass = values.MultiProcessValue()  # type: ignore[no-untyped-call]
+        yield folder

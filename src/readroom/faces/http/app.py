@@ -72,7 +72,7 @@ def inside(
     routes: list[Route] = [
         route("/", "GET", descriptions.welcome),
         route("/healthz", "GET", _health),
-        route("/metrics", "GET", _metrics(calls, metrics)),
+        route("/metrics", "GET", _metrics(metrics)),
         route("/openapi.json", "GET", descriptions.openapi),
         route("/docs", "GET", descriptions.docs),
         route("/v1/sessions/{session}/compacted", "POST", _compacted),
@@ -178,9 +178,8 @@ async def _health(request: Request) -> Response:
     return ok({"status": "ok"})
 
 
-def _metrics(calls: Calls, metrics: Metrics) -> Endpoint:
+def _metrics(metrics: Metrics) -> Endpoint:
     async def show(request: Request) -> Response:
-        metrics.open.set(calls.open)
         return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     return show

@@ -219,6 +219,7 @@ class Served(Struct):
         workers: How many processes this server has.
         findings: Of an audit, shown on the dashboard beside the ledger.
         pages_only: The dashboard and nothing else.
+        counted: The folder in which all its processes count for Prometheus; None where there is one.
     """
 
     workspaces: Mapping[str, Workspace]
@@ -231,6 +232,7 @@ class Served(Struct):
     workers: int = 1
     findings: Sequence[Finding] | None = None
     pages_only: bool = False
+    counted: str | None = None
 
     @property
     def shared(self) -> SharedState | None:
@@ -257,7 +259,8 @@ def serve_http(
     loopback = admission.private or admission.local
     rooms = Workspaces(served.workspaces, serving.default or next(iter(served.workspaces)))
     refusals = Refusals(rooms, processes=served.workers)
-    calls, metrics = Calls(threads=serving.threads, queue=serving.queue, grouped=True), Metrics()
+    metrics = Metrics(served.counted)
+    calls = Calls(threads=serving.threads, queue=serving.queue, grouped=True, on_open=metrics.open.set)
     ask = Asking()
     rates = _rates(serving, shared, ask)
     visits = None if shared is None else shared.visits

@@ -55,10 +55,14 @@ class _Worker(Struct):
 class Supervisor:
     """The workers of one server. Used by one thread, which must be the only one of its process."""
 
-    def __init__(self, count: int, work: Work, on_ready: Callable[[], None]) -> None:
-        """`on_ready` is called when all of `count` workers are ready, once."""
+    def __init__(
+        self, count: int, work: Work, on_ready: Callable[[], None], on_gone: Callable[[int], None]
+    ) -> None:
+        """`on_ready` is called when all of `count` workers are ready, once; `on_gone` with the number of each
+        process that has ended."""
         self._work = work
         self._on_ready = on_ready
+        self._on_gone = on_gone
         self._workers = [_Worker(number + 1) for number in range(count)]
         self._lifeline, self._life = os.pipe()
         self._ending = 0.0
@@ -181,6 +185,7 @@ class Supervisor:
         os.close(worker.pipe)
         lived = time.monotonic() - worker.began
         pid, worker.pid = worker.pid, 0
+        self._on_gone(pid)
         self._failed = 0 if worker.ready else self._failed + 1
         worker.ready = False
         if self._ending:
