@@ -12,8 +12,12 @@ from pathlib import Path
 
 import psycopg
 
+from tests.depth import FULL
 from tests.faces.http.serving import Agent, agent
 from tests.ledger.postgres import Server, programs, running
+
+PROCESSES = (1, 2) if FULL else (1,)
+"""Of a server, in tests of what does not depend on how many there are."""
 
 TURNS = 8
 """Requests that some of which come to another process than the first: all but one time in 128."""

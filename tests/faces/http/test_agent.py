@@ -16,6 +16,7 @@ import pytest
 from readroom import Workspace
 from readroom.contracts.base import tool_result
 from readroom.limits import HTTP_CONNECTIONS
+from tests.faces.http.cluster import PROCESSES
 from tests.faces.http.serving import Agent, agent, command, open_agent
 
 
@@ -34,15 +35,23 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module", params=PROCESSES)
+def processes(request: pytest.FixtureRequest) -> str:
+    """How many there are of the agent."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def opened(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+def opened(root: Path, processes: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     """An agent that needs no token."""
-    with open_agent(tmp_path_factory.mktemp("state"), str(root)) as found:
+    with open_agent(tmp_path_factory.mktemp("state"), "--workers", processes, str(root)) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def guarded(root: Path, other: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+def guarded(
+    root: Path, other: Path, processes: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Agent]:
     """An agent of two workspaces that needs tokens."""
     config = tmp_path_factory.mktemp("config") / "operator.toml"
     config.write_text(
@@ -50,7 +59,8 @@ def guarded(root: Path, other: Path, tmp_path_factory: pytest.TempPathFactory) -
         f'[workspaces.main]\nroot = "{root}"\n[workspaces.other]\nroot = "{other}"\n',
         encoding="utf-8",
     )
-    with agent(tmp_path_factory.mktemp("state"), "--config", str(config)) as found:
+    state = tmp_path_factory.mktemp("state")
+    with agent(state, "--workers", processes, "--config", str(config)) as found:
         yield found
 
 

@@ -23,6 +23,7 @@ from readroom.database.sqlite import SqliteBackend
 from readroom.ledger.ledger import Ledger
 from readroom.limits import MCP_WORKERS
 from readroom.session.tokens import Tokens
+from tests.faces.http.cluster import PROCESSES
 from tests.faces.http.serving import END_S, Agent, Answer, agent
 from tests.faces.mcp.serving import ERAS, HANDSHAKE, STATELESS, client_meta, endless_log, initialize, request
 
@@ -42,13 +43,15 @@ def shelves(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-@pytest.fixture(scope="module")
-def served(shelves: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+@pytest.fixture(scope="module", params=PROCESSES)
+def served(
+    request: pytest.FixtureRequest, shelves: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Agent]:
     state = tmp_path_factory.mktemp("state")
     config = state / "operator.toml"
     workspaces = "".join(f'[workspaces.{name}]\nroot = "{shelves / name}"\n' for name in ("main", "logs"))
     config.write_text(f'[serve]\nauth = "required"\ndefault = "main"\n{workspaces}', encoding="utf-8")
-    with agent(state, "--config", str(config)) as found:
+    with agent(state, "--workers", str(request.param), "--config", str(config)) as found:
         yield found
 
 
