@@ -57,5 +57,6 @@ broken-environment:
 .venv/developer: pyproject.toml $(BROKEN)
 	@echo "installing readroom and its development tools into .venv ..."
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --group dev -e '.[$(EXTRAS)]'
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --group environments
+	@scripts/install .venv .venv/bin/python --group dev -e '.[$(EXTRAS)]'
 	@touch $@ .venv/installed

@@ -22,7 +22,7 @@ OWN = {"readroom", "tests", "scripts", "benchmarks", "docs_src", "examples"}
 TOOLS = {
     "axe-playwright-python", "mypy", "myst-parser", "pydata-sphinx-theme", "pytest-randomly",
     "pytest-timeout",
-    "pytest-xdist", "ruff", "sphinx",
+    "pytest-xdist", "ruff", "sphinx", "uv",
 }  # fmt: skip
 """Declared for developers and run, not imported."""
 
@@ -68,7 +68,11 @@ INSTALLED = re.findall(r"^EXTRAS \?= (.*)$", (ROOT / "Makefile").read_text(encod
 """The extras that `make` installs for users and developers."""
 
 BESIDE = {package_name(one) for extra in INSTALLED[0].split(",") for one in OF_EXTRAS[extra]}
-DEVELOPER = {package_name(one) for group in ("dev", "site") for one in PROJECT["dependency-groups"][group]}
+DEVELOPER = {
+    package_name(one)
+    for group in ("dev", "site", "environments")
+    for one in PROJECT["dependency-groups"][group]
+}
 
 
 def _imported(*folders: str) -> dict[str, list[str]]:

@@ -112,13 +112,37 @@ def test_an_environment_that_was_moved_is_made_anew(clone: Path) -> None:
     assert "make-venv" in installs(clone)
 
 
-def test_continuous_integration_runs_make_test_and_stops_at_the_first_failure() -> None:
-    script = (ROOT / ".ci/run").read_text(encoding="utf-8")
-    assert script.startswith("#!/usr/bin/env bash\n")
-    assert "set -euo pipefail" in script
-    steps = script.rstrip().split("\nfi\n\n")[-1].split("\n")
-    assert steps[0] == "make test"
-    assert all(step.split()[0].startswith((".ci/", "scripts/")) for step in steps[1:])
+BESIDE = ["scripts/frameworks", "scripts/site", "scripts/package", "scripts/install-matrix"]
+STEPS = ["bin/make", *BESIDE, ".ci/account", ".ci/versions"]
+
+SAYS_THAT_IT_RUNS = """#!/usr/bin/env bash
+echo "$0 runs" | tee --append "$CALLED"
+[[ $1 == .venv/* || $0 != *"$FAILING" ]]
+"""
+
+
+@pytest.mark.parametrize("failing", [None, *STEPS])
+def test_continuous_integration_takes_every_step_and_fails_with_each(
+    tmp_path: Path, failing: str | None
+) -> None:
+    """`.ci/run` itself, among programs that only say that they run; what ran beside the tests is shown."""
+    for name in ("bin/apt-get", *STEPS):
+        program = tmp_path / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(SAYS_THAT_IT_RUNS, encoding="utf-8")
+        program.chmod(0o755)
+    shutil.copy2(ROOT / ".ci/run", tmp_path / ".ci/run")
+    path = f"{tmp_path}/bin:{os.environ['PATH']}"
+    called = tmp_path / "called"
+    done = run(str(tmp_path / ".ci/run"), PATH=path, CALLED=str(called), FAILING=failing or "none")
+    ran = called.read_text(encoding="utf-8")
+    if failing is None:
+        assert done.returncode == 0, done.stderr
+        assert [step for step in STEPS if f"{step} runs\n" not in ran] == []
+    else:
+        assert done.returncode != 0
+        assert f"{failing} runs\n" in done.stdout
+    assert failing != ".ci/account" or ".ci/versions" not in ran
 
 
 def test_no_file_names_a_package_host() -> None:

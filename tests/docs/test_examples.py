@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.docs_runs import demo_folder, run
+from scripts.docs.runs import demo_folder, run
 
 ROOT = Path(__file__).parents[2]
 

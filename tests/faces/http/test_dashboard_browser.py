@@ -117,7 +117,7 @@ def test_every_view_is_whole_accessible_and_quiet(
     visitor.sign_in(running[1])
     for address in visitor.views():
         page.goto(address)
-        page.wait_for_load_state("networkidle")
+        drawn(page)
         for summary in page.locator("summary").all()[:3]:
             summary.click()
         assert violations(page) == [], address
@@ -128,6 +128,13 @@ def test_every_view_is_whole_accessible_and_quiet(
     assert visitor.complaints == []
     assert visitor.elsewhere == []
     visitor.close()
+
+
+def drawn(page: Page) -> None:
+    """Wait until every chart is there."""
+    page.wait_for_function(
+        "[...document.querySelectorAll('[data-chart]')].every(one => one.querySelector('canvas'))"
+    )
 
 
 def violations(page: Page) -> list[str]:

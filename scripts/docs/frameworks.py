@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from scripts.docs_blocks import table
+from scripts.docs.blocks import table
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 ADAPTERS = ROOT / "tests" / "adapters"
 
 PAGES: Mapping[str, tuple[str, str, str, str]] = {

@@ -16,7 +16,7 @@ from readroom.faces.mcp.client_configs import (
     toml_config,
 )
 from readroom.limits import HTTP_PORT
-from scripts.docs_blocks import fenced
+from scripts.docs.blocks import fenced
 
 URL = f"http://127.0.0.1:{HTTP_PORT}{PATH}"
 COMMAND = ["/home/me/readroom/.venv/bin/readroom", "mcp", "/home/me/shop"]

@@ -15,7 +15,7 @@ from readroom.lens.audit import Options
 from readroom.lens.export import KINDS
 from readroom.lens.replay.fitting import FITTING
 from readroom.lens.report import Totals, terminal
-from scripts.docs_blocks import fenced, table
+from scripts.docs.blocks import fenced, table
 from tests.lens.ground_truth import SESSIONS, Compared, compare, unpacked
 from tests.lens.project import restored
 

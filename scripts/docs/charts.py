@@ -10,9 +10,9 @@ from pathlib import Path
 from statistics import median
 
 from scripts.charts import Bar, Panel, Parted, bars, parted
-from scripts.docs_blocks import table
+from scripts.docs.blocks import table
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 RUNS = ROOT / "benchmarks" / "runs"
 DRAWN = ROOT / "docs" / "charts"
 

@@ -15,10 +15,10 @@ from tempfile import TemporaryDirectory
 
 from docs_src import demo
 from readroom.faces.cli.commands import COMMANDS
-from scripts.docs_blocks import fenced, table
+from scripts.docs.blocks import fenced, table
 from scripts.record_clients import CLIENTS
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 SESSIONS: Mapping[str, Sequence[str]] = {
     "readme": [

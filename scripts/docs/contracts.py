@@ -9,10 +9,10 @@ from readroom.contracts import NAMES, contract
 from readroom.contracts.base import Contract
 from readroom.errors import ReadroomError
 from readroom.values import Cap
-from scripts.docs_blocks import table, tool_section
+from scripts.docs.blocks import table, tool_section
 from tests.contracts.failures import EXAMPLES
 
-FOLDER = Path(__file__).parents[1] / "docs" / "contracts"
+FOLDER = Path(__file__).parents[2] / "docs" / "contracts"
 
 PATH = "docs/a.md"
 """The file that the failures on the pages are about."""
