@@ -17,6 +17,7 @@ LAYERS = {
     "readroom.values": 0,
     "readroom.errors": 0,
     "readroom.limits": 0,
+    "readroom.log": 0,
     "readroom.lru": 0,
     "readroom.caller": 0,
     "readroom.closeable": 0,

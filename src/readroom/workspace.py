@@ -7,7 +7,6 @@ are caught here, once, and worded by the contract.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os import PathLike
@@ -21,7 +20,6 @@ from readroom.caller import ANONYMOUS, Caller
 from readroom.closeable import Closeable
 from readroom.contracts import contract
 from readroom.contracts.base import Bound, Contract, Tool
-from readroom.contracts.rows import in_lines
 from readroom.deadline import Deadline
 from readroom.errors import (
     Internal,
@@ -32,6 +30,7 @@ from readroom.errors import (
 )
 from readroom.limits import MIN_REPLY_BYTES
 from readroom.limits.session import STORE_BYTES
+from readroom.log import log
 from readroom.memory_workspaces import Instances
 from readroom.policy.changes import WriteTargets
 from readroom.policy.guard import Guard
@@ -40,7 +39,6 @@ from readroom.session.conversation import Session
 from readroom.session.gatekeeper import CallContext
 from readroom.session.receipt import Receipt
 from readroom.stores.base import Store
-from readroom.stores.memory import MemoryStore
 from readroom.values import Cap, Fact, Reply
 
 if TYPE_CHECKING:  # only servers have any
@@ -97,11 +95,6 @@ class Offer(Struct, frozen=True):
             return self.call(self.tool.name, arguments)
 
         return handle
-
-
-_LOG = logging.getLogger("readroom")
-# Servers send it to their log; nobody else should find a traceback on the screen.
-_LOG.addHandler(logging.NullHandler())
 
 
 class Workspace(Closeable):
@@ -251,6 +244,8 @@ class Workspace(Closeable):
         record = self._records.get(contract_name) or self.contract(contract_name)
         cap = self.cap(record, reply_bytes, tool)
         if reply_lines is not None and record.by_lines:
+            from readroom.contracts.rows import in_lines  # few clients count lines
+
             cap = in_lines(cap, reply_lines)
         with self.gatekeeper.visit(caller, record, tool, arguments, cap, receipt) as visit:
             try:
@@ -264,7 +259,7 @@ class Workspace(Closeable):
             except ReadroomError as error:
                 return visit.refusal(error)
             except Exception as error:
-                _LOG.exception("call of %s failed", tool)
+                log().exception("call of %s failed", tool)
                 return visit.refusal(Internal(type(error).__name__))
 
     def session(self, session_id: str = "") -> Session:
@@ -343,6 +338,8 @@ class Workspace(Closeable):
 
         def make() -> Workspace:
             if store:
+                from readroom.stores.memory import MemoryStore
+
                 files = MemoryStore(most_bytes=STORE_BYTES)
             else:
                 from readroom.engine.snapshot import snapshot

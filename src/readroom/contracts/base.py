@@ -8,7 +8,6 @@ replies; continuations are requests, which it turns back into calls of its own.
 from __future__ import annotations
 
 import contextlib
-from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -222,6 +221,8 @@ def tool_result(reply: Reply) -> dict[str, Fact]:
     """A reply in the shape of an MCP tool result: what every face sends or prints."""
     content: list[dict[str, Fact]] = [{"type": "text", "text": reply.text}]
     for image in reply.images:
+        from base64 import b64encode
+
         data = b64encode(image.data).decode("ascii")
         content.append({"type": "image", "data": data, "mimeType": image.media_type})
     return {"content": content, "isError": reply.is_error, "_meta": {FACTS_KEY: reply.facts}}

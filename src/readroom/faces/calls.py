@@ -16,7 +16,6 @@ leaves when its row is durable.
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -32,13 +31,13 @@ from readroom.contracts.base import Tool, tool_result
 from readroom.deadline import Deadline
 from readroom.errors import Busy
 from readroom.limits import MCP_PROGRESS_S, MCP_WORKERS, SERVE_QUEUE
+from readroom.log import log
 from readroom.session.receipt import Receipt
 from readroom.values import Fact, Reply
 from readroom.workspace import Workspace
 
 T = TypeVar("T")
 
-_LOG = logging.getLogger("readroom")
 
 SendProgress: TypeAlias = Callable[[float, float | None, str], Awaitable[None]]
 """Receives (progress, total or None, message)."""
@@ -317,7 +316,7 @@ def _sealed(reply: Reply, seal: Callable[[Reply], T]) -> T | Failed:
 
 
 def _failed() -> Failed:
-    _LOG.exception("the reply to a call could not be made")
+    log().exception("the reply to a call could not be made")
     return Failed()
 
 

@@ -277,10 +277,10 @@ MAGIC: tuple[tuple[int, bytes, MediaType], ...] = (
 )
 """Offset, bytes, meaning; the first that fits counts. Types told by bytes in two places: `_sniff_parts`."""
 
-_BY_FIRST_BYTE = {
-    first[1][:1]: tuple(entry for entry in MAGIC if not entry[0] and entry[1][:1] == first[1][:1])
-    for first in MAGIC
-}
+_BY_FIRST_BYTE: dict[bytes, list[tuple[int, bytes, MediaType]]] = {}
+for _entry in MAGIC:
+    if not _entry[0]:
+        _BY_FIRST_BYTE.setdefault(_entry[1][:1], []).append(_entry)
 _INSIDE = tuple(entry for entry in MAGIC if entry[0])
 # Every read of a small text pays for this look-up: trying all of MAGIC took a tenth of its time.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import threading
 import time
 import uuid
@@ -25,6 +24,7 @@ from readroom.contracts.native.calls import arguments as told
 from readroom.errors import ReadroomError
 from readroom.ledger import LedgerPolicy, open_book
 from readroom.limits.session import LEDGER_ARGUMENTS, LEDGER_DEPTH, LEDGER_NAME_CHARS, LEDGER_TEXT_CHARS
+from readroom.log import log
 from readroom.quoting import as_value
 from readroom.session.conversation import ShownLines
 from readroom.values import Fact, Request
@@ -115,8 +115,6 @@ def _text(name: str, text: str, hide: Collection[str]) -> Fact:
     return reduced
 
 
-_LOG = logging.getLogger("readroom")
-
 BEGUN = "begun"
 """The outcome of a call that is recorded before it is performed."""
 
@@ -197,7 +195,7 @@ class Recorder:
         try:
             self.open().append(self._event(entry))
         except ReadroomError as error:
-            _LOG.error("the ledger misses a call of %s: %s", entry.tool[:LEDGER_NAME_CHARS], error)
+            log().error("the ledger misses a call of %s: %s", entry.tool[:LEDGER_NAME_CHARS], error)
             return error
         return None
 
@@ -206,7 +204,7 @@ class Recorder:
         try:
             self.open().append_all([self._event(entry) for entry in entries])
         except ReadroomError as error:
-            _LOG.error("the ledger misses up to %d calls: %s", len(entries), error)
+            log().error("the ledger misses up to %d calls: %s", len(entries), error)
             return error
         return None
 
@@ -215,7 +213,7 @@ class Recorder:
 
         def recorded(failure: ReadroomError | None) -> None:
             if failure is not None:
-                _LOG.error("the ledger misses a call of %s: %s", entry.tool[:LEDGER_NAME_CHARS], failure)
+                log().error("the ledger misses a call of %s: %s", entry.tool[:LEDGER_NAME_CHARS], failure)
             done(failure)
 
         try:

@@ -15,7 +15,6 @@ nothing of it is written, and everybody in it hears so.
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -24,11 +23,11 @@ from typing import TYPE_CHECKING, TypeAlias, final
 
 from readroom.errors import Internal, ReadroomError
 from readroom.limits.session import LEDGER_GROUP_ROWS
+from readroom.log import log
 
 if TYPE_CHECKING:
     from readroom.ledger.rows import Event, Row
 
-_LOG = logging.getLogger("readroom")
 
 Commit: TypeAlias = "Callable[[Sequence[Event]], Sequence[Row]]"
 """Writes events in one transaction and returns the row of each; none of them is written when it raises."""
@@ -165,5 +164,5 @@ def _row(waiting: _Waiting) -> Row:
 def _told(failure: Exception | None) -> ReadroomError | None:
     if failure is None or isinstance(failure, ReadroomError):
         return failure
-    _LOG.error("a row of the ledger could not be made", exc_info=failure)
+    log().error("a row of the ledger could not be made", exc_info=failure)
     return Internal(type(failure).__name__)

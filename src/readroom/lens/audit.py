@@ -21,7 +21,7 @@ from readroom.lens.records import NotReadable, Unknown, read
 from readroom.lens.records.events import Event, Skipped
 from readroom.lens.sessions import Audited, Detector, sessions
 from readroom.policy.rules import Rules, denials
-from readroom.session.gatekeeper import counter
+from readroom.session.counters import counter
 
 if TYPE_CHECKING:
     from readroom.lens.replay import Replay

@@ -41,10 +41,10 @@ OWN_FILES = (".kilocodeignore", ".readroomignore", "readroom.toml")
 
 _POLICY = "it is part of this workspace's policy"
 
-_MAGIC = re.compile(r"[\\*?\[\]]| $")
+_MAGIC = r"[\\*?\[\]]| $"
 """What a pattern takes for something else than itself."""
 
-_ODD = re.compile("['\"\\0-\\x1f\\x7f\ud800-\udfff]")
+_ODD = "['\"\\0-\\x1f\\x7f\ud800-\udfff]"
 """What a TOML string cannot hold as it is, each one byte of a name, which "?" matches."""
 
 
@@ -287,7 +287,7 @@ class WriteTargets:
 
 def _exception(path: WorkPath) -> str:
     """What an operator writes in a configuration file to have a name changed, as a TOML string."""
-    pattern = _ODD.sub("?", "/" + _MAGIC.sub(r"\\\g<0>", path))
+    pattern = re.sub(_ODD, "?", "/" + re.sub(_MAGIC, r"\\\g<0>", path))
     return f"'{pattern}'" if "\\" in pattern else f'"{pattern}"'
 
 

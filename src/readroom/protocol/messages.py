@@ -7,15 +7,13 @@ the request can be told: a client that is not answered waits for minutes.
 from __future__ import annotations
 
 import json
-import logging
 from typing import Any, Final, Literal, TypeAlias, TypeGuard
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from readroom.log import log
 from readroom.protocol import eras
-
-_LOG = logging.getLogger("readroom")
 
 Id: TypeAlias = int | str
 
@@ -151,7 +149,7 @@ def encode(answer: Answer) -> bytes:
     try:
         return _encoded(answer)
     except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
-        _LOG.exception("an answer could not be put into JSON")
+        log().exception("an answer could not be put into JSON")
     failed = "The reply could not be put into JSON"
     try:
         return _encoded(refusal(answer.id, eras.INTERNAL_ERROR, failed))

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.caller import Caller
 from readroom.quoting import as_value
-from readroom.session.shared.accounts import Account, Accounts, Balance, MemoryAccounts, Taken
 from readroom.values import (
     FindRequest,
     GrepRequest,
@@ -31,6 +30,9 @@ from readroom.values import (
 from readroom.values.commands import RunRequest
 from readroom.values.find import FindOutput
 from readroom.values.verbs import BY_REQUEST, function
+
+if TYPE_CHECKING:  # only where something is bounded
+    from readroom.session.shared.accounts import Account, Accounts, Balance, Taken
 
 BUDGET_WARNINGS = (50, 80, 95)
 """Percent of a budget at which a reply says so."""
@@ -166,6 +168,8 @@ class BudgetPool:
             workspace: Its name among the accounts of others.
         """
         self.policy = policy
+        from readroom.session.shared.accounts import MemoryAccounts
+
         self._kept: Accounts = accounts or MemoryAccounts()
         self._workspace = as_value(workspace)
 
@@ -186,6 +190,8 @@ class BudgetPool:
         Raises:
             StateFailed: They are kept in a database, which cannot be used.
         """
+        from readroom.session.shared.accounts import Account
+
         limits = {scope: getattr(self.policy, scope) for scope in ("session", "token", "workspace")}
         rows = []
         for key, balance in self._kept.all():
@@ -207,6 +213,8 @@ class BudgetPool:
         return accounts
 
     def _account(self, scope: str, name: str, limit: int) -> Account:
+        from readroom.session.shared.accounts import Account
+
         return Account(scope, f"{scope}\n{self._workspace}\n{as_value(name)}", limit)
 
 

@@ -8,12 +8,11 @@ visit costs microseconds.  Engines and contracts know nothing of it.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,15 +23,12 @@ from readroom.errors import (
     BudgetSpent,
     Denied,
     Internal,
-    MissingProgram,
     ReadroomError,
     RefusedError,
     StateFailed,
     UsageError,
 )
-from readroom.extras import install
 from readroom.ledger import LedgerPolicy
-from readroom.ledger.recorder import Entry, Recorder
 from readroom.limits import MIN_REPLY_BYTES
 from readroom.limits.session import BUDGET_BYTES_PER_TOKEN, BUDGET_NOTE_BYTES, BUDGET_NOTE_TOKENS
 from readroom.session.budgets import (
@@ -49,7 +45,8 @@ from readroom.session.receipt import Receipt
 from readroom.values import Cap, Fact, ReadRequest, ReadResult, Reply, Request, Result
 from readroom.values.verbs import changes, is_edit
 
-if TYPE_CHECKING:  # only servers have any
+if TYPE_CHECKING:  # only what is recorded needs them, and only servers have any
+    from readroom.ledger.recorder import Entry, Recorder
     from readroom.session.shared.state import SharedState
 
 # -----------------------------------------------------------------------------
@@ -99,43 +96,6 @@ def unrecorded(reply: Reply, record: Contract, failure: ReadroomError) -> Reply:
         replace(reply, build_cost=build),
         "Warning: this call is missing in the ledger, which cannot be written.",
     )
-
-
-# -----------------------------------------------------------------------------
-# What counts tokens: an estimate that needs nothing, or an exact count that needs a package.
-# -----------------------------------------------------------------------------
-
-Counter: TypeAlias = Callable[[str], int]
-"""The tokens of a text."""
-
-COUNTERS: Final = ("estimate", "o200k")
-"""Names of the counters: an estimate of o200k, and that vocabulary itself."""
-
-
-def counter(name: str) -> Counter:
-    """The counter of that name.
-
-    Raises:
-        MissingProgram: It needs a package that is not installed.
-    """
-    if name == "estimate":
-        from readroom.text.tokens import estimate
-
-        return estimate
-    try:
-        with warnings.catch_warnings():
-            # It opens its vocabulary in a way that Python 3.11 calls old.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            import bpe_openai
-
-            encoding = bpe_openai.get_encoding("o200k_base")
-    except ImportError:
-        raise MissingProgram("bpe-openai", install("tokens")) from None
-
-    def count(text: str) -> int:
-        return len(encoding.encode(text.encode("utf-8", "replace").decode()))
-
-    return count
 
 
 class Attempt(Struct):
@@ -202,8 +162,10 @@ class Gatekeeper:
         self._sessions = Sessions(shared=state.conversations(workspace).of if state and several else None)
         accounts = None if state is None else state.accounts
         self.budget_pool = BudgetPool(policy, accounts, workspace) if policy.bounded else None
-        self.recorder = None
+        self.recorder: Recorder | None = None
         if ledger is not None and ledger.enabled:
+            from readroom.ledger.recorder import Recorder
+
             self.recorder = Recorder(ledger, workspace, policy.counter)
             if ledger.required:
                 self.recorder.open()
@@ -211,7 +173,11 @@ class Gatekeeper:
             self.budget_pool is not None or self.recorder is not None or policy.counter != "estimate"
         )
         self.counter_name = policy.counter
-        self.count = counter(policy.counter) if self.counts else len
+        self.count: Callable[[str], int] = len
+        if self.counts:
+            from readroom.session.counters import counter
+
+            self.count = counter(policy.counter)
 
     def session(self, session_id: str) -> Session:
         """The conversation of that id."""
@@ -243,6 +209,8 @@ class Gatekeeper:
         """Record what a face refused before it was a call; the failure, when it could not be recorded."""
         if self.recorder is None:
             return None
+        from readroom.ledger.recorder import Entry
+
         entries = [
             Entry(
                 refusal.caller,
@@ -488,6 +456,8 @@ class CallContext:
 
     def _entry(self, **known: Any) -> Entry:
         """What the ledger keeps of the call so far."""
+        from readroom.ledger.recorder import Entry
+
         return Entry(
             self._caller,
             self._known_epoch(),

@@ -69,9 +69,8 @@ NAMES: Mapping[int, str] = MappingProxyType(
 )
 """Controls that are met in files; Unicode gives controls no name."""
 
-# One class is several times faster than a group for each code.
-_HIDDEN = re.compile("[" + "".join(chars for chars, _ in CODES.values()) + "]")
-_CLASSES = {code: re.compile(f"[{chars}]") for code, (chars, _) in CODES.items()}
+# One class is several times faster than a group for each code. Compiled when a text is not all ASCII.
+_HIDDEN = "[" + "".join(chars for chars, _ in CODES.values()) + "]"
 _CONTROLS = bytes([*range(9), *range(0x0B, 0x20), 0x7F])
 _ASCII = bytes(range(0x80))
 
@@ -100,7 +99,7 @@ def _is_clean(text: str) -> bool:
     if text.isascii():
         return True
     # ASCII, usually the most, is cleared in one go, and the slower regex sees only the rest.
-    return not _HIDDEN.search(data.translate(None, _ASCII).decode("utf-8", "surrogatepass"))
+    return not re.search(_HIDDEN, data.translate(None, _ASCII).decode("utf-8", "surrogatepass"))
 
 
 def _warnings(lines: Sequence[str], first_line: int, first_column: int) -> Iterator[Warn]:
@@ -108,7 +107,7 @@ def _warnings(lines: Sequence[str], first_line: int, first_column: int) -> Itera
         if line.isascii() and line.isprintable():
             continue
         hits: dict[str, list[int]] = {}
-        for hit in _HIDDEN.finditer(line):
+        for hit in re.finditer(_HIDDEN, line):
             if hit.group() == "\f" and hit.start() in (0, len(line) - 1):
                 continue
             hits.setdefault(_code(hit.group()), []).append(hit.start())
@@ -120,7 +119,7 @@ def _warnings(lines: Sequence[str], first_line: int, first_column: int) -> Itera
 
 @lru_cache(maxsize=1024)
 def _code(char: str) -> str:
-    return next(code for code, chars in _CLASSES.items() if chars.match(char))
+    return next(code for code, (chars, _) in CODES.items() if re.match(f"[{chars}]", char))
 
 
 @lru_cache(maxsize=1024)

@@ -14,8 +14,7 @@ import os
 import threading
 from array import array
 from bisect import bisect_left
-from queue import SimpleQueue
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import stringzilla
 from msgspec import Struct, field
@@ -25,6 +24,9 @@ from readroom.deadline import Deadline
 from readroom.limits import BLOCK_BYTES
 from readroom.text.encodings import STATEFUL, Encoding, chars, decode, prefix
 from readroom.values import Bytes, LineEnds
+
+if TYPE_CHECKING:
+    from queue import SimpleQueue
 
 # -----------------------------------------------------------------------------
 # One pass over a file: counting and hashing, stopped by a deadline and taken up again.
@@ -159,6 +161,8 @@ class Pass:
             Shrunk: The file is shorter than it was when it was opened.
             TimedOut, Cancelled: From the deadline; another call goes on.
         """
+        from queue import SimpleQueue
+
         free: SimpleQueue[memoryview] = SimpleQueue()
         for _ in range(_CHUNKS if self.hashed else 1):
             free.put(memoryview(bytearray(_CHUNK_BLOCKS * self.count.block_bytes)))

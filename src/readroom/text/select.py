@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from typing import Literal, Protocol
 
 from msgspec import Struct, field
@@ -151,6 +150,8 @@ class IndexedText:
 
     def up_to(self, last: int) -> IndexedText:
         """Its lines to line `last`."""
+        from copy import copy
+
         found = copy(self)
         found.total_lines = min(last, self.total_lines)
         return found

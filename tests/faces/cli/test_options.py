@@ -14,10 +14,10 @@ import pytest
 from readroom.contracts.native import NATIVE
 from readroom.contracts.schema import properties
 from readroom.faces.cli import commands, servers
-from readroom.faces.cli.call import Where
+from readroom.faces.cli.answers import Where
 from readroom.faces.cli.exits import MEANING, OF_RUN
-from readroom.faces.cli.failures import COMMANDS, command
 from readroom.faces.cli.options import given_for_each_path
+from readroom.faces.cli.spelling import COMMANDS, command
 from readroom.values import Fact
 from tests.faces.cli.running import Cli
 

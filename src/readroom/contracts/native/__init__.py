@@ -21,7 +21,6 @@ from readroom import limits
 from readroom.contracts.base import Contract, Tool
 from readroom.contracts.native import changes as native_changes
 from readroom.contracts.native import command as native_command
-from readroom.contracts.native import documents as native_documents
 from readroom.contracts.native import find as native_find
 from readroom.contracts.native import outline as native_outline
 from readroom.contracts.native import render as native_render
@@ -265,6 +264,8 @@ _RENDERED: Mapping[type[Result], Callable[[Any, Cap], Reply]] = {
 
 def _render(result: Result, cap: Cap) -> Reply:
     if isinstance(result, ReadResult) and result.document is not None:
+        from readroom.contracts.native import documents as native_documents
+
         return native_documents.render(result, result.document, cap)
     return _RENDERED[type(result)](result, cap)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -108,6 +106,8 @@ def arguments(request: Request) -> dict[str, Fact]:
 
 def as_tool_call(call: Call) -> str:
     """The call as one piece of text that a model can send as it stands."""
+    import json  # few replies to a person name a call so
+
     return f"{call.tool} {json.dumps(call.arguments, ensure_ascii=False, separators=(',', ':'))}"
 
 
@@ -247,6 +247,8 @@ def write_text(request: WriteRequest) -> tuple[str, str]:
     try:
         return request.data.decode(), "text"
     except UnicodeDecodeError:
+        from base64 import b64encode
+
         return b64encode(request.data).decode("ascii"), "base64"
 
 

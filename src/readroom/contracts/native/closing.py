@@ -6,7 +6,6 @@ else could be read is said by its arguments.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -50,6 +49,8 @@ def ending(parts: Sequence[str | Aside], following: Request | None, path: str | 
 
 def in_words(request: Request, path: str | None = None) -> str:
     """What a call is given, for a sentence; its tool and path go without saying where they are known."""
+    import json  # a reply that leaves nothing out needs none
+
     call = to_call(request)
     named = path is not None and request.path == path
     arguments = [

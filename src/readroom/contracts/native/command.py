@@ -7,7 +7,6 @@ between two of them is read there.
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -101,6 +100,8 @@ def _status(result: RunResult) -> str:
 
 def _signal(code: int) -> str | None:
     try:
+        import signal
+
         return signal.Signals(code - _SIGNALLED).name
     except ValueError:
         return None

@@ -9,7 +9,7 @@ reply keep its ends.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 
 from msgspec.structs import replace
 
@@ -212,13 +212,10 @@ def _numbered(result: ReadResult) -> str:
         return "".join(f"\n{row}" for row in rest_rows(result.numbers, result.lines, result.cuts))
     lines = list(result.lines)
     first, behind = result.start, result.start + len(lines)
-    if first >= 0 and behind <= len(_FIRST_PREFIXES):
-        prefixes = _FIRST_PREFIXES[first:behind]
-    else:
-        prefixes = [f"\n{number}\t" for number in range(first, behind)]
+    prefixes = _prefixes(first, behind)
     if result.header is not None:
         lines.insert(0, result.header)
-        prefixes.insert(0, _FIRST_PREFIXES[1])
+        prefixes.insert(0, "\n1\t")
         first -= 1
     for number, cut in result.cuts.items():
         # Line 1 among the cuts of a later window is the header above it.
@@ -230,8 +227,24 @@ def _numbered(result: ReadResult) -> str:
     return "".join(pieces)
 
 
-_FIRST_PREFIXES = [f"\n{number}\t" for number in range(4096)]
+_KEPT_PREFIXES = 4096
 """Most files are shorter than this: a slice instead of formatting, half the cost of rendering."""
+
+
+@cache
+def _first_prefixes(count: int) -> list[str]:
+    """What stands before the first lines; lists of a few lengths are kept."""
+    return [f"\n{number}\t" for number in range(count)]
+
+
+def _prefixes(first: int, behind: int) -> list[str]:
+    """What stands before lines from `first` to before `behind`."""
+    if first < 0 or behind > _KEPT_PREFIXES:
+        return [f"\n{number}\t" for number in range(first, behind)]
+    return _first_prefixes(1 << max(behind - 1, _FEW).bit_length())[first:behind]
+
+
+_FEW = 511
 
 
 def _omissions(result: ReadResult) -> list[str | Aside]:

@@ -17,13 +17,11 @@ from __future__ import annotations
 
 import hashlib
 from functools import partial
-from typing import assert_never, final
+from typing import TYPE_CHECKING, assert_never, final
 
 from msgspec.structs import replace
 
 from readroom.engine.read.classify import AsBytes, AsDocument, AsImage, AsText, Sort, classify, require_text
-from readroom.engine.read.compressed import described, is_as_it_was, packed_content, unpacked
-from readroom.engine.read.outline import Outliner, with_outline
 from readroom.engine.read.window import Content, Windows, line_chars
 from readroom.engine.services import Job, Services
 from readroom.errors import (
@@ -39,7 +37,6 @@ from readroom.errors import (
     SymbolicLink,
 )
 from readroom.formats.compressed import COMPRESSED
-from readroom.formats.documents.page_ranges import SCHEMA_WORD
 from readroom.formats.holding import DATA
 from readroom.formats.kinds import UNKNOWN, Recognised, sniff
 from readroom.limits import HEAD_BYTES, SMALL_FILE_BYTES
@@ -54,6 +51,9 @@ from readroom.text.line_index import LineIndex, Shrunk, still_there
 from readroom.text.select import IndexedText, WholeText
 from readroom.values import Kind, ReadRequest, ReadResult, Warn
 from readroom.values.files import OUTLINES
+
+if TYPE_CHECKING:
+    from readroom.engine.read.outline import Outliner
 
 _TRIES = 2
 """A file that changes during a read is read once more; twice in a row is a writer at work."""
@@ -187,6 +187,8 @@ class _Reading:
         """
         indexes, source = self._services.indexes, self._source
         if isinstance(source, ExpandedSource):
+            from readroom.engine.read.compressed import is_as_it_was
+
             return result if is_as_it_was(source, self._job.deadline) else None
         try:
             if self._index is None or self._content is None or not indexes.extends(source.size):
@@ -207,6 +209,8 @@ class _Reading:
         request = self._request
         try:
             if isinstance(self._source, ExpandedSource):
+                from readroom.engine.read.compressed import packed_content
+
                 job, limits = self._job, self._services.limits
                 content = packed_content(self._source, encoding, kind, self._decoder, limits, job.deadline)
             elif self._source.size <= SMALL_FILE_BYTES:
@@ -221,7 +225,11 @@ class _Reading:
             window = self._windows.window(content)
             if not request.options.nul:
                 require_text(self._source, request, window.lines)
-            return with_outline(self._outliner(), content, window) if window.omitted else window
+            if not window.omitted:
+                return window
+            from readroom.engine.read.outline import with_outline
+
+            return with_outline(self._outliner(), content, window)
         except Undecodable as problem:
             raise self._unfit(encoding, problem) from None
 
@@ -261,6 +269,8 @@ class _Reading:
         )
 
     def _outliner(self) -> Outliner:
+        from readroom.engine.read.outline import Outliner  # with the languages; most reads show all
+
         outlines, limits, job = self._services.outlines, self._services.limits, self._job
         return Outliner(
             self._source, outlines, limits, job.cap, self._request, job.deadline, self._services.documents
@@ -270,6 +280,8 @@ class _Reading:
 
     def _expanded(self) -> ReadResult:
         """The content of a compressed file, with the facts of the file itself."""
+        from readroom.engine.read.compressed import described, unpacked
+
         services = self._services
         content = unpacked(self._file, self._request, services.indexes, services.limits, self._job.deadline)
         assert content is not None
@@ -284,6 +296,8 @@ class _Reading:
         """Parts of a document; the outline of one that holds tables is its schema."""
         request, known = self._request, self._known
         if document.format in DATA and request.view in OUTLINES and request.symbol is None:
+            from readroom.formats.documents.page_ranges import SCHEMA_WORD
+
             request = replace(request, view="text", pages=SCHEMA_WORD)
         else:
             self._require_lines("it is a document")

@@ -9,7 +9,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.errors import BadEncoding, BadValue, Binary
-from readroom.formats.documents import FLAT
 from readroom.formats.holding import DATA, recognise_data
 from readroom.formats.kinds import WITH_FORMULAS, Recognised, recognise
 from readroom.formats.kinds import classify as kind_of
@@ -164,8 +163,11 @@ def classify(
     if documents:
         document = asked_document(source.real, sample, request, packed=packed)
         if document is not None:
-            if request.options.flat != "no" and document.format in FLAT:
-                return AsDocument(document, flat=True)
+            if request.options.flat != "no":
+                from readroom.formats.documents import FLAT  # the table of all formats
+
+                if document.format in FLAT:
+                    return AsDocument(document, flat=True)
             if accept is None:
                 return AsDocument(document)
     if request.encoding is None:

@@ -108,7 +108,7 @@ def _in_place(error: click.UsageError, arguments: Sequence[str]) -> click.UsageE
 def _misused(error: click.UsageError, arguments: Sequence[str]) -> int:
     if (error.ctx is not None and error.ctx.info_name == "call") or "--json" in arguments:
         from readroom.errors import UsageError
-        from readroom.faces.cli.call import failure, finish
+        from readroom.faces.cli.answers import failure, finish
 
         help_on = error.ctx.command_path if error.ctx is not None else "readroom"
         refusal = UsageError(error.format_message().rstrip("."), f"See `{help_on} --help`.")

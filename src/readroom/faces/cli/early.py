@@ -123,7 +123,7 @@ def _served(plain: Plain, prepared: Prepared) -> int:
 
 def _opened(plain: Plain) -> Any:
     """The workspace, with what its first call imports; in a thread, while the tools are looked at."""
-    from readroom.faces.cli.call import Where
+    from readroom.faces.cli.answers import Where
 
     import_module("readroom.faces.mcp.stdio")
 

@@ -6,9 +6,9 @@ import click
 from msgspec import Struct
 
 from readroom.errors import NotFound, Protected, ReadroomError, RefusedError
-from readroom.faces.cli.call import Where, finish, json_option, place_options
+from readroom.faces.cli.answers import Where, finish, path_argument
 from readroom.faces.cli.exits import ExitCode
-from readroom.faces.cli.options import path_argument
+from readroom.faces.cli.options import json_option, place_options
 from readroom.paths import WorkPath
 from readroom.policy.changes import WriteTargets
 from readroom.policy.guard import Guard

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import logging
 import re
-import shlex
 from collections.abc import Iterator, Mapping
 
-from readroom.contracts.native.calls import EDIT, FIND, GREP, LIST, READ, RUN, WRITE
 from readroom.errors import AbsentError, Internal, ReadroomError, RefusedError, UsageError
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
-from readroom.values import Call, Fact
-
-COMMANDS: Mapping[str, str] = {
-    READ: "read", GREP: "grep", FIND: "find", LIST: "ls", EDIT: "edit", WRITE: "write", RUN: "run",
-}  # fmt: skip
-"""The command for each tool of the native contract."""
+from readroom.faces.cli.spelling import COMMANDS, command
+from readroom.log import log
+from readroom.values import Fact
 
 _OPTIONS: Mapping[str, str] = {"old_text": "--old", "new_text": "--new", "encoding=utf-8": "--encoding utf-8"}
 
@@ -25,17 +18,6 @@ _TOOL_WORD = re.compile(rf"(?<![\w./'\"-])(?:{'|'.join([*COMMANDS, *_OPTIONS])})
 
 _NAMES = re.compile(r'("(?:[^"\\]|\\.)*")')
 """Quoted ones; splitting at them keeps them."""
-
-POSITIONAL: Mapping[str, tuple[str, ...]] = {
-    READ: ("path",),
-    GREP: ("pattern", "path"),
-    FIND: ("query", "path"),
-    LIST: ("path",),
-    EDIT: ("path",),
-    WRITE: ("path",),
-    RUN: ("command",),
-}
-"""Arguments that a command takes without an option's name."""
 
 _CODES: tuple[tuple[type[ReadroomError], ExitCode], ...] = (
     (UsageError, ExitCode.USAGE),
@@ -61,7 +43,7 @@ def exit_code_of(facts: Mapping[str, Fact]) -> ExitCode:
 def unexpected(error: Exception) -> ExitCode:
     """What a command did not turn into a reply: said on standard error, a defect also in the log."""
     if not isinstance(error, ReadroomError):
-        logging.getLogger("readroom").exception("the command failed")
+        log().exception("the command failed")
         error = Internal(type(error).__name__)
     output.complain(f"readroom: {error}")
     return exit_code(type(error))
@@ -100,55 +82,6 @@ def _in_verbs(message: str) -> str:
 
 def _for_shells(word: str) -> str:
     return f"`readroom {COMMANDS[word]}`" if word in COMMANDS else _OPTIONS[word]
-
-
-def command(call: Call | Mapping[str, Fact], root: str | None) -> str:
-    """A native call, {tool, arguments} among the facts, as a command that a shell takes as it stands."""
-    if not isinstance(call, Call):
-        sent = call["arguments"]
-        assert isinstance(sent, Mapping)
-        call = Call(str(call["tool"]), dict(sent))
-    place = [] if root is None else ["--root", root]
-    if call.tool not in COMMANDS:
-        text = json.dumps(call.arguments, ensure_ascii=False, separators=(",", ":"))
-        return shlex.join(["readroom", "call", call.tool, text, *place])
-    positional = POSITIONAL[call.tool]
-    names = [str(call.arguments[name]) for name in positional if name in call.arguments]
-    options = [
-        word
-        for name, value in call.arguments.items()
-        if name not in positional
-        for word in (_edits(value) if name == "edits" else _option(name, value))
-    ]
-    options += place
-    words = ["readroom", COMMANDS[call.tool]]
-    if any(name.startswith("-") for name in names):
-        return shlex.join([*words, *options, "--", *names])
-    return shlex.join([*words, *names, *options])
-
-
-def _edits(edits: Fact) -> Iterator[str]:
-    """Pairs of options where they can say it: one --replace-all is meant for all pairs of a command."""
-    items = [item for item in edits if isinstance(item, Mapping)] if isinstance(edits, list) else []
-    if len({bool(item.get("replace_all")) for item in items}) != 1:
-        yield from ("--edits", json.dumps(edits, ensure_ascii=False, separators=(",", ":")))
-        return
-    for item in items:
-        # One word each: a text may begin with a dash.
-        yield from (f"--old={item['old_text']}", f"--new={item['new_text']}")
-    if items[0].get("replace_all"):
-        yield "--replace-all"
-
-
-def _option(name: str, value: Fact) -> Iterator[str]:
-    flag = "--" + name.replace("_", "-")
-    if value is True:
-        yield flag
-    elif isinstance(value, (str, int, float)):
-        yield from (flag, str(value))
-    elif value is not None:
-        for item in value:
-            yield from (flag, str(item))
 
 
 def _classes(base: type[ReadroomError]) -> Iterator[type[ReadroomError]]:

@@ -16,7 +16,7 @@ import click
 
 from readroom.errors import BadConfig
 from readroom.faces.cli import output
-from readroom.faces.cli.call import Where
+from readroom.faces.cli.answers import Where
 from readroom.faces.cli.exits import ExitCode
 from readroom.limits import LIST_MAX_DEPTH, Limits
 from readroom.workspace import Workspace

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from readroom.errors import BadValue, UsageError
 from readroom.faces.cli import output as terminal
-from readroom.faces.cli.call import Where
+from readroom.faces.cli.answers import Where
 from readroom.faces.cli.exits import ExitCode
 from readroom.ledger import LedgerPolicy, open_book
 from readroom.ledger.ledger import Head, Ledger

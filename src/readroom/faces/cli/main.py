@@ -27,6 +27,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = early.run(words[1:])
             if code is not None:
                 return code
+        if words[:1] == ["read"]:
+            from readroom.faces.cli import plain
+
+            code = plain.run(words[1:])
+            if code is not None:
+                return code
         from readroom.faces.cli.commands import run
 
         return run(words)

@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from readroom.contracts.schema import properties
-from readroom.quoting import quote
+from readroom.faces.cli.answers import path_argument
 from readroom.values import Fact
 
 _SHORT = {
@@ -63,9 +63,44 @@ def given_for_each_path(values: Mapping[str, Any]) -> list[dict[str, Fact]]:
     return [given({**values, "path": path}) for path in paths]
 
 
-def path_argument(path: str) -> str:
-    """A path as tools take it: bytes that are not UTF-8 cannot be sent otherwise than quoted."""
-    return path if path.isascii() or not any("\ud800" <= char <= "\udfff" for char in path) else quote(path)
+def place_options() -> list[click.Parameter]:
+    """--root and --config, which every command has."""
+    return [
+        click.Option(
+            ["--root"],
+            type=click.Path(readable=False),
+            metavar="DIR",
+            help="The workspace; paths are relative to it.",
+            show_default="the current folder",
+        ),
+        click.Option(
+            ["--config"], type=click.Path(readable=False), metavar="FILE", help="More settings and rules."
+        ),
+    ]
+
+
+def commands_option() -> click.Option:
+    """--allow-commands, where run_command can be called."""
+    return click.Option(
+        ["--allow-commands"], is_flag=True, help="Let run_command run programs, confined to the folder."
+    )
+
+
+def front_matter_option() -> click.Option:
+    """--front-matter, where the contract rnd can be called."""
+    return click.Option(
+        ["--front-matter"],
+        type=click.Path(readable=False),
+        metavar="FILE",
+        help="The command file whose limits and paths the contract rnd obeys.",
+    )
+
+
+def json_option() -> click.Option:
+    """--json, for commands that print a text without it."""
+    return click.Option(
+        ["--json", "as_json"], is_flag=True, help="Print the MCP tool result, one JSON object."
+    )
 
 
 def _argument(

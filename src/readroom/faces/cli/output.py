@@ -6,7 +6,6 @@ terminal they are shown as escapes.  Whatever is piped gets the reply as it is.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from readroom.contracts.base import Contract
 
-_DRIVES = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_DRIVES = "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 """Characters that move the cursor, end lines or reorder text on a terminal; tab and line feed may stay."""
 
 _QUIET_S = 0.5
@@ -48,6 +47,8 @@ def show_result(reply: Reply) -> None:
     """Print the reply as one JSON object in the shape of an MCP tool result."""
     result = tool_result(reply)
     if sys.stdout is not None and sys.stdout.isatty():
+        import json  # msgspec indents nothing
+
         write((json.dumps(result, indent=2) + "\n").encode())
     else:
         write(msgspec.json.encode(result) + b"\n")
@@ -55,7 +56,7 @@ def show_result(reply: Reply) -> None:
 
 def visible(text: str) -> str:
     """The text with everything that could drive a terminal as escapes."""
-    return _DRIVES.sub(lambda match: ascii(match[0])[1:-1], text)
+    return re.sub(_DRIVES, lambda match: ascii(match[0])[1:-1], text)
 
 
 def write(data: bytes) -> None:
@@ -153,10 +154,10 @@ def _silence(stream: TextIO) -> None:
 # character is added, left out or moved.
 # -----------------------------------------------------------------------------
 
-_NUMBERED = re.compile(r"^((?:p\d+:)?-?\d+(-?)\t)(.*)$", re.MULTILINE)
+_NUMBERED = r"(?m)^((?:p\d+:)?-?\d+(-?)\t)(.*)$"
 """Its number and tab, the dash of a line of context, and the text."""
 
-_LAST = re.compile(r"\n\[[^\n]*\]\Z")
+_LAST = r"\n\[[^\n]*\]\Z"
 
 
 def painted(text: str, arguments: Mapping[str, Fact]) -> Text:
@@ -164,7 +165,7 @@ def painted(text: str, arguments: Mapping[str, Fact]) -> Text:
     from rich.text import Text
 
     styled = Text(text)
-    lines = list(_NUMBERED.finditer(text))
+    lines = list(re.finditer(_NUMBERED, text))
     if "pattern" in arguments:
         _headings(styled, text, lines)
         for start, end in _matches(lines, arguments):
@@ -174,7 +175,7 @@ def painted(text: str, arguments: Mapping[str, Fact]) -> Text:
     for line in lines:
         styled.stylize("dim", line.start(1), line.end(1))
     styled.stylize("bold", 0, max(text.find("\n"), 0))
-    if last := _LAST.search(text):
+    if last := re.search(_LAST, text):
         styled.stylize("dim", last.start() + 1, last.end())
     return styled
 

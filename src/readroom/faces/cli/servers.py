@@ -13,8 +13,9 @@ from readroom.contracts import NAMES
 from readroom.errors import BadValue, UsageError
 from readroom.extras import OF_SERVING, serves
 from readroom.faces.cli import output
-from readroom.faces.cli.call import NATIVE, Where, commands_option, front_matter_option, place_options
+from readroom.faces.cli.answers import NATIVE, Where
 from readroom.faces.cli.exits import ExitCode
+from readroom.faces.cli.options import commands_option, front_matter_option, place_options
 from readroom.limits import HTTP_PORT
 from readroom.limits.session import WORKERS_MOST
 

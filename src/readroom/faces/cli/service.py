@@ -30,7 +30,7 @@ from readroom.session.tokens import Tokens
 if TYPE_CHECKING:
     from readroom.config.serve import Serving
     from readroom.contracts.base import Contract
-    from readroom.faces.cli.call import Where
+    from readroom.faces.cli.answers import Where
 
 Text: TypeAlias = Callable[[Served, str], str]
 """What is printed when clients can connect, to an address for MCP."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TypeAlias
 
 import click
 import msgspec
@@ -19,25 +18,13 @@ from readroom.contracts.native.find import FIND_RELEVANT
 from readroom.contracts.native.render import HASH_DIGITS
 from readroom.errors import BadValue, NotFound, ReadroomError, UsageError
 from readroom.faces.cli import options
-from readroom.faces.cli.call import (
-    Where,
-    answer,
-    answers,
-    commands_option,
-    failure,
-    finish,
-    json_option,
-    place_options,
-)
+from readroom.faces.cli.answers import Found, Where, always, answer, answer_each, failure, finish
 from readroom.faces.cli.exits import NOT_RUN, OF_RUN, ExitCode
-from readroom.faces.cli.failures import COMMANDS, POSITIONAL
-from readroom.faces.cli.output import show
+from readroom.faces.cli.options import commands_option, json_option, place_options
+from readroom.faces.cli.spelling import COMMANDS, POSITIONAL
 from readroom.limits import CHANGE_TEXT_BYTES
 from readroom.values import Fact, Reply
 from readroom.values.changes import ABSENT
-
-Found: TypeAlias = Callable[[Reply, Mapping[str, Fact]], bool]
-"""Whether the reply to a call with these arguments shows anything of what was looked for."""
 
 
 def _command(tool: Tool, has_found: Found) -> click.Command:
@@ -53,23 +40,9 @@ def _command(tool: Tool, has_found: Found) -> click.Command:
 def _run(
     tool: str, has_found: Found, root: str | None, config: str | None, as_json: bool, **values: object
 ) -> ExitCode:
-    """One call for each path, printed one below the other.
-
-    As with grep, a failure decides the exit code, then whether anything was found at all.
-    """
+    """One call for each path."""
     calls = options.given_for_each_path(values)
-    failed: ExitCode | None = None
-    any_found = False
-    replies = answers(Where(root, config), tool, calls, for_person=not as_json)
-    for number, (arguments, reply) in enumerate(zip(calls, replies, strict=False)):
-        if number and not as_json:
-            show("")
-        code = finish(reply, as_json=as_json, root=root, arguments=arguments)
-        if reply.is_error:
-            failed = code if failed is None else failed
-        else:
-            any_found |= has_found(reply, arguments)
-    return failed if failed is not None else ExitCode.OK if any_found else ExitCode.NOTHING_FOUND
+    return answer_each(Where(root, config), tool, calls, has_found, as_json=as_json)
 
 
 def _outline_command() -> click.Command:
@@ -79,13 +52,9 @@ def _outline_command() -> click.Command:
     return click.Command(
         "outline",
         params=[*(one for one in parameters if one.name in kept), json_option(), *place_options()],
-        callback=partial(_run, READ_FILE.name, _always, view="outline"),
+        callback=partial(_run, READ_FILE.name, always, view="outline"),
         help="List what a file defines: start-end signature, nested. Headings of Markdown, keys of data.",
     )
-
-
-def _always(reply: Reply, arguments: Mapping[str, Fact]) -> bool:
-    return True
 
 
 def _matched(reply: Reply, arguments: Mapping[str, Fact]) -> bool:
@@ -97,7 +66,7 @@ def _fits(reply: Reply, arguments: Mapping[str, Fact]) -> bool:
     return "glob" not in arguments or reply.facts["total"] != 0
 
 
-read = _command(READ_FILE, _always)
+read = _command(READ_FILE, always)
 outline = _outline_command()
 grep = _command(GREP_FILES, _matched)
 find = _command(FIND_RELEVANT, _matched)

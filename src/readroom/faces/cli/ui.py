@@ -14,8 +14,9 @@ from msgspec.structs import replace
 from readroom.errors import BadValue
 from readroom.extras import OF_SERVING, serves
 from readroom.faces.cli import output
-from readroom.faces.cli.call import NATIVE, place_options
+from readroom.faces.cli.answers import NATIVE
 from readroom.faces.cli.exits import ExitCode
+from readroom.faces.cli.options import place_options
 from readroom.ledger import FILE, LedgerPolicy
 
 if TYPE_CHECKING:

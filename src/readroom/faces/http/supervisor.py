@@ -9,7 +9,6 @@ of a pipe that it holds.
 
 from __future__ import annotations
 
-import logging
 import os
 import select
 import signal
@@ -24,8 +23,7 @@ from msgspec import Struct
 from readroom.errors import Internal
 from readroom.limits import MCP_EXIT_S, SERVE_EXIT_S
 from readroom.limits.session import WORKER_LEAST_S, WORKER_MOST_S, WORKER_READY_S
-
-_LOG = logging.getLogger("readroom")
+from readroom.log import log
 
 Work: TypeAlias = "Callable[[Callable[[], None], int], int]"
 """What a worker does, given what to call when it is ready, and its lifeline; returns its exit code."""
@@ -125,7 +123,7 @@ class Supervisor:
                     os.close(worker.pipe)
             code = self._work(lambda: _tell(writing), self._lifeline)
         except BaseException:
-            _LOG.exception("a worker could not go on")
+            log().exception("a worker could not go on")
         finally:
             with suppress(OSError, ValueError):
                 sys.stdout.flush()
@@ -197,7 +195,7 @@ class Supervisor:
         worker.starts_at = time.monotonic() + worker.pause
         code = os.waitstatus_to_exitcode(status)
         how = f"was ended by signal {-code}" if code < 0 else f"has ended with code {code}"
-        _LOG.warning(
+        log().warning(
             "worker %d (process %d) %s; another starts in %.1f s", worker.number, pid, how, worker.pause
         )
 

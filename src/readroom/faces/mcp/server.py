@@ -7,7 +7,6 @@ what its version wants with every result.
 
 from __future__ import annotations
 
-import logging
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -23,6 +22,7 @@ from readroom.faces.calls import Access, Calls, ClientScope, Failed, noted
 from readroom.faces.mcp.listing import LONGEST_META, capped, card, methods, page
 from readroom.faces.mcp.resources import Resources
 from readroom.limits.session import LEDGER_NAME_CHARS
+from readroom.log import log
 from readroom.protocol import eras
 from readroom.protocol.card import Card
 from readroom.protocol.connection import Connection, Notice, ToolCall
@@ -135,8 +135,6 @@ def known(client_name: str | None) -> Client | None:
     return next((client for client in CLIENTS if name.startswith(client.prefix)), None)
 
 
-_LOG = logging.getLogger("readroom")
-
 Tell: TypeAlias = Callable[[bytes], Awaitable[None]]
 """Sends the client a message about its request, before the answer."""
 
@@ -221,7 +219,7 @@ class Server:
         except Failed:
             pass
         except Exception:
-            _LOG.exception("a request of the method %s failed", call.method)
+            log().exception("a request of the method %s failed", call.method)
         words = "readroom failed inside; see the server's log"
         await pending.log("error", words)
         return connection.refuse(call, eras.INTERNAL_ERROR, words)

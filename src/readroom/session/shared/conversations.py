@@ -6,18 +6,16 @@ is not written again.
 
 from __future__ import annotations
 
-import logging
 from functools import cached_property
 from typing import final
 
 from readroom.database import Execute
 from readroom.errors import StateFailed
 from readroom.limits.session import SESSION_FILES, SESSIONS
+from readroom.log import log
 from readroom.lru import LruCache
 from readroom.quoting import as_value
 from readroom.session.shared.database import Database, now_us
-
-_LOG = logging.getLogger("readroom")
 
 _TRIM_EVERY = 256
 """Things shown, between two looks whether there are too many."""
@@ -107,7 +105,7 @@ class SharedSeen:
             self._all.show(self._id, path, content_hash, self.epoch)
         except StateFailed as failure:
             # The reply is made; what is not remembered is shown once more.
-            _LOG.error("what was shown is not remembered: %s", failure)
+            log().error("what was shown is not remembered: %s", failure)
 
     def shown(self, path: str, start: str) -> bool:
         """Whether a state whose hash begins so was shown in this epoch. Raises StateFailed."""

@@ -16,7 +16,7 @@ import stat
 from collections.abc import Iterator
 from itertools import islice
 from os import PathLike
-from typing import Literal, TypeAlias, final
+from typing import TYPE_CHECKING, Literal, TypeAlias, final
 
 from readroom.closeable import Closeable
 from readroom.errors import BadPath, NotAFile, NotAFolder, NotFound, StoreFailed
@@ -24,11 +24,12 @@ from readroom.paths import WorkPath, join
 from readroom.stores.local import openat2
 from readroom.stores.local.failures import translated
 from readroom.stores.local.openat2 import KernelWay
-from readroom.stores.local.place import LocalPlace
 from readroom.stores.local.resolve import READ_FLAGS, Found, Root, Way, checked, to_stat
-from readroom.stores.local.unfinished import Notes
 from readroom.stores.local.walk import WalkWay
 from readroom.values import Entry, EntryKind, Names, Stat, Version
+
+if TYPE_CHECKING:
+    from readroom.stores.local.place import LocalPlace
 
 _PIECE_BYTES = 4 * 1024 * 1024
 """The system is given a buffer of the size that was asked for, however little there is to read."""
@@ -208,7 +209,7 @@ class LocalStore:
         elif confinement == "kernel" and not openat2.available(opened.fd):
             raise StoreFailed(path, "this system has no openat2")
         self.confinement = confinement
-        self._notes = Notes(notes)
+        self._notes = notes
         self._root: Root | None = opened
         self._way: Way = KernelWay(opened, walk) if confinement == "kernel" else walk
 
@@ -236,12 +237,15 @@ class LocalStore:
 
     def place(self, path: WorkPath) -> LocalPlace:
         """A name for a new file, whether or not something is there; nothing is changed yet."""
+        from readroom.stores.local.place import LocalPlace  # what only reads changes nothing
+        from readroom.stores.local.unfinished import Notes
+
         if path == ".":
             raise NotAFile(path, "folder")
         try:
             # Systems without confinement by the kernel have no files without a name either, or unsound ones.
             nameless = self.confinement == "kernel"
-            return LocalPlace(self._way, path, LocalSource, self._notes, nameless=nameless)
+            return LocalPlace(self._way, path, LocalSource, Notes(self._notes), nameless=nameless)
         except OSError as error:
             raise translated(error, path) from None
 

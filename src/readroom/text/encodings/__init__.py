@@ -412,8 +412,6 @@ WIDE = (
 """How files begin that may be UTF-16 or UTF-32 and are not known by a mark to programs that know UTF-16 only:
 units of scripts that text is written in up to one that is ASCII, in either order. Few other files do."""
 
-_WIDE = re.compile(WIDE)
-
 
 def is_wide_unmarked(head: bytes, encoding: Encoding | None) -> bool:
     """Whether a file that starts with `head` and has this encoding can only be found by how it begins."""
@@ -423,7 +421,7 @@ def is_wide_unmarked(head: bytes, encoding: Encoding | None) -> bool:
         return True
     if encoding is None or encoding.unit == 1 or (encoding.unit == 2 and encoding.bom):
         return False
-    return _WIDE.match(head) is not None
+    return re.match(WIDE, head) is not None
 
 
 def to_utf8(data: Bytes, encoding: Encoding, *, keep_cr: bool) -> bytes:

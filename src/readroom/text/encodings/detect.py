@@ -17,7 +17,6 @@ from typing import TypeAlias
 import stringzilla
 
 from readroom.limits import GUESSES
-from readroom.text.encodings.legacy import COMMON_IDEOGRAPHS, most_likely
 
 NUL_BYTES = 8000
 """git calls a file binary when a NUL is among its first 8,000 bytes."""
@@ -132,6 +131,8 @@ def _guess(head: bytes, start: bytes, *, complete: bool) -> str | None:
         return "utf-8"
     if controls > LEGACY_CONTROL_SHARE * len(start):
         return None
+    from readroom.text.encodings.legacy import most_likely
+
     return most_likely(head if complete else _whole_lines(head))
 
 
@@ -195,6 +196,8 @@ def _reads_as_text(text: str) -> bool:
     scripts = (len(others) - len(_runs(script).sub("", others)) for script in SCRIPTS)
     if len(text) - len(others) + max(scripts) < COHERENT * len(text):
         return False
+    from readroom.text.encodings.legacy import COMMON_IDEOGRAPHS
+
     ideographs = _each(IDEOGRAPHS).findall(text)
     return sum(char in COMMON_IDEOGRAPHS for char in ideographs) >= COMMON_SHARE * len(ideographs)
 

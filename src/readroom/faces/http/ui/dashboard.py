@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -39,8 +38,7 @@ from readroom.faces.http.ui.view import View
 from readroom.faces.http.visitors import UI_PATH, SignIn
 from readroom.lens.normal_form import Finding
 from readroom.limits.ui import UI_SUM_S, UI_WORKERS
-
-_LOG = logging.getLogger("readroom")
+from readroom.log import log
 
 PAGES: Final[Mapping[str, tuple[str, Callable[[View], Page]]]] = {
     "": ("Overview", overview),
@@ -106,7 +104,7 @@ class Dashboard:
         except ReadroomError as error:
             response = self._failed(request, error)
         except Exception as error:
-            _LOG.exception("a page of the dashboard failed")
+            log().exception("a page of the dashboard failed")
             response = self._failed(request, Internal(type(error).__name__))
         for name, value in _HEADERS.items():
             response.headers.setdefault(name, value)
