@@ -31,7 +31,7 @@ from readroom.policy.guard import Guard
 from readroom.policy.rules import Layer
 from readroom.session.caches import OutlineCache, TextCache
 from readroom.session.index_cache import IndexCache
-from readroom.values import Cap, GrepRequest, ReadRequest, ReadResult, Request, Result
+from readroom.values import Cap, FindRequest, GrepRequest, ReadRequest, ReadResult, Request, Result
 from readroom.values.changes import MoveRequest
 from readroom.values.commands import RunRequest
 from readroom.values.steps import AS_IT_IS, Steps
@@ -227,7 +227,7 @@ def _inside(services: Services, job: Job[Request]) -> Result:
 
 def _is_about_members(request: Request) -> bool:
     """Whether a request could be about members of an archive, by other names than that of its path inside."""
-    if isinstance(request, GrepRequest):
+    if isinstance(request, GrepRequest | FindRequest):
         return is_archive_name(request.path)
     return isinstance(request, MoveRequest) and may_lead_inside(request.destination)
 

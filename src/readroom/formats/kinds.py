@@ -464,6 +464,12 @@ def recognise(path: str, head: bytes) -> Recognised | None:
     return None
 
 
+def searched_as(path: str, head: bytes) -> str | None:
+    """The format in which a search of documents looks into a file; None for what is no document to it."""
+    recognised = recognise(path, head)
+    return None if recognised is None or recognised.only_asked else recognised.format
+
+
 def _archive(path: str, head: bytes) -> Recognised | None:
     named = _BY_NAME.get(suffix(path))
     by_member = next((kind for mark, kind in _BY_MEMBER if mark in head), None)

@@ -14,6 +14,19 @@ FIND_FILE_BYTES = 2 * 1024 * 1024
 """Larger files are named instead of looked at: of 40,000 files of source 3 are larger, all generated.  One
 that is asked for by its path is looked at in windows."""
 
+FIND_DOCUMENT_CHARS = 2 * 1024 * 1024
+"""Of the text of one document among others: as much as of any file, some 700 pages of a book.  The reply says
+at which part it was left."""
+
+FIND_DOCUMENT_S = 2.0
+"""Processor time of one document among others: 200 to 2,000 pages. None takes it from those behind."""
+
+FIND_DOCUMENT_ALONE_CHARS = 6 * 1024 * 1024
+"""Of one that is asked for by its path: 2,000 pages, of which what is extracted is kept for the next page."""
+
+FIND_LEFT_CALLS = 3
+"""Documents that were left before their end whose rest is a call of its own; more are counted."""
+
 FIND_WINDOW_BYTES = 64 * 1024
 """A larger file that is asked for by its path is looked at in windows of whole lines: some 600 of a log."""
 

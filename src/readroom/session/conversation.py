@@ -216,11 +216,13 @@ def shown_by_run(result: RunResult) -> Sequence[ShownLines]:
 
 
 def shown_by_find(result: FindResult) -> Sequence[ShownLines]:
-    """Whole passages, with the hash of the file."""
+    """Whole passages, with the hash of the file; of a document that it was shown."""
     if result.request.output != "passages":
         return ()
     spans = [
         ShownLines(file.path, file.content_hash, passage.first, passage.last)
+        if passage.part is None
+        else ShownLines(file.path, file.content_hash)
         for file in result.files
         for passage in file.passages
     ]

@@ -10,14 +10,15 @@ from msgspec import Struct, field
 from readroom.values.files import Cut
 
 FindOutput: TypeAlias = Literal["passages", "outline", "files"]
-FindInclude: TypeAlias = Literal["hidden", "ignored"]
+FindInclude: TypeAlias = Literal["hidden", "ignored", "archives"]
 
 
 class FindRequest(Struct, frozen=True):
     """The passages below one path that best answer a question.
 
     `budget_tokens` bounds a page, None for the default.  With `output` outline only the signatures of
-    the passages are shown, with files only their names.  `explain` adds what counted.
+    the passages are shown, with files only their names.  `explain` adds what counted.  With `documents`
+    the text of PDF, Office, notebooks and mail is ranked, too.
     """
 
     query: str
@@ -29,6 +30,7 @@ class FindRequest(Struct, frozen=True):
     include: frozenset[FindInclude] = frozenset()
     explain: bool = False
     cursor: str | None = None
+    documents: bool = False
 
 
 class Reason(Struct, frozen=True):
@@ -40,10 +42,13 @@ class Reason(Struct, frozen=True):
 
 
 class Passage(Struct, frozen=True):
-    """Lines `first` to `last` of a file; `rows` of them are shown: all, or signatures alone.
+    """Lines `first` to `last` of a file, or of part `part` of a document.
 
-    `symbol` is the qualified name of the definition it is of or in, if any; `around` are the lines with
-    the signatures that enclose it and stand above it.  `cuts` says which lines are partial.
+    `rows` of them are shown: all, or signatures alone.
+
+    `symbol` is the qualified name of the definition it is of or in, if any, or the title of the part;
+    `around` are the lines with the signatures that enclose it and stand above it.  `cuts` says which lines
+    are partial.
     """
 
     first: int
@@ -55,12 +60,14 @@ class Passage(Struct, frozen=True):
     around: Sequence[tuple[int, str]] = ()
     cuts: Mapping[int, Cut] = field(default_factory=dict)
     why: Sequence[Reason] = ()
+    part: int | None = None
 
 
 class FoundFile(Struct, frozen=True):
     """One file of a page; its passages stand in the order of its lines, which is not that of their scores.
 
-    The hash is not known where only the name is shown.
+    The hash is not known where only the name is shown.  A document has no lines of its own but parts, which
+    are called `unit`.
     """
 
     path: str
@@ -69,3 +76,5 @@ class FoundFile(Struct, frozen=True):
     content_hash: str | None = None
     total_lines: int | None = None
     why: Sequence[Reason] = ()
+    unit: str | None = None
+    total_parts: int | None = None

@@ -91,7 +91,7 @@ Cursor = Annotated[str, Meta(description="From a reply")]
 class GrepArguments(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of grep_files."""
 
-    pattern: Annotated[str, Meta(description="Regular expression, no lookaround or backreferences")]
+    pattern: Annotated[str, Meta(description="Regex, no lookaround or backreferences")]
     path: str = "."
     glob: Annotated[Globs, Meta(description="Like *.py, src/** or !test_*")] | None = None
     type: Annotated[str, Meta(description="As in rg: py, js")] | None = None
@@ -105,7 +105,7 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True):
     multiline: bool = False
     fixed: Annotated[bool, Meta(description="Literal text")] = False
     include: Annotated[list[Include], Meta(description="Search these files too")] | None = None
-    documents: Annotated[bool, Meta(description="Text of PDF, Office, notebooks, mail too")] = False
+    documents: Annotated[bool, Meta(description="PDF, Office, notebooks, mail too")] = False
     sort: Annotated[GrepSort, Meta(description="Order of files")] | None = None
     symbols: Annotated[bool, Meta(description="Name the definition around each match")] = False
     limit: Annotated[int, Meta(ge=1, description="Most matches")] | None = None
@@ -238,8 +238,8 @@ LIST_DIRECTORY = Tool(
     name=LIST,
     title="List a folder",
     description=(
-        "List a folder or archive: `bytes<TAB>name`, folders end in /. The first line gives the date of "
-        "all files without one beside them."
+        "List a folder or archive: `bytes<TAB>name`, folders end in /. The first line dates "
+        "files without a date."
     ),
     arguments=ListArguments,
     to_request=_to_list,

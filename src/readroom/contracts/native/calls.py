@@ -181,7 +181,7 @@ def find_arguments(request: FindRequest) -> dict[str, Fact]:
     if request.path != _FIND_PLAIN.path:
         named["path"] = as_value(request.path)
     _add_globs(named, request.glob)
-    for name in ("type", "output", "budget_tokens", "explain", "cursor"):
+    for name in ("type", "output", "budget_tokens", "explain", "documents", "cursor"):
         value = getattr(request, name)
         if value != getattr(_FIND_PLAIN, name):
             named[name] = value

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from readroom.contracts.native.calls import shown, to_call
 from readroom.text.select import byte_size
-from readroom.values import Request
+from readroom.values import ReadRequest, Request
 
 MORE = "More in the facts of this reply."
 """What a closing line says where not all of it fits."""
@@ -23,6 +23,12 @@ class Aside(Struct, frozen=True):
 
     text: str
     request: Request | None
+
+
+def place_in_document(path: str, part: int, line: int) -> Aside:
+    """How a line of a document is read that a search has shown."""
+    there = ReadRequest(path, pages=str(part), offset=line)
+    return Aside(f"p{part}:{line} is part {part}, line {line}", there)
 
 
 def ending(parts: Sequence[str | Aside], following: Request | None, path: str | None = None) -> list[str]:

@@ -140,8 +140,10 @@ FACTS: dict[str, dict[str, str]] = {
         "query": "As asked.",
         "path": "As asked, relative to the workspace root.",
         "output": "passages, outline or files.",
-        "files": "[{path, score, content_hash, total_lines, passages: [{start, end, symbol, signature, "
-        "score, why}], why}], best first, passages in the order of their lines; "
+        "files": "[{path, score, content_hash, total_lines, unit, total_parts, "
+        "passages: [{start, end, part, symbol, signature, score, why}], why}], best first, "
+        "passages in the order of their lines; part is the page, slide, sheet, cell or section of a "
+        "document, else null, as unit and total_parts are; "
         "why is [{what, points or factor}], empty without explain.",
         "shown": "Passages in this reply, or files with output files.",
         "more_passages": "Those behind it of the files taken apart so far.",

@@ -10,7 +10,7 @@ import msgspec
 from readroom.contracts.base import Tool
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native.calls import FIND, shown
-from readroom.contracts.native.closing import Aside, closing, ending
+from readroom.contracts.native.closing import Aside, closing, ending, place_in_document
 from readroom.contracts.native.render import (
     HASH_DIGITS,
     body_within,
@@ -21,7 +21,7 @@ from readroom.contracts.native.render import (
 from readroom.limits.find import FIND_BUDGET_TOKENS
 from readroom.quoting import as_value, quote
 from readroom.text.select import byte_size
-from readroom.values import Cap, Fact, FindRequest, FindResult, Reply
+from readroom.values import Cap, Fact, FindRequest, FindResult, Omission, Reply
 from readroom.values.find import FindInclude, FindOutput, FoundFile, Passage, Reason
 
 _LONG_QUERY = 300
@@ -38,6 +38,7 @@ class FindArguments(msgspec.Struct, frozen=True, kw_only=True):
     output: FindOutput = "passages"
     budget_tokens: int = FIND_BUDGET_TOKENS
     include: list[FindInclude] = []
+    documents: bool = False
     explain: bool = False
     cursor: str | None = None
 
@@ -51,6 +52,7 @@ def _to_find(arguments: FindArguments) -> FindRequest:
         output=arguments.output,
         budget_tokens=None if arguments.budget_tokens == FIND_BUDGET_TOKENS else arguments.budget_tokens,
         include=frozenset(arguments.include),
+        documents=arguments.documents,
         explain=arguments.explain,
         cursor=arguments.cursor,
     )
@@ -102,24 +104,34 @@ def _file_rows(file: FoundFile, output: FindOutput) -> Iterator[str]:
         yield quote(file.path)
     else:
         assert file.content_hash is not None
-        spans = _spans(file.passages)
         digest = file.content_hash[: len("sha256:") + HASH_DIGITS]
-        yield f"{quote(file.path)} | lines {spans} of {file.total_lines} | {digest}"
+        yield f"{quote(file.path)} | {_where(file)} | {digest}"
     if file.why:
         yield f"  file {file.score:.1f}: {_reasons(file.why)}"
-    latest = 0
+    latest, part = 0, None
     for passage in file.passages:
         numbered = [*passage.around, *passage.rows]
+        if passage.part != part:
+            latest, part = 0, passage.part
+        within = "" if part is None else f"p{part}:"
         if passage.why:
-            name = passage.symbol or f"line {passage.first}"
+            name = quote(passage.symbol) if passage.symbol else f"line {within}{passage.first}"
             yield f"  {name} {passage.score:.1f}: {_reasons(passage.why)}"
         for number, line in numbered:
             if number <= latest:
                 continue
             if latest and number > latest + 1 and output == "passages":
                 yield "…"
-            yield f"{number}\t{line}{cut_mark(passage.cuts.get(number))}"
+            yield f"{within}{number}\t{line}{cut_mark(passage.cuts.get(number))}"
             latest = number
+
+
+def _where(file: FoundFile) -> str:
+    """Which lines of it, or which parts of a document, its passages are from."""
+    if file.unit is None:
+        return f"lines {_spans(file.passages)} of {file.total_lines}"
+    numbers = dict.fromkeys(str(passage.part) for passage in file.passages)
+    return f"{file.unit}{'' if len(numbers) == 1 else 's'} {', '.join(numbers)} of {file.total_parts}"
 
 
 def _spans(passages: Sequence[Passage]) -> str:
@@ -147,10 +159,19 @@ def _asides(result: FindResult) -> list[str | Aside]:
     if result.left_words:
         parts.append(f"{_number(result.left_words, 'word')} of the query not looked for.")
     for item in result.omitted:
-        if item.reason == "too_large":
+        if item.reason == "documents":
+            # A long question is not paid twice; the facts have the call.
+            request = item.request if len(result.request.query) <= _LONG_QUERY else None
+            left_out = f"{_number(item.last, 'document')} not looked at"
+            parts.append(f"{left_out}." if request is None else Aside(f"{left_out}; with them", request))
+        elif item.what == "parts":
+            which = f"Parts {item.first}-{item.last}" if item.last > item.first else f"Part {item.first}"
+            parts.append(Aside(f"{which} of {_path(item)} not looked at to the end", item.request))
+        elif item.reason == "too_large":
             parts.append(Aside(f"{_number(item.last, 'file')} too large to rank here; ask", item.request))
         elif item.what == "lines":
             parts.append(Aside(f"Lines {item.first}-{item.last} did not fit", item.request))
+    parts += _in_documents(result)
     cuts = [item for item in result.omitted if item.what == "columns"]
     if cuts:
         parts.append(Aside(f"{_number(len(cuts), 'long line')} cut; the first goes on", cuts[0].request))
@@ -159,6 +180,19 @@ def _asides(result: FindResult) -> list[str | Aside]:
     elif not result.shown and result.request.cursor is None:
         parts.append("Nothing holds a word of it. Other words, or include hidden and ignored files?")
     return parts
+
+
+def _path(item: Omission) -> str:
+    return "it" if item.request is None else quote(item.request.path)
+
+
+def _in_documents(result: FindResult) -> list[Aside]:
+    """How a place in a document is read."""
+    for file in result.files:
+        for passage in file.passages:
+            if passage.part is not None:
+                return [place_in_document(file.path, passage.part, passage.first)]
+    return []
 
 
 def _following(result: FindResult) -> str:
@@ -194,6 +228,8 @@ def _file(file: FoundFile) -> dict[str, Fact]:
         "score": round(file.score, 3),
         "content_hash": file.content_hash,
         "total_lines": file.total_lines,
+        "unit": file.unit,
+        "total_parts": file.total_parts,
         "passages": [_passage(passage) for passage in file.passages],
         "why": _why(file.why),
     }
@@ -203,6 +239,7 @@ def _passage(passage: Passage) -> dict[str, Fact]:
     return {
         "start": passage.first,
         "end": passage.last,
+        "part": passage.part,
         "symbol": passage.symbol,
         "signature": passage.signature,
         "score": round(passage.score, 3),

@@ -6,11 +6,11 @@ from functools import partial
 
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import outline as native_outline
-from readroom.contracts.native.closing import Aside, closing, ending
+from readroom.contracts.native.closing import Aside, closing, ending, place_in_document
 from readroom.contracts.native.render import body_within, reply, warning_parts
 from readroom.quoting import quote
 from readroom.text.select import byte_size
-from readroom.values import Cap, GrepFile, GrepLine, GrepResult, ReadRequest, Reply
+from readroom.values import Cap, GrepFile, GrepLine, GrepResult, Reply
 
 
 def file_bytes(file: GrepFile) -> int:
@@ -86,8 +86,7 @@ def _in_documents(result: GrepResult) -> list[Aside]:
     for file in result.files:
         for line in file.lines:
             if line.part is not None:
-                there = ReadRequest(file.path, pages=str(line.part), offset=line.number)
-                return [Aside(f"p{line.part}:{line.number} is part {line.part}, line {line.number}", there)]
+                return [place_in_document(file.path, line.part, line.number)]
     return []
 
 

@@ -26,7 +26,16 @@ from readroom.formats.holding import is_archive_name
 from readroom.paths import BORDER, WorkPath
 from readroom.policy.guard import Guard
 from readroom.quoting import joined, quote
-from readroom.values import GrepRequest, ListRequest, ListResult, ReadRequest, Request, Result, Warn
+from readroom.values import (
+    FindRequest,
+    GrepRequest,
+    ListRequest,
+    ListResult,
+    ReadRequest,
+    Request,
+    Result,
+    Warn,
+)
 from readroom.values.changes import MoveRequest
 from readroom.values.verbs import is_edit
 
@@ -43,13 +52,13 @@ def perform(services: Services, job: Job[Request], act: Act) -> Result:
     guard, request = services.guard, job.request
     if is_edit(request):
         _require_outside(services, request, job.deadline)
-    if not isinstance(request, ReadRequest | GrepRequest | ListRequest):
+    if not isinstance(request, ReadRequest | GrepRequest | FindRequest | ListRequest):
         return act(services, job)
     inner = services.archives().entered(guard, WorkPath(request.path), job.deadline)
     if inner is not None:
         with closing(inner):
             return _performed(replace(services, guard=inner), job, act)
-    if isinstance(request, GrepRequest) and is_archive_name(request.path):
+    if isinstance(request, GrepRequest | FindRequest) and is_archive_name(request.path):
         inside = services.archives().folder(guard, WorkPath(request.path), job.deadline)
         if inside is not None:
             return _in_folder(services, job, act, *inside)

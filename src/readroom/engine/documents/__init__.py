@@ -29,7 +29,7 @@ from readroom.engine.documents.withheld import Denies
 from readroom.engine.read.window import hidden_in_page, rest_from
 from readroom.errors import BadDocument, BadRange, EncryptedDocument, TimedOut
 from readroom.errors.usage import negative_limit
-from readroom.formats.documents import Area, Encrypted, NoSuchColumn, Unreadable, page_ranges
+from readroom.formats.documents import OTHER_COPY, Area, Encrypted, NoSuchColumn, Unreadable, page_ranges
 from readroom.formats.documents.page_ranges import Pick
 from readroom.formats.kinds import Recognised, default_lines
 from readroom.limits import MAX_WARNINGS, Limits
@@ -49,8 +49,6 @@ from readroom.values.files import PartView, ShownDocument
 _LOCKED_ADVICE = "Ask the user for a copy without a password, or for an export as text."
 _ROWS_OF_HEAD = 3
 """What stands above the lines of a part, beside its notes, at most."""
-
-_BROKEN_ADVICE = "Ask the user for another copy, or for an export as text."
 
 
 def read_document(
@@ -427,7 +425,7 @@ class _Shown:
             path,
             kind,
             error.problem if number is None else f"{self._unit} {number}: {error.problem}",
-            error.advice or _BROKEN_ADVICE,
+            error.advice or OTHER_COPY,
             part=number,
             next_request=None if number is None else self._beside(number),
         )

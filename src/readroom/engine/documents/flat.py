@@ -19,7 +19,7 @@ from readroom.engine.documents.parts import PartLines
 from readroom.engine.documents.withheld import everything
 from readroom.engine.read.window import line_chars
 from readroom.errors import BadDocument, BadRange, EncryptedDocument, TimedOut
-from readroom.formats.documents import FLAT, Encrypted, Unit, Unreadable
+from readroom.formats.documents import FLAT, OTHER_COPY, Encrypted, Unit, Unreadable
 from readroom.formats.kinds import Recognised
 from readroom.limits import MAX_WARNINGS, Limits
 from readroom.limits.documents import DOCUMENT_PATIENCE
@@ -28,8 +28,6 @@ from readroom.stores.base import Source
 from readroom.text import encodings, hashes, hidden
 from readroom.text.select import Frame, Page, along, byte_size, forward
 from readroom.values import Cap, Kind, LineEnds, Omission, ReadRequest, ReadResult
-
-_OTHER_COPY = "Ask the user for another copy, or for an export as text."
 
 
 class _Lines(Struct, frozen=True):
@@ -237,4 +235,4 @@ class _Flat:
 
     def _bad(self, error: Unreadable) -> BadDocument:
         kind = EncryptedDocument if isinstance(error, Encrypted) else BadDocument
-        return kind(self._request.path, self._format, error.problem, error.advice or _OTHER_COPY)
+        return kind(self._request.path, self._format, error.problem, error.advice or OTHER_COPY)

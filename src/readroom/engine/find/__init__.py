@@ -18,25 +18,29 @@ May be touched: with a run of `benchmarks/find`; what is kept, with the tests of
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.find.cursor import FindCursor, place_of, read_cursor, write_cursor
 from readroom.engine.find.kept import Apart
+from readroom.engine.find.opening import Opener
 from readroom.engine.find.page import PageOfPassages, take_apart
-from readroom.engine.find.survey import Seen, Survey, look_at
+from readroom.engine.find.survey import Seen, Survey, encoding_of, look_at, look_at_document
 from readroom.engine.find.windows import LargeText
+from readroom.engine.grep.coverage import NAMED
 from readroom.engine.grep.ripgrep import globs_of_type
 from readroom.engine.grep.scope import Scope
 from readroom.engine.services import Job, Services
-from readroom.errors import BadValue, TimedOut
-from readroom.limits import CLOSING_BYTES
+from readroom.errors import BadValue, Binary, TimedOut
+from readroom.formats.kinds import SEARCHED, UNKNOWN, searched_as, sniff, suffix
+from readroom.limits import CLOSING_BYTES, HEAD_BYTES, MAX_WARNINGS
 from readroom.limits.find import (
     FIND_BUDGET_TOKENS,
     FIND_FILE_BYTES,
     FIND_FILES_APART,
+    FIND_LEFT_CALLS,
     FIND_MAX_TOKENS,
     FIND_MIN_TOKENS,
 )
@@ -45,9 +49,24 @@ from readroom.ranking import score as scoring
 from readroom.ranking.order import BestFirst
 from readroom.ranking.query import Query, parse
 from readroom.ranking.score import RankedFile, RankedPart, Scale
+from readroom.stores.base import Source
 from readroom.text.tokens import estimate
-from readroom.values import EntryKind, FindRequest, FindResult, GrepRequest, Omission
+from readroom.values import (
+    EntryKind,
+    FindRequest,
+    FindResult,
+    GrepRequest,
+    Omission,
+    ReadRequest,
+    Request,
+    Warn,
+)
 from readroom.values.find import FoundFile, Reason
+
+if TYPE_CHECKING:
+    from readroom.engine.find.documents import DocumentTexts
+
+_AS_DOCUMENT = "Rank its pages with documents."
 
 _SURVEY_SHARE = 0.7
 """Of the time, for looking at files; the rest is for taking the best apart."""
@@ -67,21 +86,30 @@ def perform(services: Services, job: Job[FindRequest]) -> FindResult:
     query = parse(request.query)
     _require_usable(request, query)
     within = job.deadline.within(limits.grep_timeout_s)
-    search = _Ranking(services, job, within, query, read_cursor(request))
+    opener = Opener(services, job.deadline, archives="archives" in request.include)
     _, stat = guard.stat(request.path)
+    documents = _documents(services, request, alone=stat.kind is not EntryKind.FOLDER)
+    search = _Ranking(services, job, within, query, opener, documents)
     if stat.kind is not EntryKind.FOLDER:
         with guard.open(request.path) as source:
-            if source.size <= FIND_FILE_BYTES:
-                return search.page(look_at(source, query))
-            return search.windows(LargeText(source, query, within))
+            return search.file(source)
     scoped = GrepRequest("", request.path, request.glob, request.type, include=frozenset({*request.include}))
     with guard.open_folder(request.path) as top:
         scope = Scope(guard, scoped, top.real, globs_of_type(scoped))
         texts = services.found()
         texts.begin()
         looking = within.within(_SURVEY_SHARE * limits.grep_timeout_s)
-        survey = Survey(guard, query, scope, texts, looking, job.deadline)
+        survey = Survey(opener, query, scope, texts, documents, looking, job.deadline)
         return search.page(survey.look(top, search.since))
+
+
+def _documents(services: Services, request: FindRequest, *, alone: bool) -> DocumentTexts | None:
+    """What looks at documents; None where none are asked for."""
+    if not request.documents:
+        return None
+    from readroom.engine.find.documents import DocumentTexts  # it starts processes
+
+    return DocumentTexts(services.documents(), services.limits, alone=alone)
 
 
 def _require_usable(request: FindRequest, query: Query) -> None:
@@ -111,12 +139,15 @@ class _Ranking:
         job: Job[FindRequest],
         deadline: Deadline,
         query: Query,
-        cursor: FindCursor,
+        opener: Opener,
+        documents: DocumentTexts | None,
     ) -> None:
         self._services = services
         self._request = request = job.request
         self._query = query
-        self._cursor = cursor
+        self._cursor = read_cursor(request)
+        self._opener = opener
+        self._documents = documents
         self._deadline, self._patient = deadline, job.deadline
         self._begun = False
         self._large: LargeText | None = None
@@ -128,6 +159,26 @@ class _Ranking:
         """The first path that is looked at."""
         return self._cursor.since
 
+    def file(self, source: Source) -> FindResult:
+        """The page for one file that was asked for by its path."""
+        documents, guard = self._documents, self._services.guard
+        if documents is not None and documents.takes(source):
+            document = documents.read(guard, source, self._deadline)
+            return self.page(look_at_document(source.real, self._query, document))
+        if self._documents is None and suffix(source.real) in SEARCHED:
+            self._require_text(source)
+        if source.size <= FIND_FILE_BYTES:
+            return self.page(look_at(source, self._query))
+        return self._windows(LargeText(source, self._query, self._deadline))
+
+    def _require_text(self, source: Source) -> None:
+        """Return when a file may be ranked without its being a document. Raises Binary."""
+        head = source.read_at(0, HEAD_BYTES)
+        if encoding_of(source, head) is None and searched_as(source.real, head) is not None:
+            media = sniff(head) or UNKNOWN
+            request = replace(self._request, documents=True, cursor=None)
+            raise Binary(source.real, media.name, source.size, _AS_DOCUMENT, next_request=request)
+
     def page(self, seen: Seen) -> FindResult:
         """The page for what the first stage found."""
         scale = Scale(self._query, seen.glimpses, seen.files, seen.chars)
@@ -136,7 +187,7 @@ class _Ranking:
         output = self._names if names else self._passages
         return self._complete(output(scale, seen, files), seen)
 
-    def windows(self, large: LargeText) -> FindResult:
+    def _windows(self, large: LargeText) -> FindResult:
         """The page for one large text: its windows are ranked like files."""
         self._large = large
         result = self.page(large.seen)
@@ -150,7 +201,8 @@ class _Ranking:
         try:
             for file in files:
                 # The first one has all the time of the caller: a call that shows nothing leads nowhere.
-                parts = take_apart(self._services, file, self._deadline if self._begun else self._patient)
+                deadline = self._deadline if self._begun else self._patient
+                parts = take_apart(self._services, self._opener, self._documents, file, deadline)
                 self._begun = True
                 if parts is not None:
                     apart.append(parts)
@@ -181,13 +233,13 @@ class _Ranking:
                 break
             page.begin(apart)
             cursor, waiting = self._shown(page, cursor, self._parts(scale, seen, apart))
-            if waiting or begin + FIND_FILES_APART >= len(files):
+            if waiting:
                 break
             cursor = replace(cursor, round=cursor.round + 1, after=None)
-            if not page.has_room:
+            if cursor.round * FIND_FILES_APART >= len(files) or not page.has_room:
                 break
         begun = (cursor.round + 1) * FIND_FILES_APART if waiting else cursor.round * FIND_FILES_APART
-        left = max(0, len(files) - begun) if waiting or cursor.after is None else 0
+        left = max(0, len(files) - begun)
         shown_files = page.files()
         if request.explain and self._large is None:
             ranked = {file.path: file for file in files.first((cursor.round + 1) * FIND_FILES_APART)}
@@ -256,7 +308,9 @@ class _Ranking:
     def _complete(self, result: FindResult, seen: Seen) -> FindResult:
         """The page with what is to be said of the whole search."""
         result = replace(result, searched_files=seen.files, left_words=self._query.left_out)
-        omitted = list(result.omitted)
+        omitted = [*result.omitted, *self._not_ranked(seen)]
+        warnings = [*result.warnings, *_unreadable(seen.unreadable)]
+        result = replace(result, warnings=warnings[:MAX_WARNINGS])
         if seen.large:
             lookup = replace(self._request, path=seen.large[0], glob=(), type=None, cursor=None)
             omitted.append(Omission("files", 1, seen.large_files, "too_large", request=lookup))
@@ -266,6 +320,26 @@ class _Ranking:
         if result.next is not None:
             omitted.append(Omission("passages", 1, result.more_passages or 1, "timeout", request=result.next))
         return replace(result, omitted=omitted, complete=False, reason="timeout", next=rest)
+
+    def _not_ranked(self, seen: Seen) -> Iterator[Omission]:
+        """Documents that were left out, or left before their end."""
+        if seen.documents and self._request.cursor is None:
+            again = replace(self._request, documents=True)
+            yield Omission("files", 1, seen.documents, "documents", request=again)
+        for begun in seen.begun[:FIND_LEFT_CALLS]:
+            alone: Request = replace(self._request, path=begun.path, glob=(), type=None, cursor=None)
+            if begun.path == self._request.path:
+                pages = f"{begun.rest}-{begun.total}" if begun.total > begun.rest else str(begun.rest)
+                alone = ReadRequest(begun.path, offset=begun.line, pages=pages if begun.total else None)
+            yield Omission("parts", begun.rest, begun.total, begun.reason, request=alone)
+
+
+def _unreadable(clauses: Sequence[str]) -> list[Warn]:
+    if not clauses:
+        return []
+    more = len(clauses) - NAMED
+    text = "; ".join(clauses[:NAMED]) + (f"; and {more} more" if more > 0 else "")
+    return [Warn("unreadable", f"cannot be read: {text}")]
 
 
 def _why(files: BestFirst, file: RankedFile) -> list[Reason]:

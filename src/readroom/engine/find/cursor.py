@@ -80,6 +80,6 @@ def write_cursor(request: FindRequest, cursor: FindCursor) -> str:
 def _fingerprint(request: FindRequest) -> str:
     arguments = (
         *(request.query, request.path, request.glob, request.type, request.output),
-        sorted(request.include),
+        [*sorted(request.include), *(["documents"] if request.documents else [])],
     )
     return blake2s(repr(arguments).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]

@@ -18,7 +18,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from msgspec import Struct
 
@@ -27,22 +27,35 @@ from readroom.ranking.score import Candidate, Counted, Glimpse
 from readroom.stores.base import Source
 from readroom.values import Stat
 
+if TYPE_CHECKING:
+    from readroom.engine.find.documents import DocumentText
+
 _UNUSED = 4
 """Searches in which a text was not used before it makes room for others.  To drop the one that was used least
 recently would, in a tree that is larger than the bound, drop each shortly before it is needed."""
 
 
+def as_document(path: str) -> str:
+    """The name under which what a file says as a document is kept; no path has it."""
+    return f"{path}\0"
+
+
 class Apart(Struct, frozen=True):
-    """A file taken apart: its lines, its hash, and how many names it has."""
+    """A file taken apart: its lines, its hash, how many names it has, and what it is of a document."""
 
     candidate: Candidate
     links: int
     lines: Sequence[str]
     digits: str
+    document: DocumentText | None = None
+
+    def at(self, line: int) -> tuple[int | None, int]:
+        """The part of a document in which one of the lines stands, and its number there."""
+        return (None, line) if self.document is None else self.document.at(line)
 
 
 class KnownText(Struct):
-    """One text: the state it was read in, its size in memory, the search that used it last.
+    """One text: the state it was read in, its size in memory, the search that used it last, its document.
 
     `glimpse` and `counted` are a question, and what there is of it; one value each, for threads share it.
     """
@@ -53,6 +66,7 @@ class KnownText(Struct):
     search: int
     glimpse: tuple[str, Glimpse | None] = ("", None)
     counted: tuple[str, Counted | None] = ("", None)
+    document: DocumentText | None = None
 
 
 @final
@@ -98,15 +112,15 @@ class KeptTexts:
         known = self._kept.get(path)
         return known if known is not None and known.search == self._search else None
 
-    def put(self, path: str, source: Source, text: str) -> KnownText:
+    def put(self, path: str, source: Source, text: str, document: DocumentText | None = None) -> KnownText:
         """What was read of an opened file; kept if its state says what it holds and there is room."""
-        known = KnownText(source.stat, text, sys.getsizeof(text), self._search)
+        known = KnownText(source.stat, text, sys.getsizeof(text), self._search, document=document)
         with self._lock:
             old = self._kept.pop(path, None)
             self._bytes -= old.size if old else 0
             if not self._has_room(known.size):
                 self._refuse(known.size)
-            elif _is_settled(source):
+            elif (document is None or document.may_be_kept) and _is_settled(source):
                 self._kept[path] = known
                 self._bytes += known.size
         return known

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
-from readroom.engine.find.kept import Apart
+from readroom.engine.find.kept import Apart, KeptTexts, as_document
+from readroom.engine.find.opening import Opener
 from readroom.engine.find.survey import DecodedFile, read_text
 from readroom.engine.services import Services
 from readroom.errors import Cancelled, ReadroomError, TimedOut
@@ -17,16 +19,21 @@ from readroom.limits import HEAD_BYTES, MAX_WARNINGS
 from readroom.limits.find import FIND_LINE_CHARS, FIND_MIN_TOKENS, FIND_PARSE_S, FIND_PARSED_BYTES
 from readroom.outline.languages import language_of
 from readroom.paths import WorkPath
+from readroom.policy.guard import Guard
 from readroom.quoting import quote
 from readroom.ranking.counting import CountedText
 from readroom.ranking.parts import TextPart, cut, cut_rows
 from readroom.ranking.score import Candidate, RankedFile, RankedPart
 from readroom.session.caches import OutlineCache
+from readroom.stores.base import Source
 from readroom.text import hashes, hidden
 from readroom.text.tokens import estimate
 from readroom.values import Cut, Kind, Omission, ReadRequest, Warn
 from readroom.values.files import Item, main_items
 from readroom.values.find import FindOutput, FoundFile, Passage, Reason
+
+if TYPE_CHECKING:
+    from readroom.engine.find.documents import DocumentTexts
 
 _WHOLE = frozenset({Kind.MINIFIED, Kind.LOG, Kind.CSV})
 """Kinds that are cut by lines, whatever their language."""
@@ -34,10 +41,16 @@ _WHOLE = frozenset({Kind.MINIFIED, Kind.LOG, Kind.CSV})
 _RECORDS = frozenset({Kind.LOG, Kind.CSV})
 """Kinds of which each line is a record: they are cut into a few lines each."""
 
-_ROW = "{}\t{}\n"
+_ROW = "{}{}\t{}\n"
 
 
-def take_apart(services: Services, file: RankedFile, deadline: Deadline) -> Apart | None:
+def take_apart(
+    services: Services,
+    opener: Opener,
+    documents: DocumentTexts | None,
+    file: RankedFile,
+    deadline: Deadline,
+) -> Apart | None:
     """A file as parts, read again; None when it is not there any more, or not to be seen.
 
     Raises:
@@ -46,10 +59,12 @@ def take_apart(services: Services, file: RankedFile, deadline: Deadline) -> Apar
     deadline.check()
     path = WorkPath(file.path)
     try:
-        with services.guard.open(path) as source:
+        with opener.file(path) as (guard, source):
             if source.real != path:
                 return None
             texts = services.found()
+            if documents is not None and documents.takes(source):
+                return _document_apart(texts, documents, guard, source, file, deadline)
             known = texts.get_apart(path, source.stat)
             if known is not None:
                 return replace(known, candidate=replace(known.candidate, file=file))
@@ -65,17 +80,41 @@ def take_apart(services: Services, file: RankedFile, deadline: Deadline) -> Apar
         return None
 
 
-def _apart(
-    file: RankedFile, decoded: DecodedFile, links: int, outlines: OutlineCache, deadline: Deadline
+def _document_apart(
+    texts: KeptTexts,
+    documents: DocumentTexts,
+    guard: Guard,
+    source: Source,
+    file: RankedFile,
+    deadline: Deadline,
 ) -> Apart:
-    digits = hashlib.sha256(decoded.data).hexdigest()
-    lines = decoded.text.split("\n")
+    """The parts of a document, which are not kept: to cut pages takes no time."""
+    known = texts.get(as_document(file.path), source.stat)
+    document = None if known is None else known.document
+    if document is None:
+        document = documents.read(guard, source, deadline)
+    lines, starts = _lines_of(document.text)
+    candidate = Candidate(file, CountedText(document.text), document.parts(lines), starts)
+    return Apart(candidate, source.stat.links, lines, document.digits, document)
+
+
+def _lines_of(text: str) -> tuple[list[str], list[int]]:
+    """The lines of a text, and the places where they begin; one more, its end, where no line end is there."""
+    lines = text.split("\n")
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
     if lines[-1] == "":
         lines.pop()
         starts.pop()
+    return lines, starts
+
+
+def _apart(
+    file: RankedFile, decoded: DecodedFile, links: int, outlines: OutlineCache, deadline: Deadline
+) -> Apart:
+    digits = hashlib.sha256(decoded.data).hexdigest()
+    lines, starts = _lines_of(decoded.text)
     items = _items(file.path, decoded.text, decoded.encoding.name, digits, outlines, deadline)
     lines = [line.removesuffix("\r") for line in lines]
     parts = cut_rows(lines) if kind_by_name(file.path) in _RECORDS else cut(lines, items)
@@ -122,7 +161,7 @@ class PageOfPassages:
         self._size = size
         self._apart: dict[str, Apart] = {}
         self._taken: dict[str, list[tuple[RankedPart, Passage]]] = {}
-        self._above: dict[str, set[int]] = {}
+        self._above: dict[str, set[tuple[int | None, int]]] = {}
         self.shown = 0
 
     @property
@@ -147,7 +186,8 @@ class PageOfPassages:
         self._tokens -= tokens
         self._size -= size
         self._taken.setdefault(ranked.path, []).append((ranked, passage))
-        self._above.setdefault(ranked.path, set()).update(number for number, _ in passage.around)
+        above = self._above.setdefault(ranked.path, set())
+        above.update((passage.part, number) for number, _ in passage.around)
         self.shown += 1
         return True
 
@@ -173,13 +213,16 @@ class PageOfPassages:
 
     def _file(self, path: str, taken: Sequence[tuple[RankedPart, Passage]]) -> FoundFile:
         apart = self._apart[path]
-        passages = sorted((passage for _, passage in taken), key=lambda passage_: passage_.first)
+        passages = sorted((passage for _, passage in taken), key=lambda each: (each.part or 0, each.first))
+        document = apart.document
         return FoundFile(
             path=path,
             score=apart.candidate.file.score,
             passages=passages,
             content_hash=hashes.full(apart.digits),
-            total_lines=len(apart.lines),
+            total_lines=len(apart.lines) if document is None else None,
+            unit=None if document is None else str(document.unit),
+            total_parts=None if document is None else document.total,
         )
 
     def _passage(self, apart: Apart, ranked: RankedPart, *, explain: bool) -> Passage:
@@ -187,28 +230,33 @@ class PageOfPassages:
         signatures = list(part.signatures)
         signature = signatures[-1][1] if signatures else None
         above = self._above.get(ranked.path, set())
+        within, first = apart.at(part.first)
         around = [
-            (number, apart.lines[number - 1][:FIND_LINE_CHARS])
-            for number, _ in signatures
-            if number < part.first and number not in above
+            (number, apart.lines[line - 1][:FIND_LINE_CHARS])
+            for line, number in ((line, apart.at(line)[1]) for line, _ in signatures)
+            if line < part.first and (within, number) not in above
         ]
         numbered = list(enumerate(apart.lines[part.first - 1 : part.last], part.first))
+        last = first + part.last - part.first
         if self._output == "outline":
             numbered, around = _signatures(part, numbered), []
+        if apart.document is not None:
+            numbered = [(apart.at(line)[1], text) for line, text in numbered]
         long = ((number, len(line)) for number, line in numbered if len(line) > FIND_LINE_CHARS)
         cuts = {number: Cut(1, FIND_LINE_CHARS, length) for number, length in long}
         rows = [(number, line[:FIND_LINE_CHARS]) for number, line in numbered]
         why = [Reason(reason.what, reason.points, reason.factor) for reason in ranked.why] if explain else ()
         symbol = ".".join(part.names) or None
-        return Passage(part.first, part.last, rows, ranked.score, symbol, signature, around, cuts, why)
+        return Passage(first, last, rows, ranked.score, symbol, signature, around, cuts, why, within)
 
     def omitted(self) -> list[Omission]:
         """What is left out within what is shown: rests of lines, and of a passage that was cut."""
         omissions = []
         for path, taken in self._taken.items():
             for ranked, passage in taken:
+                pages = None if passage.part is None else str(passage.part)
                 for number, shown_part in passage.cuts.items():
-                    rest = ReadRequest(path, offset=number, column=shown_part.last + 1)
+                    rest = ReadRequest(path, offset=number, column=shown_part.last + 1, pages=pages)
                     omissions.append(
                         Omission(
                             "columns",
@@ -219,16 +267,17 @@ class PageOfPassages:
                             request=rest,
                         )
                     )
-                if self._output == "passages" and passage.last < ranked.part.last:
-                    first, last = passage.last + 1, ranked.part.last
-                    rest = ReadRequest(path, offset=first, limit=last - first + 1)
+                last = self._apart[path].at(ranked.part.last)[1]
+                if self._output == "passages" and passage.last < last:
+                    first = passage.last + 1
+                    rest = ReadRequest(path, offset=first, limit=last - first + 1, pages=pages)
                     omissions.append(Omission("lines", first, last, "budget", request=rest))
         return omissions
 
     def _cost(self, path: str, passage: Passage) -> tuple[int, int]:
         """Tokens and bytes that a passage adds to the page."""
-        rows = [_ROW.format(number, text) for number, text in passage.around]
-        rows += [_ROW.format(number, line) for number, line in passage.rows]
+        within = "" if passage.part is None else f"p{passage.part}:"
+        rows = [_ROW.format(within, number, line) for number, line in (*passage.around, *passage.rows)]
         rows += [f"{reason.what} {reason.value:.2f}, " for reason in passage.why]
         if path not in self._taken:
             rows.append(

@@ -8,22 +8,25 @@ may not be seen has no part in how rare a word is.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
-from typing import final
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING, final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import end_of_folder, path_key
-from readroom.engine.find.kept import KeptTexts, KnownText
+from readroom.engine.find.kept import KeptTexts, KnownText, as_document
+from readroom.engine.find.opening import Opener
 from readroom.engine.grep.scope import Scope, join_below
-from readroom.errors import Binary, Cancelled, ReadroomError, TimedOut
-from readroom.formats.kinds import UNKNOWN, classify, sniff
+from readroom.errors import BadDocument, Binary, BrokenData, Cancelled, ReadroomError, TimedOut
+from readroom.formats.holding import is_archive_name
+from readroom.formats.kinds import SEARCHED, UNKNOWN, classify, sniff, suffix
 from readroom.limits import HEAD_BYTES
 from readroom.limits.find import FIND_FILE_BYTES, FIND_LEFT_NAMES
-from readroom.paths import WorkPath
+from readroom.paths import BORDER, WorkPath
 from readroom.policy.guard import Guard, VisibleNames
+from readroom.quoting import quote
 from readroom.ranking.counting import CountedText
 from readroom.ranking.names import NameHints
 from readroom.ranking.order import Examine
@@ -33,6 +36,9 @@ from readroom.stores.base import Folder, Source
 from readroom.text import encodings
 from readroom.text.encodings import Encoding
 from readroom.values import EntryKind, Kind
+
+if TYPE_CHECKING:
+    from readroom.engine.find.documents import DocumentText, DocumentTexts
 
 _REPORT_EVERY = 256
 """Files between two reports of progress."""
@@ -49,6 +55,9 @@ class Seen(Struct):
         stopped_at: Relative path of the first file that was not reached in time; None when all were.
         large: Paths of files that are too large to be looked at, the first of them.
         large_files: How many there are.
+        documents: How many documents were not looked at because nobody asked for them.
+        begun: Documents that were looked at, but not to their end.
+        unreadable: What cannot be read of documents and archives, each a clause.
     """
 
     examine: Examine
@@ -58,6 +67,19 @@ class Seen(Struct):
     stopped_at: str | None = None
     large: list[str] = field(default_factory=list)
     large_files: int = 0
+    documents: int = 0
+    begun: list[Begun] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+
+
+class Begun(Struct, frozen=True):
+    """A document that was not looked at from a line of part `rest` on, of `total`; 0 where nobody knows."""
+
+    path: str
+    rest: int
+    line: int
+    total: int
+    reason: str
 
 
 @final
@@ -66,62 +88,101 @@ class Survey:
 
     def __init__(
         self,
-        guard: Guard,
+        opener: Opener,
         query: Query,
         scope: Scope,
         texts: KeptTexts,
+        documents: DocumentTexts | None,
         deadline: Deadline,
         patience: Deadline,
     ) -> None:
         """`deadline` is for looking at all files, `patience` for examining the best of them."""
-        self._guard = guard
+        self._opener = opener
         self._query = query
         self._scope = scope
         self._texts = texts
+        self._documents = documents
         self._deadline = deadline
         self._patience = patience
         self._hints = NameHints(query)
         self._least = b""
+        self._has_begun = False
         self.seen = Seen(self._examine)
 
     def look(self, top: Folder, since: str) -> Seen:
         """Look at all files from `since` on, or as many as there is time for. Raises Cancelled."""
         self._least = path_key(since) if since else b""
         with suppress(TimedOut):  # `stopped_at` says where
-            self._folder("", top)
+            self._folder("", top, self._opener.guard)
         return self.seen
 
-    def _folder(self, above: str, folder: Folder) -> None:
+    def _folder(self, above: str, folder: Folder, guard: Guard) -> None:
         """Look at all files in a folder and below it; `above` is its path."""
-        visible = self._guard.visible(folder)
+        visible = guard.visible(folder)
         names = [name for name, kind in visible.kinds.items() if kind is EntryKind.FILE]
         files = set(self._scope.taken(above, names, visible.marks))
         prefix = f"{above}/" if above else ""
-        plain = "".join(visible.kinds).isascii()
-        for name in sorted(visible.kinds, key=None if plain else os.fsencode):
+        for name in self._in_order(visible):
             path = prefix + name
             if name in files:
                 if not self._least or path_key(path) >= self._least:
                     self._check(path)
-                    self._file(path, name, folder, visible)
+                    self._file(path, name, folder, visible, guard)
+            elif name not in visible.kinds:
+                self._members(path, join_below(folder.real, name.removesuffix(BORDER)), guard)
             elif visible.kinds[name] is EntryKind.FOLDER and self._enters(path):
-                self._deeper(path, join_below(folder.real, name))
+                self._deeper(path, join_below(folder.real, name), guard)
+
+    def _in_order(self, visible: VisibleNames) -> list[str]:
+        """The names in the order of paths, and among them archives once more: as folders."""
+        names = list(visible.kinds)
+        if self._opener.archives:
+            archives = [
+                name + BORDER
+                for name, kind in visible.kinds.items()
+                if kind is EntryKind.FILE and is_archive_name(name)
+            ]
+            # What has such a name on disk is meant, not the archive beside it.
+            names += [name for name in archives if name not in visible.kinds]
+        return sorted(names, key=None if "".join(names).isascii() else os.fsencode)
 
     def _enters(self, path: str) -> bool:
         behind = not self._least or end_of_folder(path_key(path)) > self._least
         return behind and self._scope.enters(path)
 
-    def _deeper(self, path: str, real: WorkPath) -> None:
+    def _deeper(self, path: str, real: WorkPath, guard: Guard) -> None:
         try:
-            folder = self._guard.open_folder(real)
+            folder = guard.open_folder(real)
         except ReadroomError:
             return  # denied, or gone since its name was read
         with folder:
             if folder.real == real:
-                self._folder(path, folder)
+                self._folder(path, folder, guard)
+
+    def _members(self, path: str, real: WorkPath, guard: Guard) -> None:
+        """Look at the members of a file that may be an archive; `path` is that of the folder it would be."""
+        if not self._enters(path) or not self._scope.sees(path.removesuffix(BORDER)):
+            return
+        self._check(path)
+        with ExitStack() as opened:
+            try:
+                inside = opened.enter_context(self._opener.members(guard, real, self._deadline))
+            except Cancelled:
+                raise
+            except TimedOut:
+                self._check(path)
+                self.seen.unreadable.append(f"{quote(real)} was not expanded in time")
+                return
+            except (BrokenData, BadDocument):
+                self.seen.unreadable.append(f"{quote(real)} cannot be opened")
+                return
+            except ReadroomError:
+                return  # as of a file that is denied
+            if inside is not None:
+                self._folder(path, inside[1], inside[0])
 
     def _check(self, path: str) -> None:
-        if not self.seen.files and not self._deadline.cancelled:
+        if not self._has_begun and not self._deadline.cancelled:
             return  # a call that looked at nothing would go on where it began
         try:
             self._deadline.check()
@@ -129,10 +190,21 @@ class Survey:
             self.seen.stopped_at = path
             raise
 
-    def _file(self, relative: str, name: str, folder: Folder, visible: VisibleNames) -> None:
+    def _file(self, relative: str, name: str, folder: Folder, visible: VisibleNames, guard: Guard) -> None:
         real = join_below(folder.real, name)
-        known = self._kept(folder, name, real) or self._opened(visible, name, real)
-        if known is None or not known.text:
+        key = self._key(real)
+        known = self._kept(folder, name, key) or self._opened(visible, name, real, guard)
+        if known is None:
+            return
+        document = known.document
+        if document is not None and document.reason == "timeout":
+            self._check(relative)  # the next call looks at it, for longer
+        self._has_begun = True
+        if document is None:
+            if not known.text:
+                self.seen.documents += self._documents is None and suffix(name) in SEARCHED
+                return
+        elif not self._is_open(real, document):
             return
         seen = self.seen
         seen.files += 1
@@ -142,6 +214,17 @@ class Survey:
         glimpse = self._glimpse(known, real, relative)
         if glimpse is not None:
             seen.glimpses.append(glimpse)
+
+    def _is_open(self, real: WorkPath, document: DocumentText) -> bool:
+        """Whether anything of a document could be read; what could not is noted."""
+        self.seen.unreadable += document.unreadable(real)
+        self.seen.begun += _begun(real, document)
+        return document.is_open
+
+    def _key(self, real: str) -> str:
+        """Under which a text is kept: what is a document here is another text where none are asked for."""
+        is_document = self._documents is not None and self._documents.may_take(real)
+        return as_document(real) if is_document else real
 
     def _glimpse(self, known: KnownText, real: WorkPath, relative: str) -> Glimpse | None:
         question, glimpse = known.glimpse
@@ -153,7 +236,7 @@ class Survey:
     def _examine(self, glimpse: Glimpse) -> Counted | None:
         """What there is of the question in a file that was looked at; None when it is gone by now."""
         self._patience.check()
-        known = self._texts.current(glimpse.path)
+        known = self._texts.current(self._key(glimpse.path))
         if known is None:
             text = self._again(WorkPath(glimpse.path))
             return None if text is None else count(self._query, glimpse, CountedText(text))
@@ -166,35 +249,45 @@ class Survey:
     def _question(self, relative: str) -> str:
         return f"{relative}\0{self._query.text}"
 
-    def _kept(self, folder: Folder, name: str, real: WorkPath) -> KnownText | None:
+    def _kept(self, folder: Folder, name: str, key: str) -> KnownText | None:
         """The text as it was read before, when the file is still in that state."""
-        if not self._texts.has(real):
+        if not self._texts.has(key):
             return None
         try:
-            return self._texts.get(real, folder.stat(name))
+            return self._texts.get(key, folder.stat(name))
         except ReadroomError:
             return None
 
-    def _opened(self, visible: VisibleNames, name: str, real: WorkPath) -> KnownText | None:
+    def _opened(self, visible: VisibleNames, name: str, real: WorkPath, guard: Guard) -> KnownText | None:
         try:
             with visible.open(name) as source:
-                if source.size > FIND_FILE_BYTES:
-                    self._leave(real)
-                    return None
-                decoded = read_text(source)
-                # What is not text is kept as an empty one: it need not be looked at again either.
-                return self._texts.put(real, source, "" if decoded is None else decoded.text)
+                if self._documents is not None and self._documents.takes(source):
+                    document = self._documents.read(guard, source, self._deadline)
+                    return self._texts.put(as_document(real), source, document.text, document)
+                text = self._text(source)
+                return None if text is None else self._texts.put(self._key(real), source, text)
         except Cancelled:
             raise
         except ReadroomError:
             return None  # what may not be read is not there; what cannot be read has no words
 
+    def _text(self, source: Source) -> str | None:
+        """What is in a file; None for one that is too large."""
+        if source.size > FIND_FILE_BYTES and encoding_of(source, source.read_at(0, HEAD_BYTES)) is not None:
+            self._leave(source.real)
+            return None
+        decoded = None if source.size > FIND_FILE_BYTES else read_text(source)
+        # What is not text is kept as an empty one: it need not be looked at again either.
+        return "" if decoded is None else decoded.text
+
     def _again(self, real: WorkPath) -> str | None:
         try:
-            with self._guard.open(real) as source:
-                if source.real != real or source.size > FIND_FILE_BYTES:
+            with self._opener.file(real) as (guard, source):
+                if source.real != real:
                     return None
-                decoded = read_text(source)
+                if self._documents is not None and self._documents.takes(source):
+                    return self._documents.read(guard, source, self._patience).text
+                decoded = None if source.size > FIND_FILE_BYTES else read_text(source)
         except Cancelled:
             raise
         except ReadroomError:
@@ -217,8 +310,31 @@ def look_at(source: Source, query: Query) -> Seen:
     if decoded is None:
         media = sniff(source.read_at(0, HEAD_BYTES)) or UNKNOWN
         raise Binary(source.real, media.name, source.stat.size, media.advice)
-    text = CountedText(decoded.text)
-    glimpse = glance(query, NameHints(query), source.real, source.real, text)
+    return look_at_text(source.real, query, decoded.text)
+
+
+def look_at_document(real: WorkPath, query: Query, document: DocumentText) -> Seen:
+    """The first stage for one document that was asked for by name.
+
+    Raises:
+        BadDocument, EncryptedDocument: It cannot be read.
+    """
+    if not document.is_open:
+        raise document.failure(real)
+    seen = look_at_text(real, query, document.text)
+    return replace(seen, begun=_begun(real, document), unreadable=document.unreadable(real))
+
+
+def _begun(real: str, document: DocumentText) -> list[Begun]:
+    if document.rest is None:
+        return []
+    return [Begun(real, document.rest, document.line, document.total, document.reason)]
+
+
+def look_at_text(real: WorkPath, query: Query, whole: str) -> Seen:
+    """The first stage for one text."""
+    text = CountedText(whole)
+    glimpse = glance(query, NameHints(query), real, real, text)
     seen = Seen(lambda glimpse: count(query, glimpse, text), files=1, chars=text.size)
     return seen if glimpse is None else replace(seen, glimpses=[glimpse])
 

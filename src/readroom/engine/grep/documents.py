@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from readroom.deadline import Deadline
 from readroom.engine.cursors import Cursor, path_key
 from readroom.engine.documents.cache import DocumentRoom, Reading
+from readroom.engine.documents.pieces import pieces
 from readroom.engine.documents.withheld import denied_in
 from readroom.engine.grep.candidates import Finder, Rounds
 from readroom.engine.grep.lines import HeldText, Searched
@@ -26,10 +27,10 @@ from readroom.engine.grep.page import Page, Reached, part_of, place_in, row_of
 from readroom.engine.grep.process import LeftFile
 from readroom.engine.grep.ripgrep import Tree
 from readroom.engine.grep.scope import Scope
-from readroom.formats.documents import Area, Unit, Unreadable
-from readroom.formats.kinds import SEARCHED, recognise, suffix
+from readroom.formats.documents import Unreadable
+from readroom.formats.kinds import SEARCHED, searched_as, suffix
 from readroom.limits import HEAD_BYTES, Limits
-from readroom.limits.documents import DOCUMENT_PATIENCE, DOCUMENT_ROWS
+from readroom.limits.documents import DOCUMENT_PATIENCE
 from readroom.paths import WorkPath
 from readroom.policy.guard import Guard
 from readroom.search.pattern import Hit, Pattern
@@ -107,36 +108,20 @@ class DocumentSearch:
         """Each part from a place on, what is found in it, and the place at its end."""
         opened, first = reading.opened, max(1, part_of(after))
         reached.unit, reached.total = str(opened.unit), opened.total
-        for number in range(first, opened.total + 1):
+
+        def begin(number: int) -> None:
             reached.part = number
             self._deadline.check()
             self._deadline.report(number, opened.total, f"{opened.unit}s")
-            try:
-                if opened.unit is Unit.SHEET:
-                    row = row_of(after) if number == part_of(after) else 0
-                    for searched, end in self._rows(reading, number, row):
-                        yield number, searched, end
-                        reached.place = end
-                else:
-                    part = reading.part(number, text_only=True)
-                    yield number, self._searched(part.lines, 0), place_in(number + 1, 0)
-            except Unreadable as error:
-                reached.broken.append((number, error.problem))
-                yield number, self._searched((), 0), place_in(number + 1, 0)
-            reached.place = place_in(number + 1, 0)
 
-    def _rows(self, reading: Reading, number: int, row: int) -> Iterator[tuple[Searched, int]]:
-        """A sheet behind a row, some rows at a time, and the place at their end."""
-        start = max(1, row + 1 - self._request.before)
-        total = start
-        while start <= total:
-            self._deadline.check()
-            part = reading.part(number, Area(start, start + DOCUMENT_ROWS - 1))
-            total = part.total_rows or 0
-            last = start + (len(part.lines) or DOCUMENT_ROWS) - 1  # of wide rows there are fewer
-            end = place_in(number, last) if last < total else place_in(number + 1, 0)
-            yield self._searched(part.lines, part.first_row - 1), end
-            start = last + 1
+        row = row_of(after) if first == part_of(after) else 0
+        for piece in pieces(reading, first, max(1, row + 1 - self._request.before), begin):
+            if piece.problem is not None:
+                reached.broken.append((piece.number, piece.problem))
+            number, last = piece.number, piece.last
+            end = place_in(number + 1, 0) if last is None else place_in(number, last)
+            yield number, self._searched(piece.lines, piece.first - 1), end
+            reached.place = end
 
     def _searched(self, lines: Sequence[str], before: int) -> Searched:
         text = "\n".join(lines).encode("utf-8", "replace")
@@ -153,8 +138,7 @@ class DocumentSearch:
 
 
 def _form(source: Source) -> str | None:
-    recognised = recognise(source.real, source.read_at(0, HEAD_BYTES))
-    return None if recognised is None or recognised.only_asked else recognised.format
+    return searched_as(source.real, source.read_at(0, HEAD_BYTES))
 
 
 @final

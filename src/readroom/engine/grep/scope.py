@@ -87,6 +87,10 @@ class Scope:
             return self._globs.takes(file, folder=False) or self._whole(above)
         return decided
 
+    def sees(self, file: str) -> bool:
+        """Whether a file is neither hidden nor ignored, whatever globs and types say."""
+        return self._sees(file, file.rpartition("/")[2], folder=False)
+
     def taken(self, folder: str, names: Sequence[str], marks: Container[str]) -> list[str]:
         """Those of the files in one folder that are asked for: as `takes`, fast for many.
 

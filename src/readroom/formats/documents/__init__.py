@@ -34,6 +34,11 @@ class Unit(StrEnum):
         """Whether its lines are rows, of which an area can be asked for."""
         return self in (Unit.SHEET, Unit.TABLE)
 
+    @property
+    def has_files(self) -> bool:
+        """Whether they can be about files with names of their own: messages and what is attached."""
+        return self is Unit.PART
+
 
 class Area(Struct, frozen=True):
     """A rectangle of a sheet; rows and columns are 1-based and inclusive, None is open.
@@ -129,6 +134,10 @@ class Carrying(Protocol):
     @property
     def names(self) -> Sequence[str]:
         """For each part the path that it has inside, parted as paths into archives are; empty for none."""
+
+
+OTHER_COPY = "Ask the user for another copy, or for an export as text."
+"""What to do about a document of which nothing can be read."""
 
 
 class Unreadable(Exception):
