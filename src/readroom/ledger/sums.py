@@ -75,11 +75,19 @@ BY_SESSION: Final = SumTable(
     _COUNTED,
     ("first_us", "last_us", "epoch"),
 )
-_TABLES = (BY_HOUR, BY_FILE, BY_SESSION)
+_DETAILED = (BY_HOUR, BY_FILE, BY_SESSION)
+
+BY_DAY: Final = SumTable("sums_by_day", ("workspace", "day", *BY_HOUR.keys[2:]), BY_HOUR.added)
+"""`BY_HOUR` in whole days: what a page adds up that shows a month or more."""
+
+BY_PATH: Final = SumTable("sums_by_path", ("workspace", "path"), BY_FILE.added)
+"""`BY_FILE` without days and names: files of all time."""
+
+_TABLES = (*_DETAILED, BY_DAY, BY_PATH)
 
 MIGRATION: Final = (
     "ALTER TABLE calls ADD COLUMN level TEXT",
-    *(table.create() for table in _TABLES),
+    *(table.create() for table in _DETAILED),
     "CREATE INDEX sums_by_session_last ON sums_by_session (workspace, last_us)",
     """CREATE TABLE shown_files (
         workspace TEXT NOT NULL, path TEXT NOT NULL, number {big} NOT NULL,
@@ -89,6 +97,25 @@ MIGRATION: Final = (
     "INSERT INTO summed (one, number) SELECT 1, COALESCE(MAX(number), 0) FROM checkpoints",
 )
 """The tables, up to which row they go, and what a budget left of a reply."""
+
+
+def _coarser(table: SumTable, detailed: SumTable, **changed: str) -> str:
+    """The statement that fills a new table from one with more keys."""
+    keys = [changed.get(one, one) for one in table.keys]
+    return (
+        f"INSERT INTO {table.name} ({', '.join(table.columns)}) "
+        f"SELECT {', '.join([*keys, *(f'SUM({one})' for one in table.added)])} "
+        f"FROM {detailed.name} GROUP BY {', '.join(keys)}"
+    )
+
+
+MIGRATION_COARSE: Final = (
+    BY_DAY.create(),
+    BY_PATH.create(),
+    _coarser(BY_DAY, BY_HOUR, day=f"hour / {DAY_US // HOUR_US}"),
+    _coarser(BY_PATH, BY_FILE),
+)
+"""Tables of fewer rows, made from those that there are: a page that shows everything reads only them."""
 
 _ROWS = """SELECT number, time_us, workspace, agent, session, token, face, epoch, tool, decision, outcome,
     shown, tokens, duration_us, CASE WHEN contract = '' THEN arguments ELSE '' END
@@ -111,8 +138,9 @@ class _Folded:
             return
         failed, refused = int(outcome != "ok"), int(decision == "refused")
         counted = [1, tokens, failed, refused, duration_us]
-        hour = time_us // HOUR_US
-        self._add(BY_HOUR, (workspace, hour, agent, token, tool, outcome), [*counted, _times(facts)])
+        names, requests = (agent, token, tool, outcome), _times(facts)
+        self._add(BY_HOUR, (workspace, time_us // HOUR_US, *names), [*counted, requests])
+        self._add(BY_DAY, (workspace, time_us // DAY_US, *names), [*counted, requests])
         bounds = [time_us, time_us, epoch]
         self._add(BY_SESSION, (workspace, session, agent, token), [*counted, *bounds])
         if shown == "[]":
@@ -123,6 +151,7 @@ class _Folded:
         for path, count in lines.items():
             key = (workspace, time_us // DAY_US, path, agent, token, tool)
             self._add(BY_FILE, key, [1, tokens // len(lines), count])
+            self._add(BY_PATH, (workspace, path), [1, tokens // len(lines), count])
             self.shown.add((workspace, path, number))
 
     def _add(self, table: SumTable, key: tuple[object, ...], values: list[int]) -> None:
