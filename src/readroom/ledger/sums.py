@@ -121,7 +121,7 @@ _ROWS = """SELECT number, time_us, workspace, agent, session, token, face, epoch
     shown, tokens, duration_us, CASE WHEN contract = '' THEN arguments ELSE '' END
     FROM calls WHERE number > ? ORDER BY number LIMIT ?"""
 
-_Sums = dict[tuple[object, ...], list[int]]
+_Sums = dict[tuple[Any, ...], list[int]]
 
 
 class _Folded:
@@ -138,9 +138,8 @@ class _Folded:
             return
         failed, refused = int(outcome != "ok"), int(decision == "refused")
         counted = [1, tokens, failed, refused, duration_us]
-        names, requests = (agent, token, tool, outcome), _times(facts)
-        self._add(BY_HOUR, (workspace, time_us // HOUR_US, *names), [*counted, requests])
-        self._add(BY_DAY, (workspace, time_us // DAY_US, *names), [*counted, requests])
+        hour = time_us // HOUR_US
+        self._add(BY_HOUR, (workspace, hour, agent, token, tool, outcome), [*counted, _times(facts)])
         bounds = [time_us, time_us, epoch]
         self._add(BY_SESSION, (workspace, session, agent, token), [*counted, *bounds])
         if shown == "[]":
@@ -151,8 +150,14 @@ class _Folded:
         for path, count in lines.items():
             key = (workspace, time_us // DAY_US, path, agent, token, tool)
             self._add(BY_FILE, key, [1, tokens // len(lines), count])
-            self._add(BY_PATH, (workspace, path), [1, tokens // len(lines), count])
             self.shown.add((workspace, path, number))
+
+    def add_up(self) -> None:
+        """The coarse sums, when all rows are added: of some rows there are fewer sums than rows."""
+        for (workspace, hour, *names), values in self.sums[BY_HOUR.name].items():
+            self._add(BY_DAY, (workspace, hour // (DAY_US // HOUR_US), *names), [*values])
+        for (workspace, _, path, *_), values in self.sums[BY_FILE.name].items():
+            self._add(BY_PATH, (workspace, path), [*values])
 
     def _add(self, table: SumTable, key: tuple[object, ...], values: list[int]) -> None:
         sums = self.sums[table.name]
@@ -197,6 +202,7 @@ def fold(execute: Execute, most: int = LEDGER_FOLD_ROWS) -> int:
     folded = _Folded()
     for row in rows:
         folded.add(row)
+    folded.add_up()
     for table in _TABLES:
         sums = folded.sums[table.name]
         if sums:
@@ -225,6 +231,7 @@ def differences(execute: Execute) -> Iterator[str]:
     last, folded = up_to(execute), _Folded()
     for row in _all_rows(execute, last):
         folded.add(row)
+    folded.add_up()
     for table in _TABLES:
         sums, width = folded.sums[table.name], len(table.keys)
         kept = execute(f"SELECT {', '.join(table.columns)} FROM {table.name}")
