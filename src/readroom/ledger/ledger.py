@@ -68,6 +68,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX calls_by_session ON calls (session, number)",
     ),
     sums.MIGRATION,
+    sums.MIGRATION_COARSE,
 )
 """Statements of version 1, of version 2, and so on."""
 

@@ -75,11 +75,19 @@ BY_SESSION: Final = SumTable(
     _COUNTED,
     ("first_us", "last_us", "epoch"),
 )
-_TABLES = (BY_HOUR, BY_FILE, BY_SESSION)
+_DETAILED = (BY_HOUR, BY_FILE, BY_SESSION)
+
+BY_DAY: Final = SumTable("sums_by_day", ("workspace", "day", *BY_HOUR.keys[2:]), BY_HOUR.added)
+"""`BY_HOUR` in whole days: what a page adds up that shows a month or more."""
+
+BY_PATH: Final = SumTable("sums_by_path", ("workspace", "path"), BY_FILE.added)
+"""`BY_FILE` without days and names: files of all time."""
+
+_TABLES = (*_DETAILED, BY_DAY, BY_PATH)
 
 MIGRATION: Final = (
     "ALTER TABLE calls ADD COLUMN level TEXT",
-    *(table.create() for table in _TABLES),
+    *(table.create() for table in _DETAILED),
     "CREATE INDEX sums_by_session_last ON sums_by_session (workspace, last_us)",
     """CREATE TABLE shown_files (
         workspace TEXT NOT NULL, path TEXT NOT NULL, number {big} NOT NULL,
@@ -90,11 +98,30 @@ MIGRATION: Final = (
 )
 """The tables, up to which row they go, and what a budget left of a reply."""
 
+
+def _coarser(table: SumTable, detailed: SumTable, **changed: str) -> str:
+    """The statement that fills a new table from one with more keys."""
+    keys = [changed.get(one, one) for one in table.keys]
+    return (
+        f"INSERT INTO {table.name} ({', '.join(table.columns)}) "
+        f"SELECT {', '.join([*keys, *(f'SUM({one})' for one in table.added)])} "
+        f"FROM {detailed.name} GROUP BY {', '.join(keys)}"
+    )
+
+
+MIGRATION_COARSE: Final = (
+    BY_DAY.create(),
+    BY_PATH.create(),
+    _coarser(BY_DAY, BY_HOUR, day=f"hour / {DAY_US // HOUR_US}"),
+    _coarser(BY_PATH, BY_FILE),
+)
+"""Tables of fewer rows, made from those that there are: a page that shows everything reads only them."""
+
 _ROWS = """SELECT number, time_us, workspace, agent, session, token, face, epoch, tool, decision, outcome,
     shown, tokens, duration_us, CASE WHEN contract = '' THEN arguments ELSE '' END
     FROM calls WHERE number > ? ORDER BY number LIMIT ?"""
 
-_Sums = dict[tuple[object, ...], list[int]]
+_Sums = dict[tuple[Any, ...], list[int]]
 
 
 class _Folded:
@@ -124,6 +151,13 @@ class _Folded:
             key = (workspace, time_us // DAY_US, path, agent, token, tool)
             self._add(BY_FILE, key, [1, tokens // len(lines), count])
             self.shown.add((workspace, path, number))
+
+    def add_up(self) -> None:
+        """The coarse sums, when all rows are added: of some rows there are fewer sums than rows."""
+        for (workspace, hour, *names), values in self.sums[BY_HOUR.name].items():
+            self._add(BY_DAY, (workspace, hour // (DAY_US // HOUR_US), *names), [*values])
+        for (workspace, _, path, *_), values in self.sums[BY_FILE.name].items():
+            self._add(BY_PATH, (workspace, path), [*values])
 
     def _add(self, table: SumTable, key: tuple[object, ...], values: list[int]) -> None:
         sums = self.sums[table.name]
@@ -168,6 +202,7 @@ def fold(execute: Execute, most: int = LEDGER_FOLD_ROWS) -> int:
     folded = _Folded()
     for row in rows:
         folded.add(row)
+    folded.add_up()
     for table in _TABLES:
         sums = folded.sums[table.name]
         if sums:
@@ -196,6 +231,7 @@ def differences(execute: Execute) -> Iterator[str]:
     last, folded = up_to(execute), _Folded()
     for row in _all_rows(execute, last):
         folded.add(row)
+    folded.add_up()
     for table in _TABLES:
         sums, width = folded.sums[table.name], len(table.keys)
         kept = execute(f"SELECT {', '.join(table.columns)} FROM {table.name}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -129,3 +130,37 @@ def test_what_is_no_ledger_and_no_audit_is_refused_with_what_works(tmp_path: Pat
         )
         assert done.returncode == 2
         assert b"Name a ledger" in done.stderr or b"Check the path" in done.stderr
+
+
+def test_folders_that_are_gone_are_named_as_gone_with_a_command_that_lists_their_rows(tmp_path: Path) -> None:
+    here, there, gone = tmp_path / "here", tmp_path / "over there", tmp_path / "gone"
+    here.mkdir()
+    there.mkdir()
+    ledger = tmp_path / "calls.sqlite3"
+    with closing(open_book(LedgerPolicy(file=str(ledger)))) as book:
+        book.append_all([event(workspace=str(one), path=one.name) for one in (there, gone)])
+    line = [sys.executable, "-m", "readroom"]
+    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
+    with subprocess.Popen(
+        [*line, "ui", str(ledger), "--root", str(here), "--open"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+    ) as process:
+        assert process.stdout is not None
+        assert b"/ui until" in process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        said = process.communicate(timeout=END_S)[1].decode()
+    present, _, absent = said.partition("that are gone")
+    assert f"  readroom ui {ledger} --root '{there}'" in present.splitlines()
+    listing = next(one.strip() for one in absent.splitlines() if one.endswith(str(gone)))
+    refused = subprocess.run(
+        [*line, "ui", str(ledger), "--root", str(gone)], capture_output=True, env=environment, check=False
+    )
+    assert refused.returncode == 2
+    assert listing in refused.stderr.decode()
+    rows = subprocess.run(
+        [*line, *shlex.split(listing)[1:]], capture_output=True, env=environment, check=True, timeout=END_S
+    )
+    assert b"1 call" in rows.stdout
+    assert b"there" not in rows.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -47,6 +48,8 @@ def _ui(
         from readroom.faces.cli.service import keys_of
         from readroom.faces.http.server import Address, Served, admitted, listening, serve_http
     with ExitStack() as opened:
+        if root is not None and not os.path.isdir(root):
+            raise _gone(root, source)
         store = configuration.open_store(root or ".")
         folder = store.roots[0] if store.roots else store.name
         settings = configuration.load(store, config, serving=True)
@@ -54,7 +57,7 @@ def _ui(
         if findings is not None:
             beside = _audited(opened, findings, folder)
         workspace = opened.enter_context(Workspace(store, settings=settings))
-        _notify(workspace)
+        _notify(workspace, source)
         serving = Serving(auth="open" if open_to_all else "auto")
         address = Address(port=port)
         admission = admitted(
@@ -133,7 +136,7 @@ def _audited(opened: ExitStack, source: str, folder: str) -> list[Finding]:
     return _imported(opened, source, folder)[1]
 
 
-def _notify(workspace: Workspace) -> None:
+def _notify(workspace: Workspace, source: str | None) -> None:
     """Say so when the ledger has nothing of this folder, and of which folders it has something."""
     from readroom.ledger import open_book
 
@@ -146,9 +149,32 @@ def _notify(workspace: Workspace) -> None:
     finally:
         book.close()
     others = sorted(str(row[0]) for row in rows)
-    if others and recorder.workspace not in others:
-        named = "\n".join(f"  readroom ui --root {one}" for one in others)
-        output.complain(f"The ledger has no rows of {recorder.workspace}. It has some of:\n{named}")
+    if not others or recorder.workspace in others:
+        return
+    lines = [f"The ledger has no rows of {recorder.workspace}. It has some of:"]
+    lines += [_command("ui", source, "--root", one) for one in others if os.path.isdir(one)]
+    gone = [one for one in others if not os.path.isdir(one)]
+    if gone:
+        lines.append("and of folders that are gone, whose rows are listed by:")
+        lines += [_command("ledger", *_file(source), "--workspace", one) for one in gone]
+    output.complain("\n".join(lines))
+
+
+def _gone(root: str, source: str | None) -> BadValue:
+    """There is no folder to show, and no policy that says what of it may be shown; rows there may be."""
+    listing = _command("ledger", *_file(source), "--workspace", os.path.abspath(root)).strip()
+    advice = f"Check the path. What a ledger has of a folder that is gone is listed by `{listing}`."
+    return BadValue("--root", root, "is no folder, or one that is gone", advice)
+
+
+def _file(source: str | None) -> tuple[str, ...]:
+    """How the command `ledger` is told of a ledger; an address stands in the configuration."""
+    return () if source is None or "://" in source else ("--file", source)
+
+
+def _command(*words: str | None) -> str:
+    """A line to paste."""
+    return "  readroom " + shlex.join(word for word in words if word is not None)
 
 
 ui = click.Command(

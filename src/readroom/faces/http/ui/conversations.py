@@ -41,6 +41,7 @@ class Opened(Struct, frozen=True):
     href: str
     outcome: str
     tone: str
+    level: str
     tokens: str
     duration: str
     left: int
@@ -59,7 +60,10 @@ def calls(view: View) -> Page:
     table = Table(
         "calls",
         "Calls",
-        ("Row", "Ended (UTC)", "Agent", "Tool", "Path", "Outcome", "Requests", "Time", "Tokens"),
+        (
+            *("Row", "Ended (UTC)", "Agent", "Tool", "Path", "Outcome"),
+            *("Shown instead", "Requests", "Time", "Tokens"),
+        ),
         [_row(view, row) for row in rows[:limit]],
         more=more,
         export=view.link("calls", format="csv", table="calls"),
@@ -77,6 +81,7 @@ def _row(view: View, row: Row) -> tuple[Cell, ...]:
         Cell(event.tool),
         view.file_cell(event.path),
         Cell(event.outcome, tone=_tone(event.outcome, event.decision)),  # type: ignore[arg-type]  # one of the tones
+        Cell(event.level or "", tone="warn" if event.level else ""),
         number(times if isinstance(times, int) else 1),
         Cell(lasted(event.duration_us), number=True, raw=event.duration_us),
         number(event.tokens),
@@ -180,6 +185,7 @@ def opened(view: View, row: Row, left: int = 0, width: int = 1000) -> Opened:
         view.bare("call", number=row.number),
         event.outcome,
         _tone(event.outcome, event.decision),
+        event.level or "",
         f"{event.tokens:,}",
         lasted(event.duration_us),
         left,

@@ -25,7 +25,7 @@ class Slice(Struct, frozen=True):
     Attributes:
         workspace: As the rows name it.
         agent, token, tool, outcome: Exactly these; outcome may be `failed` or `refused`.
-        since_us, until_us: Whole hours; 0 for any time.
+        since_us: A whole hour; 0 for any time.
     """
 
     workspace: str
@@ -34,7 +34,6 @@ class Slice(Struct, frozen=True):
     tool: str = ""
     outcome: str = ""
     since_us: int = 0
-    until_us: int = 0
 
     def where(self, columns: Sequence[str], time: str = "", unit: int = 1) -> tuple[str, list[object]]:
         """The WHERE clause over a table of sums that has these columns."""
@@ -50,9 +49,6 @@ class Slice(Struct, frozen=True):
         if time and self.since_us:
             parts.append(f"{time} >= ?")
             found.append(self.since_us // unit)
-        if time and self.until_us:
-            parts.append(f"{time} < ?")
-            found.append(-(-self.until_us // unit))
         return " AND ".join(parts), found
 
 
@@ -127,25 +123,35 @@ class Questions:
         return sorted(every, key=lambda one: (-one.tokens, -one.calls, one.name))
 
     def _cube(self, wanted: Slice) -> list[tuple[Any, ...]]:
-        """The sums by all names at once: a page asks for many of them, and the table is read once."""
+        """The sums by all names at once: a page asks for many of them, and the tables are read once.
+
+        Whole days are summed up already; hours are those of the day in which the time begins.
+        """
         if wanted not in self._cubes:
-            where, values = wanted.where(_NAMED, "hour", HOUR_US)
             names = ", ".join(_NAMED)
-            sql = f"SELECT {names}, {_ADDED} FROM sums_by_hour WHERE {where} GROUP BY {names}"
-            self._cubes[wanted] = self._ask(sql, values)
+            first_day = -(-wanted.since_us // DAY_US)
+            where, values = wanted.where(_NAMED, "day", DAY_US)
+            select = f"SELECT {names}, {_ADDED} FROM"
+            days = f"{select} sums_by_day WHERE {where} AND day >= ? GROUP BY {names}"
+            found = self._ask(days, [*values, first_day])
+            if wanted.since_us % DAY_US:
+                where, values = wanted.where(_NAMED, "hour", HOUR_US)
+                hours = f"{select} sums_by_hour WHERE {where} AND hour < ? GROUP BY {names}"
+                found += self._ask(hours, [*values, first_day * (DAY_US // HOUR_US)])
+            self._cubes[wanted] = found
         return self._cubes[wanted]
 
     def series(self, wanted: Slice, by: By) -> Series:
         """Tokens over time, of the names with the most and of all others together."""
         where, values = wanted.where(_NAMED, "hour", HOUR_US)
-        ends = self._ask(f"SELECT MIN(hour), MAX(hour) FROM sums_by_hour WHERE {where}", values)[0]
+        # Two questions: an index has the answer of each at one of its ends.
+        least, most = (f"(SELECT {one}(hour) FROM sums_by_hour WHERE {where})" for one in ("MIN", "MAX"))
+        ends = self._ask(f"SELECT {least}, {most}", [*values, *values])[0]
         if ends[0] is None:
             return Series(HOUR_US, (), (), ())
         step = _step(ends[1] - ends[0] + 1)
-        sql = (
-            f"SELECT hour / {step} * {step}, {by}, SUM(tokens) FROM sums_by_hour "
-            f"WHERE {where} GROUP BY hour / {step} * {step}, {by}"
-        )
+        point = f"hour / {step} * {step}"
+        sql = f"SELECT {point}, {by}, SUM(tokens) FROM sums_by_hour WHERE {where} GROUP BY {point}, {by}"
         rows = [(int(hour), str(name), int(tokens)) for hour, name, tokens in self._ask(sql, values)]
         totals: dict[str, int] = {}
         for _, name, tokens in rows:
@@ -164,10 +170,14 @@ class Questions:
     def files(self, wanted: Slice, limit: int) -> list[FileSum]:
         """Files by the tokens that were shown of them, the most first; days are whole."""
         where, values = wanted.where(("agent", "token", "tool"), "day", DAY_US)
-        sql = (
-            f"SELECT path, SUM(calls), SUM(tokens), SUM(lines) FROM sums_by_file WHERE {where} "
-            "GROUP BY path ORDER BY 3 DESC, 2 DESC, 1 LIMIT ?"
-        )
+        ranked = "ORDER BY 3 DESC, 2 DESC, 1 LIMIT ?"
+        if values == [wanted.workspace]:
+            sql = f"SELECT path, calls, tokens, lines FROM sums_by_path WHERE {where} {ranked}"
+        else:
+            sql = (
+                f"SELECT path, SUM(calls), SUM(tokens), SUM(lines) FROM sums_by_file WHERE {where} "
+                f"GROUP BY path {ranked}"
+            )
         return [FileSum(row[0], *map(int, row[1:])) for row in self._ask(sql, [*values, limit])]
 
     def sessions(self, wanted: Slice, *, limit: int, skip: int = 0, search: str = "") -> list[SessionSum]:

@@ -1,0 +1,77 @@
+"""What the dashboard adds up is what the rows come to, whatever is filtered and since when."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from readroom.database.sqlite import SqliteBackend
+from readroom.faces.http.ui.queries import Questions, Slice
+from readroom.ledger.ledger import Ledger
+from readroom.ledger.sums import DAY_US, HOUR_US
+from tests.ledger.events import event
+
+NAMES = st.sampled_from(["", "a", "b"])
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "time_us": st.integers(0, 4 * DAY_US),
+            "agent": st.sampled_from(["a", "b"]),
+            "tool": st.sampled_from(["a", "b"]),
+            "outcome": st.sampled_from(["ok", "denied"]),
+            "decision": st.sampled_from(["allowed", "refused"]),
+            "path": st.sampled_from(["x", "y"]),
+            "tokens": st.integers(0, 1000),
+        }
+    ),
+    max_size=20,
+)
+SLICES = st.builds(
+    Slice,
+    workspace=st.just("/w"),
+    agent=NAMES,
+    tool=NAMES,
+    outcome=st.sampled_from(["", "ok", "failed", "refused"]),
+    since_us=st.integers(0, 5 * 24).map(lambda hour: hour * HOUR_US),
+)
+
+
+def is_meant(row: dict[str, object], wanted: Slice, unit: int) -> bool:
+    """Whether a filter leaves a row; times count in whole units."""
+    if wanted.agent not in ("", row["agent"]) or wanted.tool not in ("", row["tool"]):
+        return False
+    return int(str(row["time_us"])) // unit >= wanted.since_us // unit
+
+
+def has_outcome(row: dict[str, object], outcome: str) -> bool:
+    named = {"": True, "ok": row["outcome"] == "ok", "failed": row["outcome"] != "ok"}
+    return named.get(outcome, row["decision"] == "refused")
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=ROWS, wanted=SLICES)
+def test_sums_charts_and_files_are_those_of_the_rows(
+    tmp_path: Path, rows: list[dict[str, object]], wanted: Slice
+) -> None:
+    folder = tmp_path / "one"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    book = Ledger(SqliteBackend(str(folder / "ledger.sqlite3")))
+    book.append_all([event(**row, shown=f'[["{row["path"]}",null,1,2]]') for row in rows])
+    book.sum_up(10)
+    questions = Questions(book)
+    left = [row for row in rows if is_meant(row, wanted, HOUR_US) and has_outcome(row, wanted.outcome)]
+    tokens = Counter[str]()
+    for row in left:
+        tokens[str(row["agent"])] += int(str(row["tokens"]))
+    assert {one.name: one.tokens for one in questions.sums(wanted, "agent")} == dict(tokens)
+    assert sum(one.calls for one in questions.sums(wanted)) == len(left)
+    drawn = questions.series(wanted, "agent")
+    assert {name: sum(line) for name, line in zip(drawn.names, drawn.values, strict=True)} == dict(tokens)
+    shown = Counter(str(row["path"]) for row in rows if is_meant(row, wanted, DAY_US))
+    assert {one.path: one.calls for one in questions.files(wanted, 10)} == dict(shown)
+    book.close()
