@@ -33,6 +33,11 @@ _CHUNK_BYTES = 64 * 1024
 """Handed to the parser at once; it asks on, and can be stopped, only when it is fed by a function."""
 
 
+_STEPS = 32
+"""Questions of the parser whether to stop, of which one is looked into: it asks behind some hundred bytes,
+and the clock and the memory take longer to read than those to parse."""
+
+
 class Unparsable(Exception):
     """A text that a parser cannot take safely; says why."""
 
@@ -122,6 +127,7 @@ class _Parsing:
         self._source = source if grammar.prepare is None else grammar.prepare(source)
         self._deadline = deadline
         self._most = getrusage(RUSAGE_SELF).ru_maxrss + memory_kib
+        self._steps = 0
 
     def whole(self) -> Tree:
         """The tree of the text. Raises TimedOut, Cancelled or Unparsable."""
@@ -148,7 +154,8 @@ class _Parsing:
         return spent or getrusage(RUSAGE_SELF).ru_maxrss > self._most
 
     def _stops(self, *state: object) -> bool:
-        return self._is_over()
+        self._steps += 1
+        return self._steps % _STEPS == 0 and self._is_over()
 
     def _feed(self, offset: int, point: object) -> bytes:
         # Some scanners look through all of the rest for one token, and nobody asks whether to stop.

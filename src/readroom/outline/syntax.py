@@ -67,7 +67,8 @@ class Grammar(Struct, frozen=True):
     `comments` stand above what they describe; `attached` belong to the next
     definition; `not_signature` precede a signature within its node, also inside
     `modifiers`.  Bodies of functions are looked through for `inner_nodes` where
-    `inner` matches, and for `inner_patterns` of the query language.  What is `embedded`
+    `inner` matches; where one of the `inner_words` stands in each of them, or its name in the first group of
+    `inner_names`, by these.  What is `embedded`
     holds text of the language that its grammar left alone, parsed on its own where
     `inner` matches.  `prepare` blanks what the
     grammar stumbles over, byte for byte; `other` is the language to try where this
@@ -86,7 +87,8 @@ class Grammar(Struct, frozen=True):
     modifiers: frozenset[str] = frozenset({"modifiers"})
     inner: re.Pattern[bytes] | None = None
     inner_nodes: frozenset[str] = frozenset()
-    inner_patterns: str = ""
+    inner_words: tuple[bytes, ...] = ()
+    inner_names: re.Pattern[bytes] | None = None
     embedded: frozenset[str] = frozenset()
     prepare: Callable[[bytes], bytes] | None = None
     other: str | None = None
@@ -94,6 +96,7 @@ class Grammar(Struct, frozen=True):
 
 
 _LANGUAGES: dict[tuple[str, str], Language] = {}
+_PLANS: dict[tuple[str, str], Plan] = {}
 _QUERIES: dict[tuple[str, str], Query] = {}
 _LOCK = threading.Lock()
 
@@ -120,6 +123,64 @@ def load(grammar: Grammar) -> Language:
         return found
 
 
+class Action(Struct, frozen=True):
+    """What a walk does with one kind of node: what `Grammar` says of it, all at once."""
+
+    rule: NodeRule | Chooser | None
+    stands_above: bool
+    is_attached: bool
+    wraps: bool
+    is_through: bool
+    is_scope: bool
+    is_embedded: bool
+
+
+class Plan(Struct, frozen=True):
+    """A grammar by the numbers that its language has for names: those of nodes are far quicker to ask for.
+
+    `actions` are by the kinds of nodes; any other defines and holds nothing.  `fields` are by
+    their names, `kinds` all names of nodes.
+    """
+
+    actions: Mapping[int, Action]
+    fields: Mapping[str, int]
+    kinds: frozenset[str]
+
+
+_BROKEN = "ERROR"
+_BROKEN_ID = 0xFFFF
+"""Of a node that the parser made of what it did not understand, in every language."""
+
+
+def _action(grammar: Grammar, kind: str) -> Action | None:
+    attached, wraps = kind in grammar.attached, kind in grammar.wraps
+    rule, through = grammar.rules.get(kind), kind in grammar.through or kind == _BROKEN
+    above, embedded = attached or kind in grammar.comments, kind in grammar.embedded
+    if rule is None and not (above or wraps or through or embedded):
+        return None
+    return Action(rule, above, attached, wraps, through, kind in grammar.scopes, embedded)
+
+
+def plan_of(grammar: Grammar) -> Plan:
+    """The plan of a grammar that is loaded."""
+    key = (grammar.module, grammar.function)
+    with _LOCK:
+        found = _PLANS.get(key)
+        if found is None:
+            language = _LANGUAGES[key]
+            kinds = {at: language.node_kind_for_id(at) for at in range(language.node_kind_count)}
+            named = {at: kind for at, kind in kinds.items() if kind and language.node_kind_is_named(at)}
+            chosen = ((at, _action(grammar, kind)) for at, kind in {**named, _BROKEN_ID: _BROKEN}.items())
+            fields = ((language.field_name_for_id(at), at) for at in range(1, language.field_count + 1))
+            found = Plan(
+                MappingProxyType({at: action for at, action in chosen if action is not None}),
+                MappingProxyType({name: at for name, at in fields if name}),
+                frozenset(named.values()),
+            )
+            _PLANS[key] = found
+        return found
+
+
 def inner_query(grammar: Grammar) -> Query:
     """The query for what may be defined in bodies of functions, with what stands around and above it."""
     key = (grammar.module, grammar.function)
@@ -130,7 +191,7 @@ def inner_query(grammar: Grammar) -> Query:
 
             kinds = sorted(grammar.inner_nodes | grammar.comments | grammar.attached)
             patterns = " ".join(f"({kind}) @d" for kind in kinds)
-            found = Query(_LANGUAGES[key], f"{patterns} {grammar.inner_patterns}")
+            found = Query(_LANGUAGES[key], patterns)
             _QUERIES[key] = found
         return found
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias, final
 
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.limits.outline import OUTLINE_DEPTH, OUTLINE_NAME_CHARS, OUTLINE_SIGNATURE_CHARS
-from readroom.outline.syntax import Grammar, NodeRule, inner_query, named_by
+from readroom.outline.syntax import Action, Grammar, NodeRule, inner_query, itself, plan_of
 from readroom.values.files import Item
 
 if TYPE_CHECKING:
@@ -25,9 +25,13 @@ if TYPE_CHECKING:
 Reparse: TypeAlias = "Callable[[Range], Tree | None]"
 """Parses a part of the text on its own; None where it cannot."""
 
-_SPACE = re.compile(r"\s+")
-_BROKEN = "ERROR"
 _UTF8_BYTES = 4
+
+_MOST_WORDS = 200
+"""Words of definitions in one body that are looked up one by one: each search begins at the body."""
+
+_MOST_AROUND = 5
+"""Nodes around such a word within its definition: `=>` stands in a function, that in what it is handed to."""
 
 _CLASSES = frozenset(
     {"class", "struct", "interface", "trait", "impl", "enum", "object", "protocol", "record"}
@@ -38,7 +42,7 @@ _CLASSES = frozenset(
 
 def shortened(text: str) -> str:
     """A signature on one line, without what opens a body, as long as outlines show it."""
-    line = _SPACE.sub(" ", text).strip()
+    line = " ".join(text.split())
     if "\n" in text:
         line = line.replace("( ", "(").replace(", )", ")").replace(" )", ")")
     line = line.removesuffix("=>").rstrip(" {:=;,\\")
@@ -62,6 +66,14 @@ def _kind(kind: str, name: str, parent: str | None) -> str:
     return "method" if kind == "function" and parent in _CLASSES else kind
 
 
+def _all(source: bytes, word: bytes, start: int, end: int) -> Iterator[int]:
+    """Where a word stands in a part of a text."""
+    at = source.find(word, start, end)
+    while at >= 0:
+        yield at
+        at = source.find(word, at + len(word), end)
+
+
 def _is_new(item: Item, seen: set[tuple[str, ...]]) -> bool:
     key = (*item.owner, item.name)
     is_new = key not in seen
@@ -71,8 +83,8 @@ def _is_new(item: Item, seen: set[tuple[str, ...]]) -> bool:
 
 def _rows(node: Node) -> tuple[int, int]:
     """Its first and last row; some nodes end behind their line feed."""
-    first, (last, column) = node.start_point[0], node.end_point
-    return first, last - 1 if column == 0 and last > first else last
+    first, end = node.start_point.row, node.end_point
+    return first, end.row - 1 if end.column == 0 and end.row > first else end.row
 
 
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
@@ -90,6 +102,7 @@ class Walk:
     def __init__(self, source: bytes, grammar: Grammar, deadline: Deadline, reparse: Reparse) -> None:
         self._source = source
         self._grammar = grammar
+        self._plan = plan_of(grammar)
         self._deadline = deadline
         self._reparse = reparse
         self._captured: list[tuple[int, int, int, Node]] | None = None
@@ -121,46 +134,64 @@ class Walk:
             self.too_deep = True
             return []
         self._deadline.check()
-        grammar, found = self._grammar, list[Item]()
+        actions, found = self._plan.actions, list[Item]()
         seen: set[tuple[str, ...]] = set()
+        previous: Node | None = None
         for node in nodes:
-            kind = node.type
-            if kind in grammar.comments or kind in grammar.attached:
+            action = actions.get(node.kind_id)
+            if action is not None and action.stands_above:
                 if outer is None or found:
-                    lead = _Lead.after(lead, _rows(node), row_before, attached=kind in grammar.attached)
+                    row = row_before if previous is None else previous.end_point.row
+                    lead = _Lead.after(lead, _rows(node), row, attached=action.is_attached)
                 continue
-            rule = grammar.rules.get(kind)
-            if rule is not None and not isinstance(rule, NodeRule):
-                rule = rule(node)
-            items: list[Item] = []
-            if rule is not None and not (local and rule.minor):
-                items = self._items(node, rule, depth, parent, None if found else outer, lead, local=local)
-            if items:
-                if rule is not None and rule.kind in _ONCE:
-                    items = [item for item in items if _is_new(item, seen)]
-                found += items
-            elif kind in grammar.wraps:
-                inside = outer or node if self._is_single(node) else None
-                found += self._scan(
-                    node.named_children, row_before, depth + 1, parent, inside, lead, local=local
-                )
-            elif flat:
-                pass
-            elif kind in grammar.through or kind == _BROKEN:
-                here = local or kind in grammar.scopes
-                found += self._scan(node.named_children, node.start_point[0], depth + 1, parent, local=here)
-            elif kind in grammar.embedded:
-                found += self._embedded(node, depth, parent)
-            row_before = node.end_point[0]
+            if action is not None:
+                rule = action.rule
+                if rule is not None and not isinstance(rule, NodeRule):
+                    rule = rule(node)
+                items: list[Item] = []
+                if rule is not None and not (local and rule.minor):
+                    items = self._items(
+                        node, rule, depth, parent, None if found else outer, lead, local=local
+                    )
+                if items:
+                    if rule is not None and rule.kind in _ONCE:
+                        items = [item for item in items if _is_new(item, seen)]
+                    found += items
+                elif action.wraps:
+                    inside = outer or node if self._is_single(node) else None
+                    row = row_before if previous is None else previous.end_point.row
+                    found += self._scan(
+                        node.named_children, row, depth + 1, parent, inside, lead, local=local
+                    )
+                elif not flat:
+                    found += self._through(node, action, depth, parent, local=local)
+            previous = node
             # What precedes the definition within its wrapper is no reason to forget the comment above both.
-            lead = lead if outer is not None and not found else None
+            if outer is None or found:
+                lead = None
         return found
+
+    def _through(
+        self, node: Node, action: Action, depth: int, parent: str | None, *, local: bool
+    ) -> Sequence[Item]:
+        """The items in a node that defines nothing itself."""
+        if action.is_embedded:
+            return self._embedded(node, depth, parent)
+        inside = node.named_children if action.is_through else ()
+        # Most statements hold one thing, which is looked at before all is made ready for it.
+        if not inside or (len(inside) == 1 and inside[0].kind_id not in self._plan.actions):
+            return ()
+        return self._scan(inside, node.start_point.row, depth + 1, parent, local=local or action.is_scope)
 
     def _is_single(self, wrapper: Node) -> bool:
         """Whether it holds one definition, whose signature it begins."""
-        rules = self._grammar.rules
-        inside = [one for one in wrapper.children[:3] if one.type in rules or one.type == "("]
-        return len(inside) < 2
+        inside = 0
+        for at in range(min(wrapper.child_count, 3)):
+            child = wrapper.child(at)
+            action = None if child is None else self._plan.actions.get(child.kind_id)
+            if (action is not None and action.rule is not None) or (child is not None and child.type == "("):
+                inside += 1
+        return inside < 2
 
     def _items(
         self,
@@ -216,7 +247,9 @@ class Walk:
 
     def _names(self, node: Node, rule: NodeRule) -> list[tuple[tuple[str, ...], str]]:
         if isinstance(rule.name, str):
-            name = named_by(self._source, node, rule.name)
+            field = self._plan.fields.get(rule.name)
+            child = None if field is None else node.child_by_field_id(field)
+            name = None if child is None else itself(self._source, child)
             return [] if name is None else [name]
         named = rule.name(self._source, node)
         if named is None:
@@ -237,13 +270,17 @@ class Walk:
         grammar = self._grammar
         start, end = body.start_byte, body.end_byte
         line = max(0, self._source.rfind(b"\n", 0, start))
-        if grammar.inner is None or not grammar.inner.search(self._source, line, end):
+        if grammar.inner is None and not grammar.inner_words:
+            return ()
+        if grammar.inner is not None and not grammar.inner.search(self._source, line, end):
             return ()
         is_outermost = self._captured is None
         if self._captured is None:
-            from tree_sitter import QueryCursor
+            nodes = self._worded(body) if grammar.inner_words else None
+            if nodes is None:
+                from tree_sitter import QueryCursor
 
-            nodes = QueryCursor(inner_query(grammar)).captures(body).get("d", [])
+                nodes = QueryCursor(inner_query(grammar)).captures(body).get("d", [])
             self._captured = sorted(
                 ((node.start_byte, -node.end_byte, at, node) for at, node in enumerate(nodes))
             )
@@ -266,6 +303,60 @@ class Walk:
             self._captured = None
         return tuple(replace(item, minor=True) for item in found)
 
+    def _worded(self, body: Node) -> list[Node] | None:
+        """What may be defined in a body, with what stands above it; None where that is too much.
+
+        By the words that stand in every definition: to look them up costs a fraction of a query,
+        which visits every node, as long as they are few.
+        """
+        grammar, source, start, end = self._grammar, self._source, body.start_byte, body.end_byte
+        if sum(source.count(word, start, end) for word in grammar.inner_words) > _MOST_WORDS:
+            return None
+        places = [(at, len(word)) for word in grammar.inner_words for at in _all(source, word, start, end)]
+        if grammar.inner_names is not None:
+            places += [(found.start(1), 0) for found in grammar.inner_names.finditer(source, start, end)]
+        if len(places) > _MOST_WORDS:
+            return None
+        nodes: dict[int, Node] = {}
+        for at, size in places:
+            node = self._around(body, at, size)
+            if node is not None and node.id not in nodes:
+                nodes[node.id] = node
+                nodes |= {one.id: one for one in self._above(node, body)}
+        return list(nodes.values())
+
+    def _around(self, body: Node, at: int, size: int) -> Node | None:
+        """The outermost node that a word, or a name of no size, may be the definition of, within a body."""
+        token = body.descendant_for_byte_range(at, at + size)
+        if token is None or (size and token.is_named):
+            return None  # of a text or a comment, or part of a longer word
+        kinds, node = self._grammar.inner_nodes, token.parent
+        for _ in range(_MOST_AROUND):
+            if node is None or node.id == body.id:
+                return None
+            if node.type in kinds:
+                break
+            node = node.parent
+        else:
+            return None
+        outer = node.parent if node is not None else None
+        while outer is not None and outer.type in kinds and outer.start_byte > body.start_byte:
+            node, outer = outer, outer.parent
+        return node
+
+    def _above(self, node: Node, body: Node) -> list[Node]:
+        """The comments and attributes right before a definition, or before what wraps it."""
+        grammar = self._grammar
+        found: list[Node] = []
+        outer = node.parent
+        while outer is not None and outer.type in grammar.wraps and outer.id != body.id:
+            node, outer = outer, outer.parent
+        before = node.prev_sibling
+        while before is not None and (before.type in grammar.comments or before.type in grammar.attached):
+            found.append(before)
+            before = before.prev_sibling
+        return found
+
     def _embedded(self, node: Node, depth: int, parent: str | None) -> list[Item]:
         """What is defined in text that the grammar left alone, such as what a macro is given."""
         from tree_sitter import Range
@@ -284,21 +375,23 @@ class Walk:
     def _body(self, node: Node, rule: NodeRule) -> Node | None:
         if not isinstance(rule.body, tuple):
             return rule.body(node)
+        plan = self._plan
         for name in rule.body:
-            found = node.child_by_field_name(name)
+            field = plan.fields.get(name)
+            found = None if field is None else node.child_by_field_id(field)
             if found is not None:
                 return found
-        return (
-            next((one for one in node.named_children if one.type in rule.body), None) if rule.body else None
-        )
+        kinds = plan.kinds.intersection(rule.body)
+        return next((one for one in node.named_children if one.type in kinds), None) if kinds else None
 
     def _begin(self, node: Node) -> Node:
         """Where the signature starts, behind decorators and annotations."""
         grammar = self._grammar
         if not grammar.not_signature:
             return node
-        for child in node.children:
-            if child.type in grammar.not_signature:
+        for at in range(node.child_count):
+            child = node.child(at)
+            if child is None or child.type in grammar.not_signature:
                 continue
             if child.type not in grammar.modifiers:
                 return child

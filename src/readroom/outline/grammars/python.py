@@ -48,4 +48,5 @@ GRAMMAR = Grammar(
     not_signature=words("decorator comment"),
     inner=re.compile(rb"\n[ \t]+(?:async[ \t]+)?(?:def|class)[ \t]"),
     inner_nodes=words("class_definition function_definition decorated_definition"),
+    inner_words=(b"def", b"class"),
 )
