@@ -203,7 +203,10 @@ class Calls:
             pump = asyncio.create_task(progress.pump())
             try:
                 deadline = Deadline(access.seconds, progress=progress.report)
-                return await self._answer(work, client_scope, deadline)
+                answer = await self._answer(work, client_scope, deadline)
+                progress.end()
+                await pump
+                return answer
             finally:
                 pump.cancel()
         finally:
@@ -329,6 +332,7 @@ class _Progress:
         self._fresh = asyncio.Event()
         self._latest: tuple[int, int | None, str] = (0, None, "")
         self._next_at = 0.0
+        self._ended = False
 
     def report(self, done: int, total: int | None, unit: str) -> None:
         """What a `Deadline` calls, from any thread and as often as it likes."""
@@ -343,10 +347,15 @@ class _Progress:
         self._latest = (done, total, unit)
         self._fresh.set()
 
+    def end(self) -> None:
+        """Nothing more will come: what came last is sent, so that quick work is seen to move, too."""
+        self._ended = True
+        self._fresh.set()
+
     async def pump(self) -> None:
-        """Send what is fresh, until cancelled."""
+        """Send what is fresh, until the end."""
         furthest: dict[str, int] = {}
-        while True:
+        while not self._ended or self._fresh.is_set():
             await self._fresh.wait()
             self._fresh.clear()
             done, total, unit = self._latest
