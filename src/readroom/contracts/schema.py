@@ -234,13 +234,13 @@ def _convert(
 def _encodable(value: object) -> bool:
     """Whether every text in it can be sent on; a lone surrogate breaks JSON and UTF-8 alike."""
     if isinstance(value, str):
-        return value.isascii() or not _SURROGATE.search(value)
+        return value.isascii() or not re.search(_SURROGATE, value)
     if isinstance(value, Mapping):
         return all(_encodable(key) and _encodable(inner) for key, inner in value.items())
     return all(map(_encodable, value)) if isinstance(value, list) else True
 
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = "[\ud800-\udfff]"
 
 
 def in_words(schema: Mapping[str, Any]) -> str:

@@ -47,7 +47,7 @@ from readroom.values import EntryKind
 
 MOUNTS = "/proc/self/mountinfo"
 
-_ESCAPED = re.compile(rb"\\([0-7]{3})")
+_ESCAPED = rb"\\([0-7]{3})"
 
 _MANY_DEVICES = b"btrfs"
 """Its subvolumes have devices of their own, which the kernel does not tell here."""
@@ -68,7 +68,7 @@ def mounts_below(root: str, device: int) -> list[WorkPath]:
         words = fields.split(b" ")
         if len(words) < 5 or (words[2] != number and rest.split(b" ")[0] != _MANY_DEVICES):
             continue
-        place = _ESCAPED.sub(lambda octal: bytes([int(octal[1], 8)]), words[4])
+        place = re.sub(_ESCAPED, lambda octal: bytes([int(octal[1], 8)]), words[4])
         if place.startswith(top) and place != top:
             places.append(WorkPath(os.fsdecode(place[len(top) :])))
     return places

@@ -107,7 +107,7 @@ def late_flags() -> list[str]:
 
     They may be UTF-16 or UTF-32 without a mark, ISO-2022-JP, compressed, or exports of journald.
     """
-    begins = [WIDE, MAGIC, SWITCHES.pattern, rb"\A" + JOURNAL]
+    begins = [WIDE, MAGIC, SWITCHES, rb"\A" + JOURNAL]
     return [
         *pattern_flags(GrepRequest(""), [f"(?-u){begin.decode()}" for begin in begins]),
         "--multiline",

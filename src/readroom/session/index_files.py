@@ -55,8 +55,8 @@ _MAGIC = b"readroom-index 1"
 _HEAD = struct.Struct("<16s3Q2q6Q3I32s32s4s")
 _PROBE = b"readroom"
 _DIGEST_BYTES = 32
-_NAME = re.compile(r"[0-9a-f]{32}\.index")
-_PART = re.compile(r"\.[0-9a-f]{16}\.part")
+_NAME = r"[0-9a-f]{32}\.index"
+_PART = r"\.[0-9a-f]{16}\.part"
 _ABANDONED_S = 3600.0
 """A file under its first name for so long belongs to a process that was ended while it wrote."""
 
@@ -197,9 +197,9 @@ def _trim(folder: int, max_bytes: int) -> None:
         for entry in entries:
             with contextlib.suppress(OSError):  # another process removes them, too
                 status = entry.stat(follow_symlinks=False)
-                if _NAME.fullmatch(entry.name):
+                if re.fullmatch(_NAME, entry.name):
                     files.append((status.st_mtime_ns, status.st_size, entry.name))
-                elif _PART.fullmatch(entry.name) and status.st_mtime < now - _ABANDONED_S:
+                elif re.fullmatch(_PART, entry.name) and status.st_mtime < now - _ABANDONED_S:
                     os.unlink(entry.name, dir_fd=folder)
     size, count = sum(file[1] for file in files), len(files)
     for _, length, name in sorted(files):

@@ -15,7 +15,7 @@ PREFIX = "sha256:"
 MIN_DIGITS = 12
 """48 bits: enough to tell the versions of one file apart, which is all a prefix is compared with."""
 
-_FORM = re.compile(rf"(?:{PREFIX})?([0-9a-f]{{{MIN_DIGITS},64}})")
+_FORM = rf"(?:{PREFIX})?([0-9a-f]{{{MIN_DIGITS},64}})"
 
 
 def parse_hash(argument: str, value: str) -> str:
@@ -24,7 +24,7 @@ def parse_hash(argument: str, value: str) -> str:
     Raises:
         BadValue: It has another form.
     """
-    match = _FORM.fullmatch(value.strip().lower())
+    match = re.fullmatch(_FORM, value.strip().lower())
     if match is None:
         raise BadValue(
             argument,

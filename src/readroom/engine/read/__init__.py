@@ -42,10 +42,11 @@ from readroom.formats.kinds import UNKNOWN, Recognised, sniff
 from readroom.limits import HEAD_BYTES, SMALL_FILE_BYTES
 from readroom.limits.files import INDEX_SPOTS, READ_GRACE_S
 from readroom.policy.guard import Guard
+from readroom.session.caches import ReadText
 from readroom.session.expansions import ExpandedSource
 from readroom.session.index_cache import Unfinished
 from readroom.stores.base import Source
-from readroom.text import encodings, hashes
+from readroom.text import encodings, hashes, hidden
 from readroom.text.encodings import Decode, Encoding, Undecodable, decoded
 from readroom.text.line_index import LineIndex, Shrunk, still_there
 from readroom.text.select import IndexedText, WholeText
@@ -155,11 +156,14 @@ class _Reading:
         if self._steps.expands and COMPRESSED.match(head):
             result = self._expanded()
         else:
-            sort = classify(file, head[:HEAD_BYTES], self._request, self._steps.accept)
-            if isinstance(sort, AsText):
-                result = self._text(sort.kind, sort.encoding, head)
+            known = self._known_text(head) if size == file.size else None
+            if known is not None:
+                result = self._of(known)
             else:
+                sort = classify(file, head[:HEAD_BYTES], self._request, self._steps.accept)
                 result = self._as(sort, head)
+                if size == file.size and isinstance(sort, AsText):
+                    self._learn(head)
         links = file.stat.links
         if links <= 1:
             return result
@@ -205,8 +209,37 @@ class _Reading:
 
     # --- a text -------------------------------------------------------------------------------
 
+    @property
+    def _is_plain(self) -> bool:
+        """Whether nothing in the request has the file read otherwise than by its name and its bytes."""
+        request, options = self._request, self._request.options
+        return (
+            request.encoding is None
+            and request.pages is None
+            and request.view == "text"
+            and options.data
+            and options.nul
+            and not options.keep_cr
+            and self._steps.accept is None
+        )
+
+    def _known_text(self, data: bytes) -> Content | None:
+        """The text that the file was when it last had these bytes; None where that has to be found out."""
+        if not self._is_plain:
+            return None
+        known = self._services.texts.known(self._file.real, data)
+        if known is None:
+            return None
+        return Content(known.text, known.digits, known.encoding, known.kind, self._decoder, clean=known.clean)
+
+    def _learn(self, data: bytes) -> None:
+        """Keep what was found out about a file with these bytes."""
+        content = self._content
+        if self._is_plain and content is not None and isinstance(content.text, WholeText):
+            text = ReadText(data, content.text, content.digits, content.encoding, content.kind, content.clean)
+            self._services.texts.learn(self._file.real, text)
+
     def _text(self, kind: Kind, encoding: Encoding, head: bytes) -> ReadResult:
-        request = self._request
         try:
             if isinstance(self._source, ExpandedSource):
                 from readroom.engine.read.compressed import packed_content
@@ -217,21 +250,26 @@ class _Reading:
                 content = self._small(head, encoding, kind)
             else:
                 content = self._large(encoding, kind)
-            self._content = content
-            if self._known is not None and content.digits.startswith(self._known):
-                return self._windows.base(content, not_modified=True)
-            if request.symbol is not None or request.view in OUTLINES:
-                return self._outliner().result(content)
-            window = self._windows.window(content)
-            if not request.options.nul:
-                require_text(self._source, request, window.lines)
-            if not window.omitted:
-                return window
-            from readroom.engine.read.outline import with_outline
-
-            return with_outline(self._outliner(), content, window)
+            return self._of(content)
         except Undecodable as problem:
             raise self._unfit(encoding, problem) from None
+
+    def _of(self, content: Content) -> ReadResult:
+        """What is shown of a text. Raises Undecodable."""
+        request = self._request
+        self._content = content
+        if self._known is not None and content.digits.startswith(self._known):
+            return self._windows.base(content, not_modified=True)
+        if request.symbol is not None or request.view in OUTLINES:
+            return self._outliner().result(content)
+        window = self._windows.window(content)
+        if not request.options.nul:
+            require_text(self._source, request, window.lines)
+        if not window.omitted:
+            return window
+        from readroom.engine.read.outline import with_outline
+
+        return with_outline(self._outliner(), content, window)
 
     def _small(self, data: bytes, encoding: Encoding, kind: Kind) -> Content:
         text = decoded(data[len(encoding.bom) :], encoding, self._decoder)
@@ -239,8 +277,10 @@ class _Reading:
             require_text(self._source, self._request, (text,))
         whole = WholeText(text, keep_cr=self._request.options.keep_cr)
         digits = hashlib.sha256(data).hexdigest()
-        self._services.texts.put(self._source.real, digits, data)  # for an edit of it that comes too late
-        return Content(whole, digits, encoding, kind, self._decoder)
+        texts = self._services.texts
+        texts.put(self._source.real, digits, data)  # for an edit of it that comes too late
+        clean = texts.wants(len(data)) and hidden.is_clean(text)
+        return Content(whole, digits, encoding, kind, self._decoder, clean=clean)
 
     def _large(self, encoding: Encoding, kind: Kind) -> Content:
         unfinished, deadline = None, self._job.deadline

@@ -39,6 +39,8 @@ class Content(Struct, frozen=True):
     kind: Kind
     decoder: Decode
     unfinished: Unfinished | None = None
+    clean: bool = False
+    """Nothing is hidden in it; False where nobody has looked at all of it."""
 
 
 def line_chars(options: ReadOptions, limits: Limits, cap: Cap) -> int:
@@ -274,10 +276,7 @@ class Windows(Struct, frozen=True):
         self, content: Content, page: Page, header: Page | None, mode: ReadMode, above: int = 0
     ) -> ReadResult:
         lines, base = page.lines, self.base(content)
-        if page.numbers:
-            warnings = hidden_in_page(page)
-        else:
-            warnings = hidden.scan(lines, page.start, limit=MAX_WARNINGS)
+        warnings = [] if content.clean else hidden_in_page(page)
         if warnings:
             # With a mark for what could not be decoded.
             lines = [encodings.visible(line) for line in lines]

@@ -8,7 +8,6 @@ any other failure.
 from __future__ import annotations
 
 import gc
-import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -101,6 +100,8 @@ def _in_place(error: click.UsageError, arguments: Sequence[str]) -> click.UsageE
     at = next((at for at, word in enumerate(arguments) if word in COMMANDS), None)
     if at is None:
         return click.UsageError(f"{error.message} Name a command first, then its options.", error.ctx)
+    import shlex
+
     line = shlex.join(["readroom", arguments[at], *arguments[at + 1 :], *arguments[:at]])
     return click.UsageError(f"{error.message} Options stand behind the command: {line}", error.ctx)
 

@@ -27,7 +27,7 @@ from readroom.paths import ROOT, WorkPath, join, parent
 from readroom.policy.rules.gitignore import IgnorePattern, PatternList, UnusablePattern, byte_text, patterns
 
 # Characters that HFS+ drops from names when it compares them (git's list, from CVE-2014-9390).
-_DROPPED = re.compile("[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+_DROPPED = "[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
 
 
 class Rule(Struct, frozen=True):
@@ -233,7 +233,7 @@ def foldable(text: str) -> str:
     """A name or pattern in which only the case of ASCII letters is still left to fold."""
     if text.isascii():
         return text
-    text = _DROPPED.sub("", text)
+    text = re.sub(_DROPPED, "", text)
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold())
 
 

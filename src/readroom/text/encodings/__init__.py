@@ -92,7 +92,7 @@ MAX_NAME = 40
 NEAR_SCORE = 60
 """Per cent of characters two names share: "win1252" is still near "windows-1252", "rot13" near nothing."""
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _:()-]*")
+_NAME = r"[A-Za-z0-9][A-Za-z0-9 _:()-]*"
 
 
 class UnknownEncoding(LookupError):
@@ -129,7 +129,7 @@ class Encoding(Struct, frozen=True):
 
 UTF8 = Encoding("utf-8")
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = "[\ud800-\udfff]"
 
 
 def by_bom(head: bytes) -> Encoding | None:
@@ -168,7 +168,7 @@ def named(name: str) -> Encoding:
 
 def _problem(name: str) -> str | None:
     """Why `name` cannot be asked for; None when it can."""
-    if len(name) > MAX_NAME or not _NAME.fullmatch(name):
+    if len(name) > MAX_NAME or not re.fullmatch(_NAME, name):
         return "is not the name of an encoding"
     try:
         "\n".encode(name).decode(name)
@@ -283,7 +283,7 @@ def visible(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return _SURROGATE.sub("\ufffd", text)
+        return re.sub(_SURROGATE, "\ufffd", text)
     return text
 
 
@@ -416,7 +416,7 @@ units of scripts that text is written in up to one that is ASCII, in either orde
 def is_wide_unmarked(head: bytes, encoding: Encoding | None) -> bool:
     """Whether a file that starts with `head` and has this encoding can only be found by how it begins."""
     if encoding is not None and encoding.name in STATEFUL:
-        return SWITCHES.match(head) is not None
+        return re.match(SWITCHES, head) is not None
     if encoding is not None and is_journal(head):
         return True
     if encoding is None or encoding.unit == 1 or (encoding.unit == 2 and encoding.bom):

@@ -55,10 +55,10 @@ SWITCH_BYTES = 255
 """How far searches look for the first switch of ISO-2022-JP: up to here in every file, at no cost that can be
 measured. Where it comes later, words of it are looked for (`search.prefilter`), but no sets of characters."""
 
-SWITCHES = re.compile(rb"(?s)\A[\x00-\x7f]{0,%d}?\x1b\$[@B]" % SWITCH_BYTES)
+SWITCHES = rb"(?s)\A[\x00-\x7f]{0,%d}?\x1b\$[@B]" % SWITCH_BYTES
 """How most files in ISO-2022-JP begin, and few others; the escapes of terminals have other characters."""
 
-_SWITCH = re.compile(rb"\x1b\$[@B]")
+_SWITCH = rb"\x1b\$[@B]"
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 
@@ -106,7 +106,7 @@ def codec(head: bytes, *, complete: bool) -> str | None:
 def _switches(head: bytes, *, complete: bool) -> bool:
     """Whether it is ISO-2022-JP: it switches to kanji, and each line ends in ASCII."""
     # The one byte is looked for at the speed of memory, two at a twentieth of it.
-    if b"\x1b" not in head or _SWITCH.search(head) is None:
+    if b"\x1b" not in head or re.search(_SWITCH, head) is None:
         return False
     lines = (head if complete else _whole_lines(head)).split(b"\n")
     try:
