@@ -13,9 +13,8 @@ import random
 import select
 import signal
 import sys
-import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from types import FrameType
@@ -72,6 +71,23 @@ class Trace:
         return self
 
 
+class Moments:
+    """Random moments of an edit, however fast this machine is just now.
+
+    Two deaths make the next delays as much longer as one end makes them shorter, so that most writers die,
+    and some when they are nearly done.
+    """
+
+    def __init__(self) -> None:
+        self._most_s = 0.01
+
+    def next(self) -> float:
+        return random.uniform(0, self._most_s)
+
+    def saw(self, dead: bool) -> None:
+        self._most_s *= 1.2 if dead else 1 / 1.44
+
+
 def died(root: str, way: Confinement, before: str, after: str, *, delay_s: float, line: int | None) -> bool:
     """Edit in a child that is killed after a time, or at a line; whether it died of that."""
     child = os.fork()
@@ -88,44 +104,43 @@ def died(root: str, way: Confinement, before: str, after: str, *, delay_s: float
     return os.WIFSIGNALED(status)
 
 
+def attempts(root: str, way: Confinement, words: list[str], mode: str) -> Iterator[bool]:
+    """Whether each of the writers died; the file has the first word before it, and after it either."""
+    if mode == "random":
+        moments = Moments()
+        for _ in range(KILLS):
+            dead = died(root, way, *words, delay_s=moments.next(), line=None)
+            moments.saw(dead)
+            yield dead
+        return
+    # The lines that an edit runs, in order, until one runs fewer than that and comes to its end.
+    for line in count(random.randint(1, STRIDE), STRIDE):
+        dead = died(root, way, *words, delay_s=0, line=line)
+        yield dead
+        if not dead:
+            return
+
+
 def main(root: str, way: Confinement, mode: str) -> None:
     """Kill writers and tell what was left."""
     path = Path(root, "f")
     words = ["before", "behind"]
     path.write_bytes(content(words[0]))
     Path(root, FOREIGN).write_bytes(b"somebody's")
-    # By lines: the lines that an edit runs, in order, until one runs fewer than that and comes to its end.
-    lines = ((0.0, line) for line in count(random.randint(1, STRIDE), STRIDE))
-    moments: Iterable[tuple[float, int | None]] = lines
-    if mode == "random":
-        moments = at_random(root, way, words)
     seen: Counter[str] = Counter()
-    for delay_s, line in moments:
-        dead = died(root, way, words[0], words[1], delay_s=delay_s, line=line)
-        left = os.listdir(root)
+    for dead in attempts(root, way, words, mode):
         seen["died" if dead else "finished"] += 1
-        seen["with litter"] += len(left) > 2
+        seen["with litter"] += len(os.listdir(root)) > 2
         found = path.read_bytes()
         if found == content(words[1]):
             seen["new"] += 1
             words.reverse()
         else:
             seen["old" if found == content(words[0]) else "torn"] += 1
-        if line is not None and not dead:
-            break
     edit(root, way, words[0], words[1])
     seen["litter at the end"] = len({*os.listdir(root)} - {"f", FOREIGN}) + len(os.listdir(notes(root)))
     seen["foreign"] = Path(root, FOREIGN).read_bytes() == b"somebody's"
     print(json.dumps(seen))
-
-
-def at_random(root: str, way: Confinement, words: list[str]) -> list[tuple[float, int | None]]:
-    """Moments within the time that an edit takes, and a little after."""
-    began = time.perf_counter()
-    edit(root, way, words[0], words[1])
-    edit(root, way, words[1], words[0])
-    took = (time.perf_counter() - began) / 2
-    return [(random.uniform(0, 1.2 * took), None) for _ in range(KILLS)]
 
 
 if __name__ == "__main__":
