@@ -16,14 +16,15 @@ class KeptArguments:
     """The arguments of one session: few words of each where there are very many."""
 
     def __init__(self) -> None:
-        self._chars = 0
+        self.chars = 0
+        """Characters that are kept of all of them."""
 
     def of(self, arguments: Arguments) -> str:
         """What is kept of those of the next call."""
         text = shortened(arguments)
-        if self._chars + len(text) > ARGUMENTS_CHARS and len(text) > ARGUMENT_START_CHARS:
+        if self.chars + len(text) > ARGUMENTS_CHARS and len(text) > ARGUMENT_START_CHARS:
             text = text[:ARGUMENT_START_CHARS] + "…"
-        self._chars += len(text)
+        self.chars += len(text)
         return text
 
 

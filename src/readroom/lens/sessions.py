@@ -14,6 +14,7 @@ from typing import Protocol
 import msgspec
 
 from readroom.lens.arguments import KeptArguments, shortened, texts
+from readroom.lens.awaited import AwaitedCalls, Pending
 from readroom.lens.evidence import Evidence, Known, Run, evidence
 from readroom.lens.evidence.tools import bare_name
 from readroom.lens.normal_form import Call, Finding, Lines, Replayed, Row, Session, SkippedPart, Turn
@@ -33,10 +34,10 @@ from readroom.lens.records.events import (
 from readroom.lens.skips import count_skipped
 from readroom.limits.lens import (
     CALLS_KEPT,
+    HELD_CHARS_OF_LINE,
     HELD_LINES,
     HELD_LINES_OF_CALL,
     LINES_REMEMBERED,
-    PENDING_CALLS,
     RESULT_CHARS,
     SESSIONS_OPEN,
     SPANS_KEPT,
@@ -74,6 +75,10 @@ class Result(msgspec.Struct):
 
 class Detector(Protocol):
     """Looks for findings of one kind in one session."""
+
+    @property
+    def held(self) -> int:
+        """What it keeps, in remembered lines."""
 
     def model(self, turn: int, text: str) -> None:
         """The model said, or wrote into arguments, `text`."""
@@ -149,12 +154,6 @@ def sessions(
     yield from skipped.values()
 
 
-class _Pending(msgspec.Struct):
-    called: Called
-    turn: int
-    whole: str = ""
-
-
 class _Assembler:
     """One session while its events come."""
 
@@ -167,7 +166,7 @@ class _Assembler:
         self._turn_of: dict[str, int] = {}
         self._epoch = 0
         self._ends: list[int] = []  # the last turn of each epoch that a compaction ended
-        self._pending: dict[str, _Pending] = {}
+        self._awaited = AwaitedCalls()
         self._numbers: dict[str, int] = {}
         self._calls: list[Call] = []
         self._lines: list[Lines] = []
@@ -180,12 +179,15 @@ class _Assembler:
     @property
     def held(self) -> int:
         """What is kept of it, in remembered lines."""
-        calls = len(self._calls) + len(self._turns)
-        return calls * HELD_LINES_OF_CALL + self._remembered + len(self._lines)
+        calls = len(self._calls) + len(self._turns) + len(self._awaited)
+        lines = self._remembered + len(self._seen) + len(self._lines)
+        chars = self._arguments.chars + self._awaited.chars
+        by_detectors = sum(detector.held for detector in self._detectors)
+        return calls * HELD_LINES_OF_CALL + lines + chars // HELD_CHARS_OF_LINE + by_detectors
 
     def has_content(self) -> bool:
         """Whether anything was said or called; a session that is only named does not count."""
-        return bool(self._turns or self._calls or self._pending)
+        return bool(self._turns or self._calls or self._awaited)
 
     def take(self, event: Event) -> None:
         """Go on by one event."""
@@ -199,8 +201,7 @@ class _Assembler:
             case Called():
                 self._call(event)
             case Whole():
-                if event.id in self._pending:
-                    self._pending[event.id].whole = event.text
+                self._give_up(self._awaited.put_whole(event.id, event.text))
             case Returned():
                 self._return(event)
             case Recorded():
@@ -262,11 +263,9 @@ class _Assembler:
                 detector.model(len(self._turns), text)
 
     def _call(self, event: Called) -> None:
-        if len(self._pending) >= PENDING_CALLS:
-            self._unanswered(next(iter(self._pending)))
         if not self._turns:
             self._answer(Answered(event.session, "first"))
-        self._pending[event.id] = _Pending(event, len(self._turns))
+        self._give_up(self._awaited.add(Pending(event, len(self._turns))))
         turn = self._turns[-1]
         self._turns[-1] = msgspec.structs.replace(turn, calls=turn.calls + 1)
         for text in texts(event.arguments):
@@ -276,7 +275,7 @@ class _Assembler:
         if event.rewritten:
             self._rewrite(event)
             return
-        pending = self._pending.pop(event.id, None)
+        pending = self._awaited.take(event.id)
         if pending is None:
             return
         if self._is_copy(pending.called, event):
@@ -308,7 +307,7 @@ class _Assembler:
 
     def _record(self, event: Recorded) -> None:
         """A result of our ledger: what it showed is written down, and its text is not."""
-        pending = self._pending.pop(event.id, None)
+        pending = self._awaited.take(event.id)
         if pending is None:
             return
         number = len(self._calls) + 1
@@ -408,8 +407,11 @@ class _Assembler:
         self._epoch += 1
         self._ends.append(len(self._turns) + (0 if event.counted else 1))
 
-    def _unanswered(self, id: str) -> None:
-        pending = self._pending.pop(id)
+    def _give_up(self, calls: Iterable[Pending]) -> None:
+        for pending in calls:
+            self._unanswered(pending)
+
+    def _unanswered(self, pending: Pending) -> None:
         if len(self._calls) >= CALLS_KEPT:
             self._left_out += 1
             return
@@ -427,8 +429,7 @@ class _Assembler:
 
     def finished(self) -> Audited:
         """The session with all its rows."""
-        for id in list(self._pending):
-            self._unanswered(id)
+        self._give_up(self._awaited.take_all())
         self._calls = [
             msgspec.structs.replace(call, sent_in_requests=self._requests(call.turn, call.epoch))
             if call.answered

@@ -38,6 +38,9 @@ RECORD_MEMBER_BYTES = 4 * 1024 * 1024 * 1024
 PENDING_CALLS = 10_000
 """Calls whose result is awaited; beyond it the oldest count as never answered."""
 
+PENDING_CHARS = 16_000_000
+"""Characters of what those were called with; beyond it the oldest counts as never answered, too."""
+
 SESSIONS_OPEN = 2_000
 """Sessions of one record that are followed at once; a database may hold more, one after the other."""
 
@@ -52,8 +55,8 @@ SPANS_KEPT = 2_000
 SPANS_OF_SESSION = 100_000
 """Line ranges kept for one session; the rest is counted and said."""
 
-LINES_REMEMBERED = 250_000
-"""Line hashes of one session that are remembered to know what was shown before: 75 MB as dicts."""
+LINES_REMEMBERED = 200_000
+"""Line hashes of one session that are remembered to know what was shown before: 70 MB as dicts."""
 
 ARGUMENT_CHARS = 4_000
 """Of a call's arguments so much is kept in the normal form: the content of a written file is elsewhere."""
@@ -64,13 +67,16 @@ ARGUMENTS_CHARS = 8_000_000
 ARGUMENT_START_CHARS = 100
 """Those few words."""
 
-HELD_LINES = 650_000
-"""What is kept of all sessions of a record that are followed at once, told as remembered lines of 300 bytes;
-beyond it the one that began first counts as ended. No single session has more.
+HELD_LINES = 400_000
+"""What is kept of all sessions of a record that are followed at once, told as remembered lines of 350 bytes;
+beyond it the one that began first counts as ended. A single session can have half as much again.
 """
 
 HELD_LINES_OF_CALL = 3
-"""What a call or an answer counts as in that sum."""
+"""What a call, an answer or a finding counts as in that sum."""
+
+HELD_CHARS_OF_LINE = 100
+"""Characters that count as one line in that sum: four bytes each at most."""
 
 FINDINGS_KEPT = 1_000
 """Findings of one kind in one session that are listed; the rest is counted in their sum."""

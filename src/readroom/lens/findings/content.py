@@ -12,7 +12,7 @@ from readroom.lens.findings.places import Place, excerpt, places
 from readroom.lens.findings.secrets import SecretScanner
 from readroom.lens.normal_form import Finding, FindingKind
 from readroom.lens.sessions import Result
-from readroom.limits.lens import FINDINGS_KEPT
+from readroom.limits.lens import FINDINGS_KEPT, HELD_LINES_OF_CALL
 from readroom.paths import normalize
 from readroom.policy.rules import Rules
 from readroom.text import hidden
@@ -27,6 +27,11 @@ class _Quiet:
 
     def __init__(self) -> None:
         self._found: list[Finding] = []
+
+    @property
+    def held(self) -> int:
+        """Its findings."""
+        return len(self._found) * HELD_LINES_OF_CALL
 
     def model(self, turn: int, text: str) -> None:
         """Nothing of the model's own is looked at."""

@@ -13,7 +13,7 @@ from readroom.lens.evidence.wrapping import unwrap
 from readroom.lens.findings.places import excerpt
 from readroom.lens.normal_form import Finding, FindingKind, counted
 from readroom.lens.sessions import Result
-from readroom.limits.lens import FINDINGS_KEPT
+from readroom.limits.lens import FINDINGS_KEPT, HELD_LINES_OF_CALL
 from readroom.text.output.patterns import FAILURE, TIERS, WEAK, WORD, clue
 from readroom.text.output.salience import holds
 from readroom.text.tokens import estimate
@@ -34,13 +34,17 @@ class Cuts:
         self._kept_text = kept_text
         self._found: list[Finding] = []
         self._kept: dict[str, int] = {}  # where the whole is, and the finding that says so
-        self._later: list[str] = []
+        self._later: set[str] = set()
+
+    @property
+    def held(self) -> int:
+        """Its findings."""
+        return len(self._found) * HELD_LINES_OF_CALL
 
     def model(self, turn: int, text: str) -> None:
         """A model that names where the whole is kept has gone to see it."""
         if self._kept:
-            for path in [path for path in self._kept if path in text]:
-                self._later.append(path)
+            self._later.update(path for path in self._kept if path in text)
 
     def attached(self, turn: int, text: str) -> None:
         """What a client attaches is not cut."""

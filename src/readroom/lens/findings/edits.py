@@ -9,7 +9,7 @@ import msgspec
 from readroom.lens.findings.places import excerpt
 from readroom.lens.normal_form import Finding
 from readroom.lens.sessions import Result
-from readroom.limits.lens import FINDINGS_KEPT, FLOOD_TOKENS
+from readroom.limits.lens import FINDINGS_KEPT, FLOOD_TOKENS, HELD_LINES_OF_CALL
 from readroom.text.tokens import estimate
 
 
@@ -19,6 +19,11 @@ class FailedEdits:
     def __init__(self) -> None:
         self._found: list[Finding] = []
         self._open: dict[str, int] = {}
+
+    @property
+    def held(self) -> int:
+        """Its findings."""
+        return len(self._found) * HELD_LINES_OF_CALL
 
     def model(self, turn: int, text: str) -> None:
         """What the model says fails nothing."""
@@ -73,6 +78,11 @@ class Floods:
 
     def __init__(self) -> None:
         self._found: list[Finding] = []
+
+    @property
+    def held(self) -> int:
+        """Its findings."""
+        return len(self._found) * HELD_LINES_OF_CALL
 
     def model(self, turn: int, text: str) -> None:
         """What the model says floods nothing."""

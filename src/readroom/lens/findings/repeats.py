@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from readroom.lens.normal_form import Finding, FindingKind, Lines
 from readroom.lens.sessions import Result
-from readroom.limits.lens import FINDINGS_KEPT
+from readroom.limits.lens import FINDINGS_KEPT, HELD_LINES_OF_CALL
 from readroom.text.tokens import estimate
 
 _LEAST_LINES = 3
@@ -20,6 +20,11 @@ class Repeats:
 
     def __init__(self) -> None:
         self._found: list[Finding] = []
+
+    @property
+    def held(self) -> int:
+        """Its findings."""
+        return len(self._found) * HELD_LINES_OF_CALL
 
     def model(self, turn: int, text: str) -> None:
         """What the model says repeats nothing."""

@@ -14,7 +14,14 @@ import msgspec
 
 from readroom.lens.normal_form import Finding, FindingKind
 from readroom.lens.sessions import Result
-from readroom.limits.lens import FINDINGS_KEPT, LINES_REMEMBERED, UNUSED_TOKENS, USED_SHARE, WHOLE_FILE_LINES
+from readroom.limits.lens import (
+    FINDINGS_KEPT,
+    HELD_LINES_OF_CALL,
+    LINES_REMEMBERED,
+    UNUSED_TOKENS,
+    USED_SHARE,
+    WHOLE_FILE_LINES,
+)
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
 _LEAST_LINE = 8
@@ -38,6 +45,11 @@ class Use:
     def __init__(self) -> None:
         self._watched: list[_Watched] = []
         self._remembered = 0
+
+    @property
+    def held(self) -> int:
+        """The lines and words that are waited for, and of whose results."""
+        return self._remembered + len(self._watched) * HELD_LINES_OF_CALL
 
     def model(self, turn: int, text: str) -> None:
         """What the model writes uses what it read before."""

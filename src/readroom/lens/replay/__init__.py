@@ -29,7 +29,7 @@ from readroom.lens.replay.fitting import NATIVE, call_in, fitting, narrowed
 from readroom.lens.replay.replies import lines_of
 from readroom.lens.replay.requests import NativeCall, requests
 from readroom.lens.sessions import Counter, Result
-from readroom.limits.lens import LINES_REMEMBERED, REPLAY_REPLIES
+from readroom.limits.lens import HELD_LINES_OF_CALL, LINES_REMEMBERED, REPLAY_REPLIES
 from readroom.values import Call, Reply
 from readroom.workspace import Workspace
 
@@ -66,6 +66,11 @@ class Replay:
         self._waiting: dict[int, list[_Missed]] = {}
         self._remembered = 0
         self._fitting: str | None = None
+
+    @property
+    def held(self) -> int:
+        """Its rows, and the lines that are waited for."""
+        return len(self._rows) * HELD_LINES_OF_CALL + self._remembered
 
     def model(self, turn: int, text: str) -> None:
         """A line the model writes is used: if it was not shown again, that is missed."""
