@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from benchmarks.corpora import HOME
 from benchmarks.measure import Record
-from benchmarks.tagging import PACKAGES, WITNESSES, compare, fetched, files
+from benchmarks.tagging import SAMPLES, WITNESSES, compare, fetched, files
 
 _FILES = 300
 """Of each language."""
+
+TITLE_OF_SAMPLES = {"second": "language (second sample)", "first": "language (first sample)"}
 
 TITLES = {"c_sharp": "C#", "cpp": "C++", "php": "PHP", "javascript": "JavaScript", "typescript": "TypeScript"}
 
@@ -18,13 +20,21 @@ def run(record: Record) -> None:
     What ctags calls a definition and is none does not count: parameters of lambdas, locals, names that it
     makes up, what `benchmarks.tagging` lists with reasons.
     """
-    place = fetched(HOME / "tagging")
-    found, rows = files(place, _FILES), []
+    for sample, title in TITLE_OF_SAMPLES.items():
+        _run(record, sample, title)
+    for sample, packages in SAMPLES.items():
+        sources = [f"{client}: {names}" for client, names in packages.items()]
+        record.say(f"Packages of the {sample} sample, by client:", "", *(f"- {one}" for one in sources), "")
+
+
+def _run(record: Record, sample: str, title: str) -> None:
+    place = fetched(HOME / f"tagging-{sample}", sample)
+    sampled, rows = files(place, _FILES), []
     for language in WITNESSES:
-        paths = found.get(language, [])
+        paths = sampled.get(language, [])
         definitions, members = compare(language, paths)
-        record.add("tagging", language, "definitions", [definitions.share], "ratio")
-        record.add("tagging", language, "members", [members.share], "ratio")
+        record.add("tagging", f"{sample} {language}", "definitions", [definitions.share], "ratio")
+        record.add("tagging", f"{sample} {language}", "members", [members.share], "ratio")
         packages = {path.relative_to(place).parts[0] for path in paths}
         rows.append(
             [
@@ -36,7 +46,5 @@ def run(record: Record) -> None:
                 f"{100 * members.share:.1f} %" if members.total else "-",
             ]
         )
-    head = ["language", "files", "functions, classes, types", "share", "fields, constants", "share"]
+    head = [title, "files", "functions, classes, types", "share", "fields, constants", "share"]
     record.table(head, rows)
-    sources = [f"{client}: {names}" for client, names in PACKAGES.items()]
-    record.say("Packages, by the client that brings them:", "", *(f"- {line}" for line in sources), "")

@@ -182,8 +182,8 @@ def tagging() -> str:
     """How much of what universal-ctags finds in real files is in outlines, a row for each language."""
     if TAGGING is None:
         return "No run is recorded yet."
-    lines = TAGGING.read_text(encoding="utf-8").split("\n")
-    return "\n".join(line for line in lines if line.startswith("|"))
+    parts = TAGGING.read_text(encoding="utf-8").split("\n\n")
+    return "\n\n".join(part.strip() for part in parts if part.lstrip().startswith("|"))
 
 
 BLOCKS: Mapping[str, Callable[..., str]] = {

@@ -57,6 +57,9 @@ OUTLINE_PIECES = 200
 """Pieces of a text with syntax errors that are parsed once more, each on its own: sound texts have none, and
 real ones with that many damaged places are in another language than their names say."""
 
+OUTLINE_COMMENT_LINES = 100
+"""Comment lines in one run that a parser of Python is given: 20,000 of them took it minutes."""
+
 OUTLINE_PERCENT = 12
 """Of a file, in percent of its bytes: an outline with fields, constants and the like that is larger folds
 them. Outlines of the Python library without them have 8."""

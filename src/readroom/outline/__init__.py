@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from copy import copy
 from resource import RUSAGE_SELF, getrusage
 from typing import TYPE_CHECKING
 
@@ -20,10 +21,12 @@ from readroom.limits.outline import LARGE_MEMORY_KIB, OUTLINE_BRACKETS, OUTLINE_
 from readroom.outline.syntax import Grammar, MissingGrammar, load
 from readroom.quoting import unquoted
 from readroom.text.encodings import visible
-from readroom.values.files import Outline, Row, rows
+from readroom.values.files import Item, Outline, Row, rows
 
 if TYPE_CHECKING:
     from tree_sitter import Range, Tree
+
+    from readroom.outline.walk import Walk
 
 # -----------------------------------------------------------------------------
 # The outline of a text, within a time limit.
@@ -86,6 +89,7 @@ def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline, *, i
     parsing, tree = _best(source, grammar, deadline, LARGE_MEMORY_KIB if isolated else OUTLINE_MEMORY_KIB)
     walk = Walk(source, parsing.grammar, deadline, parsing.part)
     items = walk.items(tree.root_node)
+    tree, items = _simplified(source, parsing, walk, tree, items)
     from readroom.outline.certain import bare_bodies, errors_of, with_ends
 
     partial, root = None, tree.root_node
@@ -119,21 +123,47 @@ def _best(source: bytes, grammar: Grammar, deadline: Deadline, memory_kib: int) 
     return (another, other) if better else (parsing, tree)
 
 
+def _simplified(
+    source: bytes, parsing: _Parsing, walk: Walk, tree: Tree, items: tuple[Item, ...]
+) -> tuple[Tree, tuple[Item, ...]]:
+    """The tree and the items of a text, or those of what is simpler and has fewer errors, with the others."""
+    simplify = parsing.grammar.simplify
+    if simplify is None or not tree.root_node.has_error:
+        return tree, items
+    simple = parsing.of(simplify(parsing.prepared))
+    if simple.prepared == parsing.prepared:
+        return tree, items
+    from readroom.outline.certain import errors_of
+    from readroom.outline.recover import with_others
+
+    other, deadline = simple.whole(), parsing.deadline
+    before, behind = (errors_of(one.root_node, deadline) for one in (tree, other))
+    if len(behind) >= len(before):
+        return tree, items
+    return other, with_others(walk.items(other.root_node), items)
+
+
 class _Parsing:
     """One text and one grammar, within a time limit and a limit of memory."""
 
     def __init__(self, source: bytes, grammar: Grammar, deadline: Deadline, memory_kib: int) -> None:
         self.grammar = grammar
-        self._source = source if grammar.prepare is None else grammar.prepare(source)
-        self._deadline = deadline
+        self.prepared = source if grammar.prepare is None else grammar.prepare(source)
+        self.deadline = deadline
         self._most = getrusage(RUSAGE_SELF).ru_maxrss + memory_kib
         self._steps = 0
+
+    def of(self, prepared: bytes) -> _Parsing:
+        """The same of another form of the text."""
+        other = copy(self)
+        other.prepared = prepared
+        return other
 
     def whole(self) -> Tree:
         """The tree of the text. Raises TimedOut, Cancelled or Unparsable."""
         tree = self.part(None)
         if tree is None or self._is_over():
-            self._deadline.check()
+            self.deadline.check()
             raise Unparsable("it takes too much memory to parse")
         return tree
 
@@ -150,7 +180,7 @@ class _Parsing:
             return None
 
     def _is_over(self) -> bool:
-        spent = self._deadline.cancelled or self._deadline.expired
+        spent = self.deadline.cancelled or self.deadline.expired
         return spent or getrusage(RUSAGE_SELF).ru_maxrss > self._most
 
     def _stops(self, *state: object) -> bool:
@@ -159,7 +189,7 @@ class _Parsing:
 
     def _feed(self, offset: int, point: object) -> bytes:
         # Some scanners look through all of the rest for one token, and nobody asks whether to stop.
-        return b"" if self._is_over() else self._source[offset : offset + _CHUNK_BYTES]
+        return b"" if self._is_over() else self.prepared[offset : offset + _CHUNK_BYTES]
 
 
 _BRACKETS = re.compile(r"[()\[\]{}<>;]")

@@ -37,6 +37,9 @@ SUFFIXES = _by_name(
     css="css",
     elixir="ex exs",
     zig="zig zon",
+    haskell="hs",
+    vue="vue",
+    svelte="svelte",
     dockerfile="dockerfile containerfile",
     makefile="mk mak make",
     protobuf="proto",
@@ -88,9 +91,10 @@ def language_of(path: str, head: str) -> str | None:
     language = NAMES.get(name) or NAMES.get(name.partition(".")[0] if name.startswith(_VARIANTS) else "")
     if language is None and "." in name:
         language = SUFFIXES.get(name.rpartition(".")[2])
-    if language is None and head.startswith("#!"):
+    if language in (None, "bash") and head.startswith("#!"):
+        # Programs in other languages are called `.sh`, too.
         program = _SHEBANG.match(head)
-        language = INTERPRETERS.get(program[1].lower()) if program else None
+        language = INTERPRETERS.get(program[1].lower(), language) if program else language
     if language == "c" and name.endswith(".h") and _CPP_HEADER.search(head):
         return "cpp"
     return language

@@ -12,6 +12,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from readroom.limits.outline import OUTLINE_PIECES
 from readroom.values.files import Item, rows
 
@@ -40,6 +42,22 @@ def with_lost(
                 known |= {(row.item.name, row.item.line) for row in rows([item])}
                 added.append(item)
     return tuple(sorted([*items, *added], key=lambda item: (item.start, -item.end))) if added else items
+
+
+def with_others(items: tuple[Item, ...], others: Sequence[Item]) -> tuple[Item, ...]:
+    """The items of a text, with those that it has when it is read in another way."""
+    listed = list(rows(items))
+    known = {(row.item.name, row.item.line) for row in listed}
+    added = list(_unknown(others, known, ()))
+    return tuple(sorted([*items, *added], key=lambda item: (item.start, -item.end))) if added else items
+
+
+def _unknown(items: Sequence[Item], known: set[tuple[str, int]], above: tuple[str, ...]) -> Iterator[Item]:
+    for item in items:
+        if (item.name, item.line) in known:
+            yield from _unknown(item.members, known, (*above, *item.owner, item.name))
+        else:
+            yield replace(item, owner=(*above, *item.owner), certain=False)
 
 
 def _pieces(source: bytes, errors: Sequence[tuple[int, int]]) -> Iterator[Range]:

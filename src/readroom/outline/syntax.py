@@ -42,7 +42,9 @@ class NodeRule(Struct, frozen=True):
     expression that ends the signature, too; of "{" the body may hold more of the
     signature.  `heads` are kinds of children before it that hold members, too.  An
     empty `kind` is the word that declares it.  What is `minor` is
-    folded where it would flood an outline, and left out in bodies of functions.
+    folded where it would flood an outline, and left out in bodies of functions.  What is
+    `aside` are nodes in it that define something of the class that it is in.  What
+    `joins` is one definition with what precedes it under the same name, as the equations of a function.
     """
 
     kind: str
@@ -53,6 +55,8 @@ class NodeRule(Struct, frozen=True):
     needs_body: bool = False
     cut: str = ""
     minor: bool = False
+    aside: Callable[[bytes, Node], Sequence[Node]] | None = None
+    joins: bool = False
 
 
 Chooser: TypeAlias = "Callable[[Node], NodeRule | None]"
@@ -68,10 +72,11 @@ class Grammar(Struct, frozen=True):
     definition; `not_signature` precede a signature within its node, also inside
     `modifiers`.  Bodies of functions are looked through for `inner_nodes` where
     `inner` matches; where one of the `inner_words` stands in each of them, or its name in the first group of
-    `inner_names`, by these.  What is `embedded`
+    `inner_names`, by these.  Those that are `inner_named` count with a name only.  What is `embedded`
     holds text of the language that its grammar left alone, parsed on its own where
     `inner` matches.  `prepare` blanks what the
-    grammar stumbles over, byte for byte; `other` is the language to try where this
+    grammar stumbles over, byte for byte, `simplify` what else it may where that
+    did not do; `other` is the language to try where this
     one does not fit and `other_if` matches.
     """
 
@@ -89,8 +94,10 @@ class Grammar(Struct, frozen=True):
     inner_nodes: frozenset[str] = frozenset()
     inner_words: tuple[bytes, ...] = ()
     inner_names: re.Pattern[bytes] | None = None
+    inner_named: frozenset[str] = frozenset()
     embedded: frozenset[str] = frozenset()
     prepare: Callable[[bytes], bytes] | None = None
+    simplify: Callable[[bytes], bytes] | None = None
     other: str | None = None
     other_if: re.Pattern[bytes] | None = None
 

@@ -74,6 +74,11 @@ def _all(source: bytes, word: bytes, start: int, end: int) -> Iterator[int]:
         at = source.find(word, at + len(word), end)
 
 
+def _joined(first: Item, second: Item) -> Item:
+    """One definition of two pieces."""
+    return replace(first, end=second.end, members=(*first.members, *second.members))
+
+
 def _is_new(item: Item, seen: set[tuple[str, ...]]) -> bool:
     key = (*item.owner, item.name)
     is_new = key not in seen
@@ -153,10 +158,17 @@ class Walk:
                     items = self._items(
                         node, rule, depth, parent, None if found else outer, lead, local=local
                     )
-                if items:
+                if items and found and rule is not None and rule.joins and items[0].name == found[-1].name:
+                    found[-1] = _joined(found[-1], items[0])
+                elif items:
                     if rule is not None and rule.kind in _ONCE:
                         items = [item for item in items if _is_new(item, seen)]
                     found += items
+                    if rule is not None and rule.aside is not None and parent in _CLASSES:
+                        nodes_aside = rule.aside(self._source, node)
+                        of_class = self._scan(nodes_aside, node.start_point.row, depth + 1, parent)
+                        known = {item.name for item in found}
+                        found += [item for item in of_class if item.name not in known and _is_new(item, seen)]
                 elif action.wraps:
                     inside = outer or node if self._is_single(node) else None
                     row = row_before if previous is None else previous.end_point.row
@@ -334,7 +346,9 @@ class Walk:
         for _ in range(_MOST_AROUND):
             if node is None or node.id == body.id:
                 return None
-            if node.type in kinds:
+            if node.type in kinds and (
+                node.type not in self._grammar.inner_named or node.child_by_field_name("name") is not None
+            ):
                 break
             node = node.parent
         else:

@@ -326,3 +326,18 @@ def test_a_cut_reply_and_its_outline_name_every_definition_once(text: str, cap: 
         for item in fact(page, "outline")["items"]
     ]
     assert [item for item in missing if item not in beside["items"] and item not in shown_there] == []
+
+
+def test_the_closing_line_speaks_of_the_mark_only_where_it_stands() -> None:
+    """Folded constants of the file itself are counted in the closing line, and no row has a mark then."""
+    constants = "".join(f"LIMIT_{number} = {number}\n" for number in range(40))
+    bare = Driver(MemoryStore({"a.py": f"{constants}def f():\n    return 1\n".encode()}))
+    reply = bare.call("read_file", path="a.py", view="outline")
+    assert "[+" not in "\n".join(rows(reply))
+    assert "[+]" not in reply.text
+    assert "Folded: 40 constants of the file itself" in reply.text
+    fields = "class A:\n" + "".join(f"    field_{number} = {number}\n" for number in range(40))
+    marked = Driver(MemoryStore({"a.py": f"{constants}{fields}".encode()}))
+    reply = marked.call("read_file", path="a.py", view="outline")
+    assert "class A [+40 fields]" in reply.text
+    assert "Folded: what is counted with [+], 40 constants of the file itself" in reply.text

@@ -143,8 +143,9 @@ def outline_parts(result: ReadResult) -> list[str | Aside]:
         parts.append(f"An end marked {UNCERTAIN} is not certain.")
     folding = next((item.request for item in result.omitted if item.what == "members"), None)
     if folding is not None:
-        own = f", {counted(outline.folded)} of the file itself" if outline.folded else ""
-        parts.append(Aside(f"Folded: what is counted with [+]{own}", folding))
+        inside = ["what is counted with [+]"] if any(row.folded for row in outline.rows) else []
+        own = [f"{counted(outline.folded)} of the file itself"] if outline.folded else []
+        parts.append(Aside(f"Folded: {', '.join(inside + own)}", folding))
     if result.lines and outline.left_out:
         more = next(item.request for item in result.omitted if item.what == "definitions")
         parts.append(Aside(f"{outline.left_out} more definitions", more))

@@ -264,7 +264,7 @@ class Outliner(Struct, frozen=True):
         page = listed[first:last]
         base = windows.base(content)
         folded = () if symbol is not None or all_of_it else folded_in(outline.items)
-        if folded or any(row.folded for row in listed):
+        if folded or any(row.folded for row in page):
             everything = replace(plain(request), view="full_outline")
             omitted.insert(0, Omission("members", 1, total, "folded", request=everything))
         return replace(

@@ -37,6 +37,9 @@ GRAMMARS: Mapping[str, str] = MappingProxyType(
         "css": "css:GRAMMAR",
         "elixir": "elixir:GRAMMAR",
         "zig": "zig:GRAMMAR",
+        "haskell": "haskell:GRAMMAR",
+        "vue": "components:GRAMMAR",
+        "svelte": "components:GRAMMAR",
     }
 )
 """By the names of `languages`: the module here that has it, and its name there."""

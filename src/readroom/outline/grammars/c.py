@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from readroom.outline.grammars.macros import without_macros
+from readroom.outline.grammars.macros import first_branches, without_macros
 from readroom.outline.syntax import (
     ENUM_MEMBER,
     Chooser,
@@ -43,6 +43,8 @@ def _inside(found: Node) -> Node | None:
 def _name_in(found: Node | None) -> Node | None:
     """The name inside pointers, arrays, functions and parentheses."""
     for _ in range(_MOST_DECLARATORS):
+        if found is not None and found.type == "operator_cast":
+            return found
         inner = None if found is None else _inside(found)
         if inner is None:
             return found
@@ -50,8 +52,17 @@ def _name_in(found: Node | None) -> Node | None:
     return None
 
 
+_OPERATOR = re.compile(r"(?:(.*)::)?\s*(operator\b.*)\Z")
+
+
 def _function(source: bytes, node: Node) -> Named:
-    name = without_arguments(text_of(source, _name_in(node.child_by_field_name("declarator"))))
+    text = text_of(source, _name_in(node.child_by_field_name("declarator")))
+    operator = _OPERATOR.match(text)
+    if operator:
+        owner = split_name(without_arguments(operator[1] or ""), "::")
+        own = operator[2].partition("(")[0] if not operator[2].startswith("operator(") else "operator()"
+        return (() if owner is None else (*owner[0], owner[1])), own.strip()
+    name = without_arguments(text)
     return split_name(name, "::") if name else None
 
 
@@ -60,6 +71,8 @@ def _is_prototype(found: Node | None) -> bool:
     for _ in range(_MOST_DECLARATORS):
         if found is None or found.type == "parenthesized_declarator":
             return False
+        if found.type == "operator_cast":
+            return True
         if found.type == "function_declarator":
             inner = found.child_by_field_name("declarator")
             return inner is not None and inner.type != "parenthesized_declarator"
@@ -156,7 +169,13 @@ _RULES: dict[str, NodeRule | Chooser] = {
 _CPP = re.compile(rb"^[ \t]*(?:class[ \t]+\w|namespace\b|template[ \t]*<|using[ \t]+\w)|\w::\w", re.MULTILINE)
 
 C = Grammar(
-    "tree_sitter_c", table(_RULES), through=_HOLDERS, prepare=without_macros, other="cpp", other_if=_CPP
+    "tree_sitter_c",
+    table(_RULES),
+    through=_HOLDERS,
+    prepare=without_macros,
+    simplify=first_branches,
+    other="cpp",
+    other_if=_CPP,
 )
 
 
@@ -183,8 +202,9 @@ CPP = Grammar(
             "alias_declaration": NodeRule("type", body=()),
         }
     ),
-    wraps=words("template_declaration"),
+    wraps=words("template_declaration friend_declaration"),
     through=_HOLDERS,
     not_signature=words("attribute_declaration comment"),
     prepare=without_macros,
+    simplify=first_branches,
 )

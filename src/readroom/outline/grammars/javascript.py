@@ -65,6 +65,8 @@ def _given(node: Node, kinds: frozenset[str]) -> Node | None:
         called = value.child_by_field_name("function")
         if called is not None and called.type == "parenthesized_expression":
             handed = [*called.named_children[:1], *handed]  # a function that is called at once
+        elif called is not None and called.type in _FUNCTIONS:
+            handed = [called, *handed]
         return next((one for one in handed if one.type in kinds), None)
     return None
 
@@ -76,7 +78,9 @@ def _is_called(node: Node) -> bool:
         None if value is None or value.type != "call_expression" else value.child_by_field_name("function")
     )
     return (
-        called is not None and called.type == "parenthesized_expression" and _function_body(node) is not None
+        called is not None
+        and (called.type == "parenthesized_expression" or called.type in _FUNCTIONS)
+        and _function_body(node) is not None
     )
 
 
@@ -198,7 +202,20 @@ _PAIR = replace(
 )
 
 
+_CALLED = words("parenthesized_expression unary_expression")
+
+
+def _named_function(node: Node) -> NodeRule | None:
+    """A function that has a name where it is used; one that is called at once is a module without a name."""
+    parent = node.parent
+    at_once = parent is not None and (
+        parent.type in _CALLED or parent.child_by_field_name("function") == node
+    )
+    return None if at_once or node.child_by_field_name("name") is None else FUNCTION
+
+
 _RULES: dict[str, NodeRule | Chooser] = {
+    "function_expression": _named_function,
     "class_declaration": CLASS,
     "function_declaration": FUNCTION,
     "generator_function_declaration": FUNCTION,
@@ -226,20 +243,38 @@ JAVASCRIPT = Grammar(
         "assignment_expression function_expression arrow_function object pair new_expression "
         "for_statement for_in_statement while_statement switch_statement switch_body switch_case "
         "labeled_statement variable_declarator class class_body await_expression ternary_expression "
-        "binary_expression"
+        "binary_expression array"
     ),
     scopes=words("function_expression arrow_function"),
     attached=words("decorator"),
     not_signature=words("decorator comment"),
     inner_nodes=words(
         "class_declaration function_declaration generator_function_declaration variable_declarator "
-        "assignment_expression pair method_definition"
+        "assignment_expression pair method_definition function_expression"
     ),
+    inner_named=words("function_expression"),
     inner_words=(b"function", b"class", b"=>"),
     inner_names=_METHOD,
     other="tsx",
     other_if=re.compile(rb"@flow|\bimport type\b|\)\s*:\s*[\w<?{]|\?:|[(,]\s*\w+\s*:\s*[\w?{]"),
 )
+
+_ACCESS = words("accessibility_modifier readonly override_modifier")
+
+
+def _own_parameters(source: bytes, node: Node) -> Sequence[Node]:
+    """The parameters of a constructor that are properties of the instance, too."""
+    parameters = node.child_by_field_name("parameters")
+    if parameters is None or field_text(source, node, "name") != "constructor":
+        return ()
+    return [one for one in parameters.named_children if any(word.type in _ACCESS for word in one.children)]
+
+
+def _parameter(source: bytes, node: Node) -> Named:
+    return named_by(source, node, "pattern")
+
+
+_PARAMETER = NodeRule("field", _parameter, (), cut=r" =|\n", minor=True)
 
 TYPESCRIPT = replace(
     JAVASCRIPT,
@@ -248,6 +283,9 @@ TYPESCRIPT = replace(
     rules=table(
         {
             **_RULES,
+            "method_definition": replace(METHOD, aside=_own_parameters),
+            "required_parameter": _PARAMETER,
+            "optional_parameter": _PARAMETER,
             "abstract_class_declaration": CLASS,
             "interface_declaration": INTERFACE,
             "type_alias_declaration": NodeRule("type", body=("object_type",), members=True),

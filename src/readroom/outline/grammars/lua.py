@@ -49,7 +49,7 @@ def _named(source: bytes, node: Node) -> Named:
     return split_name(field_text(source, node, "name").replace(":", "."))
 
 
-_INDEXED = re.compile(r"[\w.]+(?:\[[\w.\"'-]+\])+[\w.]*")
+_INDEXED = re.compile(r"""[\w.]+(?:\[(?:[\w.-]+|"[^"]*"|'[^']*')\])+[\w.]*""")
 
 
 def _assigned(source: bytes, node: Node) -> Named:
@@ -63,7 +63,7 @@ def _assigned(source: bytes, node: Node) -> Named:
 
 def _field(source: bytes, node: Node) -> Named:
     name = field_text(source, node, "name")
-    return ((), name.strip("[]'\"")) if name else None
+    return ((), name.removeprefix("[").removesuffix("]").strip("'\"")) if name else None
 
 
 _FUNCTION = NodeRule("function", _assigned, _body)
@@ -71,6 +71,7 @@ _TABLE = NodeRule("table", _assigned, _value, members=True, minor=True, cut="{")
 _VARIABLE = NodeRule("variable", _assigned, (), cut=r"\n", minor=True)
 _FIELD = NodeRule("function", _field, _body)
 _VALUE = NodeRule("field", _field, (), cut=r"\n", minor=True)
+_INNER_TABLE = NodeRule("table", _field, _value, members=True, minor=True, cut="{")
 
 
 def _assignment(node: Node) -> NodeRule:
@@ -81,6 +82,13 @@ def _assignment(node: Node) -> NodeRule:
 
 
 def _of_table(node: Node) -> NodeRule:
+    value = _value(node)
+    if (
+        value is not None
+        and value.type == "table_constructor"
+        and node.child_by_field_name("name") is not None
+    ):
+        return _INNER_TABLE
     return _VALUE if _function(node) is None else _FIELD
 
 

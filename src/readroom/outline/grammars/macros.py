@@ -23,26 +23,79 @@ _PARAMETERS = re.compile(rb"\b([A-Za-z_]\w*)([ \t]*\()\((?=[^;{}]{0,400}?(\)\))[
 
 _KEYWORDS = frozenset({b"if", b"while", b"switch", b"for", b"return", b"sizeof", b"defined", b"typeof"})
 
-_ALONE = re.compile(rb"^[ \t]*([A-Z_][A-Z0-9_]{2,}" + _GIVEN + rb")[ \t]*(?=\r?\n|//|/\*)", re.MULTILINE)
+_ALONE = re.compile(
+    rb"^[ \t]*((?:[A-Z_][A-Z0-9_]{2,}|__[a-z]\w*__|[A-Z][A-Z0-9]+_\w+(?=\())" + _GIVEN + rb")"
+    rb"[ \t]*(?=\r?\n|//|/\*)(?!\s{0,80}\*)",
+    re.MULTILINE,
+)
 """A line that is a macro and nothing else, as `Q_OBJECT` or `NAMESPACE_BEGIN(x)`."""
 
 _LEADING = re.compile(
     rb"^[ \t]*(?:(?:extern|static|inline|virtual|explicit)[ \t]+){0,4}"
     rb"(?:template[ \t]*<[^(){};\n]{0,300}>[ \t]*)?(?:(?:static|inline)[ \t]+)?"
-    rb"((?:[A-Z][A-Z0-9_]{3,}(?:[ \t]*\([^(){};\n]{0,200}\))?[ \t]+){1,4})"
-    rb"(?=[A-Za-z_][\w:<>,]*[ \t*&]+(?:[A-Za-z_][\w:<>,]*[ \t*&]+){0,5}"
+    rb"((?:(?:[A-Z][A-Z0-9_]{3,}|__[a-z]+(?<!__extension__)(?<!__inline__))"
+    rb"(?:[ \t]*\([^(){};\n]{0,200}\))?[ \t]+){1,4})"
+    rb"(?=[A-Za-z_][\w:<>,]*[ \t*&\r\n]{1,80}(?:[A-Za-z_][\w:<>,]*[ \t*&\r\n]{1,80}){0,5}"
     rb"[A-Za-z_~][\w:]*(?:<[^;{}()\n]{0,80}>)?[ \t]*\()",
     re.MULTILINE,
 )
 """Before the type of a function, as in `EXPORT int f(void);`."""
 
 _TRAILING = re.compile(
-    rb"\)[ \t]*(?:const[ \t]*)?((?!NULL\b)[A-Z_][A-Z0-9_]{3,}" + _GIVEN + rb")[ \t\r\n]{0,80}(?=[;{])"
+    rb"\)\s{0,40}(?:(?:const|noexcept|override)[ \t]*)?"
+    rb"((?:(?!NULL\b|__attribute__|__asm)(?:[A-Z_][A-Z0-9_]{3,}|__[a-z]\w+)" + _GIVEN + rb"\s{0,80}){1,4})"
+    rb"(?=[;{]|override\b|final\b|const\b|noexcept\b|=[ \t]*(?:0|default|delete)[ \t]*;)"
 )
 """Behind the parameters, as in `void f(void) NORETURN;`."""
 
-_CALLING = re.compile(rb"\(\s{0,20}([A-Z_][A-Z0-9_]{3,}|__[a-z]+)[ \t]*(?=\*)")
+_CALLING = re.compile(
+    rb"\(\s{0,20}([A-Z_][A-Z0-9_]{3,}|__[a-z]+)[ \t]*(?=\*[ \t]*\w{0,80}[ \t]*\)\s{0,20}\()"
+)
 """Before the star of a pointer to a function, as in `typedef int (WINAPI *call)(void);`."""
+
+_BETWEEN = re.compile(
+    rb"^(?:[ \t]*(?:typedef|static|extern|inline|const|unsigned|signed|struct|enum|union)[ \t]+){0,4}"
+    rb"(?!typedef|static|extern|inline|const|unsigned|signed|struct|enum|union|return|else|case|goto)"
+    rb"(?=[A-Z_0-9]{0,80}[a-z])[A-Za-z_]\w*[ \t*]+([A-Z][A-Z0-9_]{4,})\s{1,80}(?=[A-Za-z_]\w*[ \t]*\()",
+    re.MULTILINE,
+)
+"""Between the type and the name of a function, as in `static int FASTCALL f(void)`."""
+
+_WRAPPED = re.compile(
+    rb"^[ \t]*(?:(?:extern|static)[ \t]+)?([A-Z][A-Z0-9_]{3,}[ \t]*\()[A-Za-z_][\w \t*]{0,60}(\))"
+    rb"(?=[ \t]+[A-Za-z_]\w*[ \t]*[(;])",
+    re.MULTILINE,
+)
+"""Around the type of a function, as in `extern EXPORT(int) f(void);`."""
+
+_LISTED = re.compile(
+    rb"^[ \t]+([A-Z][A-Z0-9_]{2,}[ \t]*\([ \t]*)[A-Za-z_]\w*([^(){};]{0,200}\))[ \t]*,", re.MULTILINE
+)
+"""Around the name of a member of an enumeration, as in `OPTION(NAME, LONG, 1),`."""
+
+_BASED = re.compile(rb"\benum[ \t]*(:[ \t]*[\w:]+(?:[ \t]+\w+){0,3}[ \t]*)\{")
+"""The type of an enumeration without a name, which is no macro, but unknown to the grammar."""
+
+_BEHIND = re.compile(
+    rb"\b(?:class|struct|union|enum)[ \t]+[A-Za-z_]\w*[ \t]+([A-Z][A-Z0-9_]{4,})\s{0,80}(?=:(?!:)|\{)"
+)
+"""Behind the name of a type, as in `class Name FINAL {`."""
+
+_PACKED = re.compile(rb"[*&](\.\.\.)[ \t]*\w")
+"""So are dots behind a star, as in `void f(Args*... given)`."""
+
+_CXX = (
+    rb"^[ \t]*#[ \t]*if(?:def)?[ \t]+(?:defined)?[ \t(]*__cplusplus[^\n]*\n"
+    rb"(?:[ \t]*(?://|/\*)[^\n]*\n)?[ \t]*"
+)
+_LINKED = re.compile(_CXX + rb'(extern[ \t]+"C"[ \t]*\{)', re.MULTILINE)
+_UNLINKED = re.compile(_CXX + rb"(\})", re.MULTILINE)
+"""What makes C of the declarations between both, for compilers of C++."""
+
+_VALUED = re.compile(
+    rb"^[ \t]*[A-Za-z_]\w*[ \t]+([A-Z][A-Z0-9_]{3,}[ \t]*\([^(){};\n]{0,200}\))[ \t]*(?=[=,])", re.MULTILINE
+)
+"""Behind the name of a member of an enumeration, as in `OLD DEPRECATED(1.2, "") = 6,`."""
 
 _POINTED = re.compile(rb"\(\s{0,20}([A-Z_][A-Z0-9_]*)[ \t]+(?=[A-Za-z_]\w*\s{0,20}\)\s{0,20}\()")
 """The star as well, as in `typedef int (APIENTRYP call)(void);`."""
@@ -54,8 +107,11 @@ _SIGNALS = re.compile(rb"\b((?:Q_SIGNALS|signals)[ \t]*:)(?!:)")
 _RESTRICTED = re.compile(rb"\*[ \t]*([A-Z_][A-Z0-9_]{3,})[ \t]+(?=[A-Za-z_])")
 """Behind a star, as in `char * RESTRICT name`."""
 
-_SIMPLE = (_EXPORTED, _LEADING, _TRAILING, _SECTION, _SIGNALS, _POINTED, _CALLING, _RESTRICTED)
-"""Those whose first group is all that is blanked."""
+_SIMPLE = (
+    *(_EXPORTED, _LEADING, _BETWEEN, _TRAILING, _SECTION, _SIGNALS, _POINTED, _CALLING, _RESTRICTED),
+    *(_WRAPPED, _VALUED, _BEHIND, _LISTED, _BASED, _PACKED),
+)
+"""Those whose groups are all that is blanked."""
 
 _WORD = re.compile(
     rb"^#[ \t]*define[ \t]+([a-z_]\w*)[ \t]*(?:static|extern|inline|__inline\w*)?[ \t]*\r?$", re.MULTILINE
@@ -79,6 +135,8 @@ _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(if|else|elif|endif)[^\n]*\n?", re.MULT
 _MOST_SPLIT = 4096
 """Bytes of such a condition with its branches."""
 
+_BODY = re.compile(rb"\s{0,80}\{")
+
 _OPEN = re.compile(rb"[,{(=|+&<\\-]\s*\Z|\)\s*\Z")
 """How a line ends that goes on in the next one."""
 
@@ -91,23 +149,53 @@ def without_macros(source: bytes) -> bytes:
     text = bytearray(source)
     for pattern in _SIMPLE:
         for found in pattern.finditer(source):
-            _blank(text, *found.span(1))
+            for group in range(1, pattern.groups + 1):
+                _blank(text, *found.span(group))
     for found in _PARAMETERS.finditer(source):
-        if found[1] not in _KEYWORDS:
+        line = source.rfind(b"\n", 0, found.start()) + 1
+        if found[1] not in _KEYWORDS and not source[line : found.start()].lstrip().startswith(b"#"):
             _blank(text, *found.span(1))
             _blank(text, *found.span(2))
             _blank(text, found.end(3) - 1, found.end(3))
+    opened, closed = list(_LINKED.finditer(source)), list(_UNLINKED.finditer(source))
+    for found in (*opened, *closed) if len(opened) == len(closed) else ():
+        _blank(text, *found.span(1))
     given = dict.fromkeys(found[1] for found in _WORD.finditer(source))
     for word in list(given)[:_MOST_WORDS]:
         for found in re.finditer(rb"^" + re.escape(word) + rb"(?=[ \t]+[A-Za-z_])", source, re.MULTILINE):
             _blank(text, *found.span())
     for found in _ALONE.finditer(source):
-        if not _is_value(source, found.start()):
+        has_body = found[1].endswith(b")") and _BODY.match(source, found.end())
+        if not has_body and not _is_value(source, found.start()):
             _blank(text, *found.span(1))
     for found in _HEADS.finditer(source):
         _blank(text, *found.span(1))
         _blank(text, *found.span(2))
     _join(text)
+    return bytes(text)
+
+
+def first_branches(source: bytes) -> bytes:
+    """The text with its first branch of each condition of the preprocessor, which is blanked itself.
+
+    Branches that open more than they close, or close more, are none of the grammar's.
+    """
+    text, taken = bytearray(source), list[bool]()
+    dark, since = 0, 0
+    for mark in _CONDITION.finditer(source):
+        kind = mark[1]
+        _blank(text, *mark.span())
+        if kind == b"endif" and taken:
+            dark -= not taken.pop()
+            if not dark and since:
+                _blank(text, since, mark.start())
+                since = 0
+        elif kind == b"if":
+            taken.append(True)
+        elif taken and taken[-1]:
+            taken[-1] = False
+            dark += 1
+            since = since or mark.start()
     return bytes(text)
 
 
@@ -120,7 +208,12 @@ def _is_value(source: bytes, start: int) -> bool:
     """Whether a name that has its line alone is the last of an enumeration, or of arguments."""
     before = source[max(0, start - 200) : start].rstrip()
     line = before[before.rfind(b"\n") + 1 :].partition(b"//")[0].partition(b"/*")[0].rstrip()
-    if not _OPEN.search(line) or line.endswith((b"){", b") {")):
+    if (
+        line.startswith(b"#")
+        or _ALONE.match(line + b"\n")
+        or not _OPEN.search(line)
+        or line.endswith((b"){", b") {"))
+    ):
         return False
     return not line.endswith(b"{") or _VALUES.search(line) is not None
 

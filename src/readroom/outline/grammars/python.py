@@ -1,4 +1,4 @@
-"""Python: classes, functions, attributes of classes, variables of modules."""
+"""Python: classes, functions, attributes of classes and of their instances, variables of modules."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from readroom.outline.syntax import CLASS, FUNCTION, TYPE, Grammar, Named, table, text_of, words
+from readroom.limits.outline import OUTLINE_COMMENT_LINES
+from readroom.outline.syntax import CLASS, TYPE, Grammar, Named, field_text, table, text_of, words
 from readroom.outline.syntax import NodeRule as Rule
 
 if TYPE_CHECKING:
@@ -14,6 +15,37 @@ if TYPE_CHECKING:
 
 _NAMES = words("identifier")
 _SEVERAL = words("pattern_list tuple_pattern")
+_SELF = "self."
+_MAKER = "__init__"
+
+_THROUGH = words(
+    "if_statement elif_clause else_clause try_statement except_clause except_group_clause "
+    "finally_clause with_statement block for_statement while_statement expression_statement "
+    "match_statement case_clause"
+)
+
+
+def _of_instance(source: bytes, target: Node) -> str:
+    """The name of an attribute that is assigned to the instance; empty for any other target."""
+    text = text_of(source, target) if target.type == "attribute" else ""
+    name = text.removeprefix(_SELF)
+    return name if text.startswith(_SELF) and name.isidentifier() else ""
+
+
+def _attributes(source: bytes, node: Node) -> Sequence[Node]:
+    """The assignments in what makes an instance; none in any other function."""
+    body = node.child_by_field_name("body")
+    if body is None or field_text(source, node, "name") != _MAKER:
+        return ()
+    found: list[Node] = []
+    waiting = [body]
+    while waiting:
+        at = waiting.pop()
+        if at.type == "assignment":
+            found.append(at)
+        elif at.type in _THROUGH:
+            waiting += reversed(at.named_children)
+    return found
 
 
 def _assigned(source: bytes, node: Node) -> Sequence[Named]:
@@ -25,8 +57,37 @@ def _assigned(source: bytes, node: Node) -> Sequence[Named]:
         if left is not None:
             targets = left.named_children if left.type in _SEVERAL else [left]
             found += [((), text_of(source, one)) for one in targets if one.type in _NAMES]
+            found += [((), name) for one in targets if (name := _of_instance(source, one))]
         at = at.child_by_field_name("right")
     return found
+
+
+_COMMENTS = re.compile(rb"(?:\n[ \t]*+#[^\n]*+)++")
+_QUOTES = (b'"' * 3, b"'" * 3)
+
+
+def _without_long_comments(source: bytes) -> bytes:
+    """The text with blanks for comments of more lines than belong to a definition, but the last of them.
+
+    The scanner of the grammar looks through all comments that follow, anew for each of them.
+    """
+    if source.count(b"#") <= OUTLINE_COMMENT_LINES:
+        return source
+    text: bytearray | None = None
+    for run in _COMMENTS.finditer(source):
+        lines = run[0].count(b"\n")
+        # What closes a text may stand in what only looks like a comment.
+        if lines <= OUTLINE_COMMENT_LINES or any(mark in run[0] for mark in _QUOTES):
+            continue
+        text = text or bytearray(source)
+        end = run.end()
+        for _ in range(OUTLINE_COMMENT_LINES):
+            end = source.rfind(b"\n", run.start(), end)
+        text[run.start() : end] = _DARK.sub(b" ", source[run.start() : end])
+    return source if text is None else bytes(text)
+
+
+_DARK = re.compile(rb"[^\r\n]")
 
 
 GRAMMAR = Grammar(
@@ -34,19 +95,16 @@ GRAMMAR = Grammar(
     table(
         {
             "class_definition": CLASS,
-            "function_definition": FUNCTION,
+            "function_definition": Rule("function", aside=_attributes),
             "type_alias_statement": TYPE,
             "assignment": Rule("variable", _assigned, (), cut=r"\n", minor=True),
         }
     ),
     wraps=words("decorated_definition"),
-    through=words(
-        "if_statement elif_clause else_clause try_statement except_clause except_group_clause "
-        "finally_clause with_statement block for_statement while_statement expression_statement "
-        "match_statement case_clause"
-    ),
+    through=_THROUGH,
     not_signature=words("decorator comment"),
     inner=re.compile(rb"\n[ \t]+(?:async[ \t]+)?(?:def|class)[ \t]"),
     inner_nodes=words("class_definition function_definition decorated_definition"),
     inner_words=(b"def", b"class"),
+    prepare=_without_long_comments,
 )
