@@ -203,7 +203,7 @@ class Calls:
             pump = asyncio.create_task(progress.pump())
             try:
                 deadline = Deadline(access.seconds, progress=progress.report)
-                answer = await self._answer(work, client_scope, deadline)
+                answer: T = await self._answer(work, client_scope, deadline)
                 progress.end()
                 await pump
                 return answer

@@ -1,4 +1,4 @@
-"""Vue and Svelte: what their scripts define, which are TypeScript or its subset, at their places in the file."""
+"""Vue and Svelte: what their scripts define, at its places in the file, read as TypeScript."""
 
 from __future__ import annotations
 
