@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.faces.cli import commands, options, plain
+from scripts import prepared
 from tests.faces.mcp.serving import END_S
 
 _WORDS = st.one_of(
@@ -100,6 +102,28 @@ def test_what_is_unusual_is_left_to_the_command(words: list[str]) -> None:
     assert plain.understood(words) is None
 
 
+PROPER = "import sys; from readroom.faces.cli.commands import run; sys.exit(run(sys.argv[1:]))"
+OURS = "import sys; from readroom.faces.cli.main import main; sys.exit(main(sys.argv[1:]))"
+
+
+def _answers(
+    folder: Path, words: list[str], environment: dict[str, str] | None = None
+) -> list[tuple[int, bytes, bytes]]:
+    """Exit code, output and errors of the command proper, and of ours."""
+    answers = [
+        subprocess.run(
+            [sys.executable, "-c", code, *words],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            timeout=END_S,
+            check=False,
+        )
+        for code in (PROPER, OURS)
+    ]
+    return [(done.returncode, done.stdout, done.stderr) for done in answers]
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -117,17 +141,31 @@ def test_the_answer_is_that_of_the_command(tmp_path: Path, words: list[str]) -> 
     (tmp_path / "a.txt").write_text("one\ntwo\nthree\n", encoding="utf-8")
     (tmp_path / "b.txt").write_text("four\n", encoding="utf-8")
     (tmp_path / ".env").write_text("secret\n", encoding="utf-8")
-    proper = "import sys; from readroom.faces.cli.commands import run; sys.exit(run(sys.argv[1:]))"
-    ours = "import sys; from readroom.faces.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    answers = [
-        subprocess.run(
-            [sys.executable, "-c", code, "read", *words],
-            cwd=tmp_path,
-            capture_output=True,
+    first, second = _answers(tmp_path, ["read", *words])
+    assert first == second
+
+
+def test_the_help_that_is_prepared_is_that_of_the_commands() -> None:
+    """`python -m scripts.docs` writes it."""
+    assert {path: path.read_text(encoding="utf-8") for path in prepared.helps()} == prepared.helps()
+
+
+@pytest.mark.parametrize("columns", ["", "40", "80", "97", "100", "200"])
+def test_help_is_the_same_at_every_width(tmp_path: Path, columns: str) -> None:
+    first, second = _answers(tmp_path, ["--help"], {**os.environ, "COLUMNS": columns})
+    assert first == second
+    assert b"readroom" in second[1]
+
+
+def test_the_reader_of_help_may_leave() -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with os.fdopen(write_end, "wb") as out:
+        done = subprocess.run(
+            [sys.executable, "-c", OURS, "--help"],
+            stdout=out,
+            stderr=subprocess.PIPE,
             timeout=END_S,
             check=False,
         )
-        for code in (proper, ours)
-    ]
-    first, second = ((done.returncode, done.stdout, done.stderr) for done in answers)
-    assert first == second
+    assert (done.returncode, done.stderr) == (1, b"")

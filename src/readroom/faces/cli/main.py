@@ -27,12 +27,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = early.run(words[1:])
             if code is not None:
                 return code
-        if words[:1] == ["read"]:
-            from readroom.faces.cli import plain
+        from readroom.faces.cli import plain
 
-            code = plain.run(words[1:])
-            if code is not None:
-                return code
+        code = plain.run(words)
+        if code is not None:
+            return code
         from readroom.faces.cli.commands import run
 
         return run(words)

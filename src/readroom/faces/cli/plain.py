@@ -1,4 +1,4 @@
-"""`readroom read` in its plain forms, performed without the parser of command lines.
+"""`readroom read` in its plain forms, and `readroom --help`, performed without the parser of command lines.
 
 To import that parser and to make its options of the arguments of every tool takes longer than
 to read a file.  Whatever is unusual is left to the command proper; what is understood here
@@ -7,7 +7,15 @@ means there the same, which a test compares.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
+
+HELP = os.path.join(os.path.dirname(__file__), "help")
+"""The help on all commands, in a file for each usual width; made by `python -m scripts.docs`."""
+
+WIDEST, NARROWEST, MARGIN = 100, 50, 2
+"""Columns of a terminal that are used at most, those of help at least, and those that stay free."""
 
 _NUMBERS = {"--offset": "offset", "--limit": "limit"}
 _PLACES = ("--root",)
@@ -16,6 +24,39 @@ _DIGITS = 9
 
 
 def run(words: Sequence[str]) -> int | None:
+    """The exit code of a command line; None when it is not plain."""
+    if words[:1] == ["read"]:
+        return read(words[1:])
+    return show_help() if list(words) in (["--help"], ["-h"]) else None
+
+
+def show_help() -> int | None:
+    """The exit code of `readroom --help`; None where there is no text for the width of this terminal."""
+    import shutil
+
+    out, columns = sys.stdout, min(shutil.get_terminal_size().columns, WIDEST)
+    try:
+        with open(os.path.join(HELP, f"{max(columns - MARGIN, NARROWEST)}.txt"), encoding="utf-8") as file:
+            text = file.read()
+    except FileNotFoundError:
+        return None
+    if out is None:
+        return None
+    try:
+        out.write(text)
+        out.flush()
+    except BrokenPipeError:
+        # What is still buffered goes nowhere, or the interpreter would complain when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+        return 1
+    except OSError as error:
+        from readroom.faces.cli.failures import unexpected
+
+        return int(unexpected(error))
+    return 0
+
+
+def read(words: Sequence[str]) -> int | None:
     """The exit code of `readroom read` with these words behind it; None when they are not plain."""
     meaning = understood(words)
     if meaning is None:
