@@ -74,9 +74,7 @@ class Service:
             self._forget_outputs([folder for folder in folders if folder is not None])
 
     def _supervise(self, bound: socket.socket, on_ready: Callable[[], None]) -> None:
-        from prometheus_client.multiprocess import mark_process_dead
-
-        from readroom.faces.http.access_log import counted_together
+        from readroom.faces.http.access_log import counted_together, counts_no_more
         from readroom.faces.http.supervisor import Supervisor
         from readroom.faces.mcp import stdio
 
@@ -93,7 +91,7 @@ class Service:
 
         stdio.to_stderr()
         with counted_together() as folder:
-            Supervisor(self._workers, work, on_ready, partial(mark_process_dead, path=folder)).run()
+            Supervisor(self._workers, work, on_ready, partial(counts_no_more, folder)).run()
 
     @contextmanager
     def _opened(self, counted: str | None = None) -> Iterator[Served]:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, values
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from readroom import config
 
@@ -128,3 +128,8 @@ def counted_together() -> Iterator[str]:
         config.give_variable("PROMETHEUS_MULTIPROC_DIR", folder)
         values.ValueClass = values.MultiProcessValue()  # type: ignore[no-untyped-call]
         yield folder
+
+
+def counts_no_more(folder: str, pid: int) -> None:
+    """A process that counted there has ended: no call of it is open, and what it counted stays."""
+    mark_process_dead(pid, folder)  # type: ignore[no-untyped-call]
