@@ -25,7 +25,8 @@ FIND_DOCUMENT_ALONE_CHARS = 6 * 1024 * 1024
 """Of one that is asked for by its path: 2,000 pages, of which what is extracted is kept for the next page."""
 
 FIND_LEFT_CALLS = 3
-"""Documents that were left before their end whose rest is a call of its own; more are counted."""
+"""Documents that were left before their end whose rest is a call of its own, and what cannot be read that is
+named."""
 
 FIND_WINDOW_BYTES = 64 * 1024
 """A larger file that is asked for by its path is looked at in windows of whole lines: some 600 of a log."""
@@ -62,4 +63,4 @@ FIND_LEFT_NAMES = 20
 
 FIND_APART_CHARS = 2 * 1024 * 1024
 """Characters of files that are kept as they were taken apart, for the next page of the same question; each
-takes some five bytes so."""
+takes some two bytes so."""

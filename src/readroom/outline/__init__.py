@@ -47,11 +47,17 @@ class Unparsable(Exception):
 
 def can_outline(language: str | None) -> bool:
     """Whether `build` knows the language."""
-    from readroom.outline.blocks import BLOCKS
     from readroom.outline.grammars import GRAMMARS
+
+    return language in GRAMMARS or (language is not None and _by_lines(language) is not None)
+
+
+def _by_lines(language: str) -> Callable[[str, Deadline], Sequence[Item]] | None:
+    """What outlines a language that is told by its lines; None for others."""
+    from readroom.outline.blocks import BLOCKS
     from readroom.outline.markup import MARKUP
 
-    return language in GRAMMARS or language in MARKUP or language in BLOCKS
+    return MARKUP.get(language) or BLOCKS.get(language)
 
 
 def build(text: str, language: str, deadline: Deadline, *, isolated: bool = False) -> Outline:
@@ -61,17 +67,13 @@ def build(text: str, language: str, deadline: Deadline, *, isolated: bool = Fals
         TimedOut, Cancelled: From the deadline; nothing is known then.
         Unparsable: No parser is given this text, or there is none here.
     """
-    from readroom.outline.blocks import BLOCKS
-    from readroom.outline.markup import MARKUP
+    from readroom.outline.grammars import GRAMMARS, grammar_of
 
     # Half of a surrogate pair has no place in a reply.
     text = visible(text)
-    if language in MARKUP:
-        return Outline(language, tuple(MARKUP[language](text, deadline)))
-    if language in BLOCKS:
-        return Outline(language, tuple(BLOCKS[language](text, deadline)))
-    from readroom.outline.grammars import grammar_of
-
+    by_lines = None if language in GRAMMARS else _by_lines(language)
+    if by_lines is not None:
+        return Outline(language, tuple(by_lines(text, deadline)))
     grammar = grammar_of(language)
     try:
         load(grammar)

@@ -103,6 +103,9 @@ class _Judge:
         self._errors = errors
         self._braces = braces
         self._firsts = [first for first, _ in errors]
+        # Each line is asked for several times.
+        self._texts = [line.strip() for line in self.lines]
+        self._indents: dict[int, int] = {}
 
     def marked(self, item: Item) -> Item:
         """The item and its members, each with whether its end is certain."""
@@ -197,8 +200,11 @@ class _Judge:
         return (number for number in range(first, len(self.lines) + 1) if self._text(number))
 
     def _text(self, number: int) -> str:
-        return self.lines[number - 1].strip() if 0 < number <= len(self.lines) else ""
+        return self._texts[number - 1] if 0 < number <= len(self._texts) else ""
 
     def _indent(self, number: int) -> int:
-        line = self.lines[number - 1].expandtabs(_TAB)
-        return len(line) - len(line.lstrip())
+        indent = self._indents.get(number)
+        if indent is None:
+            line = self.lines[number - 1].expandtabs(_TAB)
+            indent = self._indents[number] = len(line) - len(line.lstrip())
+        return indent

@@ -16,7 +16,7 @@ INSIDE_CHARS = 4
 """Letters of the shortest such part; shorter ones are in names by chance."""
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=4096)
 def words_of(name: str) -> tuple[str, ...]:
     """The sub-words of a name."""
     return tuple(sub_words(name))

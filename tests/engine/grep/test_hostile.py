@@ -12,7 +12,7 @@ import pytest
 
 from readroom.deadline import Deadline
 from readroom.engine.grep.ripgrep import Tree
-from readroom.engine.grep.scope import Scope
+from readroom.engine.scope import Scope
 from readroom.errors import NotAFile
 from readroom.paths import ROOT, parse
 from readroom.policy.guard import Guard

@@ -16,7 +16,7 @@ from readroom.deadline import Deadline
 from readroom.engine.grep.coverage import Coverage
 from readroom.engine.grep.process import Child
 from readroom.engine.grep.ripgrep import Tree
-from readroom.engine.grep.scope import Scope
+from readroom.engine.scope import Scope
 from readroom.errors import Cancelled
 from readroom.limits import GREP_MAX_TIMEOUT_S, Limits
 from readroom.paths import ROOT

@@ -29,9 +29,7 @@ from readroom.engine.find.opening import Opener
 from readroom.engine.find.page import PageOfPassages, take_apart
 from readroom.engine.find.survey import Seen, Survey, encoding_of, look_at, look_at_document
 from readroom.engine.find.windows import LargeText
-from readroom.engine.grep.coverage import NAMED
-from readroom.engine.grep.ripgrep import globs_of_type
-from readroom.engine.grep.scope import Scope
+from readroom.engine.scope import Scope
 from readroom.engine.services import Job, Services
 from readroom.errors import BadValue, Binary, TimedOut
 from readroom.formats.kinds import SEARCHED, UNKNOWN, searched_as, sniff, suffix
@@ -95,12 +93,21 @@ def perform(services: Services, job: Job[FindRequest]) -> FindResult:
             return search.file(source)
     scoped = GrepRequest("", request.path, request.glob, request.type, include=frozenset({*request.include}))
     with guard.open_folder(request.path) as top:
-        scope = Scope(guard, scoped, top.real, globs_of_type(scoped))
+        scope = Scope(guard, scoped, top.real, _globs_of_type(scoped))
         texts = services.found()
         texts.begin()
         looking = within.within(_SURVEY_SHARE * limits.grep_timeout_s)
         survey = Survey(opener, query, scope, texts, documents, looking, job.deadline)
         return search.page(survey.look(top, search.since))
+
+
+def _globs_of_type(scoped: GrepRequest) -> Sequence[str] | None:
+    """What the type stands for; None without one."""
+    if scoped.type is None:
+        return None
+    from readroom.engine.grep.ripgrep import globs_of_type  # most of a search of contents comes with it
+
+    return globs_of_type(scoped)
 
 
 def _documents(services: Services, request: FindRequest, *, alone: bool) -> DocumentTexts | None:
@@ -337,8 +344,8 @@ class _Ranking:
 def _unreadable(clauses: Sequence[str]) -> list[Warn]:
     if not clauses:
         return []
-    more = len(clauses) - NAMED
-    text = "; ".join(clauses[:NAMED]) + (f"; and {more} more" if more > 0 else "")
+    more = len(clauses) - FIND_LEFT_CALLS
+    text = "; ".join(clauses[:FIND_LEFT_CALLS]) + (f"; and {more} more" if more > 0 else "")
     return [Warn("unreadable", f"cannot be read: {text}")]
 
 

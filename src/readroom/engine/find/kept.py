@@ -18,7 +18,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, final, overload
 
 from msgspec import Struct
 
@@ -38,6 +38,31 @@ recently would, in a tree that is larger than the bound, drop each shortly befor
 def as_document(path: str) -> str:
     """The name under which what a file says as a document is kept; no path has it."""
     return f"{path}\0"
+
+
+@final
+class TextLines(Sequence[str]):
+    """The lines of a text, cut out when they are asked for: held as strings they take twice as much as it."""
+
+    __slots__ = ("_starts", "_text")
+
+    def __init__(self, text: str, starts: Sequence[int]) -> None:
+        """`starts` are the places where lines begin, and the end of the last one behind its line end."""
+        self._text = text
+        self._starts = starts
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        if isinstance(at, slice):
+            return [self[number] for number in range(*at.indices(len(self)))]
+        at = range(len(self))[at]
+        return self._text[self._starts[at] : self._starts[at + 1] - 1].removesuffix("\r")
 
 
 class Apart(Struct, frozen=True):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
-from readroom.engine.find.kept import Apart, KeptTexts, as_document
+from readroom.engine.find.kept import Apart, KeptTexts, TextLines, as_document
 from readroom.engine.find.opening import Opener
 from readroom.engine.find.survey import DecodedFile, read_text
 from readroom.engine.services import Services
@@ -98,7 +99,7 @@ def _document_apart(
     return Apart(candidate, source.stat.links, lines, document.digits, document)
 
 
-def _lines_of(text: str) -> tuple[list[str], list[int]]:
+def _lines_of(text: str) -> tuple[list[str], Sequence[int]]:
     """The lines of a text, and the places where they begin; one more, its end, where no line end is there."""
     lines = text.split("\n")
     starts = [0]
@@ -107,7 +108,7 @@ def _lines_of(text: str) -> tuple[list[str], list[int]]:
     if lines[-1] == "":
         lines.pop()
         starts.pop()
-    return lines, starts
+    return lines, array("I", starts)
 
 
 def _apart(
@@ -118,7 +119,8 @@ def _apart(
     items = _items(file.path, decoded.text, decoded.encoding.name, digits, outlines, deadline)
     lines = [line.removesuffix("\r") for line in lines]
     parts = cut_rows(lines) if kind_by_name(file.path) in _RECORDS else cut(lines, items)
-    return Apart(Candidate(file, CountedText(decoded.text), parts, starts), links, lines, digits)
+    candidate = Candidate(file, CountedText(decoded.text), parts, starts)
+    return Apart(candidate, links, TextLines(decoded.text, starts), digits)
 
 
 def _items(

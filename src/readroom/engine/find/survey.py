@@ -18,7 +18,7 @@ from readroom.deadline import Deadline
 from readroom.engine.cursors import end_of_folder, path_key
 from readroom.engine.find.kept import KeptTexts, KnownText, as_document
 from readroom.engine.find.opening import Opener
-from readroom.engine.grep.scope import Scope, join_below
+from readroom.engine.scope import Scope, join_below
 from readroom.errors import BadDocument, Binary, BrokenData, Cancelled, ReadroomError, TimedOut
 from readroom.formats.holding import is_archive_name
 from readroom.formats.kinds import SEARCHED, UNKNOWN, classify, sniff, suffix
@@ -192,6 +192,8 @@ class Survey:
 
     def _file(self, relative: str, name: str, folder: Folder, visible: VisibleNames, guard: Guard) -> None:
         real = join_below(folder.real, name)
+        if relative == real:
+            relative = real  # of a large tree each name is held once
         key = self._key(real)
         known = self._kept(folder, name, key) or self._opened(visible, name, real, guard)
         if known is None:

@@ -31,8 +31,8 @@ from readroom.engine.grep.file import FileSearch
 from readroom.engine.grep.lines import Opened, Searcher
 from readroom.engine.grep.order import UNRANKED, Ranked, Relevance, Symbols, by_age
 from readroom.engine.grep.page import Last, Page, part_of, place_in, uncounted
-from readroom.engine.grep.scope import Scope, join_below
 from readroom.engine.grep.warnings import hidden_in, left_out, linked, pattern_of, require_usable, warnings_of
+from readroom.engine.scope import Scope, join_below
 from readroom.engine.services import Job, Services
 from readroom.errors import (
     AbsentError,

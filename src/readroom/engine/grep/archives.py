@@ -21,7 +21,7 @@ from readroom.engine.archives.store import MemberStore
 from readroom.engine.cursors import Cursor, path_key
 from readroom.engine.grep.candidates import Finder, Rounds, Walked
 from readroom.engine.grep.process import LeftFile
-from readroom.engine.grep.scope import Scope, join_below
+from readroom.engine.scope import Scope, join_below
 from readroom.engine.services import ArchiveRoom
 from readroom.errors import BadDocument, BrokenData, RefusedError
 from readroom.formats.holding import is_archive_name

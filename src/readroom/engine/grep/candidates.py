@@ -20,8 +20,8 @@ from readroom.deadline import Deadline
 from readroom.engine.cursors import Cursor, end_of_folder, path_key
 from readroom.engine.grep.process import LeftFile
 from readroom.engine.grep.ripgrep import Tree
-from readroom.engine.grep.scope import Scope, join_below
 from readroom.engine.grep.sweep import Late, Swept
+from readroom.engine.scope import Scope, join_below
 from readroom.errors import ReadroomError, TimedOut
 from readroom.limits import GREP_FILE_LEAST_S
 from readroom.paths import ROOT

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from readroom.deadline import Deadline
 from readroom.engine.cursors import path_key, write_grep_cursor
 from readroom.engine.grep.page import Reached, part_of, row_of
-from readroom.engine.grep.scope import join_below
+from readroom.engine.scope import join_below
 from readroom.errors import ReadroomError
 from readroom.limits import GREP_MAX_TIMEOUT_S, MAX_OMITTED, MAX_WARNINGS
 from readroom.paths import WorkPath

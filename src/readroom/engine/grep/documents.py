@@ -26,7 +26,7 @@ from readroom.engine.grep.lines import HeldText, Searched
 from readroom.engine.grep.page import Page, Reached, part_of, place_in, row_of
 from readroom.engine.grep.process import LeftFile
 from readroom.engine.grep.ripgrep import Tree
-from readroom.engine.grep.scope import Scope
+from readroom.engine.scope import Scope
 from readroom.formats.documents import Unreadable
 from readroom.formats.kinds import SEARCHED, searched_as, suffix
 from readroom.limits import HEAD_BYTES, Limits

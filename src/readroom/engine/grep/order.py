@@ -15,7 +15,7 @@ from typing import TypeAlias, final
 from readroom.deadline import Deadline
 from readroom.engine.cursors import GrepPlace, path_key
 from readroom.engine.grep.lines import Searched, Text
-from readroom.engine.grep.scope import join_below
+from readroom.engine.scope import join_below
 from readroom.errors import ReadroomError, TimedOut
 from readroom.limits import GREP_RANKED_FILES, GREP_RANKED_LINES, HEAD_BYTES
 from readroom.limits.find import FIND_FILE_BYTES

@@ -22,7 +22,7 @@ from typing import final
 from readroom.deadline import Deadline
 from readroom.engine.cursors import Cursor, end_of_folder, path_key
 from readroom.engine.grep.process import PAUSE_S, Child, LeftFile, OpenFile, Watch, confines, failed
-from readroom.engine.grep.scope import Scope, join_below
+from readroom.engine.scope import Scope, join_below
 from readroom.errors import NoPermission, ReadroomError, StoreFailed, TimedOut
 from readroom.limits import GREP_HEAD_START_S, GREP_NAMED_BYTES, GREP_SKIPPED_NAMES
 from readroom.paths import ROOT, ancestors, join

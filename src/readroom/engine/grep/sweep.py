@@ -23,7 +23,7 @@ from readroom.deadline import Deadline
 from readroom.engine.cursors import Cursor, path_key
 from readroom.engine.grep.process import Child, LeftFile
 from readroom.engine.grep.ripgrep import Tree
-from readroom.engine.grep.scope import Scope
+from readroom.engine.scope import Scope
 from readroom.limits import GREP_HEAD_START_S, GREP_SWEEP_SHARE
 from readroom.search.ripgrep import Reports
 

@@ -11,7 +11,7 @@ from readroom.engine.grep import ripgrep
 from readroom.engine.grep.coverage import named
 from readroom.engine.grep.lines import Searcher
 from readroom.engine.grep.order import Symbols
-from readroom.engine.grep.scope import join_below
+from readroom.engine.scope import join_below
 from readroom.errors import BadPattern, MissingProgram
 from readroom.formats.kinds import reads_as_document
 from readroom.limits import GREP_PATTERN_BYTES, MAX_WARNINGS
