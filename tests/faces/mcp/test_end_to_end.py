@@ -211,15 +211,17 @@ def test_a_search_of_many_files_reports_progress(run: Run, made: Path) -> None:
         (folder / f"{number}.txt").write_text("needle\n", encoding="utf-8")
     told: list[str | None] = []
 
-    async def heard(progress: float, total: float | None, message: str | None) -> None:
-        told.append(message)
-
     async def what(client: Client) -> None:
+        begun = anyio.Event()
+
+        async def heard(progress: float, total: float | None, message: str | None) -> None:
+            told.append(message)
+            begun.set()
+
         arguments = {"pattern": "needle", "path": folder.name, "output": "count", "limit": 300}
         result = await client.call_tool("grep_files", arguments, progress_callback=heard)
         assert _facts(result)["shown"] > 100
-        while not told:  # the client may take the answer first
-            await anyio.sleep(0.01)
+        await begun.wait()  # the client may take the answer first
 
     run(made, what)
     assert told
