@@ -32,6 +32,7 @@ from readroom.lens.records.values import (
     parts_text,
     time_of,
 )
+from readroom.limits.lens import PENDING_CHARS, SESSIONS_OPEN
 
 NAME = "Claude Code"
 
@@ -73,7 +74,7 @@ def recognises(line: Object) -> bool:
 def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
     """The events of one file, a main session or a sub-agent."""
     pending: dict[str, _Held] = {}
-    opened: set[str] = set()
+    chars = 0  # of all results that wait; of too many or too long ones the oldest session's are let go
     for line in lines:
         if isinstance(line, Skipped):
             yield line
@@ -86,14 +87,21 @@ def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
         ):  # does not say which agent's request it is: a call's id does
             for waiting in pending.values():
                 _sent(as_object(entry.get("message")), waiting)
+            chars = sum(waiting.chars for waiting in pending.values())
             continue
         if "uuid" not in entry and as_text(entry.get("type")) in _SILENT:
             continue
         session = _session(entry)
-        if session not in opened:
-            opened.add(session)
+        if session not in pending:
+            pending[session] = _Held()
             yield _opened(entry, session)
-        yield from _events(entry, session, pending.setdefault(session, _Held()), line.number)
+        before = pending[session].chars
+        yield from _events(entry, session, pending[session], line.number)
+        chars += pending[session].chars - before
+        while len(pending) > SESSIONS_OPEN or chars > PENDING_CHARS:
+            oldest = pending.pop(next(iter(pending)))
+            chars -= oldest.chars
+            yield from oldest.release()
     for waiting in pending.values():
         yield from waiting.release()
 
@@ -102,6 +110,7 @@ class _Held:
     """Results that wait for what the client added to them, until the model answers."""
 
     def __init__(self) -> None:
+        self.chars = 0
         self.results: dict[str, Returned] = {}
         self.added: list[str] = []
         self.sent: dict[str, str] = {}
@@ -116,6 +125,7 @@ class _Held:
         self.results.clear()
         self.added.clear()
         self.sent.clear()
+        self.chars = 0
 
 
 def _session(entry: Object) -> str:
@@ -187,6 +197,7 @@ def _user(entry: Object, message: Object, session: str, pending: _Held) -> Itera
         if block.get("type") == "tool_result":
             text, images = parts_text(block.get("content"))
             error = block.get("is_error")
+            pending.chars += len(text)
             pending.results[as_text(block.get("tool_use_id"))] = Returned(
                 session,
                 as_text(block.get("tool_use_id")),
@@ -205,6 +216,7 @@ def _attachment(entry: Object, session: str, pending: _Held) -> Iterator[Event]:
         return
     if pending.results and as_text(as_object(entry.get("attachment")).get("type")) not in _FILES:
         pending.added.append(text)
+        pending.chars += len(text)
     else:
         kind = as_text(as_object(entry.get("attachment")).get("type"))
         yield Asked(session, text, attached=kind in _FILES)
@@ -214,4 +226,5 @@ def _sent(message: Object, pending: _Held) -> None:
     for block in objects(message.get("content")):
         id = as_text(block.get("tool_use_id"))
         if block.get("type") == "tool_result" and id in pending.results:
-            pending.sent.setdefault(id, parts_text(block.get("content"))[0])
+            text = pending.sent.setdefault(id, parts_text(block.get("content"))[0])
+            pending.chars += len(text)
