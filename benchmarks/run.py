@@ -26,6 +26,7 @@ SUITES = (
     "serving",
     "workers",
     "auditing",
+    "records",
 )
 
 

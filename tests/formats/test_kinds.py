@@ -176,6 +176,7 @@ def test_letters_that_are_latin1_are_text_though_magic_bytes_are_the_same() -> N
         (b"\0asm\1\0\0\0", "application/wasm"),
         (b"\x28\xb5\x2f\xfd\x04\0" + bytes(9), "application/zstd"),
         (b"7z\xbc\xaf\x27\x1c\0\4" + bytes(9), "application/x-7z-compressed"),
+        (b"Obj\x01\4\x14avro.codec\bnull" + bytes(9), "application/vnd.apache.avro"),
         (b"wOF2\0\1\0\0" + bytes(9), "font/woff2"),
         (b"ID3\4\0\0\0\0" + bytes(9), "audio/mpeg"),
         (b"RIFF\x24\0\0\0WAVEfmt " + bytes(9), "audio/wav"),

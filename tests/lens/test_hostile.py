@@ -10,8 +10,10 @@ import re
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -31,6 +33,7 @@ from readroom.limits.lens import (
 )
 from tests.lens.ground_truth import SESSIONS, unpacked
 from tests.lens.making import called, numbered, record, returned, said
+from tests.lens.multiplied import multiplied
 from tests.peak import REPO
 
 _OPTIONS = Options(secrets=False)
@@ -101,9 +104,19 @@ print(own_peak_bytes())
 """
 
 
-def _peak(path: Path) -> tuple[int, str]:
+_MEASURE_SESSIONS = """
+import sys
+from pathlib import Path
+from readroom.lens.audit import Options, audit
+from tests.peak import own_peak_bytes
+print(sum(1 for _ in audit(Path(sys.argv[1]), Options(secrets=False))))
+print(own_peak_bytes())
+"""
+
+
+def _peak(path: Path, program: str = _MEASURE) -> tuple[int, str]:
     done = subprocess.run(
-        [sys.executable, "-c", _MEASURE, str(path)],
+        [sys.executable, "-c", program, str(path)],
         cwd=REPO,
         capture_output=True,
         text=True,
@@ -385,3 +398,50 @@ def test_many_sessions_at_once_end_early_rather_than_taking_more() -> None:
     assert sum(part.session.calls for part in parts) == 8
     assert {part.session.session for part in parts} == set("abcd")
     assert len(parts) > 4
+
+
+def _stream(folder: Path, lines: Iterator[dict[str, Any]]) -> Path:
+    path = folder / "r.jsonl"
+    with path.open("w", encoding="utf-8") as stream:
+        stream.writelines(json.dumps(line) + "\n" for line in lines)
+    return path
+
+
+def _of(session: int, line: dict[str, Any]) -> dict[str, Any]:
+    return {**line, "sessionId": f"s{session}"}
+
+
+def _unanswered(size: int) -> Iterator[dict[str, Any]]:
+    """Calls with much to write, of which none is answered."""
+    for number in range(size // 200_000):
+        yield called(number, "Write", {"file_path": "a", "content": f"{number} " + "x" * 200_000})
+
+
+def _wordy(size: int) -> Iterator[dict[str, Any]]:
+    """Sessions that all go on, each with output of which every word is another."""
+    for number in range(size // 110_000):
+        words = [f"word{number:05}x{word:05}" for word in range(6_500)]
+        text = "\n".join(" ".join(words[at : at + 5]) for at in range(0, len(words), 5))
+        yield _of(number, called(number, "Bash", {"command": "make"}))
+        yield _of(number, returned(number, text))
+
+
+@pytest.mark.parametrize(("lines", "size"), [(_unanswered, 30_000_000), (_wordy, 24_000_000)])
+def test_what_is_kept_of_a_record_does_not_grow_with_it(
+    tmp_path: Path, lines: Callable[[int], Iterator[dict[str, Any]]], size: int
+) -> None:
+    """A record of half as much again takes no more, once what is kept has come to its bound."""
+    small, _ = _peak(_stream(tmp_path, lines(size)), _MEASURE_SESSIONS)
+    large, _ = _peak(_stream(tmp_path, lines(size + size // 2)), _MEASURE_SESSIONS)
+    assert large < 256_000_000
+    assert large - small < size // 4
+
+
+def test_a_long_session_takes_less_memory_than_its_record_has_bytes(tmp_path: Path) -> None:
+    """A real session, multiplied; that one of 2 GB stays below 256 MB is shown by a committed run."""
+    source, path = unpacked("claude-code/mixed", tmp_path)[0], tmp_path / "r.jsonl"
+    peaks = []
+    for size in (4_000_000, 12_000_000):
+        multiplied(source, path, size, sessions=False)
+        peaks.append(_peak(path)[0])
+    assert peaks[1] - peaks[0] < 8_000_000

@@ -258,6 +258,7 @@ MAGIC: tuple[tuple[int, bytes, MediaType], ...] = (
     *_media("application/vnd.sqlite3", Family.DATABASE, b"SQLite format 3\0"),
     *_media("application/vnd.apache.parquet", Family.DATA, b"PAR1"),
     *_media("application/vnd.apache.arrow.file", Family.DATA, b"ARROW1\0\0"),
+    *_media("application/vnd.apache.avro", Family.DATA, b"Obj\x01"),
     *_media("application/x-hdf5", Family.DATA, b"\x89HDF\r\n\x1a\n"),
     *_media("application/x-numpy", Family.DATA, b"\x93NUMPY"),
     *_media("application/x-gguf", Family.DATA, b"GGUF"),

@@ -32,6 +32,7 @@ from readroom.lens.records.values import (
     parts_text,
     time_of,
 )
+from readroom.limits.lens import PENDING_CHARS, SESSIONS_OPEN
 
 NAME = "Claude Code"
 
@@ -82,21 +83,30 @@ class _ClaudeSessions:
 
     def __init__(self) -> None:
         self._pending: dict[str, _Held] = {}
-        self._opened: set[str] = set()
+        self._chars = 0
+        """Of all results that wait; of too many or too long ones the oldest session's are let go."""
 
     def events(self, entry: Object, number: int) -> Iterator[Event]:
         kind = as_text(entry.get("type"))
         if kind == "api-request-blob":  # does not say which agent's request it is: a call's id does
             for waiting in self._pending.values():
                 _sent(as_object(entry.get("message")), waiting)
+            self._chars = sum(waiting.chars for waiting in self._pending.values())
             return
         if "uuid" not in entry and kind in _SILENT:
             return
         session = _session(entry)
-        if session not in self._opened:
-            self._opened.add(session)
+        waiting = self._pending.get(session)
+        if waiting is None:
+            waiting = self._pending[session] = _Held()
             yield _opened(entry, session)
-        yield from _events(entry, session, self._pending.setdefault(session, _Held()), number)
+        before = waiting.chars
+        yield from _events(entry, session, waiting, number)
+        self._chars += waiting.chars - before
+        while len(self._pending) > SESSIONS_OPEN or self._chars > PENDING_CHARS:
+            oldest = self._pending.pop(next(iter(self._pending)))
+            self._chars -= oldest.chars
+            yield from oldest.release()
 
     def rest(self) -> Iterator[Event]:
         """What was waiting when the file ended."""
@@ -108,6 +118,7 @@ class _Held:
     """Results that wait for what the client added to them, until the model answers."""
 
     def __init__(self) -> None:
+        self.chars = 0
         self.results: dict[str, Returned] = {}
         self.added: list[str] = []
         self.sent: dict[str, str] = {}
@@ -122,6 +133,7 @@ class _Held:
         self.results.clear()
         self.added.clear()
         self.sent.clear()
+        self.chars = 0
 
 
 def _session(entry: Object) -> str:
@@ -193,6 +205,7 @@ def _user(entry: Object, message: Object, session: str, pending: _Held) -> Itera
         if block.get("type") == "tool_result":
             text, images = parts_text(block.get("content"))
             error = block.get("is_error")
+            pending.chars += len(text)
             pending.results[as_text(block.get("tool_use_id"))] = Returned(
                 session,
                 as_text(block.get("tool_use_id")),
@@ -211,6 +224,7 @@ def _attachment(entry: Object, session: str, pending: _Held) -> Iterator[Event]:
         return
     if pending.results and as_text(as_object(entry.get("attachment")).get("type")) not in _FILES:
         pending.added.append(text)
+        pending.chars += len(text)
     else:
         kind = as_text(as_object(entry.get("attachment")).get("type"))
         yield Asked(session, text, attached=kind in _FILES)
@@ -220,4 +234,5 @@ def _sent(message: Object, pending: _Held) -> None:
     for block in objects(message.get("content")):
         id = as_text(block.get("tool_use_id"))
         if block.get("type") == "tool_result" and id in pending.results:
-            pending.sent.setdefault(id, parts_text(block.get("content"))[0])
+            text = pending.sent.setdefault(id, parts_text(block.get("content"))[0])
+            pending.chars += len(text)
