@@ -13,6 +13,7 @@ import msgspec
 from readroom.errors import UsageError
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
+from readroom.faces.cli.options import database_option
 
 if TYPE_CHECKING:
     from readroom.session.shared.state import SharedState, Spending
@@ -69,15 +70,6 @@ def _line(one: Spending) -> str:
     return f"{one.used:>12,}  {one.scope:9}  {one.name or '-'}  {one.workspace}"
 
 
-def _config_option() -> click.Option:
-    return click.Option(
-        ["--config"],
-        type=click.Path(readable=False),
-        metavar="FILE",
-        help="That of a server whose state is in PostgreSQL.",
-    )
-
-
 budget = click.Group(
     "budget",
     help="Show what servers have spent of their budgets, and begin budgets anew.",
@@ -86,7 +78,7 @@ budget = click.Group(
             "list",
             params=[
                 click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
-                _config_option(),
+                database_option(),
             ],
             callback=_list,
             help=_list.__doc__,
@@ -102,7 +94,7 @@ budget = click.Group(
                 ),
                 click.Option(["--name"], metavar="NAME", help="That of one conversation, or id of a token."),
                 click.Option(["--all", "whole"], is_flag=True, help="All of them."),
-                _config_option(),
+                database_option(),
             ],
             callback=_reset,
             help=_reset.__doc__,

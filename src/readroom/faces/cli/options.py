@@ -79,6 +79,16 @@ def place_options() -> list[click.Parameter]:
     ]
 
 
+def database_option() -> click.Option:
+    """--config, where it says which database servers share."""
+    return click.Option(
+        ["--config"],
+        type=click.Path(readable=False),
+        metavar="FILE",
+        help="That of a server whose state is in PostgreSQL: what it keeps is there, too.",
+    )
+
+
 def commands_option() -> click.Option:
     """--allow-commands, where run_command can be called."""
     return click.Option(

@@ -15,6 +15,7 @@ import msgspec
 from readroom.errors import BadValue
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
+from readroom.faces.cli.options import database_option
 
 if TYPE_CHECKING:
     from readroom.session.admission import MadeTokens
@@ -199,15 +200,6 @@ def _folder_argument() -> click.Argument:
     )
 
 
-def _config_option() -> click.Option:
-    return click.Option(
-        ["--config"],
-        type=click.Path(readable=False),
-        metavar="FILE",
-        help="That of a server whose state is in PostgreSQL: the tokens are there, too.",
-    )
-
-
 token = click.Group(
     "token",
     help="Make, show, replace, list and revoke the tokens that clients of `readroom serve` need.",
@@ -234,7 +226,7 @@ token = click.Group(
                     help="Rules that restrict it further, in the form of readroom.toml.",
                 ),
                 click.Option(["--expires"], metavar="SPAN", help="How long it works: 30m, 12h, 7d, 4w."),
-                _config_option(),
+                database_option(),
             ],
             callback=_create,
             help=_create.__doc__,
@@ -245,14 +237,14 @@ token = click.Group(
             "list",
             params=[
                 click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
-                _config_option(),
+                database_option(),
             ],
             callback=_list,
             help=_list.__doc__,
         ),
         click.Command(
             "revoke",
-            params=[click.Argument(["identifier"], metavar="ID"), _config_option()],
+            params=[click.Argument(["identifier"], metavar="ID"), database_option()],
             callback=_revoke,
             help=_revoke.__doc__,
         ),

@@ -22,7 +22,7 @@ from readroom.lens.records.events import (
     Said,
     Skipped,
 )
-from readroom.lens.records.stream import Line
+from readroom.lens.records.stream import Line, each
 from readroom.lens.records.values import (
     Object,
     as_count,
@@ -72,30 +72,36 @@ def recognises(line: Object) -> bool:
 
 def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
     """The events of one file, a main session or a sub-agent."""
-    pending: dict[str, _Held] = {}
-    opened: set[str] = set()
-    for line in lines:
-        if isinstance(line, Skipped):
-            yield line
-            continue
-        if line.left_out:
-            yield Skipped(f"line {line.number}", f"{line.left_out:,} bytes of long texts were not read")
-        entry = as_object(line.value)
-        if (
-            entry.get("type") == "api-request-blob"
-        ):  # does not say which agent's request it is: a call's id does
-            for waiting in pending.values():
+    sessions = _ClaudeSessions()
+    yield from each(lines, sessions.events)
+    yield from sessions.rest()
+
+
+class _ClaudeSessions:
+    """The sessions that were met so far, and what waits in each of them."""
+
+    def __init__(self) -> None:
+        self._pending: dict[str, _Held] = {}
+        self._opened: set[str] = set()
+
+    def events(self, entry: Object, number: int) -> Iterator[Event]:
+        kind = as_text(entry.get("type"))
+        if kind == "api-request-blob":  # does not say which agent's request it is: a call's id does
+            for waiting in self._pending.values():
                 _sent(as_object(entry.get("message")), waiting)
-            continue
-        if "uuid" not in entry and as_text(entry.get("type")) in _SILENT:
-            continue
+            return
+        if "uuid" not in entry and kind in _SILENT:
+            return
         session = _session(entry)
-        if session not in opened:
-            opened.add(session)
+        if session not in self._opened:
+            self._opened.add(session)
             yield _opened(entry, session)
-        yield from _events(entry, session, pending.setdefault(session, _Held()), line.number)
-    for waiting in pending.values():
-        yield from waiting.release()
+        yield from _events(entry, session, self._pending.setdefault(session, _Held()), number)
+
+    def rest(self) -> Iterator[Event]:
+        """What was waiting when the file ended."""
+        for waiting in self._pending.values():
+            yield from waiting.release()
 
 
 class _Held:

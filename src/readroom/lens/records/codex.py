@@ -21,7 +21,7 @@ from readroom.lens.records.events import (
     Skipped,
     Whole,
 )
-from readroom.lens.records.stream import Line
+from readroom.lens.records.stream import Line, each
 from readroom.lens.records.values import (
     Object,
     as_arguments,
@@ -56,14 +56,7 @@ def recognises(line: Object) -> bool:
 
 def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
     """The events of one rollout file."""
-    reader = _Rollout()
-    for line in lines:
-        if isinstance(line, Skipped):
-            yield line
-            continue
-        if line.left_out:
-            yield Skipped(f"line {line.number}", f"{line.left_out:,} bytes of long texts were not read")
-        yield from reader.events(as_object(line.value), line.number)
+    yield from each(lines, _Rollout().events)
 
 
 class _Rollout:

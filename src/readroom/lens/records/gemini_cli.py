@@ -22,7 +22,7 @@ from readroom.lens.records.events import (
     Said,
     Skipped,
 )
-from readroom.lens.records.stream import Line
+from readroom.lens.records.stream import Line, each
 from readroom.lens.records.values import (
     Object,
     as_count,
@@ -46,13 +46,7 @@ def recognises(line: Object) -> bool:
 def read(lines: Iterable[Line | Skipped], folder: str = "") -> Iterator[Event]:
     """The events of one file; the name of its `folder` is the session whose sub-agent it is."""
     reader = _Chat(folder)
-    for line in lines:
-        if isinstance(line, Skipped):
-            yield line
-            continue
-        if line.left_out:
-            yield Skipped(f"line {line.number}", f"{line.left_out:,} bytes of long texts were not read")
-        yield from reader.events(as_object(line.value), line.number)
+    yield from each(lines, reader.events)
     yield from reader.rest()
 
 

@@ -21,7 +21,7 @@ from readroom.lens.records.events import (
     Said,
     Skipped,
 )
-from readroom.lens.records.stream import Line
+from readroom.lens.records.stream import Line, each
 from readroom.lens.records.values import (
     Object,
     as_count,
@@ -48,27 +48,29 @@ def recognises(line: Object) -> bool:
 
 def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
     """The events of one file."""
-    opened: set[str] = set()
-    answers: dict[str, str] = {}  # the answer that each session is giving: a sub-agent's takes several lines
-    for line in lines:
-        if isinstance(line, Skipped):
-            yield line
-            continue
-        if line.left_out:
-            yield Skipped(f"line {line.number}", f"{line.left_out:,} bytes of long texts were not read")
-        entry = as_object(line.value)
+    yield from each(lines, _QwenSessions().events)
+
+
+class _QwenSessions:
+    """The sessions that were met so far, and the answer that each is giving, which takes several lines."""
+
+    def __init__(self) -> None:
+        self._opened: set[str] = set()
+        self._answers: dict[str, str] = {}
+
+    def events(self, entry: Object, number: int) -> Iterator[Event]:
         session = _session(entry)
-        if session not in opened:
-            opened.add(session)
+        if session not in self._opened:
+            self._opened.add(session)
             parent = as_text(entry.get("sessionId")) if "/" in session else ""
             version, folder = as_text(entry.get("version")), as_text(entry.get("cwd"))
             yield Opened(session, NAME, version, folder, parent, time=time_of(entry.get("timestamp")))
         kind = as_text(entry.get("type"))
-        if kind == "assistant" and (session not in answers or "usageMetadata" in entry):
-            answers[session] = as_text(entry.get("uuid"))
+        if kind == "assistant" and (session not in self._answers or "usageMetadata" in entry):
+            self._answers[session] = as_text(entry.get("uuid"))
         elif kind in ("user", "tool_result"):
-            answers.pop(session, None)
-        yield from _events(entry, session, line.number, answers.get(session, ""))
+            self._answers.pop(session, None)
+        yield from _events(entry, session, number, self._answers.get(session, ""))
 
 
 def _session(entry: Object) -> str:

@@ -9,13 +9,13 @@ decoder's to say.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
 
 import msgspec
 
-from readroom.lens.records.events import Skipped
-from readroom.lens.records.values import NotReadable, decode
+from readroom.lens.records.events import Event, Skipped
+from readroom.lens.records.values import NotReadable, Object, as_object, decode
 from readroom.limits.lens import (
     RECORD_CHUNK_BYTES,
     RECORD_DOCUMENT_BYTES,
@@ -57,6 +57,19 @@ def lines(stream: BinaryIO) -> Iterator[Line | Skipped]:
             yield Line(number, decode(raw), missing)
         except NotReadable as error:
             yield from _rescued(raw, number, str(error))
+
+
+def each(
+    lines: Iterable[Line | Skipped], events: Callable[[Object, int], Iterator[Event]]
+) -> Iterator[Event]:
+    """The events of every line, given its object and number, and what was not read of it."""
+    for line in lines:
+        if isinstance(line, Skipped):
+            yield line
+            continue
+        if line.left_out:
+            yield Skipped(f"line {line.number}", f"{line.left_out:,} bytes of long texts were not read")
+        yield from events(as_object(line.value), line.number)
 
 
 def _rescued(raw: bytes, number: int, why: str) -> Iterator[Line | Skipped]:
