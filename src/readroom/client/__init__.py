@@ -118,7 +118,7 @@ class AgentConn(Closeable):
     def read_file_lines(
         self, path: str, offset: int = 0, limit: int = 0, limits: ReadFileLinesLimits | None = None
     ) -> ReadFileLinesResponse:
-        """Numbered lines of a file; one that cannot be read is told in the response.
+        """Numbered lines of a file; the response says why one cannot be read.
 
         Args:
             path: Absolute.

@@ -118,7 +118,7 @@ it starts again, microseconds a folder."""
 
 IGNORE_SLOW_PATTERNS = 500
 """Patterns such as `*x*` or `[ab]c` that ignore files may hold for one folder and those above it: each is
-tried on every name, 0.3 us. More are nobody's work and are not used; the usual ones are looked up."""
+tried on every name, 0.3 us. A person writes fewer; the rest is not used, and the usual ones are looked up."""
 
 IGNORE_KEPT_BYTES = 1024 * 1024
 """Ignore files kept during one call, by their size; in memory they take ten times that."""
@@ -419,7 +419,7 @@ SERVE_LINGER_S = 2.0
 """How long the body of a refused request is still taken, and thrown away, so that its client reads why."""
 
 SERVE_LINGER_BYTES = 2**20
-"""How much of it: more than any call that is sent by mistake. Whoever sends more may lose the answer."""
+"""How much of it: more than any call that is sent by mistake. A client with more may lose the answer."""
 
 SERVE_HEADER_S = 10.0
 """Time for a request's first line and headers. Apache: 20 s and on; a client sends them in one packet."""

@@ -190,7 +190,7 @@ class _Parsing:
         return self._steps % _STEPS == 0 and self._is_over()
 
     def _feed(self, offset: int, point: object) -> bytes:
-        # Some scanners look through all of the rest for one token, and nobody asks whether to stop.
+        # Some scanners look through all of the rest for one token, and do not ask whether to stop.
         return b"" if self._is_over() else self.prepared[offset : offset + _CHUNK_BYTES]
 
 

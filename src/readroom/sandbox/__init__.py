@@ -128,7 +128,7 @@ class Sandbox:
         Args:
             tools: The guard of the tools.
             commands: The guard whose rules hold for commands, over the same store.
-            places: Says what nobody changes.
+            places: Says which files must not be changed.
             policy: What the operator allows.
         """
         self._tools = tools

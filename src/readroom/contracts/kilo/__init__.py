@@ -119,7 +119,7 @@ def _tool(setup: KiloSetup) -> Tool:
 
 def made(setup: Setup) -> Contract:
     """The contract for a workspace with that setup."""
-    nobody = kilo_render.KiloRequest("")
+    plain = kilo_render.KiloRequest("")
     return Contract(
         name="kilo",
         title="Kilo Code",
@@ -128,8 +128,8 @@ def made(setup: Setup) -> Contract:
         reply_bytes=KILO_REPLY_BYTES,
         raisable=True,
         measure=kilo_render.MEASURE,
-        render=partial(kilo_render.render, nobody),
-        render_error=partial(kilo_render.render_error, nobody),
+        render=partial(kilo_render.render, plain),
+        render_error=partial(kilo_render.render_error, plain),
         to_call=bounded_call,
         by_lines=True,
     )

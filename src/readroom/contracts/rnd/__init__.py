@@ -92,7 +92,7 @@ def made(setup: Setup) -> Contract:
 
 
 def _layers(command: FrontMatter) -> tuple[Layer, ...]:
-    """Denials first, so that their reason is the one that is told."""
+    """Denials first, so that their reason is the one that is given."""
     denied = Denials(Rule(text, command.source, "denied_paths") for text in command.denied_paths)
     allowed = []
     for text in command.allowed_paths:

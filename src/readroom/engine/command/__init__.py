@@ -212,7 +212,7 @@ def _result(
     status = ran.end.status
     code = status if status >= 0 else _SIGNALLED - status
     failed = code != 0 or ran.timed_out
-    # Of its own: the progress that is told is that of the command.
+    # A deadline of its own: the progress that is reported is that of the command.
     patience = Deadline(_CHOICE_S)
     deadline.on_cancel(patience.cancel)
     outputs = chosen(runner.mount, cap, request, kept, failed, patience)
@@ -281,7 +281,7 @@ class CommandService:
             guard: Of the tools.
             shown: What it denies and `own` does not, commands can read and not change.
             own: Of the commands.
-            places: What nobody changes.
+            places: Which files must not be changed.
             policy: What commands may do.
             limits: How much of their output is kept.
             shared: What other processes of the same server keep of them.

@@ -137,7 +137,7 @@ class Replay:
             if reply.is_error:
                 error_facts = as_object(reply.facts.get("error"))
                 code, following = as_text(error_facts.get("code")), as_object(error_facts.get("next"))
-                # Who asks for too much is told how much fits: that costs, and goes on.
+                # The answer to a call that asks for too much says how much fits: that costs, and goes on.
                 if code != "too_much" or not following:
                     return state_of(code)
             replies.append(reply)

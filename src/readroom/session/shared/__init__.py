@@ -6,7 +6,7 @@ the same folders that share a database are one server: they have the same budget
 rates, sessions, conversations and kept outputs.
 
 When the database cannot be used, what it bounds is refused (`StateFailed`): nothing
-becomes unlimited because nobody could count it.
+becomes unlimited because it could not be counted.
 
 Knows: accounts, rates, sessions, conversations, outputs, tokens and visits as rows.
 Does not know: who asks, and what a refusal looks like.
