@@ -110,6 +110,7 @@ from readroom.deadline import Deadline
 from readroom.errors import ReadroomError
 from readroom.paths import WorkPath
 from readroom.stores.local import LocalStore
+import readroom.stores.local.place  # imported when used, and Python may be where nobody else can read it
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 store = LocalStore(sys.argv[1])
 try:
