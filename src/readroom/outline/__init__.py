@@ -89,7 +89,7 @@ def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline, *, i
     parsing, tree = _best(source, grammar, deadline, LARGE_MEMORY_KIB if isolated else OUTLINE_MEMORY_KIB)
     walk = Walk(source, parsing.grammar, deadline, parsing.part)
     items = walk.items(tree.root_node)
-    tree, items = _simplified(source, parsing, walk, tree, items)
+    tree, items = _simplified(text, parsing, walk, tree, items)
     from readroom.outline.certain import bare_bodies, errors_of, with_ends
 
     partial, root = None, tree.root_node
@@ -124,23 +124,24 @@ def _best(source: bytes, grammar: Grammar, deadline: Deadline, memory_kib: int) 
 
 
 def _simplified(
-    source: bytes, parsing: _Parsing, walk: Walk, tree: Tree, items: tuple[Item, ...]
+    text: str, parsing: _Parsing, walk: Walk, tree: Tree, items: tuple[Item, ...]
 ) -> tuple[Tree, tuple[Item, ...]]:
     """The tree and the items of a text, or those of what is simpler and has fewer errors, with the others."""
     simplify = parsing.grammar.simplify
     if simplify is None or not tree.root_node.has_error:
         return tree, items
+    from readroom.outline.certain import errors_of, with_ends
+    from readroom.outline.recover import with_others
+
     simple = parsing.of(simplify(parsing.prepared))
     if simple.prepared == parsing.prepared:
         return tree, items
-    from readroom.outline.certain import errors_of
-    from readroom.outline.recover import with_others
-
     other, deadline = simple.whole(), parsing.deadline
     before, behind = (errors_of(one.root_node, deadline) for one in (tree, other))
     if len(behind) >= len(before):
         return tree, items
-    return other, with_others(walk.items(other.root_node), items)
+    others = with_ends(items, text, "", before)
+    return other, with_others(walk.items(other.root_node), others)
 
 
 class _Parsing:

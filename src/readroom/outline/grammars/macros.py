@@ -18,7 +18,8 @@ _EXPORTED = re.compile(
 )
 """Between the word and the name of a type, as in `class EXPORT Name : public Base {`."""
 
-_PARAMETERS = re.compile(rb"\b([A-Za-z_]\w*)([ \t]*\()\((?=[^;{}]{0,400}?(\)\))[ \t]*[;\n])")
+_PARAMETERS = re.compile(rb"(\()\((?=[^;{}]{0,400}?(\)\))[ \t]*[;\n])")
+_NAME = re.compile(rb"([A-Za-z_]\w*)[ \t]*\Z")
 """Hiding parameters from old compilers, as in `int f P((char *));`."""
 
 _KEYWORDS = frozenset({b"if", b"while", b"switch", b"for", b"return", b"sizeof", b"defined", b"typeof"})
@@ -42,8 +43,10 @@ _LEADING = re.compile(
 """Before the type of a function, as in `EXPORT int f(void);`."""
 
 _TRAILING = re.compile(
-    rb"\)\s{0,40}(?:(?:const|noexcept|override)[ \t]*)?"
-    rb"((?:(?!NULL\b|__attribute__|__asm)(?:[A-Z_][A-Z0-9_]{3,}|__[a-z]\w+)" + _GIVEN + rb"\s{0,80}){1,4})"
+    rb"\)\s{0,40}+(?:(?:const|noexcept|override)[ \t]*+)?"
+    rb"((?:(?!NULL\b|__attribute__|__asm)(?:[A-Z_][A-Z0-9_]{3,}+|__[a-z]\w++)"
+    + _GIVEN
+    + rb"+\s{0,80}+){1,4}+)"
     rb"(?=[;{]|override\b|final\b|const\b|noexcept\b|=[ \t]*(?:0|default|delete)[ \t]*;)"
 )
 """Behind the parameters, as in `void f(void) NORETURN;`."""
@@ -107,11 +110,13 @@ _SIGNALS = re.compile(rb"\b((?:Q_SIGNALS|signals)[ \t]*:)(?!:)")
 _RESTRICTED = re.compile(rb"\*[ \t]*([A-Z_][A-Z0-9_]{3,})[ \t]+(?=[A-Za-z_])")
 """Behind a star, as in `char * RESTRICT name`."""
 
-_SIMPLE = (
-    *(_EXPORTED, _LEADING, _BETWEEN, _TRAILING, _SECTION, _SIGNALS, _POINTED, _CALLING, _RESTRICTED),
-    *(_WRAPPED, _VALUED, _BEHIND, _LISTED, _BASED, _PACKED),
+_SIMPLE: tuple[tuple[re.Pattern[bytes], bytes], ...] = (
+    *((_EXPORTED, b""), (_LEADING, b""), (_BETWEEN, b""), (_TRAILING, b")"), (_RESTRICTED, b"*")),
+    *((_SECTION, b"slots"), (_SECTION, b"Q_SLOTS"), (_SIGNALS, b"signals"), (_SIGNALS, b"Q_SIGNALS")),
+    *((_POINTED, b")"), (_CALLING, b"*"), (_WRAPPED, b"("), (_VALUED, b"enum"), (_LISTED, b"enum")),
+    *((_BEHIND, b""), (_BASED, b"enum"), (_PACKED, b"...")),
 )
-"""Those whose groups are all that is blanked."""
+"""Those whose groups are all that is blanked, each with what stands in every text that has it."""
 
 _WORD = re.compile(
     rb"^#[ \t]*define[ \t]+([a-z_]\w*)[ \t]*(?:static|extern|inline|__inline\w*)?[ \t]*\r?$", re.MULTILINE
@@ -120,7 +125,8 @@ _WORD = re.compile(
 
 _MOST_WORDS = 4
 
-_SPLIT = re.compile(rb"^[ \t]*[\w*][^\n]*[\w),=|&+(][ \t]*(?:\n[ \t]*){1,8}#[ \t]*(if[^\n]*)\n", re.MULTILINE)
+_SPLIT = re.compile(rb"\n[ \t]*#[ \t]*(if[^\n]*)\n")
+_BEGUN = re.compile(rb"[ \t]*[\w*][^\n]*[\w),=|&+(]\Z")
 """A condition of the preprocessor amid a declaration, as where old and new compilers get other parameters."""
 
 _HEADS = re.compile(
@@ -132,6 +138,8 @@ _HEADS = re.compile(
 
 _ASIDE = re.compile(rb"[ \t]*(?:#|//|/?\*)")
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(if|else|elif|endif)[^\n]*\n?", re.MULTILINE)
+_MOST_NAME = 200
+_MOST_BEFORE = 1000
 _MOST_SPLIT = 4096
 """Bytes of such a condition with its branches."""
 
@@ -147,18 +155,20 @@ _VALUES = re.compile(rb"\benum\b|=")
 def without_macros(source: bytes) -> bytes:
     """The text with blanks for what is no C or C++ without its preprocessor."""
     text = bytearray(source)
-    for pattern in _SIMPLE:
-        for found in pattern.finditer(source):
+    for pattern, needed in _SIMPLE:
+        for found in pattern.finditer(source) if needed in source else ():
             for group in range(1, pattern.groups + 1):
                 _blank(text, *found.span(group))
     for found in _PARAMETERS.finditer(source):
         line = source.rfind(b"\n", 0, found.start()) + 1
-        if found[1] not in _KEYWORDS and not source[line : found.start()].lstrip().startswith(b"#"):
-            _blank(text, *found.span(1))
-            _blank(text, *found.span(2))
-            _blank(text, found.end(3) - 1, found.end(3))
+        before = source[line : found.start()]
+        name = _NAME.search(before[-_MOST_NAME:])
+        if name is not None and name[1] not in _KEYWORDS and not before.lstrip().startswith(b"#"):
+            _blank(text, found.start() - len(name[0]), found.end(1))
+            _blank(text, found.end(2) - 1, found.end(2))
+    linked = b'extern "C"' in source
     opened, closed = list(_LINKED.finditer(source)), list(_UNLINKED.finditer(source))
-    for found in (*opened, *closed) if len(opened) == len(closed) else ():
+    for found in (*opened, *closed) if linked and len(opened) == len(closed) else ():
         _blank(text, *found.span(1))
     given = dict.fromkeys(found[1] for found in _WORD.finditer(source))
     for word in list(given)[:_MOST_WORDS]:
@@ -221,7 +231,9 @@ def _is_value(source: bytes, start: int) -> bool:
 def _join(text: bytearray) -> None:
     """Leave one branch of what splits a declaration: of old and new compilers the new one, else the first."""
     for found in list(_SPLIT.finditer(text)):
-        if _ASIDE.match(text, found.start()):
+        before = text[max(0, found.start() - _MOST_BEFORE) : found.start()].rstrip()
+        line = before[before.rfind(b"\n") + 1 :]
+        if not _BEGUN.match(line) or _ASIDE.match(line):
             continue
         marks, depth = [(text.rfind(b"#", 0, found.start(1)), found.end())], 0
         for mark in _CONDITION.finditer(text, found.end(), found.end() + _MOST_SPLIT):
