@@ -85,7 +85,8 @@ def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline, *, i
 
     source = text.encode()
     deadline.check()
-    _require_shallow(text)
+    if not _is_surely_shallow(source):
+        _require_shallow(text)
     parsing, tree = _best(source, grammar, deadline, LARGE_MEMORY_KIB if isolated else OUTLINE_MEMORY_KIB)
     walk = Walk(source, parsing.grammar, deadline, parsing.part)
     items = walk.items(tree.root_node)
@@ -195,6 +196,22 @@ class _Parsing:
 
 _BRACKETS = re.compile(r"[()\[\]{}<>;]")
 _OPENING = {"(": ")", "[": "]", "{": "}", "<": ">"}
+
+
+_NO_BRACKET = bytes(set(range(256)) - set(b"()[]{}"))
+_PEELED = 20
+
+
+def _is_surely_shallow(source: bytes) -> bool:
+    """Whether a look that costs next to nothing tells that it is: pairs are taken away from within."""
+    marks, angles = source.translate(None, _NO_BRACKET), source.count(b"<")
+    for _ in range(_PEELED):
+        rest = marks.replace(b"()", b"").replace(b"[]", b"").replace(b"{}", b"")
+        if len(rest) == len(marks):
+            break
+        marks = rest
+    # Each round takes away three levels at most, one of each sort.
+    return len(marks) + 3 * _PEELED + angles <= OUTLINE_BRACKETS
 
 
 def _require_shallow(text: str) -> None:
