@@ -22,7 +22,9 @@ from readroom.deadline import Deadline
 from readroom.limits import HEAD_BYTES
 from readroom.limits.outline import OUTLINE_BYTES
 from readroom.outline import Unparsable, build
+from readroom.outline.grammars import grammar_of
 from readroom.outline.languages import language_of
+from readroom.outline.syntax import load
 from readroom.values.files import rows
 
 _LINES = 10
@@ -179,11 +181,11 @@ def compare(language: str, paths: Sequence[Path]) -> tuple[Tally, Tally]:
             pass
         tops = {str(tag["name"]) for tag in tags if not str(tag.get("pattern", ""))[2:3].isspace()}
         functions = {_whole(tag) for tag in tags if tag["kind"] in _FUNCTIONS}
-        quoted = _quoted_lines(text) if witness.name == "Sh" else set()
+        aside = _aside(text, witness)
         for tag in tags:
-            if tag["line"] in quoted:
-                continue
             group = _group(tag, witness, functions)
+            if tag["line"] in aside and (group == 1 or witness.name == "Sh"):
+                continue
             root = _SEPARATORS.split(str(tag.get("scope", "")))[0]
             if group == 1 and witness.name == "JavaScript" and root and root not in tops:
                 continue  # of an object that is local
@@ -206,10 +208,17 @@ def compare(language: str, paths: Sequence[Path]) -> tuple[Tally, Tally]:
 _HERE = re.compile(r"<<-?[ \t]*[\\'\"]?(\w+)")
 
 
-def _quoted_lines(text: str) -> set[int]:
-    """The lines of a script that are here-documents: what they hold is text."""
+def _aside(text: str, witness: Witness) -> set[int]:
+    """The lines of here-documents in a script, which are text; those of functions in JavaScript."""
     found, end = set[int](), ""
-    for number, line in enumerate(text.split("\n"), 1):
+    if witness.name == "JavaScript":
+        from tree_sitter import Parser
+
+        root = Parser(load(grammar_of("javascript"))).parse(text.encode()).root_node
+        for node in root.named_children:
+            if node.type == "function_declaration":
+                found.update(range(node.start_point.row + 2, node.end_point.row + 1))
+    for number, line in enumerate(text.split("\n"), 1) if witness.name == "Sh" else ():
         if end:
             found.add(number)
             end = "" if line.strip() == end else end
@@ -315,17 +324,18 @@ SAMPLES: Mapping[str, Mapping[str, str]] = {
         ),
         "deb": (
             "golang-github-spf13-cobra-dev golang-github-gin-gonic-gin-dev golang-gopkg-yaml.v3-dev "
-            "golang-github-stretchr-testify-dev golang-github-prometheus-client-golang-dev golang- "
-            "github-hashicorp-raft-dev golang-golang-x-tools-dev librust-serde-dev librust-regex-dev "
-            "librust-tokio-dev librust-clap-dev librust-syn-dev librust-hashbrown-dev librust-nix-dev "
-            "librust-rayon-core-dev librust-futures-util-dev nlohmann-json3-dev libfmt-dev "
-            "libeigen3-dev libspdlog-dev catch2 rapidjson-dev qtbase5-dev libopencv-core-dev ruby- "
-            "activesupport ruby-activerecord ruby-sinatra ruby-rack ruby-thor ruby-nokogiri rake "
-            "ruby-mail php-symfony-http-foundation php-twig php-symfony-console php-monolog php- "
-            "guzzlehttp-guzzle php-doctrine-orm composer php-parser lua-penlight lua-busted prosody "
-            "lua-lgi lua-socket lua-http lua-inspect lua-lpeg-patterns bash-completion byobu "
-            "devscripts debhelper git dkms initramfs-tools-core openrc lxc-templates testssl.sh "
-            "neofetch zlib1g-dev libssl-dev libpng-dev linux-libc-dev"
+            "golang-github-stretchr-testify-dev golang-github-prometheus-client-golang-dev "
+            "golang-github-hashicorp-raft-dev golang-golang-x-tools-dev librust-serde-dev "
+            "librust-regex-dev librust-tokio-dev librust-clap-dev librust-syn-dev "
+            "librust-hashbrown-dev librust-nix-dev librust-rayon-core-dev librust-futures-util-dev "
+            "nlohmann-json3-dev libfmt-dev libeigen3-dev libspdlog-dev catch2 rapidjson-dev "
+            "qtbase5-dev libopencv-core-dev ruby-activesupport ruby-activerecord ruby-sinatra "
+            "ruby-rack ruby-thor ruby-nokogiri rake ruby-mail php-symfony-http-foundation php-twig "
+            "php-symfony-console php-monolog php-guzzlehttp-guzzle php-doctrine-orm composer "
+            "php-parser lua-penlight lua-busted prosody lua-lgi lua-socket lua-http lua-inspect "
+            "lua-lpeg-patterns bash-completion byobu devscripts debhelper git dkms "
+            "initramfs-tools-core openrc lxc-templates testssl.sh neofetch zlib1g-dev libssl-dev "
+            "libpng-dev linux-libc-dev"
         ),
         "dsc": (
             "zlib curl expat libpng1.6 lua5.4 libgit2 jq tmux sqlite3 guava-libraries junit4 okio "
@@ -340,33 +350,34 @@ SAMPLES: Mapping[str, Mapping[str, str]] = {
             "mongoose fastify leaflet codemirror highlight.js jsdom async bluebird ramda inquirer pg "
             "marked ajv xstate immer redux mobx effect hono drizzle-orm @apollo/client graphql ethers "
             "prosemirror-model @tanstack/query-core @types/lodash @types/jquery @types/three "
-            "@types/vscode @angular/common fp-ts valibot yjs @lit/reactive-element react-native- "
-            "reanimated react-native-screens react-native-gesture-handler expo-image expo-location "
-            "expo-sensors @react-native-async-storage/async-storage react-native-webview react- "
-            "native-vision-camera @stripe/stripe-react-native @sentry/react-native com.crowdin.unity- "
-            "plugin com.caffeine"
+            "@types/vscode @angular/common fp-ts valibot yjs @lit/reactive-element "
+            "react-native-reanimated react-native-screens react-native-gesture-handler expo-image "
+            "expo-location expo-sensors @react-native-async-storage/async-storage "
+            "react-native-webview react-native-vision-camera @stripe/stripe-react-native "
+            "@sentry/react-native com.crowdin.unity-plugin com.caffeine"
         ),
         "deb": (
             "golang-github-gorilla-mux-dev golang-github-sirupsen-logrus-dev golang-golang-x-net-dev "
             "golang-github-spf13-viper-dev golang-google-grpc-dev golang-github-docker-docker-dev "
-            "golang-github-go-chi-chi-dev golang-github-miekg-dns-dev librust-rand-dev librust- "
-            "itertools-dev librust-serde-json-dev librust-hyper-dev librust-nom-dev librust-chrono- "
-            "dev librust-anyhow-dev librust-bytes-dev librust-petgraph-dev libpugixml-dev libtbb-dev "
-            "libgtest-dev libcereal-dev libasio-dev libcli11-dev libyaml-cpp-dev libpoco-dev libglm- "
-            "dev libprotobuf-dev libarmadillo-dev libsfml-dev libfltk1.3-dev libcgal-dev "
-            "qtdeclarative5-dev ruby-rspec-core ruby-sequel ruby-faraday bundler ruby-haml jekyll "
-            "ruby-actionpack ruby-concurrent rubocop puppet-agent php-symfony-routing php-symfony- "
-            "dependency-injection phpunit php-codesniffer phpmyadmin php-nikic-fast-route php- "
-            "phpseclib php-ramsey-uuid roundcube-core awesome neovim-runtime nmap-common luakit lua- "
-            "luassert lua-say lua-cliargs lua-basexx lua-cqueues lua-sec lua-expat minetest-data "
-            "live-build grml-debootstrap debootstrap pbuilder autopkgtest mdadm ifupdown dracut-core "
-            "rkhunter lynis shunit2 laptop-mode-tools pm-utils etckeeper cryptsetup-initramfs firehol "
-            "shorewall acpi-support libncurses-dev libglib2.0-dev libcurl4-openssl-dev libxml2-dev"
+            "golang-github-go-chi-chi-dev golang-github-miekg-dns-dev librust-rand-dev "
+            "librust-itertools-dev librust-serde-json-dev librust-hyper-dev librust-nom-dev "
+            "librust-chrono-dev librust-anyhow-dev librust-bytes-dev librust-petgraph-dev "
+            "libpugixml-dev libtbb-dev libgtest-dev libcereal-dev libasio-dev libcli11-dev "
+            "libyaml-cpp-dev libpoco-dev libglm-dev libprotobuf-dev libarmadillo-dev libsfml-dev "
+            "libfltk1.3-dev libcgal-dev qtdeclarative5-dev ruby-rspec-core ruby-sequel ruby-faraday "
+            "bundler ruby-haml jekyll ruby-actionpack ruby-concurrent rubocop puppet-agent "
+            "php-symfony-routing php-symfony-dependency-injection phpunit php-codesniffer phpmyadmin "
+            "php-nikic-fast-route php-phpseclib php-ramsey-uuid roundcube-core awesome neovim-runtime "
+            "nmap-common luakit lua-luassert lua-say lua-cliargs lua-basexx lua-cqueues lua-sec "
+            "lua-expat minetest-data live-build grml-debootstrap debootstrap pbuilder autopkgtest "
+            "mdadm ifupdown dracut-core rkhunter lynis shunit2 laptop-mode-tools pm-utils etckeeper "
+            "cryptsetup-initramfs firehol shorewall acpi-support libncurses-dev libglib2.0-dev "
+            "libcurl4-openssl-dev libxml2-dev"
         ),
         "dsc": (
             "libevent nginx redis libuv1 nano grep dropbear iproute2 xz-utils lighttpd memcached lz4 "
-            "ninja-build mosh snappy tinyxml2 harfbuzz libjsoncpp double-conversion poco libcommons- "
-            "lang3-java libcommons-io-java jsoup libjoda-time-java netty dbus-sharp kotlin "
+            "ninja-build mosh snappy tinyxml2 harfbuzz libjsoncpp double-conversion poco "
+            "libcommons-lang3-java libcommons-io-java jsoup libjoda-time-java netty dbus-sharp kotlin "
             "flatbuffers antlr3 jackson-core mockito ant libjdom2-java thrift"
         ),
     },

@@ -46,7 +46,7 @@ ODD = {
     "sample.sh": {"inner"},
     "sample.lua": {"inner"},
     "sample.c": {"__anon"},
-    "sample.cpp": {"__anon", "operator", "shapes"},  # with a blank before ==
+    "sample.cpp": {"__anon", "operator", "shapes", "FINAL_CLASS"},  # with a blank before ==, and a macro
     "Sample.java": {"value"},  # an element of an annotation
     "sample.js": {"inner", "named", "Store", "exports"},  # also where its prototype is added to
 }

@@ -87,11 +87,12 @@ def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline, *, i
 
     source = text.encode()
     deadline.check()
-    _require_shallow(text)
+    if not _is_surely_shallow(source):
+        _require_shallow(text)
     parsing, tree = _best(source, grammar, deadline, LARGE_MEMORY_KIB if isolated else OUTLINE_MEMORY_KIB)
     walk = Walk(source, parsing.grammar, deadline, parsing.part)
     items = walk.items(tree.root_node)
-    tree, items = _simplified(source, parsing, walk, tree, items)
+    tree, items = _simplified(text, parsing, walk, tree, items)
     from readroom.outline.certain import bare_bodies, errors_of, with_ends
 
     partial, root = None, tree.root_node
@@ -126,23 +127,24 @@ def _best(source: bytes, grammar: Grammar, deadline: Deadline, memory_kib: int) 
 
 
 def _simplified(
-    source: bytes, parsing: _Parsing, walk: Walk, tree: Tree, items: tuple[Item, ...]
+    text: str, parsing: _Parsing, walk: Walk, tree: Tree, items: tuple[Item, ...]
 ) -> tuple[Tree, tuple[Item, ...]]:
     """The tree and the items of a text, or those of what is simpler and has fewer errors, with the others."""
     simplify = parsing.grammar.simplify
     if simplify is None or not tree.root_node.has_error:
         return tree, items
+    from readroom.outline.certain import errors_of, with_ends
+    from readroom.outline.recover import with_others
+
     simple = parsing.of(simplify(parsing.prepared))
     if simple.prepared == parsing.prepared:
         return tree, items
-    from readroom.outline.certain import errors_of
-    from readroom.outline.recover import with_others
-
     other, deadline = simple.whole(), parsing.deadline
     before, behind = (errors_of(one.root_node, deadline) for one in (tree, other))
     if len(behind) >= len(before):
         return tree, items
-    return other, with_others(walk.items(other.root_node), items)
+    others = with_ends(items, text, "", before)
+    return other, with_others(walk.items(other.root_node), others)
 
 
 class _Parsing:
@@ -196,6 +198,22 @@ class _Parsing:
 
 _BRACKETS = re.compile(r"[()\[\]{}<>;]")
 _OPENING = {"(": ")", "[": "]", "{": "}", "<": ">"}
+
+
+_NO_BRACKET = bytes(set(range(256)) - set(b"()[]{}"))
+_PEELED = 20
+
+
+def _is_surely_shallow(source: bytes) -> bool:
+    """Whether a look that costs next to nothing tells that it is: pairs are taken away from within."""
+    marks, angles = source.translate(None, _NO_BRACKET), source.count(b"<")
+    for _ in range(_PEELED):
+        rest = marks.replace(b"()", b"").replace(b"[]", b"").replace(b"{}", b"")
+        if len(rest) == len(marks):
+            break
+        marks = rest
+    # Each round takes away three levels at most, one of each sort.
+    return len(marks) + 3 * _PEELED + angles <= OUTLINE_BRACKETS
 
 
 def _require_shallow(text: str) -> None:

@@ -45,7 +45,7 @@ def with_lost(
 
 
 def with_others(items: tuple[Item, ...], others: Sequence[Item]) -> tuple[Item, ...]:
-    """The items of a text, with those that it has when it is read in another way."""
+    """The items of a text, with those that are certain when it is read in another way."""
     listed = list(rows(items))
     known = {(row.item.name, row.item.line) for row in listed}
     added = list(_unknown(others, known, ()))
@@ -56,8 +56,12 @@ def _unknown(items: Sequence[Item], known: set[tuple[str, int]], above: tuple[st
     for item in items:
         if (item.name, item.line) in known:
             yield from _unknown(item.members, known, (*above, *item.owner, item.name))
-        else:
-            yield replace(item, owner=(*above, *item.owner), certain=False)
+        elif item.certain:
+            yield replace(item, owner=(*above, *item.owner), members=_certain(item.members))
+
+
+def _certain(items: Sequence[Item]) -> tuple[Item, ...]:
+    return tuple(replace(item, members=_certain(item.members)) for item in items if item.certain)
 
 
 def _pieces(source: bytes, errors: Sequence[tuple[int, int]]) -> Iterator[Range]:

@@ -89,9 +89,9 @@ class _ClaudeSessions:
     def events(self, entry: Object, number: int) -> Iterator[Event]:
         kind = as_text(entry.get("type"))
         if kind == "api-request-blob":  # does not say which agent's request it is: a call's id does
-            for waiting in self._pending.values():
-                _sent(as_object(entry.get("message")), waiting)
-            self._chars = sum(waiting.chars for waiting in self._pending.values())
+            for held in self._pending.values():
+                _sent(as_object(entry.get("message")), held)
+            self._chars = sum(held.chars for held in self._pending.values())
             return
         if "uuid" not in entry and kind in _SILENT:
             return
@@ -110,8 +110,8 @@ class _ClaudeSessions:
 
     def rest(self) -> Iterator[Event]:
         """What was waiting when the file ended."""
-        for waiting in self._pending.values():
-            yield from waiting.release()
+        for held in self._pending.values():
+            yield from held.release()
 
 
 class _Held:

@@ -7,7 +7,6 @@ All patterns are bounded: the text may be made to stall them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 _GIVEN = rb"(?:[ \t]*\([^(){};\n]{0,200}(?:\([^(){};\n]{0,200}\)[^(){};\n]{0,200}){0,4}\))?"
 """What a macro is given, parentheses in it, too."""
@@ -19,10 +18,10 @@ _EXPORTED = re.compile(
 )
 """Between the word and the name of a type, as in `class EXPORT Name : public Base {`."""
 
-PARAMETERS = re.compile(rb"([A-Za-z_]\w*)([ \t]*\()\((?=[^;{}]{0,400}?(\)\))[ \t]*[;\n])")
+_PARAMETERS = re.compile(rb"(\()\((?=[^;{}]{0,400}?(\)\))[ \t]*[;\n])")
+_NAME = re.compile(rb"([A-Za-z_]\w*)[ \t]*\Z")
 """Hiding parameters from old compilers, as in `int f P((char *));`."""
 
-_UNDERSCORE = ord("_")
 _KEYWORDS = frozenset({b"if", b"while", b"switch", b"for", b"return", b"sizeof", b"defined", b"typeof"})
 
 _ALONE = re.compile(
@@ -33,7 +32,7 @@ _ALONE = re.compile(
 """A line that is a macro and nothing else, as `Q_OBJECT` or `NAMESPACE_BEGIN(x)`."""
 
 _LEADING = re.compile(
-    rb"^[ \t]*+(?=[A-Z_esivt])(?:(?:extern|static|inline|virtual|explicit)[ \t]+){0,4}"
+    rb"^[ \t]*(?:(?:extern|static|inline|virtual|explicit)[ \t]+){0,4}"
     rb"(?:template[ \t]*<[^(){};\n]{0,300}>[ \t]*)?(?:(?:static|inline)[ \t]+)?"
     rb"((?:(?:[A-Z][A-Z0-9_]{3,}|__[a-z]+(?<!__extension__)(?<!__inline__))"
     rb"(?:[ \t]*\([^(){};\n]{0,200}\))?[ \t]+){1,4})"
@@ -44,8 +43,10 @@ _LEADING = re.compile(
 """Before the type of a function, as in `EXPORT int f(void);`."""
 
 _TRAILING = re.compile(
-    rb"\)\s{0,40}(?:(?:const|noexcept|override)[ \t]*)?"
-    rb"((?:(?!NULL\b|__attribute__|__asm)(?:[A-Z_][A-Z0-9_]{3,}|__[a-z]\w+)" + _GIVEN + rb"\s{0,80}){1,4})"
+    rb"\)\s{0,40}+(?:(?:const|noexcept|override)[ \t]*+)?"
+    rb"((?:(?!NULL\b|__attribute__|__asm)(?:[A-Z_][A-Z0-9_]{3,}+|__[a-z]\w++)"
+    + _GIVEN
+    + rb"+\s{0,80}+){1,4}+)"
     rb"(?=[;{]|override\b|final\b|const\b|noexcept\b|=[ \t]*(?:0|default|delete)[ \t]*;)"
 )
 """Behind the parameters, as in `void f(void) NORETURN;`."""
@@ -109,14 +110,13 @@ _SIGNALS = re.compile(rb"\b((?:Q_SIGNALS|signals)[ \t]*:)(?!:)")
 _RESTRICTED = re.compile(rb"\*[ \t]*([A-Z_][A-Z0-9_]{3,})[ \t]+(?=[A-Za-z_])")
 """Behind a star, as in `char * RESTRICT name`."""
 
-_SIMPLE = (
-    *(_EXPORTED, _LEADING, _BETWEEN, _TRAILING, _POINTED, _CALLING, _RESTRICTED),
-    *(_WRAPPED, _VALUED, _BEHIND, _LISTED, _BASED, _PACKED),
+_SIMPLE: tuple[tuple[re.Pattern[bytes], bytes], ...] = (
+    *((_EXPORTED, b""), (_LEADING, b""), (_BETWEEN, b""), (_TRAILING, b")"), (_RESTRICTED, b"*")),
+    *((_SECTION, b"slots"), (_SECTION, b"Q_SLOTS"), (_SIGNALS, b"signals"), (_SIGNALS, b"Q_SIGNALS")),
+    *((_POINTED, b")"), (_CALLING, b"*"), (_WRAPPED, b"("), (_VALUED, b"enum"), (_LISTED, b"enum")),
+    *((_BEHIND, b""), (_BASED, b"enum"), (_PACKED, b"...")),
 )
-"""Those whose groups are all that is blanked."""
-
-_RARE = ((_SECTION, (b"slots", b"Q_SLOTS")), (_SIGNALS, (b"signals", b"Q_SIGNALS")))
-"""The same, and words without which there is none: to look for these takes no time."""
+"""Those whose groups are all that is blanked, each with what stands in every text that has it."""
 
 _WORD = re.compile(
     rb"^#[ \t]*define[ \t]+([a-z_]\w*)[ \t]*(?:static|extern|inline|__inline\w*)?[ \t]*\r?$", re.MULTILINE
@@ -125,7 +125,8 @@ _WORD = re.compile(
 
 _MOST_WORDS = 4
 
-SPLIT = re.compile(rb"^[ \t]*[\w*][^\n]*[\w),=|&+(][ \t]*(?:\n[ \t]*){1,8}#[ \t]*(if[^\n]*)\n", re.MULTILINE)
+_SPLIT = re.compile(rb"\n[ \t]*#[ \t]*(if[^\n]*)\n")
+_BEGUN = re.compile(rb"[ \t]*[\w*][^\n]*[\w),=|&+(]\Z")
 """A condition of the preprocessor amid a declaration, as where old and new compilers get other parameters."""
 
 _HEADS = re.compile(
@@ -135,12 +136,10 @@ _HEADS = re.compile(
 )
 """A type or namespace whose name follows a condition that chooses what it is."""
 
-_IF = re.compile(rb"#[ \t]*if[^\n]*\n")
-_MOST_BLANK = 8
-"""Lines before such a condition that are looked at for one that holds something."""
-
 _ASIDE = re.compile(rb"[ \t]*(?:#|//|/?\*)")
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(if|else|elif|endif)[^\n]*\n?", re.MULTILINE)
+_MOST_NAME = 200
+_MOST_BEFORE = 1000
 _MOST_SPLIT = 4096
 """Bytes of such a condition with its branches."""
 
@@ -156,19 +155,20 @@ _VALUES = re.compile(rb"\benum\b|=")
 def without_macros(source: bytes) -> bytes:
     """The text with blanks for what is no C or C++ without its preprocessor."""
     text = bytearray(source)
-    rare = (pattern for pattern, words in _RARE if any(word in source for word in words))
-    for pattern in (*_SIMPLE, *rare):
-        for found in pattern.finditer(source):
+    for pattern, needed in _SIMPLE:
+        for found in pattern.finditer(source) if needed in source else ():
             for group in range(1, pattern.groups + 1):
                 _blank(text, *found.span(group))
-    for found in hidden_parameters(source):
+    for found in _PARAMETERS.finditer(source):
         line = source.rfind(b"\n", 0, found.start()) + 1
-        if found[1] not in _KEYWORDS and not source[line : found.start()].lstrip().startswith(b"#"):
-            _blank(text, *found.span(1))
-            _blank(text, *found.span(2))
-            _blank(text, found.end(3) - 1, found.end(3))
+        before = source[line : found.start()]
+        name = _NAME.search(before[-_MOST_NAME:])
+        if name is not None and name[1] not in _KEYWORDS and not before.lstrip().startswith(b"#"):
+            _blank(text, found.start() - len(name[0]), found.end(1))
+            _blank(text, found.end(2) - 1, found.end(2))
+    linked = b'extern "C"' in source
     opened, closed = list(_LINKED.finditer(source)), list(_UNLINKED.finditer(source))
-    for found in (*opened, *closed) if len(opened) == len(closed) else ():
+    for found in (*opened, *closed) if linked and len(opened) == len(closed) else ():
         _blank(text, *found.span(1))
     given = dict.fromkeys(found[1] for found in _WORD.finditer(source))
     for word in list(given)[:_MOST_WORDS]:
@@ -209,21 +209,6 @@ def first_branches(source: bytes) -> bytes:
     return bytes(text)
 
 
-def hidden_parameters(source: bytes) -> Iterator[re.Match[bytes]]:
-    """Where `PARAMETERS` matches from the beginning of a word: looked for by its two parentheses."""
-    at = source.find(b"((")
-    while at >= 0:
-        first = at
-        while first and source[first - 1] in b" \t":
-            first -= 1
-        while first and (source[first - 1 : first].isalnum() or source[first - 1] == _UNDERSCORE):
-            first -= 1
-        found = PARAMETERS.match(source, first)
-        if found is not None:
-            yield found
-        at = source.find(b"((", at + 1)
-
-
 def _blank(text: bytearray, first: int, last: int) -> None:
     part = text[first:last]
     text[first:last] = b" " * len(part) if b"\n" not in part else _DARK.sub(b" ", part)
@@ -243,25 +228,12 @@ def _is_value(source: bytes, start: int) -> bool:
     return not line.endswith(b"{") or _VALUES.search(line) is not None
 
 
-def split_declarations(text: bytearray) -> Iterator[re.Match[bytes]]:
-    """The matches of `SPLIT`, each looked for from its condition: the line before it that is not blank."""
-    for condition in _IF.finditer(text):
-        first = text.rfind(b"\n", 0, condition.start()) + 1
-        if text[first : condition.start()].strip(b" \t"):
-            continue
-        for _ in range(_MOST_BLANK):
-            end, first = first - 1, text.rfind(b"\n", 0, max(0, first - 1)) + 1
-            if end <= 0 or text[first:end].strip(b" \t"):
-                break
-        found = SPLIT.match(text, first)
-        if found is not None and found.end() == condition.end():
-            yield found
-
-
 def _join(text: bytearray) -> None:
     """Leave one branch of what splits a declaration: of old and new compilers the new one, else the first."""
-    for found in list(split_declarations(text)):
-        if _ASIDE.match(text, found.start()):
+    for found in list(_SPLIT.finditer(text)):
+        before = text[max(0, found.start() - _MOST_BEFORE) : found.start()].rstrip()
+        line = before[before.rfind(b"\n") + 1 :]
+        if not _BEGUN.match(line) or _ASIDE.match(line):
             continue
         marks, depth = [(text.rfind(b"#", 0, found.start(1)), found.end())], 0
         for mark in _CONDITION.finditer(text, found.end(), found.end() + _MOST_SPLIT):
