@@ -426,7 +426,19 @@ def _wordy(size: int) -> Iterator[dict[str, Any]]:
         yield _of(number, returned(number, text))
 
 
-@pytest.mark.parametrize(("lines", "size"), [(_unanswered, 30_000_000), (_wordy, 24_000_000)])
+def _unsent(size: int) -> Iterator[dict[str, Any]]:
+    """Results of Gemini CLI that stand beside their calls, and were never sent back."""
+    yield {"sessionId": "s", "projectHash": "p", "startTime": "2026-01-01T00:00:00Z"}
+    for number in range(size // 200_000):
+        response = {"id": f"c{number}", "response": {"output": f"{number} " + "x" * 200_000}}
+        result = [{"functionResponse": response}]
+        call = {"id": f"c{number}", "name": "read_file", "args": {}, "status": "success", "result": result}
+        yield {"type": "gemini", "id": f"m{number}", "toolCalls": [call]}
+
+
+@pytest.mark.parametrize(
+    ("lines", "size"), [(_unanswered, 30_000_000), (_unsent, 30_000_000), (_wordy, 24_000_000)]
+)
 def test_what_is_kept_of_a_record_does_not_grow_with_it(
     tmp_path: Path, lines: Callable[[int], Iterator[dict[str, Any]]], size: int
 ) -> None:

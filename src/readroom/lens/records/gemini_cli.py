@@ -33,6 +33,7 @@ from readroom.lens.records.values import (
     parts_text,
     time_of,
 )
+from readroom.limits.lens import PENDING_CHARS
 
 NAME = "Gemini CLI"
 _MESSAGES = frozenset({"user", "gemini", "info", "error", "warning"})
@@ -60,6 +61,8 @@ class _Chat:
         self._called: set[str] = set()
         self._returned: dict[str, int] = {}
         self._waiting: dict[str, Returned] = {}
+        self._chars = 0
+        """Of all results that wait; of too long ones the oldest are taken to have come so."""
 
     def events(self, entry: Object, number: int) -> Iterator[Event]:
         if "projectHash" in entry:
@@ -144,7 +147,21 @@ class _Chat:
         for part in objects(call.get("result")):
             response = _response(part)
             if response and id not in self._returned:
+                self._let_go(id)
                 self._waiting[id] = _result(self._session, id, response, failed or None, time)
+                self._chars += len(self._waiting[id].text)
+        while self._chars > PENDING_CHARS:
+            oldest = self._let_go(next(iter(self._waiting)))
+            if oldest is not None:
+                self._returned[oldest.id] = len(oldest.text)
+                yield oldest
+
+    def _let_go(self, id: str) -> Returned | None:
+        """A result that waits no longer."""
+        waiting = self._waiting.pop(id, None)
+        if waiting is not None:
+            self._chars -= len(waiting.text)
+        return waiting
 
     def _user(self, message: Object, time: str, first: bool) -> Iterator[Event]:
         content = message.get("content")
@@ -163,7 +180,7 @@ class _Chat:
 
     def _response(self, response: Object, images: int, time: str) -> Iterator[Event]:
         id = as_text(response.get("id"))
-        waiting = self._waiting.pop(id, None)
+        waiting = self._let_go(id)
         result = _result(self._session, id, response, waiting.error if waiting else None, time)
         size = len(result.text)
         if id not in self._returned:
