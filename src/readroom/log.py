@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @cache
 def log() -> Logger:
-    """The logger. Servers send it somewhere; nobody else should find a traceback on the screen."""
+    """The logger. Servers send it somewhere; no other program should print a traceback."""
     import logging
 
     logger = logging.getLogger("readroom")

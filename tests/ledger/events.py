@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import uuid
 from pathlib import Path
 
@@ -48,6 +49,14 @@ def book(folder: Path) -> Ledger:
     found = Ledger(SqliteBackend(str(folder / "ledger.sqlite3")))
     _OPEN.append(found)
     return found
+
+
+def empty_folder(base: Path) -> Path:
+    """A folder for the ledger of one example, of many in one test."""
+    folder = base / "one"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return folder
 
 
 def close_books() -> None:

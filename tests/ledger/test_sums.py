@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 import time
 from pathlib import Path
@@ -17,7 +16,7 @@ from readroom.ledger import sums
 from readroom.ledger.ledger import MIGRATIONS, Ledger
 from readroom.ledger.sums import differences
 from readroom.ledger.verify import prune, verify
-from tests.ledger.events import book, event
+from tests.ledger.events import book, empty_folder, event
 
 NAMES = st.sampled_from(["a", "b"])
 
@@ -52,10 +51,7 @@ def unlike(found: Ledger) -> list[str]:
 def test_sums_are_those_of_the_rows_however_they_are_taken(
     tmp_path: Path, rows: list[dict[str, object]], step: int
 ) -> None:
-    folder = tmp_path / "one"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    backend = SqliteBackend(str(folder / "ledger.sqlite3"))
+    backend = SqliteBackend(str(empty_folder(tmp_path) / "ledger.sqlite3"))
     found = Ledger(backend)
     for fields in rows:
         found.append(event(**fields))

@@ -118,7 +118,7 @@ class Calls:
     """The calls of one process. `threads` run at once, `queue` more wait in the order they came.
 
     With `grouped` their rows are written together: right for many clients, and slower for one.
-    `on_open` is told how many run or wait whenever that changes.
+    `on_open` is called with how many run or wait whenever that changes.
     """
 
     def __init__(

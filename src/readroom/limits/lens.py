@@ -68,7 +68,7 @@ ARGUMENT_START_CHARS = 100
 """Those few words."""
 
 HELD_LINES = 400_000
-"""What is kept of all sessions of a record that are followed at once, told as remembered lines of 350 bytes;
+"""What is kept of all sessions of a record that are followed at once, in remembered lines of 350 bytes;
 beyond it the one that began first counts as ended. A single session can have half as much again.
 """
 

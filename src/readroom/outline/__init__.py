@@ -53,7 +53,7 @@ def can_outline(language: str | None) -> bool:
 
 
 def _by_lines(language: str) -> Callable[[str, Deadline], Sequence[Item]] | None:
-    """What outlines a language that is told by its lines; None for others."""
+    """What outlines a language that is read by its lines; None for others."""
     from readroom.outline.blocks import BLOCKS
     from readroom.outline.markup import MARKUP
 

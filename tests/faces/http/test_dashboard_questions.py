@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from readroom.database.sqlite import SqliteBackend
 from readroom.faces.http.ui.queries import Questions, Slice
 from readroom.ledger.ledger import Ledger
 from readroom.ledger.sums import DAY_US, HOUR_US
-from tests.ledger.events import event
+from tests.ledger.events import empty_folder, event
 
 NAMES = st.sampled_from(["", "a", "b"])
 ROWS = st.lists(
@@ -57,10 +56,7 @@ def has_outcome(row: dict[str, object], outcome: str) -> bool:
 def test_sums_charts_and_files_are_those_of_the_rows(
     tmp_path: Path, rows: list[dict[str, object]], wanted: Slice
 ) -> None:
-    folder = tmp_path / "one"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    book = Ledger(SqliteBackend(str(folder / "ledger.sqlite3")))
+    book = Ledger(SqliteBackend(str(empty_folder(tmp_path) / "ledger.sqlite3")))
     book.append_all([event(**row, shown=f'[["{row["path"]}",null,1,2]]') for row in rows])
     book.sum_up(10)
     questions = Questions(book)

@@ -6,7 +6,7 @@ else could be read is said by its arguments.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -25,10 +25,13 @@ class Aside(Struct, frozen=True):
     request: Request | None
 
 
-def place_in_document(path: str, part: int, line: int) -> Aside:
-    """How a line of a document is read that a search has shown."""
-    there = ReadRequest(path, pages=str(part), offset=line)
-    return Aside(f"p{part}:{line} is part {part}, line {line}", there)
+def in_documents(places: Iterable[tuple[str, int | None, int]]) -> list[Aside]:
+    """How the first line of a document is read among places that a search has shown: path, part and line."""
+    for path, part, line in places:
+        if part is not None:
+            there = ReadRequest(path, pages=str(part), offset=line)
+            return [Aside(f"p{part}:{line} is part {part}, line {line}", there)]
+    return []
 
 
 def ending(parts: Sequence[str | Aside], following: Request | None, path: str | None = None) -> list[str]:

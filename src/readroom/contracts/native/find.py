@@ -10,7 +10,7 @@ import msgspec
 from readroom.contracts.base import Tool
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native.calls import FIND, shown
-from readroom.contracts.native.closing import Aside, closing, ending, place_in_document
+from readroom.contracts.native.closing import Aside, closing, ending, in_documents
 from readroom.contracts.native.render import (
     HASH_DIGITS,
     body_within,
@@ -188,11 +188,9 @@ def _path(item: Omission) -> str:
 
 def _in_documents(result: FindResult) -> list[Aside]:
     """How a place in a document is read."""
-    for file in result.files:
-        for passage in file.passages:
-            if passage.part is not None:
-                return [place_in_document(file.path, passage.part, passage.first)]
-    return []
+    return in_documents(
+        (file.path, passage.part, passage.first) for file in result.files for passage in file.passages
+    )
 
 
 def _following(result: FindResult) -> str:

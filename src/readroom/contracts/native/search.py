@@ -6,7 +6,7 @@ from functools import partial
 
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import outline as native_outline
-from readroom.contracts.native.closing import Aside, closing, ending, place_in_document
+from readroom.contracts.native.closing import Aside, closing, ending, in_documents
 from readroom.contracts.native.render import body_within, reply, warning_parts
 from readroom.quoting import quote
 from readroom.text.select import byte_size
@@ -83,11 +83,7 @@ def _beside(result: GrepResult) -> list[Aside]:
 
 def _in_documents(result: GrepResult) -> list[Aside]:
     """How a place in a document is read."""
-    for file in result.files:
-        for line in file.lines:
-            if line.part is not None:
-                return [place_in_document(file.path, line.part, line.number)]
-    return []
+    return in_documents((file.path, line.part, line.number) for file in result.files for line in file.lines)
 
 
 def _file_line(file: GrepFile) -> str:

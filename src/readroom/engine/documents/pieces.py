@@ -1,4 +1,4 @@
-"""The text of a document piece by piece, for whoever looks at all of it: a search, a ranking.
+"""The text of a document piece by piece, for what looks at all of it: a search, a ranking.
 
 A piece is one part, or some rows of a sheet, so that a sheet of a million rows is never held
 whole.  A part that cannot be read says so in its place, and the next one comes.

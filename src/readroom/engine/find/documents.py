@@ -1,6 +1,6 @@
 """Documents in a ranked search: each is one text whose lines know in which part they stand.
 
-Extraction is bounded in time and length.  What was not reached is told, and counts nothing: a long
+Extraction is bounded in time and length.  What was not reached is named, and counts nothing: a long
 book is ranked by its first parts, and the reply names the rest.  Files that a message carries and
 policy denies are taken out before anything is counted.
 """

@@ -55,7 +55,7 @@ class Seen(Struct):
         stopped_at: Relative path of the first file that was not reached in time; None when all were.
         large: Paths of files that are too large to be looked at, the first of them.
         large_files: How many there are.
-        documents: How many documents were not looked at because nobody asked for them.
+        documents: How many documents were not looked at because they were not asked for.
         begun: Documents that were looked at, but not to their end.
         unreadable: What cannot be read of documents and archives, each a clause.
     """
@@ -73,7 +73,7 @@ class Seen(Struct):
 
 
 class Begun(Struct, frozen=True):
-    """A document that was not looked at from a line of part `rest` on, of `total`; 0 where nobody knows."""
+    """A document that was not looked at from a line of part `rest` on, of `total`; 0 for not known."""
 
     path: str
     rest: int

@@ -40,7 +40,7 @@ class Content(Struct, frozen=True):
     decoder: Decode
     unfinished: Unfinished | None = None
     clean: bool = False
-    """Nothing is hidden in it; False where nobody has looked at all of it."""
+    """Nothing is hidden in it; False where not all of it was looked at."""
 
 
 def line_chars(options: ReadOptions, limits: Limits, cap: Cap) -> int:

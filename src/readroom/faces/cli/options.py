@@ -63,6 +63,11 @@ def given_for_each_path(values: Mapping[str, Any]) -> list[dict[str, Fact]]:
     return [given({**values, "path": path}) for path in paths]
 
 
+def _file(name: str, help_: str) -> click.Option:
+    """An option that names a file; whether it can be read is seen where it is used."""
+    return click.Option([name], type=click.Path(readable=False), metavar="FILE", help=help_)
+
+
 def place_options() -> list[click.Parameter]:
     """--root and --config, which every command has."""
     return [
@@ -73,20 +78,13 @@ def place_options() -> list[click.Parameter]:
             help="The workspace; paths are relative to it.",
             show_default="the current folder",
         ),
-        click.Option(
-            ["--config"], type=click.Path(readable=False), metavar="FILE", help="More settings and rules."
-        ),
+        _file("--config", "More settings and rules."),
     ]
 
 
 def database_option() -> click.Option:
     """--config, where it says which database servers share."""
-    return click.Option(
-        ["--config"],
-        type=click.Path(readable=False),
-        metavar="FILE",
-        help="That of a server whose state is in PostgreSQL: what it keeps is there, too.",
-    )
+    return _file("--config", "That of a server whose state is in PostgreSQL: what it keeps is there, too.")
 
 
 def commands_option() -> click.Option:
@@ -98,12 +96,7 @@ def commands_option() -> click.Option:
 
 def front_matter_option() -> click.Option:
     """--front-matter, where the contract rnd can be called."""
-    return click.Option(
-        ["--front-matter"],
-        type=click.Path(readable=False),
-        metavar="FILE",
-        help="The command file whose limits and paths the contract rnd obeys.",
-    )
+    return _file("--front-matter", "The command file whose limits and paths the contract rnd obeys.")
 
 
 def json_option() -> click.Option:

@@ -168,7 +168,7 @@ def _gone(root: str, source: str | None) -> BadValue:
 
 
 def _file(source: str | None) -> tuple[str, ...]:
-    """How the command `ledger` is told of a ledger; an address stands in the configuration."""
+    """How the command `ledger` names a ledger; an address stands in the configuration."""
     return () if source is None or "://" in source else ("--file", source)
 
 
