@@ -61,7 +61,7 @@ def _command(name: str, command: click.Command) -> Iterator[str]:
     for paragraph in inspect.cleandoc(command.help or "").replace("\b\n", "").split("\n\n"):
         yield ".PP"
         yield from _words(paragraph)
-    context = click.Context(command, info_name=name)
+    context = click.Context(command, info_name=name, **GROUP.context_settings)
     yield ".PP"
     yield from _words(" ".join([name, *command.collect_usage_pieces(context)]), bold=True)
     for parameter in command.params:

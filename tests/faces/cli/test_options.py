@@ -118,7 +118,7 @@ _GREPS: list[dict[str, Fact]] = [
 def test_a_call_as_a_command_means_the_same_call(tool: str, arguments: dict[str, Fact]) -> None:
     words = shlex.split(command({"tool": tool, "arguments": arguments}, None))
     assert words[0] == "readroom"
-    with _command(words[1]).make_context(words[1], words[2:]) as context:
+    with _command(words[1]).make_context(words[1], words[2:], **commands.GROUP.context_settings) as context:
         values = {name: value for name, value in context.params.items() if name not in OWN}
     defaults = {"column": 1, "output": "content", "path": ".", "view": "text"}
     assert [{**defaults, **one} for one in given_for_each_path(values)] == [{**defaults, **arguments}]

@@ -66,7 +66,7 @@ def _parsed(words: list[str]) -> tuple[object, list[dict[str, object]]]:
     """The root and the calls, as the command proper has them."""
     command = commands.GROUP.get_command(click.Context(commands.GROUP), "read")
     assert command is not None
-    values = command.make_context("read", list(words)).params
+    values = command.make_context("read", list(words), **commands.GROUP.context_settings).params
     assert values.pop("config") is None
     assert values.pop("as_json") is False
     root = values.pop("root")
