@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import urllib.request
 from pathlib import Path
+
+import pytest
 
 from tests.faces.cli.running import COMMAND, run
 
@@ -37,6 +40,30 @@ def test_serve_says_where_it_is_and_ends_at_ctrl_c(root: Path) -> None:
         _, err = process.communicate(timeout=60)
     assert process.returncode == 0
     assert b"Traceback" not in err
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_a_server_on_every_address_prints_one_that_can_be_opened(
+    root: Path, tmp_path: Path, host: str
+) -> None:
+    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
+    assert run("token", "create", "me", cwd=root, env=environment).returncode == 0
+    command = [*COMMAND, "serve", "--host", host, "--port", "0", "--", str(root)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        shown: list[str] = []
+        while "without the tools" not in (shown or [""])[-1]:
+            shown.append(process.stdout.readline())
+            assert shown[-1], process.communicate()[1]
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    url = next(line.split()[1] for line in shown if line.split()[:1] == ["URL"])
+    assert url.startswith(("http://127.0.0.1:", "http://[::1]:"))
+    assert host not in "".join(shown).replace("::1", "").split()
+    assert any("every address of this machine" in line for line in shown)
+    assert any("--allow-host" in line for line in shown)
 
 
 def test_a_port_that_cannot_be_used_is_said(root: Path) -> None:

@@ -79,7 +79,7 @@ def _serve(
 
     with serves(OF_SERVING):
         from readroom.faces.cli.service import Service
-        from readroom.faces.http.server import Address
+        from readroom.faces.http.server import Address, is_everywhere
 
     configured = config_serve.load(config)
     serving = replace(
@@ -108,7 +108,15 @@ def _serve(
         root = served.workspaces[default].guard.folder or "."
         command = [*program(), "mcp", *repeated_options(every, contract_name, max_chars), "--", root]
         entry = _entry(served.admission, served.workspaces, default)
-        return startup_text(url=url, root=root, command=command, entry=entry, names=list(served.workspaces))
+        everywhere = socket is None and is_everywhere(host)
+        return startup_text(
+            url=url,
+            root=root,
+            command=command,
+            entry=entry,
+            names=list(served.workspaces),
+            everywhere=everywhere,
+        )
 
     service.run(text)
     return ExitCode.OK

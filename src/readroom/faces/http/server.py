@@ -56,6 +56,11 @@ def is_loopback(host: str) -> bool:
     return _address(host).is_loopback
 
 
+def is_everywhere(host: str) -> bool:
+    """Whether it stands for every address of this machine. Raises BadValue for what is not an address."""
+    return _address(host).is_unspecified
+
+
 def require_tokens(host: str, tokens: MadeTokens | None) -> None:
     """Raises BadValue when other machines could come in without a token that was made for somebody."""
     if tokens is None or not tokens.any_valid():
@@ -66,6 +71,8 @@ def require_tokens(host: str, tokens: MadeTokens | None) -> None:
 def listening(host: str, port: int, path: str | None) -> Iterator[tuple[socket.socket, str]]:
     """A socket that listens, and the URL of what is behind it; the file of a Unix socket goes with it.
 
+    A socket on every address of this machine has the URL that works on this machine.
+
     Raises:
         BadValue: The address, port or path cannot be used.
     """
@@ -75,6 +82,8 @@ def listening(host: str, port: int, path: str | None) -> Iterator[tuple[socket.s
         return
     with closing(_tcp(host, port)) as bound:
         name, number = bound.getsockname()[:2]
+        if is_everywhere(name):
+            name = "::1" if ":" in name else "127.0.0.1"
         yield bound, f"http://{f'[{name}]' if ':' in name else name}:{number}"
 
 

@@ -75,7 +75,13 @@ class Entry(Struct, frozen=True):
 
 
 def startup_text(
-    *, url: str, root: str, command: Sequence[str], entry: Entry, names: Sequence[str] = ()
+    *,
+    url: str,
+    root: str,
+    command: Sequence[str],
+    entry: Entry,
+    names: Sequence[str] = (),
+    everywhere: bool = False,
 ) -> str:
     """The text that is printed when the server is ready.
 
@@ -85,6 +91,7 @@ def startup_text(
         command: Program and arguments, absolute, that serve the same over standard input and output.
         entry: How clients get in.
         names: The workspaces that are served, the default one first.
+        everywhere: The server listens on every address of this machine.
     """
     who = entry.told(root)
     base = url.rpartition("/")[0]
@@ -97,6 +104,12 @@ def startup_text(
     stdio = " ".join(map(shell_word, command))
     # No browser opens a Unix socket.
     pages = f"\n  UI     {base}/ui  what agents did, in a browser" if base.startswith("http://") else ""
+    if everywhere:
+        place = base.partition("://")[2].rpartition(":")[0]
+        pages += (
+            "\n\nIt listens on every address of this machine: other machines put one of them"
+            f"\nin place of {place}, or a name of this machine that was given with --allow-host."
+        )
     return f"""\
 readroom serves {quote(root)} to MCP clients until you press Ctrl-C.
 
