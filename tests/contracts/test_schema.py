@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta
 
-from readroom.contracts.schema import parse, schema
+from readroom.contracts.schema import EXPLAINED, parse, schema
 from readroom.errors import BadValue, MissingArgument, ReadroomError, UnknownArgument, WrongType
 
 
@@ -80,6 +80,16 @@ def test_an_unknown_argument_that_resembles_nothing_gets_the_list() -> None:
 def test_a_missing_argument_is_named(arguments: dict[str, object]) -> None:
     with pytest.raises(MissingArgument, match="sample needs the argument 'path'"):
         parse(Sample, "sample", arguments)
+
+
+def test_a_missing_argument_is_explained_where_its_name_does_not_say_its_value() -> None:
+    class Explained(msgspec.Struct, frozen=True, kw_only=True):
+        key: Annotated[str, Meta(description='"new" makes one', extra=EXPLAINED)]
+
+    with pytest.raises(MissingArgument) as refused:
+        parse(Explained, "sample", {})
+    assert str(refused.value).endswith("""Call sample again with 'key': "new" makes one.""")
+    assert schema(Explained)["properties"] == {"key": {"type": "string", "description": '"new" makes one'}}
 
 
 @pytest.mark.parametrize(

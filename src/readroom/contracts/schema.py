@@ -21,6 +21,9 @@ from readroom.values import Fact
 
 S = TypeVar("S", bound=msgspec.Struct)
 
+EXPLAINED = {"explained": True}
+"""The `extra` of an argument whose description is also said when the argument is missing."""
+
 _MAX_INTEGER = 2**53 - 1
 """Up to here every JSON reader keeps whole numbers exact, and so does what a reply sends back."""
 
@@ -154,7 +157,7 @@ def parse(arguments: type[S], tool: str, sent: object, within: str = "") -> S:
         value = sent.get(name)
         if value is None:
             if field.required:
-                raise MissingArgument(tool, within + name)
+                raise MissingArgument(tool, within + name, _explained(field.wanted))
             continue
         items = field.items
         # In a list of structs, the field that holds it is named.
@@ -172,6 +175,14 @@ def parse(arguments: type[S], tool: str, sent: object, within: str = "") -> S:
         else:
             values[field.name] = _convert_items(items, arguments, tool, name, value)
     return arguments(**values)
+
+
+def _explained(wanted: object) -> str:
+    """The description of an argument whose value does not follow from its name: `EXPLAINED` marks it."""
+    for meta in getattr(wanted, "__metadata__", ()):
+        if isinstance(meta, msgspec.Meta) and meta.extra == EXPLAINED:
+            return meta.description or ""
+    return ""
 
 
 def _convert_items(

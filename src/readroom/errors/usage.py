@@ -41,14 +41,15 @@ class UnknownArgument(UsageError):
 
 
 class MissingArgument(UsageError):
-    """A required argument was not given."""
+    """A required argument was not given; `meaning` says which value it wants where the name does not."""
 
     code = "missing_argument"
 
-    def __init__(self, tool: str, argument: str) -> None:
+    def __init__(self, tool: str, argument: str, meaning: str = "") -> None:
+        value = f": {meaning[0].lower()}{meaning[1:]}" if meaning else ""
         super().__init__(
             f"{tool} needs the argument {argument!r}",
-            f"Call {tool} again with {argument!r}.",
+            f"Call {tool} again with {argument!r}{value}.",
             facts={"tool": tool, "argument": argument},
         )
 

@@ -20,6 +20,7 @@ from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native.calls import EDIT, WRITE, shown
 from readroom.contracts.native.closing import closing
 from readroom.contracts.native.render import HASH_DIGITS, reply, short, warning_parts
+from readroom.contracts.schema import EXPLAINED
 from readroom.quoting import as_value, joined
 from readroom.text.select import byte_size
 from readroom.values import Cap, Fact, Reply
@@ -38,7 +39,7 @@ from readroom.values.changes import (
     WriteResult,
 )
 
-Hash = Annotated[str, Meta(description="Of the file as you know it, from a reply")]
+Hash = Annotated[str, Meta(description="Of the file as you know it, from a reply", extra=EXPLAINED)]
 
 
 class EditItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +65,9 @@ class WriteArguments(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     content: str
-    expected_hash: Annotated[str, Meta(description=f'"{ABSENT}" creates; the current hash replaces')]
+    expected_hash: Annotated[
+        str, Meta(description=f'"{ABSENT}" creates; the current hash replaces', extra=EXPLAINED)
+    ]
     encoding: str | None = None
 
 
