@@ -1,4 +1,4 @@
-"""Bar charts as SVG: text that scales, on a ground of its own, readable in light and dark pages.
+"""Bar charts as SVG: text that scales, on a ground of its own, in the colours of a light or a dark page.
 
 A chart is a title, rows and a source.  The longest bar of a panel fills it; every bar has its
 figure beside it, so that nothing is read off an axis, and the description holds all of them.
@@ -24,6 +24,20 @@ OURS = "#0b5cad"
 
 OTHERS = "#6b7280"
 TONES = {"exact": "#0b5cad", "refused": "#a3a9b3", "damaged": "#b42318", "wrong inside": "#7a271a"}
+
+INSIDE = "#101418"
+"""Of a figure inside a light bar, whatever the page."""
+
+DARK = {
+    "#f8fafc": "#161b22",
+    "#1f2328": "#e6edf3",
+    "#57606a": "#9aa4b0",
+    "#0b5cad": "#1f6fc4",
+    "#6b7280": "#7d8794",
+    "#b42318": "#c93c31",
+    "#7a271a": "#9c4a3a",
+}
+"""What stands for a colour where the reader's page is dark; bars stay at 3 to 1 against the ground."""
 
 
 class Bar(Struct, frozen=True):
@@ -95,7 +109,7 @@ def parted(title: str, rows: Sequence[Parted], source: str) -> str:
             if long:
                 parts.append(_rect(left, top, long, TONES[sort]))
             if long > 30:
-                ink = "#1f2328" if sort == "refused" else "#ffffff"
+                ink = INSIDE if sort == "refused" else "#ffffff"
                 parts.append(_text(left + 6, top + 13, str(row.counts[sort]), ink=ink, size=12))
             left += long
         top += STEP
@@ -103,6 +117,10 @@ def parted(title: str, rows: Sequence[Parted], source: str) -> str:
         f"{row.label}: " + ", ".join(f"{count} {sort}" for sort, count in row.counts.items()) for row in rows
     )
     return _drawing(title, said, parts, top + 8, source)
+
+
+def _dark() -> str:
+    return " ".join(f'[fill="{light}"] {{ fill: {dark} }}' for light, dark in DARK.items())
 
 
 def _drawing(title: str, said: str, parts: Sequence[str], top: float, source: str) -> str:
@@ -113,6 +131,7 @@ def _drawing(title: str, said: str, parts: Sequence[str], top: float, source: st
             ' aria-labelledby="title desc" font-family="system-ui, sans-serif" font-size="13">',
             f'<title id="title">{escape(title)}</title>',
             f'<desc id="desc">{escape(said)}. Source: {escape(source)}.</desc>',
+            f"<style>@media (prefers-color-scheme: dark) {{ {_dark()} }}</style>",
             f'<rect width="{WIDTH}" height="{height}" rx="8" fill="#f8fafc"/>',
             _text(MARGIN, MARGIN + 10, title, weight=700, size=16),
             *parts,
