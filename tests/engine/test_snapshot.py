@@ -11,6 +11,7 @@ from readroom.deadline import Deadline
 from readroom.engine.snapshot import snapshot
 from readroom.errors import NoSpace, TooLarge
 from readroom.limits.session import STORE_BYTES, STORE_FILES
+from readroom.paths import WorkPath
 from readroom.policy.guard import Guard
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
@@ -63,3 +64,20 @@ def test_a_store_holds_no_more_bytes_than_it_may() -> None:
     store.delete("a")
     store.put("b", "1")
     assert store.contents() == [("b", b"1")]
+
+
+def test_room_is_there_again_whatever_took_the_place_of_a_file() -> None:
+    store = MemoryStore({"a": "1234", "folder/b": "1234"}, most_bytes=8)
+    store.link("a", "folder/b")
+    store.put("folder/b", "12345678")
+    store.link("folder", "nowhere")
+    store.put("c", "1234")
+    store.put("d", "1234")
+    path = {name: WorkPath(name) for name in ("c", "d")}
+    there = store.version(path["d"])
+    store.move(path["c"], store.stat(path["c"])[1], path["d"], there)
+    store.put("e", "1234")
+    store.remove(path["d"], None, None)
+    store.put("f", "1234")
+    with pytest.raises(NoSpace):
+        store.put("g", "1")

@@ -279,7 +279,7 @@ def test_old_tars_are_told_by_their_sum() -> None:
 
 
 def test_every_hostile_archive_is_opened_or_refused() -> None:
-    for name, data in hostile.all_of_them().items():
+    for name, data in hostile.all_of_them():
         try:
             found = open_container(_Bytes(data))
         except BadContainer:

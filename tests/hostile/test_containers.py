@@ -15,7 +15,7 @@ MOST_S = 10.0
 
 
 def test_hostile_archives_are_bounded(tmp_path: Path) -> None:
-    for name, data in all_of_them().items():
+    for name, data in all_of_them():
         (tmp_path / name).write_bytes(data)
     (tmp_path / "plain.txt").write_text("still here\n", encoding="utf-8")
     command = [sys.executable, "-m", "tests.hostile.opened", str(tmp_path)]

@@ -16,13 +16,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readroom.stores.base import Store
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
+from tests.depth import depth
 from tests.laws.driving import STORES, Driver, StoreName, hints
 
 CANARY = "canary7f3a"
@@ -169,6 +170,7 @@ def told(reply: Reply) -> str:
 
 
 @pytest.mark.parametrize("store", STORES)
+@settings(max_examples=depth(60, 15))
 @given(tree=trees())
 def test_no_reply_holds_a_byte_of_a_denied_or_outside_file(store: StoreName, tree: Tree) -> None:
     with planted(store, tree) as files:

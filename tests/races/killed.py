@@ -126,6 +126,9 @@ def main(root: str, way: Confinement, mode: str) -> None:
     path = Path(root, "f")
     words = ["before", "behind"]
     path.write_bytes(content(words[0]))
+    # What an edit imports is there before the first writer is made, so that none has to do it.
+    edit(root, way, *words)
+    words.reverse()
     Path(root, FOREIGN).write_bytes(b"somebody's")
     seen: Counter[str] = Counter()
     for dead in attempts(root, way, words, mode):

@@ -336,16 +336,13 @@ class _Progress:
 
     def report(self, done: int, total: int | None, unit: str) -> None:
         """What a `Deadline` calls, from any thread and as often as it likes."""
+        self._latest = (done, total, unit)  # in any case: quick work ends before the next is due
         now = time.monotonic()
         if now < self._next_at:
             return
         self._next_at = now + MCP_PROGRESS_S
         with suppress(RuntimeError):  # the loop has ended; nobody listens any more
-            self._loop.call_soon_threadsafe(self._put, done, total, unit)
-
-    def _put(self, done: int, total: int | None, unit: str) -> None:
-        self._latest = (done, total, unit)
-        self._fresh.set()
+            self._loop.call_soon_threadsafe(self._fresh.set)
 
     def end(self) -> None:
         """Nothing more will come: what came last is sent, so that quick work is seen to move, too."""

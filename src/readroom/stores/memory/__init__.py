@@ -156,15 +156,15 @@ def each(path: WorkPath, node: Node, step: Step) -> None:
             pending += [(join(at, name), inner) for name, inner in node.names.items()]
 
 
-def size_of(folder: FolderNode) -> int:
-    """The bytes of all files below a folder."""
-    pending, total = [folder], 0
+def size_of(node: Node | None) -> int:
+    """The bytes of a file, or of all files below a folder."""
+    pending, total = [node], 0
     while pending:
-        for node in pending.pop().names.values():
-            if isinstance(node, FolderNode):
-                pending.append(node)
-            elif isinstance(node, File):
-                total += node.state[1].size
+        match pending.pop():
+            case FolderNode(names=names):
+                pending += names.values()
+            case File(state=(_, version)):
+                total += version.size
     return total
 
 
@@ -211,6 +211,7 @@ class MemoryStore:
         self._lock = threading.Lock()
         self.writing = threading.Lock()
         self._count = 0
+        self._bytes = 0  # of all files: to add them up for each would take their square
         self._root = FolderNode(clock())
         for path, data in (files or {}).items():
             self.put(path, data)
@@ -268,7 +269,7 @@ class MemoryStore:
                 raise Moved
             if step is not None:
                 each(path, node, step)
-            del folder.names[name]
+            self._bytes -= size_of(folder.names.pop(name))
 
     def move(self, path: WorkPath, found: Stat, to: WorkPath, over: Version | None) -> None:
         """Give what is at a name another one; folders above that are made.
@@ -284,6 +285,7 @@ class MemoryStore:
             if (None if old is None else _version(old)) != over or (old is None) != (over is None):
                 raise Moved
             target, new = self._place(to)
+            self._bytes -= 0 if old is node else size_of(old)
             del folder.names[name]
             target.names[new] = node
 
@@ -315,6 +317,7 @@ class MemoryStore:
         """Make a symbolic link; folders above it are made."""
         with self._lock:
             folder, name = self._place(path)
+            self._bytes -= size_of(folder.names.get(name))
             folder.names[name] = Link(target, self._clock())
 
     def delete(self, path: str) -> None:
@@ -325,8 +328,9 @@ class MemoryStore:
         """
         with self._lock:
             folder, name = self._place(path)
-            if folder.names.pop(name, None) is None:
+            if name not in folder.names:
                 raise NotFound(path)
+            self._bytes -= size_of(folder.names.pop(name))
 
     def open(self, path: WorkPath) -> MemorySource:
         """Open a file."""
@@ -360,10 +364,10 @@ class MemoryStore:
 
     def _put(self, folder: FolderNode, name: str, content: bytes, now: int) -> None:
         old = folder.names.get(name)
-        if self._most_bytes is not None:
-            freed = old.state[1].size if isinstance(old, File) else 0
-            if size_of(self._root) - freed + len(content) > self._most_bytes:
-                raise NoSpace(name, f"the store may hold {self._most_bytes:,} bytes")
+        freed = old.state[1].size if isinstance(old, File) else 0
+        if self._most_bytes is not None and self._bytes - freed + len(content) > self._most_bytes:
+            raise NoSpace(name, f"the store may hold {self._most_bytes:,} bytes")
+        self._bytes += len(content) - freed
         self._count += 1
         if isinstance(old, File):
             inode = old.state[1].inode
