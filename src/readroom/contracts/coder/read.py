@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from readroom.contracts import json_replies
 from readroom.contracts.base import Wording
 from readroom.contracts.coder import words
-from readroom.contracts.coder.calls import to_call
-from readroom.contracts.coder.words import present
+from readroom.contracts.coder.words import present, to_call
 from readroom.contracts.json_replies import encoded
 from readroom.contracts.native import outline as native_outline
 from readroom.contracts.native import render as native_render
