@@ -249,7 +249,6 @@ def _to_grep(arguments: EverrunsGrep) -> GrepRequest:
         limit=arguments.limit,
         skip=arguments.offset,
         options=SearchOptions(
-            totals=True,
             count_s=EVERRUNS_COUNT_S,
             preview_chars=EVERRUNS_GREP_BYTES,
             entry_bytes=_BLOCK_BYTES + lines * _IS_MATCH_BYTES if around else 0,
