@@ -31,7 +31,7 @@ from readroom.limits import Limits
 from readroom.limits.documents import CONTAINER_NESTING, CONTAINERS_OPEN
 from readroom.paths import BORDER, WorkPath
 from readroom.policy.guard import Guard
-from readroom.policy.members import inside
+from readroom.policy.rules import inside
 from readroom.session.expansions import Expansions, NotText
 from readroom.stores.base import Source
 from readroom.text.line_index import Shrunk
