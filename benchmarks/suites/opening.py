@@ -17,7 +17,7 @@ from benchmarks import corpora
 from benchmarks.measure import Record
 from readroom.formats.containers.names import normal
 from readroom.formats.data.values import cell
-from readroom.limits.data import CELL_CHARS
+from readroom.limits.documents import CELL_CHARS
 from readroom.values import Reply
 from readroom.workspace import Workspace
 

@@ -244,7 +244,7 @@ class Workspace(Closeable):
         record = self._records.get(contract_name) or self.contract(contract_name)
         cap = self.cap(record, reply_bytes, tool)
         if reply_lines is not None and record.by_lines:
-            from readroom.contracts.rows import in_lines  # few clients count lines
+            from readroom.contracts.base import in_lines  # few clients count lines
 
             cap = in_lines(cap, reply_lines)
         with self.gatekeeper.visit(caller, record, tool, arguments, cap, receipt) as visit:

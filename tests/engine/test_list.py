@@ -12,8 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 from readroom.config import Settings
+from readroom.contracts.native import MEASURE
 from readroom.contracts.native.listing import render_list
-from readroom.contracts.native.measure import MEASURE
 from readroom.deadline import Deadline
 from readroom.engine.list import perform
 from readroom.errors import (

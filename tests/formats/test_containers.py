@@ -17,7 +17,7 @@ from readroom.formats import containers
 from readroom.formats.containers import open_container
 from readroom.formats.containers.members import BadContainer, Container, Member
 from readroom.formats.containers.names import led_to, normal
-from readroom.limits.containers import CONTAINER_MEMBERS
+from readroom.limits.documents import CONTAINER_MEMBERS
 from tests.depth import depth
 from tests.hostile import containers as hostile
 

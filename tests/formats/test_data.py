@@ -29,7 +29,7 @@ from readroom.formats.data import (
 from readroom.formats.data.values import aligned, cell
 from readroom.formats.documents import Area, Encrypted, Part, Unreadable
 from readroom.formats.documents.page_ranges import SCHEMA
-from readroom.limits.data import BRIEF_ROWS, SQLITE_COPIED_BYTES
+from readroom.limits.documents import BRIEF_ROWS, SQLITE_COPIED_BYTES
 from readroom.stores.memory import MemoryStore
 from tests.depth import depth
 

@@ -77,7 +77,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from readroom.config.contracts import with_command, with_environment
 from readroom.config.settings import Settings as Settings
 from readroom.config.settings import folder_tokens as folder_tokens_beside
 from readroom.config.settings import (
@@ -88,6 +87,8 @@ from readroom.config.settings import (
     own_state,
     own_tokens,
     state_denials,
+    with_command,
+    with_environment,
 )
 from readroom.contracts.setup import Setup
 from readroom.engine import Engine

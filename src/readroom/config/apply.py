@@ -14,10 +14,9 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.config.contracts import with_command
 from readroom.config.file import ConfigFile
 from readroom.config.sections import SECTIONS
-from readroom.config.settings import Settings
+from readroom.config.settings import Settings, with_command
 from readroom.contracts.setup import NEVER, Setup
 from readroom.errors import BadConfig
 from readroom.ledger import LedgerPolicy

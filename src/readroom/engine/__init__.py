@@ -31,8 +31,7 @@ from readroom.policy.guard import Guard
 from readroom.policy.rules import Layer
 from readroom.session.caches import OutlineCache, TextCache
 from readroom.session.index_cache import IndexCache
-from readroom.values import Cap, FindRequest, GrepRequest, ReadRequest, ReadResult, Request, Result
-from readroom.values.changes import MoveRequest
+from readroom.values import Cap, ReadRequest, ReadResult, Request, Result
 from readroom.values.commands import RunRequest
 from readroom.values.steps import AS_IT_IS, Steps
 from readroom.values.verbs import BY_REQUEST, changes, function, is_edit
@@ -116,23 +115,21 @@ class Engine:
         """
         if self._closed:
             raise Closed
-        services = self._services(record, request, caller)
-        own = services.guard
-        if services.commands is None:
-            guard, path = own, own.parse(request.path)
-        else:
-            guard, path = _place(services.commands, own, record, request)
-        # A path is normalized once, so that every reply and hint shows one spelling.
-        if path != request.path:
-            request = replace(request, path=path)
-        if isinstance(request, MoveRequest):
-            there = replace(request, path=request.destination)
-            commands = services.commands
-            to = own.parse(there.path) if commands is None else _place(commands, own, record, there)[1]
-            request = replace(request, destination=to)
+        services, verb = self._services(record, request, caller), BY_REQUEST[type(request)]
+        own = guard = services.guard
+        for name in verb.paths:
+            spelled, there = getattr(request, name), own
+            if services.commands is None:
+                path = own.parse(spelled)
+            else:
+                there, path = _place(services.commands, own, record, request, spelled)
+            if name == verb.paths[0]:
+                guard = there
+            # A path is normalized once, so that every reply and hint shows one spelling.
+            if path != spelled:
+                request = replace(request, **{name: path})
         if guard is not own:
             services = replace(services, guard=guard)
-        verb = BY_REQUEST[type(request)]
         within = deadline
         if verb.time_limit is not None:
             within = deadline.within(getattr(services.limits, verb.time_limit))
@@ -227,16 +224,19 @@ def _inside(services: Services, job: Job[Request]) -> Result:
 
 def _is_about_members(request: Request) -> bool:
     """Whether a request could be about members of an archive, by other names than that of its path inside."""
-    if isinstance(request, GrepRequest | FindRequest):
+    verb = BY_REQUEST[type(request)]
+    if verb.in_archives == "folder":
         return is_archive_name(request.path)
-    return isinstance(request, MoveRequest) and may_lead_inside(request.destination)
+    return any(may_lead_inside(getattr(request, name)) for name in verb.paths[1:])
 
 
-def _place(commands: OwnCommands, own: Guard, record: Contract, request: Request) -> tuple[Guard, WorkPath]:
-    """The guard of what a path means, which may be a kept output, and its normal form."""
-    output = commands.parse(request.path)
+def _place(
+    commands: OwnCommands, own: Guard, record: Contract, request: Request, spelled: str
+) -> tuple[Guard, WorkPath]:
+    """The guard of what a path of a request means, which may be a kept output, and its normal form."""
+    output = commands.parse(spelled)
     if output is None:
-        path = own.parse(request.path)
+        path = own.parse(spelled)
         output = commands.named_inside(path, own) if record.holds_outputs else None
         if output is None:
             return own, path

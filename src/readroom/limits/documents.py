@@ -218,3 +218,106 @@ REPEATED_SPACES = 1_000
 
 OLE_PROPERTY_BYTES = 1024 * 1024
 """A stream of properties of an old document; most have some hundred bytes."""
+
+# -----------------------------------------------------------------------------
+# Every default number of reading tables of data, once, with its reason.
+# -----------------------------------------------------------------------------
+
+CELL_CHARS = 120
+"""A cell among others is cut there: a sentence; one column alone shows its cells whole."""
+
+WIDE_CELL_CHARS = 1_000_000
+"""A cell of a column that is read alone. What is longer is counted."""
+
+PADDED_CHARS = 32
+"""Columns are padded up to here, so that one long cell does not move all others."""
+
+BLOB_BYTES = 16
+"""Bytes of binary cells that are shown in hexadecimal: enough for the magic number of what it is."""
+
+TABLE_COLUMNS = 30
+"""Columns that are shown unless they are picked; at 20 characters each a row has 600."""
+
+PICKED_COLUMNS = 500
+"""Columns that are picked at once; SQLite takes 2,000 expressions, and each is asked for in three."""
+
+SCHEMA_COLUMNS = 2_000
+"""Columns of one table that an outline lists; behind them the rest is counted."""
+
+SCHEMA_TABLES = 2_000
+"""Tables of a database that can be read; applications have a few hundred at most."""
+
+BRIEF_ROWS = 5
+"""Rows of each table of several that are shown together: what the values look like."""
+
+HEADING_COLUMNS = 8
+"""Columns named beside a table in the list of tables."""
+
+SQL_CHARS = 600
+"""The text of a view or trigger in an outline."""
+
+COUNT_CPU_S = 0.5
+"""Processor time for counting the rows of tables, all together when a database is opened: some ten million
+rows. What is not counted by then is said to be not counted."""
+
+SQLITE_COPIED_BYTES = 48 * 1024 * 1024
+"""A database up to this size is read as one and opened from memory, where no name, lock or journal matters;
+twice that is used. Larger ones are opened as a file, by the descriptor that was checked."""
+
+SQLITE_VALUE_BYTES = 32 * 1024 * 1024
+"""A value or statement that SQLite may build; what is larger is an error of its row."""
+
+SAMPLE_ROWS = 1_000
+"""Rows of a text table whose values decide about types and, in JSON lines, about columns."""
+
+COUNTED_BYTES = 16 * 1024 * 1024
+"""A text table up to this size is counted when it is opened: 0.2 s."""
+
+FIELD_CHARS = 4 * 1024 * 1024
+"""A field of CSV or a line of JSON lines that is parsed; a longer one ends the table, and is said."""
+
+# -----------------------------------------------------------------------------
+# Every default number of reading archives in place, once, with its reason.
+# -----------------------------------------------------------------------------
+
+CONTAINER_MEMBERS = 120_000
+"""Members of an archive that are looked at; each takes some 400 bytes. The source of Linux has 90,000."""
+
+CONTAINER_DIRECTORY_BYTES = 32 * 1024 * 1024
+"""The directory of a ZIP file, which goes by in one piece: CONTAINER_MEMBERS with names of 200 bytes."""
+
+CONTAINER_NAME_BYTES = 2_048
+"""Longest name of a member. The path of its archive stands before it, and both have to fit a path."""
+
+CONTAINER_NAME_DEPTH = 100
+"""Folders in the name of a member; the deepest trees seen in the wild have about as many."""
+
+CONTAINER_HEADER_BYTES = 1024 * 1024
+"""An extended header of a tar file (long names, times, owners), which is held whole. Usual ones have 1 kB."""
+
+CONTAINER_TARGET_BYTES = 4_096
+"""Where a link in a ZIP file leads to, which is its content: the longest path there is."""
+
+CONTAINER_NESTING = 3
+"""Archives inside of archives that are opened: a distribution in an image in a backup."""
+
+CONTAINER_HOPS = 16
+"""Links followed for one name inside an archive, as loops have no end."""
+
+CONTAINERS_OPEN = 8
+"""Archives whose lists of members a workspace keeps; each of at most CONTAINER_MEMBERS."""
+
+CONTAINER_MEMORY_BYTES = 1024 * 1024
+"""Members up to this size are held in memory while they are read; larger ones in a file without a name."""
+
+CONTAINER_KEPT_BYTES = 2 * 1024 * 1024 * 1024
+"""Expanded members that a session keeps for the next page of them, the least recently used leaving first."""
+
+CONTAINER_KEPT = 32
+"""Their number; each holds a descriptor."""
+
+CONTAINER_RATIO = 1_100
+"""A member may become so many times larger from CONTAINER_RATIO_BYTES on: deflate ends at 1,032."""
+
+CONTAINER_RATIO_BYTES = 16 * 1024 * 1024
+"""Smaller members may have any ratio: nothing but zeros is a file, too."""

@@ -275,19 +275,26 @@ def outlined(request: ReadRequest) -> ReadRequest:
 
 
 def shows_content(request: Request, level: Level) -> bool:
-    """Whether a read at that level still shows lines."""
-    if not isinstance(request, ReadRequest) or level is Level.CONTENT:
+    """Whether what it yields at that level is shown as it is."""
+    if level is Level.CONTENT or BY_REQUEST[type(request)].counted is None:
         return True
-    return level is Level.OUTLINE and request.view == "outline"
+    return level is Level.OUTLINE and getattr(request, "view", "") == "outline"
 
 
 def counted(result: Result, request: Request) -> Result:
+    """What shows counts alone of what a request yielded."""
+    less = BY_REQUEST[type(request)].counted
+    assert less is not None
+    counts: Result = function(less)(result, request)
+    return counts
+
+
+def counts_of_read(result: ReadResult, request: ReadRequest) -> ReadResult:
     """A read without its lines: what the file is, how long, and what would show it."""
-    if not isinstance(result, ReadResult) or result.not_modified:
+    if result.not_modified:
         return result
     total = result.total_lines or 0
-    wanted = request if isinstance(request, ReadRequest) else None
-    omitted = (Omission("lines", 1, total, REASON, request=wanted),) if total else ()
+    omitted = (Omission("lines", 1, total, REASON, request=request),) if total else ()
     return replace(
         result,
         start=0,

@@ -19,7 +19,7 @@ formats the whole, as `limit` is for texts."""
 
 
 class ReadOptions(Struct, frozen=True):
-    """What a contract has selected of a file; the defaults are the native ways, but for `data`.
+    """What a contract has selected of a file; the defaults are the native ways.
 
     Attributes:
         line_chars: Longest line shown whole, in characters; None for the limit of the workspace,
@@ -32,11 +32,8 @@ class ReadOptions(Struct, frozen=True):
         past_end: What is shown behind the last line.
         rests: `next` passes through what lines were cut of, before it goes on behind them.
         flat: How documents are read.
-        links: Files are read through symbolic links; else links are refused (`SymbolicLink`).
-        nul: A text may hold NUL characters; else it is a binary file.
         raw_bytes: Of a binary file, and of an image that cannot be decoded, so many bytes are handed out
             as they are; 0 refuses them.
-        data: Databases and tables are read as such; else they are binary files, or texts.
     """
 
     line_chars: int | None = None
@@ -47,26 +44,22 @@ class ReadOptions(Struct, frozen=True):
     past_end: PastEnd = "refused"
     rests: bool = True
     flat: Flat = "no"
-    links: bool = True
-    nul: bool = True
     raw_bytes: int = 0
-    data: bool = False
 
 
-NATIVE_READ = ReadOptions(data=True)
+NATIVE_READ = ReadOptions()
 
 
 class SearchOptions(Struct, frozen=True):
     """How a contract has a search reported, where it differs from the native one.
 
     Attributes:
-        totals: Matches are counted to the end, also those that are not shown, and pages begin at a number.
+        count_s: Matches are counted to the end, also those that are not shown, with so many seconds for
+            it when the reply is full, and pages begin at a number; None counts nothing.
         preview_chars: Of a line that are shown; None for the native preview.
         entry_bytes: What a match costs in the reply beside its lines and the name of its file.
-        count_s: Seconds for counting when the reply is full; None for the limit of the search.
     """
 
-    totals: bool = False
     count_s: float | None = None
     preview_chars: int | None = None
     entry_bytes: int = 0

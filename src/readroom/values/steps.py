@@ -46,14 +46,18 @@ class Steps(Struct, frozen=True):
     """The steps of one call.
 
     Attributes:
-        accept: None takes every file for what it is.
+        accept: None takes every file for what it is; databases and tables are read as such only then.
         fit: None shows all that was selected.
         expands: Compressed files are read as their content; else they are binary files.
+        links: Files are read through symbolic links; else links are refused (`SymbolicLink`).
+        nul: A text may hold NUL characters; else it is a binary file.
     """
 
     accept: Accept | None = None
     fit: Fit | None = None
     expands: bool = True
+    links: bool = True
+    nul: bool = True
 
 
 AS_IT_IS = Steps()

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from readroom.values import (
     EntryKind,
@@ -57,6 +58,11 @@ Suggestion: TypeAlias = Literal["none", "again", "list", "above"]
 listing of it, or a listing of the folder it stands in."""
 
 
+InArchives: TypeAlias = Literal["no", "inside", "folder"]
+"""Whether a verb looks into archives: not, at what a path inside of one names, and of a search also at an
+archive as at a folder."""
+
+
 class Verb(Struct, frozen=True):
     """One kind of request.
 
@@ -66,10 +72,14 @@ class Verb(Struct, frozen=True):
         perform: `(Services, Job) -> Result`, in the engine.
         ledger_arguments: `(Request) -> dict`, what a request says in native words.
         degraded: `(Request, Level) -> Request`, what a budget that runs low leaves of it; None for all.
+        counted: `(Result, Request) -> Result`, what of it shows counts alone; None where what is left of the
+            request does.
         shown: `(Result) -> Sequence[ShownLines]`, the lines of files that a reply shows; None for nothing.
         traces: What performing it leaves; with `dry_run` nothing.
         near: Kinds of names that are suggested for one that is missing.
         suggestion: The next step with such a name.
+        paths: Its fields that name a file or folder; the first says where it is performed.
+        in_archives: Whether it looks into archives.
         time_limit: The field of `Limits` that bounds it; None where the verb does so itself.
     """
 
@@ -78,10 +88,13 @@ class Verb(Struct, frozen=True):
     perform: str
     ledger_arguments: str
     degraded: str | None = None
+    counted: str | None = None
     shown: str | None = None
     traces: Traces = "none"
     near: frozenset[EntryKind] = frozenset((EntryKind.FILE,))
     suggestion: Suggestion = "none"
+    paths: tuple[str, ...] = ("path",)
+    in_archives: InArchives = "no"
     time_limit: str | None = None
 
 
@@ -92,6 +105,28 @@ _SHOWN = "readroom.session.conversation:"
 _FOLDER = frozenset((EntryKind.FOLDER,))
 _ANY = frozenset((EntryKind.FILE, EntryKind.FOLDER))
 
+
+def _of_names(
+    request: type[Request],
+    result: type[Result],
+    name: str,
+    arguments: str,
+    paths: tuple[str, ...] = ("path",),
+) -> Verb:
+    """The row of a change of names: what is deleted, moved or made."""
+    return Verb(
+        request,
+        result,
+        perform=f"{_ENGINE}files:perform_{name}",
+        ledger_arguments=_CALLS + arguments,
+        traces="edit",
+        time_limit="change_timeout_s",
+        near=_ANY,
+        suggestion="above",
+        paths=paths,
+    )
+
+
 VERBS = (
     Verb(
         ReadRequest,
@@ -99,7 +134,9 @@ VERBS = (
         perform=_ENGINE + "read:perform",
         ledger_arguments=_CALLS + "read_arguments",
         degraded=_BUDGETS + "less_of_read",
+        counted=_BUDGETS + "counts_of_read",
         shown=_SHOWN + "shown_by_read",
+        in_archives="inside",
         time_limit="read_timeout_s",
     ),
     Verb(
@@ -109,6 +146,7 @@ VERBS = (
         ledger_arguments=_CALLS + "grep_arguments",
         degraded=_BUDGETS + "less_of_grep",
         shown=_SHOWN + "shown_by_grep",
+        in_archives="folder",
         near=_ANY,
         suggestion="again",
     ),
@@ -119,6 +157,7 @@ VERBS = (
         ledger_arguments=_CALLS + "find_arguments",
         degraded=_BUDGETS + "less_of_find",
         shown=_SHOWN + "shown_by_find",
+        in_archives="folder",
         near=_ANY,
         suggestion="again",
     ),
@@ -128,6 +167,7 @@ VERBS = (
         perform=_ENGINE + "list:perform",
         ledger_arguments=_CALLS + "list_arguments",
         degraded=_BUDGETS + "less_of_list",
+        in_archives="inside",
         time_limit="list_timeout_s",
         near=_FOLDER,
         suggestion="again",
@@ -177,54 +217,11 @@ VERBS = (
         near=_FOLDER,
         suggestion="list",
     ),
-    Verb(
-        StatRequest,
-        StatResult,
-        perform=_ENGINE + "files:perform_stat",
-        ledger_arguments=_CALLS + "path_arguments",
-        near=_ANY,
-        suggestion="above",
-    ),
-    Verb(
-        DeleteRequest,
-        DeleteResult,
-        perform=_ENGINE + "files:perform_delete",
-        ledger_arguments=_CALLS + "delete_arguments",
-        traces="edit",
-        time_limit="change_timeout_s",
-        near=_ANY,
-        suggestion="above",
-    ),
-    Verb(
-        MakeFolderRequest,
-        FolderResult,
-        perform=_ENGINE + "files:perform_make_folder",
-        ledger_arguments=_CALLS + "path_arguments",
-        traces="edit",
-        time_limit="change_timeout_s",
-        near=_ANY,
-        suggestion="above",
-    ),
-    Verb(
-        MoveRequest,
-        MoveResult,
-        perform=_ENGINE + "files:perform_move",
-        ledger_arguments=_CALLS + "move_arguments",
-        traces="edit",
-        time_limit="change_timeout_s",
-        near=_ANY,
-        suggestion="above",
-    ),
-    Verb(
-        TrashRequest,
-        TrashResult,
-        perform=_ENGINE + "files:perform_trash",
-        ledger_arguments=_CALLS + "path_arguments",
-        traces="edit",
-        time_limit="change_timeout_s",
-        near=_ANY,
-        suggestion="above",
-    ),
+    replace(_of_names(StatRequest, StatResult, "stat", "path_arguments"), traces="none", time_limit=None),
+    _of_names(DeleteRequest, DeleteResult, "delete", "delete_arguments"),
+    _of_names(MakeFolderRequest, FolderResult, "make_folder", "path_arguments"),
+    _of_names(MoveRequest, MoveResult, "move", "move_arguments", paths=("path", "destination")),
+    _of_names(TrashRequest, TrashResult, "trash", "path_arguments"),
 )
 
 BY_REQUEST: Mapping[type[Request], Verb] = MappingProxyType({verb.request: verb for verb in VERBS})

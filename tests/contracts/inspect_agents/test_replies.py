@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from readroom import config
 from readroom.caller import Caller
 from readroom.config import Settings
-from readroom.config.contracts import with_environment
+from readroom.config.settings import with_environment
 from readroom.contracts import contract
 from readroom.contracts.inspect_agents.calls import key_of_path, path_of_key
 from readroom.contracts.setup import Setup

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from readroom import errors
-from readroom.contracts.native import NATIVE
+from readroom.contracts.native import MEASURE, NATIVE
 from readroom.contracts.native.calls import to_call
 from readroom.contracts.native.facts import FACTS
-from readroom.contracts.native.measure import MEASURE
 from readroom.contracts.native.render import render_error, render_read
 from readroom.errors import Denied, NotFound, ReadroomError
 from readroom.limits import MIN_REPLY_BYTES

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from readroom.caller import ANONYMOUS
+from readroom.contracts.native import MEASURE
 from readroom.contracts.native import command as native_command
-from readroom.contracts.native.measure import MEASURE
 from readroom.deadline import Deadline
 from readroom.engine.command.output import chosen
 from readroom.limits import REPLY_BYTES, RUN_KEPT_BYTES, RUN_SESSION_BYTES

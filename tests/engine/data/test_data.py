@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readroom.limits.data import SQLITE_COPIED_BYTES
+from readroom.limits.documents import SQLITE_COPIED_BYTES
 from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
 from tests.formats.packing import PACK, SUFFIX

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from msgspec.structs import replace
 
-from readroom.contracts.native.measure import MEASURE
+from readroom.contracts.native import MEASURE
 from readroom.deadline import Deadline
 from readroom.engine.grep import perform
 from readroom.limits import REPLY_BYTES, Limits

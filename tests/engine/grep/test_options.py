@@ -40,7 +40,7 @@ from readroom.values.steps import AS_IT_IS, Steps
 from readroom.workspace import Workspace
 
 R = TypeVar("R")
-COUNTED = SearchOptions(totals=True)
+COUNTED = SearchOptions(count_s=60)
 FILES = {"a": "hit 1\nno\nhit 2\n", "b/c": "hit 3\n", "d": "no\n", "e": "hit 4\nhit 5"}
 
 
@@ -81,7 +81,7 @@ def test_all_matches_are_counted_and_pages_begin_at_a_number(tmp_path: Path, lim
 
 
 def test_counting_ends_with_its_own_time_and_what_is_shown_stays() -> None:
-    options = SearchOptions(totals=True, count_s=0.0)
+    options = SearchOptions(count_s=0.0)
     page = performed(MemoryStore(FILES), GrepRequest("hit", limit=2, options=options), GrepResult)
     assert (texts(page), page.total_matches, page.reason) == (["hit 1", "hit 2"], None, "limit")
     assert page.next is not None
@@ -105,7 +105,7 @@ def test_matches_take_no_more_than_their_bytes() -> None:
     store = MemoryStore({"a": "hit hit hit\n" * 100})
     assert NATIVE.measure.search is not None
     few = replace(NATIVE.measure, search=replace(NATIVE.measure.search, content_bytes=200))
-    page = performed(store, GrepRequest("hit", options=SearchOptions(totals=True)), GrepResult, measure=few)
+    page = performed(store, GrepRequest("hit", options=COUNTED), GrepResult, measure=few)
     assert (page.reason, page.total_matches) == ("reply_cap", 100)
     assert page.shown < 20
 

@@ -15,7 +15,7 @@ import yaml
 
 from readroom.faces.cli.connect.clients import CLIENTS
 from readroom.faces.cli.connect.files import BACKUP
-from readroom.faces.cli.connect.jsonc import loads
+from readroom.faces.cli.connect.formats import loads
 from readroom.faces.mcp.client_configs import program
 from tests.faces.cli.running import Cli
 from tests.faces.http.serving import agent, command

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.faces.cli.connect.jsonc import BadJson, loads, with_member, without_member
+from readroom.faces.cli.connect.formats import BadJson, loads, with_member, without_member
 
 ENTRY = {"command": "/usr/bin/readroom", "args": ["mcp", "/home/me/a b"]}
 PATH = ("mcpServers", "readroom")

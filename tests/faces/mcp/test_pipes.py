@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.faces.mcp.pipes import Reader, Writer
+from readroom.faces.mcp.stdio import Reader, Writer
 from readroom.faces.mcp.streams import Lines
 
 END_S = 30

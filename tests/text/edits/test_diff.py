@@ -25,8 +25,7 @@ from readroom.text.edits.diff import (
     within,
 )
 from readroom.text.edits.exact import prepare, scan
-from readroom.text.edits.hunks import touched
-from readroom.text.edits.splice import spliced
+from readroom.text.edits.splice import spliced, touched
 from readroom.text.encodings import UTF8, Encoding, decode, named
 from readroom.text.hashes import Hashing
 from readroom.values.changes import Edit, Hunk

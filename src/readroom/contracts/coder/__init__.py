@@ -18,9 +18,9 @@ from msgspec import Meta
 
 from readroom.contracts import json_replies
 from readroom.contracts.base import Contract, Tool, Wording
-from readroom.contracts.coder.calls import READ, WORKSPACE_READ, to_call
 from readroom.contracts.coder.read import Bounds, Form, measure, read_request, read_steps
 from readroom.contracts.coder.routes import routes_of
+from readroom.contracts.coder.words import READ, WORKSPACE_READ, to_call
 from readroom.contracts.setup import Setup
 from readroom.errors import MissingArgument
 from readroom.limits import contracts as contract_limits

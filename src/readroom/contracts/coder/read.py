@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from readroom.contracts import json_replies
 from readroom.contracts.base import Wording
 from readroom.contracts.coder import words
-from readroom.contracts.coder.calls import to_call
-from readroom.contracts.coder.words import present
+from readroom.contracts.coder.words import present, to_call
 from readroom.contracts.json_replies import encoded
 from readroom.contracts.native import outline as native_outline
 from readroom.contracts.native import render as native_render
@@ -67,7 +66,6 @@ def read_request(root: str, path: str, offset: int, limit: int, bounds: Bounds) 
         line_bytes=bounds.line_bytes,
         keep_cr=True,
         header=False,
-        nul=False,
         outline_bytes=0,
         past_end="empty",
         rests=False,
@@ -80,7 +78,7 @@ def read_request(root: str, path: str, offset: int, limit: int, bounds: Bounds) 
 def read_steps(root: str, offset: int, limit: int, bounds: Bounds) -> Steps:
     """What is refused of a read: a large file as a whole, and more than a reply shows."""
     most = None if offset or limit else bounds.file_bytes
-    return Steps(TextUpTo(most), partial(_require_all, measure(root), bounds), expands=False)
+    return Steps(TextUpTo(most), partial(_require_all, measure(root), bounds), expands=False, nul=False)
 
 
 def _require_all(

@@ -18,7 +18,6 @@ from msgspec.structs import replace
 
 from readroom.contracts.base import Tool, Wording
 from readroom.contracts.coder import words
-from readroom.contracts.coder.calls import spelled
 from readroom.contracts.coder.read import (
     Bounds,
     Form,
@@ -28,7 +27,7 @@ from readroom.contracts.coder.read import (
     read_steps,
     require_absolute,
 )
-from readroom.contracts.coder.words import go_quoted, present
+from readroom.contracts.coder.words import go_quoted, present, spelled
 from readroom.contracts.json_replies import NOTES, encoded
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import render as native_render

@@ -22,21 +22,22 @@ from msgspec.structs import replace
 from readroom.contracts import json_replies
 from readroom.contracts.base import Contract, Tool, Wording
 from readroom.contracts.everruns import command as everruns_command
-from readroom.contracts.everruns import kinds
 from readroom.contracts.everruns import render as everruns_render
 from readroom.contracts.everruns.errors import render_error
-from readroom.contracts.everruns.kinds import options_of
 from readroom.contracts.everruns.render import with_notes
 from readroom.contracts.everruns.requests import (
     DELETE,
     EDIT,
     GREP,
+    LINES,
     LIST,
     READ,
     ROOT,
     STAT,
+    WHOLE,
     WRITE,
     globs,
+    options_of,
     required_path,
     shown,
     to_call,
@@ -248,7 +249,6 @@ def _to_grep(arguments: EverrunsGrep) -> GrepRequest:
         limit=arguments.limit,
         skip=arguments.offset,
         options=SearchOptions(
-            totals=True,
             count_s=EVERRUNS_COUNT_S,
             preview_chars=EVERRUNS_GREP_BYTES,
             entry_bytes=_BLOCK_BYTES + lines * _IS_MATCH_BYTES if around else 0,
@@ -364,7 +364,7 @@ READ_FILE = Tool(
     to_request=_to_read,
     reports_progress=True,
     wording=_word_read,
-    steps=lambda given: kinds.WHOLE if given.offset is None or given.limit is None else kinds.LINES,
+    steps=lambda given: WHOLE if given.offset is None or given.limit is None else LINES,
 )
 
 GREP_FILES = Tool(

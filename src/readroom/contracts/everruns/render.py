@@ -275,10 +275,6 @@ def _raw_fields(result: ReadResult, raw: bytes) -> dict[str, Fact]:
     return {**_in_order(result, fields), "truncation": truncation}
 
 
-RAW_BYTES = EVERRUNS_CONTENT_BYTES // 4 * 3
-"""Bytes whose base64 is as long as a content may be."""
-
-
 # -----------------------------------------------------------------------------
 # How Everruns words searches, listings and changes: each one object.
 # -----------------------------------------------------------------------------

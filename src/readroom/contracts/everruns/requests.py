@@ -5,13 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from readroom.contracts.native.calls import write_text
 from readroom.errors import MissingArgument, ReadroomError
+from readroom.formats.kinds import kind_among
+from readroom.limits.contracts import EVERRUNS_CONTENT_BYTES, EVERRUNS_OUTLINE_BYTES
 from readroom.paths import OUTPUTS, WorkPath, parse
 from readroom.quoting import as_value, quote
-from readroom.values import Call, Fact, GrepRequest, ListRequest, ReadRequest, Request
+from readroom.values import Call, Fact, GrepRequest, Kind, ListRequest, ReadRequest, Request
 from readroom.values.changes import DeleteRequest, EditRequest, StatRequest, WriteRequest
 from readroom.values.commands import RunRequest
+from readroom.values.options import ReadOptions
+from readroom.values.steps import Candidate, Steps
 
 # -----------------------------------------------------------------------------
 # Paths as Everruns spells them: `/workspace/...`, and every other spelling of the same file.
@@ -227,3 +233,67 @@ def _run(request: RunRequest) -> dict[str, Fact]:
     if request.output != "concise":
         arguments["output"] = request.output
     return arguments
+
+
+# -----------------------------------------------------------------------------
+# What Everruns takes a file for, by the ending of its name, and how it has it read.
+# -----------------------------------------------------------------------------
+
+TEXTS: dict[Kind, tuple[str, ...]] = {
+    Kind.MINIFIED: (".min.js", ".min.css"),
+    Kind.LOG: (".log", ".out"),
+    Kind.CSV: (".csv", ".tsv"),
+    Kind.CONFIG: (".json", ".yaml", ".yml", ".toml"),
+    Kind.TEXT: (".md", ".txt", ".rst"),
+}
+"""Endings in lower case; the first that fits decides."""
+
+BINARY = tuple(
+    f".{ending}"
+    for ending in (
+        *("wasm", "zip", "tar", "gz", "bz2", "xz", "zst", "7z", "rar", "exe", "dll", "so", "dylib", "bin"),
+        *("dat", "o", "a", "pyc", "class", "woff", "woff2", "ttf", "otf", "eot", "ico", "bmp", "tiff", "tif"),
+        *("psd", "mp3", "mp4", "avi", "mov", "flv", "wmv", "pdf"),
+    )
+)
+"""Endings of files that are not text, whatever is in them, unless lines of them are asked for."""
+
+OUTLINED = (".rs", ".ts", ".mts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".py")
+"""Endings of files whose outline stands below what is shown of them."""
+
+_TEXT_ENDINGS = tuple((ending, kind.value) for kind, endings in TEXTS.items() for ending in endings)
+_ALL_ENDINGS = (*_TEXT_ENDINGS, *((ending, Kind.BINARY.value) for ending in BINARY))
+
+_RAW_BYTES = EVERRUNS_CONTENT_BYTES // 4 * 3
+"""Bytes whose base64 is as long as a content may be."""
+
+_READ_OPTIONS = ReadOptions(
+    line_chars=0,
+    past_end="shown",
+    raw_bytes=_RAW_BYTES,
+    rests=False,  # its own replies say how a line goes on
+)
+
+
+_OUTLINED = replace(_READ_OPTIONS, outline_bytes=EVERRUNS_OUTLINE_BYTES)
+_NOT_OUTLINED = replace(_READ_OPTIONS, outline_bytes=0)
+
+
+def options_of(path: str) -> ReadOptions:
+    """What is selected of a file."""
+    return _OUTLINED if path.lower().endswith(OUTLINED) else _NOT_OUTLINED
+
+
+def _by_text_endings(candidate: Candidate) -> Kind:
+    return kind_among(_TEXT_ENDINGS, candidate.real, candidate.plain)
+
+
+def _by_all_endings(candidate: Candidate) -> Kind:
+    return kind_among(_ALL_ENDINGS, candidate.real, candidate.plain)
+
+
+LINES = Steps(_by_text_endings, expands=False)
+"""Of a read that gives its first line and their number: whatever the name says, a text has lines."""
+
+WHOLE = Steps(_by_all_endings, expands=False)
+"""Of any other read."""

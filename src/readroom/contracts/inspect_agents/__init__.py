@@ -263,12 +263,12 @@ class _Dialect:
 
     def _steps(self, arguments: ReadFileArguments | Read) -> Steps:
         # "Use a smaller limit" has to work: with a limit, a file of any size is read.
-        return Steps(TextUpTo(self._setup.max_bytes if arguments.limit is None else None), expands=False)
+        most = self._setup.max_bytes if arguments.limit is None else None
+        return Steps(TextUpTo(most), expands=False, links=self.in_store)
 
     def _to_read(self, arguments: ReadFileArguments | Read) -> ReadRequest:
         options = ReadOptions(
             line_chars=INSPECT_LINE_CHARS,
-            links=self.in_store,
             rests=False,
         )
         return ReadRequest(

@@ -15,16 +15,45 @@ from functools import partial
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from readroom.contracts import json_replies
 from readroom.contracts.base import Contract, Tool, Wording
-from readroom.contracts.kilo import render as kilo_render
-from readroom.contracts.kilo.render import READ, bounded_call
+from readroom.contracts.native import render as native_render
 from readroom.contracts.setup import NEVER, KiloSetup, Setup
-from readroom.errors import BadRange, BadValue
-from readroom.limits.contracts import KILO_OUTLINE_BYTES, KILO_REPLY_BYTES
-from readroom.values import ReadRequest
+from readroom.errors import (
+    BadPath,
+    BadRange,
+    BadValue,
+    Binary,
+    BudgetSpent,
+    Denied,
+    FailedError,
+    NotAFile,
+    NotFound,
+    OutsideRoot,
+    ReadroomError,
+    WrongType,
+)
+from readroom.formats.kinds import suffix
+from readroom.limits.contracts import KILO_NAME_BYTES, KILO_NOTICE_BYTES, KILO_OUTLINE_BYTES, KILO_REPLY_BYTES
+from readroom.quoting import as_given, as_value, quote, shortened
+from readroom.text.select import MARK_BYTES
+from readroom.values import (
+    Call,
+    Cap,
+    Fact,
+    Kind,
+    Measure,
+    ReadMeasure,
+    ReadRequest,
+    ReadResult,
+    Reply,
+    Request,
+    Result,
+)
+from readroom.values.files import Row
 from readroom.values.options import ReadOptions
 from readroom.values.steps import Steps, no_documents
 
@@ -90,8 +119,8 @@ def _rest_of_line(arguments: KiloRead) -> ReadRequest:
 
 def _wording(arguments: KiloRead) -> Wording:
     """The words for one call, which repeat its path and its lines."""
-    call = kilo_render.KiloRequest(arguments.path, arguments.start_line, arguments.end_line)
-    return Wording(partial(kilo_render.render, call), partial(kilo_render.render_error, call))
+    call = KiloRequest(arguments.path, arguments.start_line, arguments.end_line)
+    return Wording(partial(render, call), partial(render_error, call))
 
 
 def _tool(setup: KiloSetup) -> Tool:
@@ -119,7 +148,7 @@ def _tool(setup: KiloSetup) -> Tool:
 
 def made(setup: Setup) -> Contract:
     """The contract for a workspace with that setup."""
-    plain = kilo_render.KiloRequest("")
+    plain = KiloRequest("")
     return Contract(
         name="kilo",
         title="Kilo Code",
@@ -127,9 +156,234 @@ def made(setup: Setup) -> Contract:
         tools=(_tool(setup.kilo),),
         reply_bytes=KILO_REPLY_BYTES,
         raisable=True,
-        measure=kilo_render.MEASURE,
-        render=partial(kilo_render.render, plain),
-        render_error=partial(kilo_render.render_error, plain),
+        measure=MEASURE,
+        render=partial(render, plain),
+        render_error=partial(render_error, plain),
         to_call=bounded_call,
         by_lines=True,
     )
+
+
+# -----------------------------------------------------------------------------
+# Replies: a line that is not numbered is ours.  What is left out is said behind the lines, with
+# the call that shows it, and then the definitions in it.
+# -----------------------------------------------------------------------------
+
+READ = "read_file"
+
+
+def to_call(request: Request, last: int | None = None) -> Call | None:
+    """The call that shows it; None when there is none.
+
+    Args:
+        request: A read of lines, or anything else.
+        last: Where the lines that were asked for end; None when they end with the file.
+    """
+    if not isinstance(request, ReadRequest) or request.view != "text" or request.symbol is not None:
+        return None
+    first = request.offset
+    if request.pages is not None or (first or 1) < 1:
+        return None
+    arguments: dict[str, Fact] = {"path": as_value(request.path)}
+    if first is not None:
+        arguments["start_line"] = first
+    if request.column > 1:
+        arguments["column"] = request.column
+    elif first is not None and last is not None and last >= first:
+        arguments["end_line"] = last
+    return Call(READ, arguments)
+
+
+def bounded_call(request: Request) -> Call | None:
+    """The call for a request by itself, which ends where its lines end; None when there is none."""
+    last = None
+    if isinstance(request, ReadRequest) and request.offset is not None and request.limit is not None:
+        last = request.offset + request.limit - 1
+    return to_call(request, last)
+
+
+class KiloRequest(Struct, frozen=True):
+    """What a call said, for words that repeat it. `path` is empty when that is not known."""
+
+    path: str
+    start_line: int | None = None
+    end_line: int | None = None
+
+    @property
+    def is_range(self) -> bool:
+        """Whether lines were named."""
+        return self.start_line is not None or self.end_line is not None
+
+
+def _frame_bytes(path: str) -> int:
+    return KILO_NOTICE_BYTES + KILO_NAME_BYTES
+
+
+def _number_bytes(number: int) -> int:
+    return len(str(number)) + len(" | \n")
+
+
+def _row_bytes(row: Row) -> int:
+    return len(_row(row).encode("utf-8", "replace")) + 1
+
+
+MEASURE = Measure(_frame_bytes, ReadMeasure(_number_bytes, _row_bytes, MARK_BYTES))
+"""What the rendering below adds."""
+
+
+def render(call: KiloRequest, result: Result, cap: Cap) -> Reply:
+    """The reply for a result that was selected under `cap`."""
+    assert isinstance(result, ReadResult)
+    images = (result.image,) if result.image is not None else ()
+    return native_render.reply(_text(call, result, cap), partial(_facts, call, result), images)
+
+
+def _facts(call: KiloRequest, result: ReadResult) -> dict[str, Fact]:
+    return json_replies.result_facts(result, partial(to_call, last=call.end_line))
+
+
+def _text(call: KiloRequest, result: ReadResult, cap: Cap) -> str:
+    if result.kind is Kind.IMAGE:
+        return f"Image file ({_kilobytes(result.size_bytes)} KB)"
+    if not result.lines and result.total_lines == 0 and not result.omitted and result.outline is None:
+        return "File is empty"
+    rows = [f"{number} | {line}" for number, line in enumerate(result.lines, result.start)]
+    return "\n".join([*rows, *_rest_of_lines(result), *_rest(call, result), *_definitions(result, cap)])
+
+
+def _kilobytes(size: int) -> int:
+    """Rounded as the original does, a half upwards."""
+    return (size + 512) // 1024
+
+
+def _rest_of_lines(result: ReadResult) -> list[str]:
+    """What is said of a line that is too long for a reply."""
+    return [
+        f"[Line {number} is cut: showing characters {cut.first}-{cut.last} of {cut.total}. "
+        f"Use start_line={number} and column={cut.last + 1} to read more.]"
+        for number, cut in result.cuts.items()
+        if cut.last < cut.total
+    ]
+
+
+def _rest(call: KiloRequest, result: ReadResult) -> list[str]:
+    """What is said of the lines that follow those that are shown, where they were asked for."""
+    following, total = result.next, result.total_lines
+    if not result.lines and result.outline is None:
+        return [f"[... truncated {_lines(total)} ...]" if total else "[... truncated ...]"]
+    if following is None or following.column > 1 or not result.lines:
+        return []
+    first = following.offset or 1
+    if call.end_line is not None and first > call.end_line:
+        return []
+    last = call.end_line if total is None else min(total, call.end_line or total)
+    # It is too large, takes too long, is in a language that has no grammar here, or there are none.
+    missing = not call.is_range and result.kind is Kind.SOURCE and result.outline is None
+    unlisted = ["[No definitions are listed for the rest of this file.]"] if missing else []
+    gap = "[... truncated ...]" if last is None else f"[... truncated {_lines(last - first + 1)} ...]"
+    more = f"Use start_line={first}{_to(call)} to read more."
+    return [gap, f"[File truncated: {_showing(call, result)}. {more}]", *unlisted]
+
+
+def _showing(call: KiloRequest, result: ReadResult) -> str:
+    total = result.total_lines
+    if call.is_range or result.start > 1:
+        of = "" if total is None else f" of {total} total lines"
+        return f"showing lines {result.start}-{result.end}{of}"
+    return f"showing {result.end} of {'an unknown number of' if total is None else total} total lines"
+
+
+def _lines(count: int) -> str:
+    return f"{count} line{'' if count == 1 else 's'}"
+
+
+def _to(call: KiloRequest) -> str:
+    return "" if call.end_line is None else f" and end_line={call.end_line}"
+
+
+def _definitions(result: ReadResult, cap: Cap) -> list[str]:
+    """Definitions in what is not shown, with their lines."""
+    outline = result.outline
+    if outline is None:
+        return []
+    name = shortened(result.path.rpartition("/")[2], min(KILO_NAME_BYTES, cap.size // 8))
+    more = f"[{outline.left_out} more definitions are not listed.]"
+    rows = [f"# {name}", *map(_row, outline.rows), *([more] if outline.left_out else [])]
+    return ["", *rows] if result.lines else rows
+
+
+def _row(row: Row) -> str:
+    return f"{row.item.start}--{row.item.end} | {'  ' * row.depth}{row.item.signature}"
+
+
+# -----------------------------------------------------------------------------
+# How the contract kilo words failures; three of the sentences are those of its documentation.
+# -----------------------------------------------------------------------------
+
+_IGNORE_FILE = ".kilocodeignore"
+_NUMBERS = frozenset({"start_line", "end_line", "auto_truncate", "column"})
+_PATH_SHARE = 4
+"""A path takes at most this part of the sentence about it."""
+
+
+def render_error(call: KiloRequest, error: ReadroomError, cap: Cap) -> Reply:
+    """The reply for a failure of a call."""
+    path = as_given(call.path or str(error.facts.get("path", "")), cap.size // _PATH_SHARE)
+    text = json_replies.short(_words(call, path, error), cap.size)
+    facts = partial(json_replies.error_facts, error, partial(to_call, last=call.end_line))
+    return replace(native_render.reply(text, facts), is_error=True)
+
+
+def _words(call: KiloRequest, path: str, error: ReadroomError) -> str:
+    match error:
+        case NotFound():
+            return f"Error: File not found at path '{path}'."
+        case Denied():
+            return f"Error: Access denied to file '{path}' due to {_rules(error)}."
+        case OutsideRoot():
+            outside = "it is outside the workspace"
+            return f"Error: Access denied to file '{path}': {outside} ({error.facts['how']})."
+        case NotAFile():
+            return f"Error: Cannot read '{path}' because it is a {_what(error)}"
+        case Binary():
+            return f"Error reading file: Cannot read text for file type: {_file_type(error)}"
+        case BadRange() if "total_lines" in error.facts:
+            return f"Error: {_past_end(call, path, error)}"
+        case BudgetSpent():  # the tools that may still work are not those of this contract
+            return f"Error: {error.message}. Work with what you have seen, or ask the user for more."
+        case BadPath():
+            return f"Error: {error.message}. Give a path relative to the workspace root."
+        case BadValue() | WrongType() if error.facts.get("argument") in _NUMBERS:
+            return f"Error: Invalid {error.facts['argument']} value: {error}"
+        case FailedError():
+            return f"Error reading file: {error}"
+    return f"Error: {error}"
+
+
+def _file_type(error: Binary) -> str:
+    """The ending of its name; of one without, what it is by its bytes."""
+    ending = suffix(error.path)
+    return quote(f".{ending}") if ending else error.media_type
+
+
+def _rules(error: Denied) -> str:
+    source = str(error.facts["source"])
+    if source.partition(":")[0] == _IGNORE_FILE:
+        return f"{_IGNORE_FILE} rules"
+    return f"the rule {error.facts['rule']!r} of {source} ({error.facts['reason']})"
+
+
+def _what(error: NotAFile) -> str:
+    what = error.facts["what"]
+    if what == "folder":
+        return "directory. Give the path of a file; what is in a directory, other tools list."
+    return f"{what}. Only regular files can be read."
+
+
+def _past_end(call: KiloRequest, path: str, error: BadRange) -> str:
+    total = error.facts["total_lines"]
+    first = "line" if call.start_line is None else f"start_line {call.start_line}"
+    lines = f"{total} line{'' if total == 1 else 's'}"
+    if not total:
+        return f"{first} is past the end of '{path}', which is empty. Leave out start_line and end_line."
+    return f"{first} is past the end of '{path}', which has {lines}. Use a start_line from 1 to {total}."

@@ -21,18 +21,17 @@ from readroom import limits
 from readroom.contracts.base import Contract, Tool
 from readroom.contracts.native import changes as native_changes
 from readroom.contracts.native import command as native_command
-from readroom.contracts.native import find as native_find
+from readroom.contracts.native import documents as native_documents
 from readroom.contracts.native import outline as native_outline
 from readroom.contracts.native import render as native_render
 from readroom.contracts.native.calls import GREP, LIST, READ, to_call
 from readroom.contracts.native.changes import EDIT_FILE, WRITE_FILE
 from readroom.contracts.native.command import RUN_COMMAND
-from readroom.contracts.native.find import FIND_RELEVANT
-from readroom.contracts.native.listing import render_list
-from readroom.contracts.native.measure import MEASURE
-from readroom.contracts.native.search import render_grep
+from readroom.contracts.native.listing import entry_bytes, render_list
+from readroom.contracts.native.search import FIND_RELEVANT, file_bytes, line_bytes, render_find, render_grep
 from readroom.errors import BadValue
 from readroom.formats.kinds import default_lines
+from readroom.text.select import MARK_BYTES
 from readroom.values import (
     Cap,
     FindResult,
@@ -43,14 +42,20 @@ from readroom.values import (
     Include,
     Kind,
     ListInclude,
+    ListMeasure,
     ListRequest,
     ListResult,
     ListSort,
+    Measure,
+    OutputMeasure,
+    PartsMeasure,
+    ReadMeasure,
     ReadRequest,
     ReadResult,
     ReadView,
     Reply,
     Result,
+    SearchMeasure,
 )
 from readroom.values.changes import (
     DeleteResult,
@@ -250,7 +255,7 @@ LIST_DIRECTORY = Tool(
 _RENDERED: Mapping[type[Result], Callable[[Any, Cap], Reply]] = {
     ReadResult: native_render.render_read,
     GrepResult: render_grep,
-    FindResult: native_find.render,
+    FindResult: render_find,
     ListResult: render_list,
     EditResult: native_changes.render,
     WriteResult: native_changes.render,
@@ -264,10 +269,19 @@ _RENDERED: Mapping[type[Result], Callable[[Any, Cap], Reply]] = {
 
 def _render(result: Result, cap: Cap) -> Reply:
     if isinstance(result, ReadResult) and result.document is not None:
-        from readroom.contracts.native import documents as native_documents
-
         return native_documents.render(result, result.document, cap)
     return _RENDERED[type(result)](result, cap)
+
+
+MEASURE = Measure(
+    frame=native_render.frame_bytes,
+    read=ReadMeasure(native_render.number_bytes, native_outline.row_bytes, MARK_BYTES),
+    parts=PartsMeasure(native_documents.heading_bytes, native_documents.part_bytes),
+    search=SearchMeasure(file_bytes, line_bytes),
+    list=ListMeasure(entry_bytes),
+    output=OutputMeasure(native_render.number_bytes),
+)
+"""What the native rendering adds to what it carries."""
 
 
 NATIVE = Contract(

@@ -1,16 +1,39 @@
-"""How the native contract words a search: each file, its lines, and what was not searched."""
+"""How the native contract words searches: files, their lines, and what was not searched."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import partial
 
+import msgspec
+
+from readroom.contracts.base import Tool
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import outline as native_outline
+from readroom.contracts.native.calls import FIND, shown
 from readroom.contracts.native.closing import Aside, closing, ending, in_documents
-from readroom.contracts.native.render import body_within, reply, warning_parts
-from readroom.quoting import quote
+from readroom.contracts.native.render import (
+    HASH_DIGITS,
+    body_within,
+    cut_mark,
+    reply,
+    warning_parts,
+)
+from readroom.limits.find import FIND_BUDGET_TOKENS
+from readroom.quoting import as_value, quote
 from readroom.text.select import byte_size
-from readroom.values import Cap, GrepFile, GrepLine, GrepResult, Reply
+from readroom.values import (
+    Cap,
+    Fact,
+    FindRequest,
+    FindResult,
+    GrepFile,
+    GrepLine,
+    GrepResult,
+    Omission,
+    Reply,
+)
+from readroom.values.find import FindInclude, FindOutput, FoundFile, Passage, Reason
 
 
 def file_bytes(file: GrepFile) -> int:
@@ -36,7 +59,7 @@ def _grep_text(result: GrepResult, cap: Cap) -> str:
         )
         rows.extend(native_outline.with_symbols(file.lines, _found_line))
     asides: list[str | Aside] = [*_coverage(result), *warning_parts(result.warnings)]
-    asides += [*_beside(result), *_in_documents(result)]
+    asides += [*_beside(result), *_document_asides(result)]
     if cuts := [item for item in result.omitted if item.what == "columns"]:
         asides.append(Aside("Long lines are shown around their match (…); the rest", cuts[0].request))
     parts = ending(asides, result.next)
@@ -81,7 +104,7 @@ def _beside(result: GrepResult) -> list[Aside]:
     return list(calls.values())
 
 
-def _in_documents(result: GrepResult) -> list[Aside]:
+def _document_asides(result: GrepResult) -> list[Aside]:
     """How a place in a document is read."""
     return in_documents((file.path, line.part, line.number) for file in result.files for line in file.lines)
 
@@ -96,3 +119,235 @@ def _found_line(line: GrepLine) -> str:
     mark = "" if line.is_match else "-"
     where = "" if line.part is None else f"p{line.part}:"
     return f"{where}{line.number}{mark}\t{before}{line.text}{after}"
+
+
+# -----------------------------------------------------------------------------
+# find_relevant: its arguments, its call, and how its pages are worded and told as facts.
+# -----------------------------------------------------------------------------
+
+_LONG_QUERY = 300
+"""Characters of a question that the closing line repeats in the next call; a longer one is not paid twice."""
+
+
+class FindArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of find_relevant."""
+
+    query: str
+    path: str = "."
+    glob: str | None = None
+    type: str | None = None
+    output: FindOutput = "passages"
+    budget_tokens: int = FIND_BUDGET_TOKENS
+    include: list[FindInclude] = []
+    documents: bool = False
+    explain: bool = False
+    cursor: str | None = None
+
+
+def _to_find(arguments: FindArguments) -> FindRequest:
+    return FindRequest(
+        query=arguments.query,
+        path=arguments.path,
+        glob=() if arguments.glob is None else (arguments.glob,),
+        type=arguments.type,
+        output=arguments.output,
+        budget_tokens=None if arguments.budget_tokens == FIND_BUDGET_TOKENS else arguments.budget_tokens,
+        include=frozenset(arguments.include),
+        documents=arguments.documents,
+        explain=arguments.explain,
+        cursor=arguments.cursor,
+    )
+
+
+FIND_RELEVANT = Tool(
+    name=FIND,
+    title="Find relevant passages",
+    description=("Find the passages that best answer a question, error message or symbol."),
+    arguments=FindArguments,
+    to_request=_to_find,
+    reports_progress=True,
+)
+
+
+def render_find(result: FindResult, cap: Cap) -> Reply:
+    """The reply for a page that was selected under `cap`."""
+    return reply(_find_text(result, cap), partial(of_find, result))
+
+
+def _find_text(result: FindResult, cap: Cap) -> str:
+    rows = [_find_header(result)]
+    for file in result.files:
+        rows.extend(_file_rows(file, result.request.output))
+    parts = ending([*_asides(result), *warning_parts(result.warnings)], None)
+    following = _following(result)
+    body = body_within("\n".join(rows), cap)
+    sentences = [*parts, following] if following else parts
+    return f"{body}\n{closing(sentences or ['end of passages'], cap.size - byte_size(body) - 1)}"
+
+
+def _find_header(result: FindResult) -> str:
+    if result.request.output == "files":
+        count = _number(result.shown, "file")
+    else:
+        unit = "passage" if result.request.output == "passages" else "signature"
+        count = f"{_number(result.shown, unit)} in {_number(len(result.files), 'file')}"
+    looked = f"{_number(result.searched_files, 'file')} looked at"
+    more = "" if result.complete else " (not all: out of time)"
+    return f"{count} | {looked}{more}"
+
+
+def _number(count: int, unit: str) -> str:
+    return f"{count:,} {unit}{'' if count == 1 else 's'}"
+
+
+def _file_rows(file: FoundFile, output: FindOutput) -> Iterator[str]:
+    if output == "files":
+        yield quote(file.path)
+    else:
+        assert file.content_hash is not None
+        digest = file.content_hash[: len("sha256:") + HASH_DIGITS]
+        yield f"{quote(file.path)} | {_where(file)} | {digest}"
+    if file.why:
+        yield f"  file {file.score:.1f}: {_reasons(file.why)}"
+    latest, part = 0, None
+    for passage in file.passages:
+        numbered = [*passage.around, *passage.rows]
+        if passage.part != part:
+            latest, part = 0, passage.part
+        within = "" if part is None else f"p{part}:"
+        if passage.why:
+            name = quote(passage.symbol) if passage.symbol else f"line {within}{passage.first}"
+            yield f"  {name} {passage.score:.1f}: {_reasons(passage.why)}"
+        for number, line in numbered:
+            if number <= latest:
+                continue
+            if latest and number > latest + 1 and output == "passages":
+                yield "…"
+            yield f"{within}{number}\t{line}{cut_mark(passage.cuts.get(number))}"
+            latest = number
+
+
+def _where(file: FoundFile) -> str:
+    """Which lines of it, or which parts of a document, its passages are from."""
+    if file.unit is None:
+        return f"lines {_spans(file.passages)} of {file.total_lines}"
+    numbers = dict.fromkeys(str(passage.part) for passage in file.passages)
+    return f"{file.unit}{'' if len(numbers) == 1 else 's'} {', '.join(numbers)} of {file.total_parts}"
+
+
+def _spans(passages: Sequence[Passage]) -> str:
+    """The lines of passages, neighbours as one span."""
+    spans: list[tuple[int, int]] = []
+    for passage in passages:
+        if spans and passage.first <= spans[-1][1] + 1:
+            spans[-1] = (spans[-1][0], passage.last)
+        else:
+            spans.append((passage.first, passage.last))
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
+
+
+def _reasons(whys: Sequence[Reason]) -> str:
+    return ", ".join(f"{reason.what} {'*' if reason.factor else '+'}{reason.value:.2f}" for reason in whys)
+
+
+def _asides(result: FindResult) -> list[str | Aside]:
+    """What is not shown."""
+    parts = list[str | Aside]()
+    if result.more_passages or result.more_files:
+        left = [_number(result.more_passages, "more passage")] if result.more_passages else []
+        left += [f"{_number(result.more_files, 'more file')} that match"] if result.more_files else []
+        parts.append(f"{' and '.join(left)}.")
+    if result.left_words:
+        parts.append(f"{_number(result.left_words, 'word')} of the query not looked for.")
+    for item in result.omitted:
+        if item.reason == "documents":
+            # A long question is not paid twice; the facts have the call.
+            request = item.request if len(result.request.query) <= _LONG_QUERY else None
+            left_out = f"{_number(item.last, 'document')} not looked at"
+            parts.append(f"{left_out}." if request is None else Aside(f"{left_out}; with them", request))
+        elif item.what == "parts":
+            which = f"Parts {item.first}-{item.last}" if item.last > item.first else f"Part {item.first}"
+            parts.append(Aside(f"{which} of {_path(item)} not looked at to the end", item.request))
+        elif item.reason == "too_large":
+            parts.append(Aside(f"{_number(item.last, 'file')} too large to rank here; ask", item.request))
+        elif item.what == "lines":
+            parts.append(Aside(f"Lines {item.first}-{item.last} did not fit", item.request))
+    parts += _in_documents(result)
+    cuts = [item for item in result.omitted if item.what == "columns"]
+    if cuts:
+        parts.append(Aside(f"{_number(len(cuts), 'long line')} cut; the first goes on", cuts[0].request))
+    if not result.complete:
+        parts.append("Time limit: the next call looks at the rest.")
+    elif not result.shown and result.request.cursor is None:
+        parts.append("Nothing holds a word of it. Other words, or include hidden and ignored files?")
+    return parts
+
+
+def _path(item: Omission) -> str:
+    return "it" if item.request is None else quote(item.request.path)
+
+
+def _in_documents(result: FindResult) -> list[Aside]:
+    """How a place in a document is read."""
+    return in_documents(
+        (file.path, passage.part, passage.first) for file in result.files for passage in file.passages
+    )
+
+
+def _following(result: FindResult) -> str:
+    following = result.next
+    if following is None:
+        return ""
+    if len(following.query) > _LONG_QUERY:
+        return f'Next: the same call with cursor="{following.cursor}"'
+    return f"Next: {shown(following)}"
+
+
+def of_find(result: FindResult) -> dict[str, Fact]:
+    """Facts of a ranked search, without the tokens."""
+    return {
+        "query": result.request.query,
+        "path": as_value(result.request.path),
+        "output": result.request.output,
+        "files": [_file(file) for file in result.files],
+        "shown": result.shown,
+        "more_passages": result.more_passages,
+        "more_files": result.more_files,
+        "searched_files": result.searched_files,
+        "complete": result.complete,
+        "reason": result.reason,
+        "left_words": result.left_words,
+        **native_facts.common(result.omitted, result.next, result.warnings),
+    }
+
+
+def _file(file: FoundFile) -> dict[str, Fact]:
+    return {
+        "path": as_value(file.path),
+        "score": round(file.score, 3),
+        "content_hash": file.content_hash,
+        "total_lines": file.total_lines,
+        "unit": file.unit,
+        "total_parts": file.total_parts,
+        "passages": [_passage(passage) for passage in file.passages],
+        "why": _why(file.why),
+    }
+
+
+def _passage(passage: Passage) -> dict[str, Fact]:
+    return {
+        "start": passage.first,
+        "end": passage.last,
+        "part": passage.part,
+        "symbol": passage.symbol,
+        "signature": passage.signature,
+        "score": round(passage.score, 3),
+        "why": _why(passage.why),
+    }
+
+
+def _why(whys: Sequence[Reason]) -> list[Fact]:
+    facts: list[Fact] = []
+    for reason in whys:
+        facts.append({"what": reason.what, "factor" if reason.factor else "points": round(reason.value, 3)})
+    return facts

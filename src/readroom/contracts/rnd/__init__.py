@@ -10,20 +10,49 @@ May be touched: freely, with its clauses.
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from readroom.contracts import json_replies
 from readroom.contracts.base import Contract, Tool, Wording
 from readroom.contracts.front_matter import FrontMatter, published
-from readroom.contracts.rnd import render as rnd_render
-from readroom.contracts.rnd.render import READ
 from readroom.contracts.setup import Setup
+from readroom.errors import (
+    BadRange,
+    Binary,
+    Denied,
+    HardLinked,
+    NoPermission,
+    NotAFile,
+    NotFound,
+    OutsideRoot,
+    ReadroomError,
+    SymbolicLink,
+    TimedOut,
+    TooLarge,
+)
+from readroom.limits import CLOSING_BYTES
+from readroom.limits.contracts import RND_NAME_BYTES, RND_WARNINGS
+from readroom.paths import ELSEWHERE
 from readroom.policy.rules import AllowList, Denials, Layer, Rule
-from readroom.values import ReadRequest
+from readroom.quoting import as_given, as_value, quote, shortened, unquoted
+from readroom.values import (
+    Call,
+    Cap,
+    Fact,
+    Measure,
+    ReadMeasure,
+    ReadRequest,
+    ReadResult,
+    Reply,
+    Request,
+    Result,
+)
+from readroom.values.files import Row
 from readroom.values.options import ReadOptions
 from readroom.values.steps import Steps, TextUpTo
 
@@ -57,15 +86,15 @@ def made(setup: Setup) -> Contract:
         return Steps(TextUpTo(command.max_bytes if whole else None), expands=False)
 
     def wording(arguments: RndRead) -> Wording:
-        call = rnd_render.RndRequest(arguments.path, arguments.offset or 1, arguments.limit, command)
-        return Wording(partial(rnd_render.render, call), partial(rnd_render.render_error, call))
+        call = RndRequest(arguments.path, arguments.offset or 1, arguments.limit, command)
+        return Wording(partial(render, call), partial(render_error, call))
 
     tool = Tool(
         name=READ,
         title="Read a file",
         description=(
             f"Read file contents: raw text, at most {command.max_lines:,} lines at once. Files above "
-            f"{rnd_render.megabytes(command.max_bytes)[0]} need offset or limit. "
+            f"{megabytes(command.max_bytes)[0]} need offset or limit. "
             "warnings say what is not shown and how to go on."
         ),
         arguments=RndRead,
@@ -74,17 +103,17 @@ def made(setup: Setup) -> Contract:
         wording=wording,
         steps=steps,
     )
-    nowhere = rnd_render.RndRequest("", 1, None, command)
+    nowhere = RndRequest("", 1, None, command)
     return Contract(
         name="rnd",
         title="read command",
         instructions="Read files in parts: each answer says in its warnings where to go on.",
         tools=(tool,),
-        reply_bytes=rnd_render.reply_bytes(command),
-        measure=rnd_render.MEASURE,
-        render=partial(rnd_render.render, nowhere),
-        render_error=partial(rnd_render.render_error, nowhere),
-        to_call=rnd_render.to_call,
+        reply_bytes=reply_bytes(command),
+        measure=MEASURE,
+        render=partial(render, nowhere),
+        render_error=partial(render_error, nowhere),
+        to_call=to_call,
         remark=partial(json_replies.remark, field="warnings"),
         layers=_layers(command),
         seconds=command.timeout_seconds,
@@ -101,3 +130,244 @@ def _layers(command: FrontMatter) -> tuple[Layer, ...]:
         if not _MAGIC & set(last):  # the name of a folder means what is in it
             allowed.append(f"{text.rstrip('/') if '/' in text.rstrip('/') else '**/' + text.rstrip('/')}/**")
     return (denied, AllowList(allowed, command.source, below_matches=False))
+
+
+# -----------------------------------------------------------------------------
+# Replies.
+# -----------------------------------------------------------------------------
+
+READ = "read"
+_POLICY = "security_policy"
+
+_OTHER_TOOLS = re.compile(r"\b\w+_(?:file|files|directory|command|hash)\b|\bknown_hash\b")
+"""Advice that names tools and arguments of another contract is not passed on."""
+
+
+class RndRequest(Struct, frozen=True):
+    """The call that is answered, as it was sent."""
+
+    path: str
+    offset: int
+    limit: int | None
+    command: FrontMatter
+
+    @property
+    def name(self) -> str:
+        """The path, shortened where it is not a path any more."""
+        return as_given(self.path, RND_NAME_BYTES)
+
+
+def _frame_bytes(path: str) -> int:
+    return CLOSING_BYTES + 2 * len(quote(path).encode("utf-8", "replace"))
+
+
+def _number_bytes(number: int) -> int:
+    return len(r"\n")
+
+
+def _row_bytes(row: Row) -> int:
+    return json_replies.size(_outlined(row)) + 1
+
+
+MEASURE = Measure(_frame_bytes, ReadMeasure(_number_bytes, _row_bytes, mark_bytes=0))
+"""What the object adds to its content: escapes of the line ends, and the fields around it."""
+
+
+def reply_bytes(command: FrontMatter) -> int:
+    """The size of an answer: a whole file of the largest size, and the fields around it."""
+    return command.max_bytes + 2 * command.max_lines + CLOSING_BYTES
+
+
+def to_call(request: Request) -> Call | None:
+    """The call for a read of lines; this contract has no other."""
+    if not isinstance(request, ReadRequest) or request.column > 1 or request.view != "text":
+        return None
+    arguments: dict[str, Fact] = {"path": as_value(request.path)}
+    if request.offset is not None:
+        arguments["offset"] = request.offset
+    if request.limit is not None:
+        arguments["limit"] = request.limit
+    return Call(READ, arguments)
+
+
+def render(call: RndRequest, result: Result, cap: Cap) -> Reply:
+    """A window of a file as an object."""
+    assert isinstance(result, ReadResult), "this contract only reads"
+    return json_replies.window(
+        result, cap, partial(_object, call), partial(json_replies.result_facts, to_call=to_call)
+    )
+
+
+def _object(call: RndRequest, result: ReadResult) -> dict[str, Fact]:
+    fields: dict[str, Fact] = {
+        "ok": True,
+        "content": _content(result),
+        "lines_read": len(result.lines),
+        "total_lines": result.total_lines,
+    }
+    if not result.lines and result.outline is not None:
+        fields["outline"] = [_outlined(row) for row in result.outline.rows]
+    warnings = _warnings(call, result)
+    return {**fields, "warnings": warnings} if warnings else fields
+
+
+def _content(result: ReadResult) -> str:
+    """The lines with their ends, as in the file; the last may have none."""
+    if not result.lines:
+        return ""
+    text = "\n".join(result.lines)
+    cut = result.cuts.get(result.end)
+    if cut is not None and cut.last < cut.total:
+        return text
+    return text if result.end == result.total_lines and not result.ends.final else f"{text}\n"
+
+
+def _warnings(call: RndRequest, result: ReadResult) -> list[Fact]:
+    sentences: list[Fact] = []
+    most = call.command.max_lines
+    if call.limit is not None and call.limit > most:
+        sentences.append(f"limit {call.limit} is above the maximum of {most} lines and was lowered to it")
+    for line, cut in result.cuts.items():
+        if cut.last < cut.total:
+            sentences.append(
+                f"Line {line} is cut: characters {cut.first}-{cut.last} of {cut.total} are shown, "
+                "no call shows more"
+            )
+    sentences += _rest(result)
+    if result.encoding not in ("utf-8", "ascii"):
+        sentences.append(f"The file is in {result.encoding}; its text is shown")
+    if result.ends.form == "mixed":
+        sentences.append(f"The file has {result.ends.unusual[0]}; all are shown as LF")
+    for warning in result.warnings[:RND_WARNINGS]:
+        if not _OTHER_TOOLS.search(warning.detail):
+            place = warning.code if warning.line is None else f"line {warning.line}"
+            sentences.append(f"{place}: {warning.detail}")
+    return sentences
+
+
+def _rest(result: ReadResult) -> list[str]:
+    """What is left out below, and the offset that goes on."""
+    if result.total_lines and not result.lines:
+        return [
+            f"Content left out as little is left of the budget; the file has {_lines(result.total_lines)}"
+        ]
+    following = result.next
+    if following is None or following.offset is None:
+        return []
+    after = following.offset + 1 if following.column > 1 else following.offset
+    if result.total_lines is not None and after > result.total_lines:
+        return []
+    rest = f"line {after} is" if after == result.total_lines else f"lines {after}-{result.total_lines} are"
+    if result.total_lines is None:
+        rest = f"lines from {after} on are"
+    return [f"Truncated: {rest} not shown; continue with offset={after}"]
+
+
+def _outlined(row: Row) -> str:
+    """A definition that is there: its lines and its signature."""
+    return f"{'  ' * row.depth}{row.item.start}-{row.item.end}: {row.item.signature}"
+
+
+def _lines(count: int) -> str:
+    return "1 line" if count == 1 else f"{count} lines"
+
+
+def render_error(call: RndRequest, error: ReadroomError, cap: Cap) -> Reply:
+    """A failure as an object: what happened, and a reason or suggestions."""
+    value = _failure(call, error)
+    if json_replies.size(value) > cap.size:
+        least: dict[str, Fact] = {"ok": False, "error": "", "reason": error.code}
+        words = json_replies.short(str(value["error"]), max(0, (cap.size - json_replies.size(least)) // 6))
+        value = {**least, "error": words}
+    return json_replies.failure(value, error, to_call)
+
+
+def _failure(call: RndRequest, error: ReadroomError) -> dict[str, Fact]:
+    match error:
+        case NotFound():
+            return _missing(call)
+        case OutsideRoot() if call.path.startswith("/") and error.facts.get("how") == ELSEWHERE:
+            # Nobody has looked; the words are those for what is not there.
+            return _missing(call)
+        case OutsideRoot():
+            return _denied(f"{call.name} is outside the project root")
+        case Denied():
+            return _by_rule(call, error)
+        case HardLinked() | NoPermission() | SymbolicLink():
+            return _denied(error.message)
+        case TooLarge() if error.facts["unit"] == "bytes":
+            sizes = megabytes(error.facts["limit"], error.facts["size"])
+            return _failed(
+                f"File exceeds size limit ({sizes[1]} > {sizes[0]})",
+                "Use offset/limit for partial reading",
+                "Process in chunks",
+            )
+        case BadRange() if "total_lines" in error.facts:
+            total = int(str(error.facts["total_lines"]))
+            return _failed(
+                f"Offset {call.offset} is beyond the end of {call.name}, which has {_lines(total)}",
+                f"Use an offset from 1 to {max(1, total)}",
+            )
+        case Binary():
+            return _failed(
+                f"Cannot read binary file: {call.name} ({error.media_type})",
+                "Only text files can be read",
+                reason=error.code,
+            )
+        case NotAFile():
+            return _failed(f"Not a file: {call.name}", "Name a file in it", reason=error.code)
+        case TimedOut():
+            return _failed(
+                f"Read timed out after {error.seconds:g} seconds",
+                "Use offset/limit for partial reading",
+                reason=error.code,
+            )
+    advice = [] if _OTHER_TOOLS.search(error.advice) else [error.advice.rstrip(".")]
+    return _failed(error.message, *advice, reason=error.code)
+
+
+def _failed(words: str, *suggestions: str, reason: str | None = None) -> dict[str, Fact]:
+    fields: dict[str, Fact] = {"ok": False, "error": words}
+    if reason is not None:
+        fields["reason"] = reason
+    return {**fields, "suggestions": list(suggestions)} if suggestions else fields
+
+
+def _missing(call: RndRequest) -> dict[str, Fact]:
+    return _failed(f"File not found: {call.name}", "Check file path", "Verify file exists")
+
+
+def _denied(words: str, *suggestions: str) -> dict[str, Fact]:
+    return _failed(f"Access denied: {words}", *suggestions, reason=_POLICY)
+
+
+def _by_rule(call: RndRequest, error: Denied) -> dict[str, Fact]:
+    rule = str(error.facts["rule"])
+    if error.facts["source"] == call.command.source and not rule.startswith("allow = "):
+        return _denied(f"{rule} files are restricted")
+    if error.facts["source"] == call.command.source:
+        return _denied(
+            f"{call.name} is not in the allowed paths",
+            f"Allowed are {', '.join(call.command.allowed_paths)}",
+        )
+    return _denied(f"{_last(call.path)} files are restricted")
+
+
+def _last(path: str) -> str:
+    """The last part of a path as a caller wrote it."""
+    name = (unquoted(path) or path).rstrip("/").rpartition("/")[2]
+    return shortened(name, RND_NAME_BYTES)
+
+
+def megabytes(*sizes: Fact) -> list[str]:
+    """Sizes in decimal megabytes, or smaller units if the first is smaller, told apart if they differ."""
+    counts = [int(str(size)) for size in sizes]
+    power, unit = next(
+        (p, u) for p, u in ((6, "MB"), (3, "KB"), (0, " bytes")) if counts[0] >= 10**p or not p
+    )
+    texts = [str(size) for size in counts]
+    for digits in range(1, power + 2):
+        texts = [f"{size / 10**power:.{digits}f}".rstrip("0").rstrip(".") + unit for size in counts]
+        if len(set(texts)) == len(set(counts)):
+            break
+    return texts

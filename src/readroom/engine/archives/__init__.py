@@ -27,17 +27,13 @@ from readroom.paths import BORDER, WorkPath
 from readroom.policy.guard import Guard
 from readroom.quoting import joined, quote
 from readroom.values import (
-    FindRequest,
-    GrepRequest,
     ListRequest,
     ListResult,
-    ReadRequest,
     Request,
     Result,
     Warn,
 )
-from readroom.values.changes import MoveRequest
-from readroom.values.verbs import is_edit
+from readroom.values.verbs import BY_REQUEST, is_edit
 
 _NAMED_PROBLEMS = 5
 """Reasons why members cannot be read that a listing names."""
@@ -52,13 +48,14 @@ def perform(services: Services, job: Job[Request], act: Act) -> Result:
     guard, request = services.guard, job.request
     if is_edit(request):
         _require_outside(services, request, job.deadline)
-    if not isinstance(request, ReadRequest | GrepRequest | FindRequest | ListRequest):
+    verb = BY_REQUEST[type(request)]
+    if verb.in_archives == "no":
         return act(services, job)
     inner = services.archives().entered(guard, WorkPath(request.path), job.deadline)
     if inner is not None:
         with closing(inner):
             return _performed(replace(services, guard=inner), job, act)
-    if isinstance(request, GrepRequest | FindRequest) and is_archive_name(request.path):
+    if verb.in_archives == "folder" and is_archive_name(request.path):
         inside = services.archives().folder(guard, WorkPath(request.path), job.deadline)
         if inside is not None:
             return _in_folder(services, job, act, *inside)
@@ -68,7 +65,7 @@ def perform(services: Services, job: Job[Request], act: Act) -> Result:
 def instead(services: Services, job: Job[Request], act: Act, error: Binary | NotAFolder) -> Result:
     """The listing of a file that is an archive; of one that was to be read, the failure that names it."""
     request = job.request
-    if not isinstance(request, ReadRequest | ListRequest):
+    if BY_REQUEST[type(request)].in_archives != "inside":
         raise error
     try:
         inside = services.archives().folder(services.guard, WorkPath(request.path), job.deadline)
@@ -108,8 +105,7 @@ def _performed(services: Services, job: Job[Request], act: Act) -> Result:
 
 def _require_outside(services: Services, request: Request, deadline: Deadline) -> None:
     """Return when what is to be changed is not a member. Raises Protected."""
-    names = [request.path, request.destination] if isinstance(request, MoveRequest) else [request.path]
-    for name in names:
+    for name in (getattr(request, field) for field in BY_REQUEST[type(request)].paths):
         inner = services.archives().entered(services.guard, WorkPath(name), deadline)
         if inner is not None:
             inner.close()

@@ -17,7 +17,7 @@ from msgspec import Struct
 from readroom.deadline import Deadline
 from readroom.formats.containers.members import Container, Member
 from readroom.limits import HEAD_BYTES
-from readroom.limits.containers import CONTAINER_KEPT, CONTAINER_KEPT_BYTES, CONTAINER_MEMORY_BYTES
+from readroom.limits.documents import CONTAINER_KEPT, CONTAINER_KEPT_BYTES, CONTAINER_MEMORY_BYTES
 from readroom.session.expansions import TempSpool
 from readroom.values import Bytes, Version
 

@@ -28,10 +28,10 @@ from readroom.formats.compressed import MAGIC_BYTES, by_magic
 from readroom.formats.containers import HEAD_BYTES, open_container, recognise
 from readroom.formats.containers.members import BadContainer, Container
 from readroom.limits import Limits
-from readroom.limits.containers import CONTAINER_NESTING, CONTAINERS_OPEN
+from readroom.limits.documents import CONTAINER_NESTING, CONTAINERS_OPEN
 from readroom.paths import BORDER, WorkPath
 from readroom.policy.guard import Guard
-from readroom.policy.members import inside
+from readroom.policy.rules import inside
 from readroom.session.expansions import Expansions, NotText
 from readroom.stores.base import Source
 from readroom.text.line_index import Shrunk

@@ -34,7 +34,7 @@ from readroom.errors import (
 )
 from readroom.formats.containers.members import BadContainer, Container, Member, MemberKind
 from readroom.formats.containers.names import led_to
-from readroom.limits.containers import CONTAINER_HOPS
+from readroom.limits.documents import CONTAINER_HOPS
 from readroom.paths import BORDER, WorkPath, join
 from readroom.policy.guard import Guard
 from readroom.quoting import quote

@@ -17,8 +17,7 @@ from readroom.formats.documents.protocol import Opened
 from readroom.limits.documents import CARRIED_NAME_CHARS
 from readroom.paths import BORDER, WorkPath
 from readroom.policy.guard import Guard
-from readroom.policy.members import inside
-from readroom.policy.rules import Rules
+from readroom.policy.rules import Rules, inside
 from readroom.stores.base import Source
 
 Denies: TypeAlias = Callable[[str], bool]

@@ -54,8 +54,15 @@ from readroom.stores.base import Moved, Source, WriteTarget
 from readroom.text import encodings, hashes
 from readroom.text.edits.diff import within
 from readroom.text.edits.exact import Scan, TooManyMatches, prepare, scan, with_lone_cr
-from readroom.text.edits.hunks import touched
-from readroom.text.edits.splice import NotEncodable, broken_line, encode, new_lines, new_size, spliced
+from readroom.text.edits.splice import (
+    NotEncodable,
+    broken_line,
+    encode,
+    new_lines,
+    new_size,
+    spliced,
+    touched,
+)
 from readroom.text.edits.suggest import closest
 from readroom.text.encodings import Encoding
 from readroom.text.hashes import Hashing

@@ -382,7 +382,7 @@ class _Search:
     # --- the result ---------------------------------------------------------------------------
 
     def _result(self) -> GrepResult:
-        page, counted = self._page, self._request.options.totals
+        page, counted = self._page, self._request.options.count_s is not None
         unfinished = self._left.some_unfinished
         following = None
         if page.full is not None and counted:
@@ -411,7 +411,7 @@ class _Search:
 
         `at` is the first file that is not done; None when that is not known, or is the only one.
         """
-        if self._request.options.totals:
+        if self._request.options.count_s is not None:
             return uncounted(self._result())
         last = self._page.last
         if last is not None and (at is None or _is_reached(at, last)):

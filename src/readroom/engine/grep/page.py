@@ -175,7 +175,7 @@ class Page:
     @property
     def goes_on(self) -> bool:
         """Whether more is wanted: to be shown, or only to be counted."""
-        return self.full is None or self._request.options.totals
+        return self.full is None or self._request.options.count_s is not None
 
     def add_document(
         self, path: WorkPath, relative: str, parts: Iterable[tuple[int, Searched, int]], after: int
@@ -247,7 +247,7 @@ class Page:
         if self.shown and self.shown >= self._limit:
             self.full = "limit"
             return False
-        counted = self._request.options.totals
+        counted = self._request.options.count_s is not None
         cursor = 0 if counted else _CURSOR_BYTES + 2 * len(quote(relative).encode("utf-8", "replace"))
         if cost + cursor > self._room:
             self.full = "reply_cap"

@@ -78,7 +78,7 @@ def read(services: Services, job: Job[ReadRequest]) -> ReadResult:
     Raises:
         BadDocument: It is a document that cannot be read.
         NotFound, NotAFile, Denied, OutsideRoot, HardLinked, NoPermission: From opening it.
-        SymbolicLink: The options of the request take none.
+        SymbolicLink: The steps of the contract take none.
         ReadroomError: What the steps of the contract refuse.
         Binary, BadImage: It is not text, or not an image that can be shown.
         BrokenData: It is compressed, and none of it can be expanded.
@@ -92,7 +92,7 @@ def read(services: Services, job: Job[ReadRequest]) -> ReadResult:
     known = None if request.known_hash is None else hashes.parse_hash("known_hash", request.known_hash)
     for _ in range(_TRIES):
         guard = services.guard
-        source = guard.open(request.path) if request.options.links else _without_links(guard, request)
+        source = guard.open(request.path) if job.steps.links else _without_links(guard, request)
         try:
             reading = _Reading(services, job, source, known)
             try:
@@ -212,15 +212,14 @@ class _Reading:
     @property
     def _is_plain(self) -> bool:
         """Whether nothing in the request has the file read otherwise than by its name and its bytes."""
-        request, options = self._request, self._request.options
+        request, steps = self._request, self._steps
         return (
             request.encoding is None
             and request.pages is None
             and request.view == "text"
-            and options.data
-            and options.nul
-            and not options.keep_cr
-            and self._steps.accept is None
+            and not request.options.keep_cr
+            and steps.accept is None
+            and steps.nul
         )
 
     def _known_text(self, data: bytes) -> Content | None:
@@ -263,7 +262,7 @@ class _Reading:
         if request.symbol is not None or request.view in OUTLINES:
             return self._outliner().result(content)
         window = self._windows.window(content)
-        if not request.options.nul:
+        if not self._steps.nul:
             require_text(self._source, request, window.lines)
         if not window.omitted:
             return window
@@ -273,7 +272,7 @@ class _Reading:
 
     def _small(self, data: bytes, encoding: Encoding, kind: Kind) -> Content:
         text = decoded(data[len(encoding.bom) :], encoding, self._decoder)
-        if not self._request.options.nul:
+        if not self._steps.nul:
             require_text(self._source, self._request, (text,))
         whole = WholeText(text, keep_cr=self._request.options.keep_cr)
         digits = hashlib.sha256(data).hexdigest()
@@ -322,8 +321,9 @@ class _Reading:
         """The content of a compressed file, with the facts of the file itself."""
         from readroom.engine.read.compressed import described, unpacked
 
-        services = self._services
-        content = unpacked(self._file, self._request, services.indexes, services.limits, self._job.deadline)
+        services, tables = self._services, self._steps.accept is None
+        arguments = (services.indexes, services.limits, self._job.deadline)
+        content = unpacked(self._file, self._request, *arguments, tables=tables)
         assert content is not None
         self._source = content
         self._windows = Windows(content, services.limits, self._job.cap, self._request)

@@ -56,7 +56,7 @@ def asked_for(name: str, path: str, sample: bytes, retry: Request) -> Encoding:
 
 
 def asked_document(
-    path: str, head: bytes, request: ReadRequest, *, packed: bool = False
+    path: str, head: bytes, request: ReadRequest, *, packed: bool = False, tables: bool = True
 ) -> Recognised | None:
     """The kind of document to be read; None where the bytes are to be read as they are.
 
@@ -69,12 +69,13 @@ def asked_document(
         head: Its first bytes.
         request: What is asked for.
         packed: Whether it was compressed: then it is a document only if it holds tables.
+        tables: Whether databases and tables are documents.
 
     Raises:
         BadValue: `pages` of what has none, or `encoding` of what is not text.
     """
     recognised = None if packed else recognise(path, head)
-    if recognised is None and request.options.data:
+    if recognised is None and tables:
         recognised = recognise_data(path, head)
     outlined = recognised is not None and recognised.format in DATA and request.view in OUTLINES
     if recognised is not None and request.encoding is not None and not recognised.is_text:
@@ -161,7 +162,7 @@ def classify(
     """
     packed, document = isinstance(source, ExpandedSource), None
     if documents:
-        document = asked_document(source.real, sample, request, packed=packed)
+        document = asked_document(source.real, sample, request, packed=packed, tables=accept is None)
         if document is not None:
             if request.options.flat != "no":
                 from readroom.formats.documents import FLAT  # the table of all formats

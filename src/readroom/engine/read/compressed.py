@@ -32,8 +32,12 @@ def unpacked(
     indexes: IndexCache,
     limits: Limits,
     deadline: Deadline,
+    *,
+    tables: bool = False,
 ) -> ExpandedSource | None:
     """The content of an opened file that is compressed; None when it is not.
+
+    With `tables`, what holds tables is expanded, too; else text alone.
 
     Raises:
         Binary: The content is not text.
@@ -48,7 +52,7 @@ def unpacked(
         return None
     path, most = request.path, limits.expanded_bytes
     try:
-        expanded = indexes.expansions.opened(source, compression, most, _wanted(request), deadline)
+        expanded = indexes.expansions.opened(source, compression, most, _wanted(request, tables), deadline)
     except NotText as content:
         media = sniff(content.head) or UNKNOWN
         raise Binary(path, f"{media.name}, {compression}", source.size, media.advice) from None
@@ -61,12 +65,12 @@ def unpacked(
     return expanded
 
 
-def _wanted(request: ReadRequest | GrepRequest) -> Callable[[bytes, bool], bool]:
+def _wanted(request: ReadRequest | GrepRequest, tables: bool) -> Callable[[bytes, bool], bool]:
     """What is expanded: text, so that a bomb of zeros ends at once; tables; or all, if bytes are wanted."""
     if isinstance(request, ReadRequest):
-        insists, tables = request.encoding is not None, request.options.data
+        insists = request.encoding is not None
     else:
-        insists, tables = "binary" in request.include, False
+        insists = "binary" in request.include
 
     def wanted(head: bytes, whole: bool) -> bool:
         if insists or encodings.detect(head, complete=whole) is not None:

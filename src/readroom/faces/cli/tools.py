@@ -14,8 +14,8 @@ from readroom.contracts.native import GREP_FILES, LIST_DIRECTORY, READ_FILE
 from readroom.contracts.native.calls import EDIT, READ, RUN, WRITE
 from readroom.contracts.native.changes import EDIT_FILE, WRITE_FILE
 from readroom.contracts.native.command import RUN_COMMAND
-from readroom.contracts.native.find import FIND_RELEVANT
 from readroom.contracts.native.render import HASH_DIGITS
+from readroom.contracts.native.search import FIND_RELEVANT
 from readroom.errors import BadValue, NotFound, ReadroomError, UsageError
 from readroom.faces.cli import options
 from readroom.faces.cli.answers import Found, Where, always, answer, answer_each, failure, finish

@@ -20,9 +20,8 @@ from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from readroom.contracts.coder import routes as routed
-from readroom.contracts.coder.calls import READ, WORKSPACE_READ
 from readroom.contracts.coder.routes import parsed
-from readroom.contracts.coder.words import query_problem
+from readroom.contracts.coder.words import READ, WORKSPACE_READ, query_problem
 from readroom.errors import BadRequest, Changed
 from readroom.faces.calls import Calls
 from readroom.faces.http.access_log import Exchange

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from readroom.limits.containers import CONTAINER_NAME_BYTES, CONTAINER_NAME_DEPTH
+from readroom.limits.documents import CONTAINER_NAME_BYTES, CONTAINER_NAME_DEPTH
 
 
 def normal(name: str) -> str | None:

@@ -20,7 +20,7 @@ from readroom.formats.containers.members import (
     arranged,
     pieces,
 )
-from readroom.limits.containers import CONTAINER_HEADER_BYTES, CONTAINER_MEMBERS
+from readroom.limits.documents import CONTAINER_HEADER_BYTES, CONTAINER_MEMBERS
 from readroom.values import Bytes
 
 _BLOCK = 512

@@ -31,7 +31,7 @@ from readroom.formats.containers.members import (
     arranged,
     pieces,
 )
-from readroom.limits.containers import (
+from readroom.limits.documents import (
     CONTAINER_DIRECTORY_BYTES,
     CONTAINER_MEMBERS,
     CONTAINER_RATIO,

@@ -21,7 +21,7 @@ from msgspec import Struct
 from readroom.formats.data.values import aligned, cell
 from readroom.formats.documents import Area, Heading, NoSuchColumn, Part, Unit, Unreadable
 from readroom.formats.documents.page_ranges import SCHEMA
-from readroom.limits.data import (
+from readroom.limits.documents import (
     BRIEF_ROWS,
     CELL_CHARS,
     HEADING_COLUMNS,

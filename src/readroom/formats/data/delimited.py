@@ -16,7 +16,7 @@ from typing import BinaryIO
 from readroom.formats.data import Column, Database
 from readroom.formats.data.streamed import AS_TEXT, DecodedStream, Streamed, type_of
 from readroom.formats.documents import Unreadable
-from readroom.limits.data import FIELD_CHARS, SAMPLE_ROWS
+from readroom.limits.documents import FIELD_CHARS, SAMPLE_ROWS
 
 _DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
 _SNIFFED_LINES = 20

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 from readroom.formats.data import Column, Database
 from readroom.formats.data.streamed import DecodedStream, Streamed, type_of
-from readroom.limits.data import SAMPLE_ROWS, SCHEMA_COLUMNS
+from readroom.limits.documents import SAMPLE_ROWS, SCHEMA_COLUMNS
 
 _VALUE = "value"
 _NAMED = 5

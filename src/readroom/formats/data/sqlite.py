@@ -26,7 +26,7 @@ from msgspec import Struct, field
 from readroom.formats.data import Column, Database, Rows
 from readroom.formats.data.values import Clipped
 from readroom.formats.documents import Unreadable
-from readroom.limits.data import (
+from readroom.limits.documents import (
     BLOB_BYTES,
     COUNT_CPU_S,
     SCHEMA_COLUMNS,

@@ -19,7 +19,7 @@ from msgspec import Struct
 from readroom.formats.data import Column, Rows
 from readroom.formats.documents import Unreadable
 from readroom.limits import HEAD_BYTES
-from readroom.limits.data import COUNTED_BYTES, FIELD_CHARS
+from readroom.limits.documents import COUNTED_BYTES, FIELD_CHARS
 from readroom.text import encodings
 
 AS_TEXT = "Read it as text: leave out `pages`."

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from readroom.limits.data import BLOB_BYTES, PADDED_CHARS
+from readroom.limits.documents import BLOB_BYTES, PADDED_CHARS
 
 SEPARATOR = " | "
 NULL = "NULL"

@@ -12,12 +12,13 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from readroom.deadline import Deadline
-from readroom.limits import BLOCK_BYTES
-from readroom.text.edits.diff import common_start
-from readroom.text.encodings import Encoding, decode, decode_strict
+from readroom.limits import BLOCK_BYTES, DIFF_HUNK_BYTES
+from readroom.text.edits.diff import CUT, common_start, hunks, split
+from readroom.text.encodings import LOWEST_TRAIL, MULTIBYTE, Encoding, decode, decode_strict, prefix
 from readroom.text.hashes import Hashing
 from readroom.text.line_index import Shrunk
 from readroom.values import Bytes
+from readroom.values.changes import NATIVE_DIFF, DiffStyle, Hunk
 
 
 class Splice(Struct, frozen=True):
@@ -147,3 +148,118 @@ def new_lines(data: Bytes, encoding: Encoding, line_feeds: int, splices: Sequenc
             return feeds + (not splice.data.endswith(encoding.newline))
         end = splice.start
     return feeds + (data.read_at(end - encoding.unit, encoding.unit) != encoding.newline)
+
+
+# -----------------------------------------------------------------------------
+# The hunks of a file that is changed by splices, read only around them.
+#
+# The file may be of any size and a line of any length: what stands around a change
+# is looked for within a bounded reach, and text that begins or ends inside a line
+# is marked with an ellipsis.
+# -----------------------------------------------------------------------------
+
+_REACH = 16 * 1024
+"""Bytes before and after a change in which its line and the lines of context are looked for."""
+
+
+def touched(
+    data: Bytes, encoding: Encoding, splices: Sequence[Splice], style: DiffStyle = NATIVE_DIFF
+) -> Iterator[Hunk]:
+    """The hunks in order; one that is too large to be compared has its lines' numbers and no lines."""
+    delta = 0
+    for group in _groups(splices, style.context):
+        yield from _group_hunks(data, encoding, group, delta, style)
+        delta += sum(splice.added - splice.removed for splice in group)
+
+
+def _groups(splices: Sequence[Splice], context: int) -> Iterator[Sequence[Splice]]:
+    """Splices whose lines of context meet are compared together."""
+    start = 0
+    for at in range(1, len(splices) + 1):
+        if at < len(splices):
+            before = splices[at - 1]
+            if splices[at].line - (before.line + before.removed) <= 2 * context:
+                continue
+        if start < at:
+            yield splices[start:at]
+        start = at
+
+
+def _group_hunks(
+    data: Bytes, encoding: Encoding, group: Sequence[Splice], delta: int, style: DiffStyle
+) -> Iterator[Hunk]:
+    first, last = group[0], group[-1]
+    inserted = sum(len(splice.data) for splice in group)
+    if last.end - first.start > DIFF_HUNK_BYTES or inserted > DIFF_HUNK_BYTES:
+        removed = last.line + last.removed - first.line + 1
+        added = removed + sum(splice.added - splice.removed for splice in group)
+        yield Hunk(first.line, removed, first.line + delta, added, ())
+        return
+    start, cut_before = _line_start(data, encoding, first.start, style.context)
+    end, cut_after = _line_end(data, encoding, last.end, style.context)
+    head = decode(data.read_at(start, first.start - start), encoding)
+    tail = decode(data.read_at(last.end, end - last.end), encoding)
+    old = decode(data.read_at(first.start, last.end - first.start), encoding)
+    new = decode(_joined(data, group), encoding)
+    before, after = CUT if cut_before else "", CUT if cut_after else ""
+    line = first.line - head.count("\n")
+    yield from hunks(
+        split(f"{before}{head}{old}{tail}{after}"),
+        split(f"{before}{head}{new}{tail}{after}"),
+        old_first=line,
+        new_first=line + delta,
+        ended=end == data.size and not cut_after,
+        style=style,
+    )
+
+
+def _joined(data: Bytes, group: Sequence[Splice]) -> bytes:
+    at, pieces = group[0].start, []
+    for splice in group:
+        pieces += [data.read_at(at, splice.start - at), splice.data]
+        at = splice.end
+    return b"".join(pieces)
+
+
+def _line_start(data: Bytes, encoding: Encoding, at: int, context: int) -> tuple[int, bool]:
+    """Where the line of byte `at` and the lines of context before it begin; True when inside a line."""
+    low = max(len(encoding.bom), at - _REACH)
+    before = data.read_at(low, at - low)
+    starts = [0] if low == len(encoding.bom) else []
+    starts += [feed + encoding.unit for feed in _line_feeds(before, encoding)]
+    if starts:
+        return low + starts[max(0, len(starts) - 1 - context)], False
+    return low + _first_character(before, encoding), True
+
+
+def _line_end(data: Bytes, encoding: Encoding, at: int, context: int) -> tuple[int, bool]:
+    """Where the line of byte `at` and the lines of context after it end; True when inside a line."""
+    after = data.read_at(at, _REACH)
+    complete = at + len(after) >= data.size
+    ends = [feed + encoding.unit for feed in _line_feeds(after, encoding)]
+    if complete:
+        ends.append(len(after))
+    if ends:
+        return at + ends[min(len(ends) - 1, context)], False
+    return at + prefix(after, encoding), True
+
+
+def _line_feeds(data: bytes, encoding: Encoding) -> Iterator[int]:
+    at = data.find(encoding.newline)
+    while at >= 0:
+        if at % encoding.unit == 0:
+            yield at
+        at = data.find(encoding.newline, at + 1)
+
+
+def _first_character(data: bytes, encoding: Encoding) -> int:
+    """The first byte that certainly begins a character, for a text that is entered in its middle."""
+    if encoding.name == "utf-8":
+        return next((at for at, byte in enumerate(data[:4]) if byte & 0xC0 != 0x80), 0)
+    if encoding.unit == 2:
+        high = data[1:2] if encoding.name == "utf-16-le" else data[:1]
+        return 2 if b"\xdc" <= high <= b"\xdf" else 0
+    if encoding.name in MULTIBYTE:
+        # A byte below all trail bytes stands for itself, and so the next one begins a character.
+        return next((at + 1 for at, byte in enumerate(data) if byte < LOWEST_TRAIL), len(data))
+    return 0

@@ -6,10 +6,12 @@ leaves every other line as it is, comments too.  Knows no file and no client.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, final
 
-from readroom.faces.cli.connect import jsonc
+from msgspec import Struct, field
 
 Path: TypeAlias = Sequence[str]
 
@@ -37,20 +39,20 @@ class Json:
 
     def loads(self, text: str) -> Any:
         """As `Form`."""
-        return self._told(jsonc.loads, text) if text.strip() else {}
+        return self._told(loads, text) if text.strip() else {}
 
     def with_entry(self, text: str, path: Path, value: Mapping[str, Any]) -> str:
         """As `Form`."""
-        return str(self._told(jsonc.with_member, text, path, value))
+        return str(self._told(with_member, text, path, value))
 
     def without_entry(self, text: str, path: Path) -> str:
         """As `Form`."""
-        return str(self._told(jsonc.without_member, text, path))
+        return str(self._told(without_member, text, path))
 
     def _told(self, work: Any, *arguments: Any) -> Any:
         try:
             return work(*arguments)
-        except jsonc.BadJson as error:
+        except BadJson as error:
             raise Unusable(str(error)) from None
 
 
@@ -200,3 +202,257 @@ class Yaml:
             value, sort_keys=False, allow_unicode=True, default_flow_style=False, width=1000
         )
         return "".join(f"{' ' * column}{line}\n" for line in text.rstrip("\n").split("\n"))
+
+
+# -----------------------------------------------------------------------------
+# JSON with comments and trailing commas, as editors and clients keep their settings: one member at a time.
+#
+# Knows where each member of a text stands, so that one can be put in, replaced or taken
+# out and every other character stays.  Knows no file and no client.
+# -----------------------------------------------------------------------------
+
+_DEEPEST = 200
+"""Settings are nested a few levels deep; a text of brackets alone must not exhaust the stack."""
+
+_SKIPPED = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_SCALAR = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"|-?[0-9][0-9.eE+-]*|true|false|null')
+
+
+class BadJson(ValueError):
+    """What is wrong with a text, and in which line."""
+
+    def __init__(self, problem: str, text: str, at: int) -> None:
+        self.line = text.count("\n", 0, at) + 1
+        super().__init__(f"line {self.line}: {problem}")
+
+
+class Node(Struct):
+    """A value and where it stands; `members` are those of an object."""
+
+    start: int
+    end: int = 0
+    value: Any = None
+    members: list[Member] = field(default_factory=list)
+
+
+class Member(Struct):
+    """A key, where it starts, and its value; `comma` is where the comma behind it stands."""
+
+    key: str
+    start: int
+    node: Node
+    comma: int | None = None
+
+
+def loads(text: str) -> Any:
+    """The value of a text. Raises BadJson."""
+    return _Scanner(text).document().value
+
+
+def with_member(text: str, path: Sequence[str], value: Any) -> str:
+    """The text with that member, put in or replaced, and objects made on the way to it.
+
+    Raises:
+        BadJson: The text cannot be read, or something on the way is not an object.
+    """
+    if not text.strip():
+        text = "{}\n"
+    root = _Scanner(text).document()
+    node, done = root, 0
+    for key in path:
+        _require_object(text, node, path[:done])
+        member = _member(text, node, key)
+        if member is None:
+            break
+        node, done = member.node, done + 1
+    else:
+        indent = _indent_of(text, node.start)
+        return text[: node.start] + _dumped(value, indent, text) + text[node.end :]
+    for key in reversed(path[done + 1 :]):
+        value = {key: value}
+    return _inserted(text, node, path[done], value)
+
+
+def without_member(text: str, path: Sequence[str]) -> str:
+    """The text without that member; the same text when there is none. Raises BadJson."""
+    node = _Scanner(text).document()
+    for key in path[:-1]:
+        _require_object(text, node, ())
+        present = _member(text, node, key)
+        if present is None:
+            return text
+        node = present.node
+    member = _member(text, node, path[-1])
+    return text if member is None else _taken_out(text, node, member)
+
+
+def _require_object(text: str, node: Node, path: Sequence[str]) -> None:
+    if not isinstance(node.value, dict):
+        what = f"{'.'.join(path)} is not an object" if path else "it is not an object"
+        raise BadJson(what, text, node.start)
+
+
+def _member(text: str, node: Node, key: str) -> Member | None:
+    members = [member for member in node.members if member.key == key]
+    if len(members) > 1:
+        raise BadJson(f'"{key}" is there twice', text, members[1].start)
+    return members[0] if members else None
+
+
+def _inserted(text: str, node: Node, key: str, value: Any) -> str:
+    newline = _newline(text)
+    close = node.end - 1
+    outer = _indent_of(text, node.start)
+    if not node.members:
+        inner = outer + _unit(text)
+        head = (
+            text[:close].rstrip(" \t\r\n") if text[node.start + 1 : close].strip() else text[: node.start + 1]
+        )
+        body = f"{newline}{inner}{json.dumps(key)}: {_dumped(value, inner, text)}{newline}{outer}"
+        return head + body + text[close:]
+    last = node.members[-1]
+    first = node.members[0]
+    inner = _indent_of(text, first.start)
+    if text[: first.start].rpartition("\n")[2].strip():
+        inner = outer + _unit(text)  # its members stand in the line of the bracket
+    entry = f"{newline}{inner}{json.dumps(key)}: {_dumped(value, inner, text)}"
+    after = last.node.end if last.comma is None else last.comma + 1
+    comma = "," if last.comma is None else ""
+    # What follows the last member in its line, a comment perhaps, stays with it.
+    stop = text.find("\n", after, close)
+    head = text[: last.node.end] + comma + text[last.node.end : after]
+    if stop < 0:
+        return head + text[after:close].rstrip() + entry + newline + outer + text[close:]
+    tail = text[after:stop].rstrip("\r")
+    return head + tail + entry + text[after + len(tail) :]
+
+
+def _taken_out(text: str, node: Node, member: Member) -> str:
+    at = node.members.index(member)
+    start, end = member.start, member.node.end if member.comma is None else member.comma + 1
+    line = text.rfind("\n", 0, start) + 1
+    if not text[line:start].strip():
+        start = line
+        stop = _SPACES.match(text, end)
+        assert stop is not None
+        if text.startswith("\n", stop.end()):
+            end = stop.end() + 1
+    out = text[:start] + text[end:]
+    if member.comma is None and at > 0:
+        before = node.members[at - 1].comma
+        if before is not None:
+            out = text[:before] + text[before + 1 : start] + text[end:]
+    return out
+
+
+_SPACES = re.compile(r"[ \t\r]*")
+
+
+def _dumped(value: Any, indent: str, text: str) -> str:
+    lines = json.dumps(value, indent=_unit(text), ensure_ascii=False).split("\n")
+    return (_newline(text) + indent).join(lines)
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _unit(text: str) -> str:
+    """What one level is indented by in this text."""
+    match = re.search(r"\n([ \t]+)\S", text)
+    return match[1] if match else "  "
+
+
+def _indent_of(text: str, at: int) -> str:
+    """The white space that the line of a place begins with."""
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+@final
+class _Scanner:
+    """Reads one text from its start to its end."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+
+    def document(self) -> Node:
+        """The whole text as one value."""
+        value = self._value(0)
+        self._skip()
+        if self._at < len(self._text):
+            raise self._bad("there is more behind the end")
+        return value
+
+    def _bad(self, problem: str) -> BadJson:
+        return BadJson(problem, self._text, self._at)
+
+    def _skip(self) -> str:
+        """Pass over white space and comments; the character that follows, empty at the end."""
+        match = _SKIPPED.match(self._text, self._at)
+        assert match is not None
+        self._at = match.end()
+        return self._text[self._at : self._at + 1]
+
+    def _value(self, depth: int) -> Node:
+        char = self._skip()
+        if depth > _DEEPEST:
+            raise self._bad("it is nested too deeply")
+        if char == "{":
+            return self._object(depth)
+        if char == "[":
+            return self._array(depth)
+        return self._scalar()
+
+    def _scalar(self) -> Node:
+        match = _SCALAR.match(self._text, self._at)
+        if match is None:
+            raise self._bad("a value is missing" if self._at < len(self._text) else "it ends early")
+        node = Node(self._at, match.end())
+        try:
+            node.value = json.loads(match[0])
+        except ValueError:
+            raise self._bad(f"{match[0][:40]} is not a value") from None
+        self._at = match.end()
+        return node
+
+    def _object(self, depth: int) -> Node:
+        node = Node(self._at, value={})
+        self._at += 1
+        while self._skip() != "}":
+            if node.members and node.members[-1].comma is None:
+                raise self._bad("a comma or a closing } is missing")
+            start = self._at
+            key = self._scalar()
+            if not isinstance(key.value, str):
+                raise BadJson("a key has to be in quotes", self._text, start)
+            if self._skip() != ":":
+                raise self._bad("a colon is missing")
+            self._at += 1
+            member = Member(key.value, start, self._value(depth + 1))
+            node.members.append(member)
+            node.value[member.key] = member.node.value
+            member.comma = self._comma()
+        self._at += 1
+        node.end = self._at
+        return node
+
+    def _array(self, depth: int) -> Node:
+        node = Node(self._at, value=[])
+        self._at += 1
+        more = True
+        while self._skip() != "]":
+            if not more:
+                raise self._bad("a comma or a closing ] is missing")
+            node.value.append(self._value(depth + 1).value)
+            more = self._comma() is not None
+        self._at += 1
+        node.end = self._at
+        return node
+
+    def _comma(self) -> int | None:
+        if self._skip() != ",":
+            return None
+        self._at += 1
+        return self._at - 1

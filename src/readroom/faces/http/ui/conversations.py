@@ -14,7 +14,7 @@ from readroom.faces.http.ui.sight import HIDDEN
 from readroom.faces.http.ui.view import View
 from readroom.ledger.queries import shown_twice
 from readroom.ledger.rows import Row
-from readroom.limits.ui import UI_EXPORT_ROWS, UI_ROWS, UI_SESSION_ROWS
+from readroom.limits.lens import UI_EXPORT_ROWS, UI_ROWS, UI_SESSION_ROWS
 
 NOT_KEPT = (
     "The ledger keeps no content: neither the text of the reply nor what was written. "

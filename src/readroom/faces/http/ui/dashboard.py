@@ -37,7 +37,7 @@ from readroom.faces.http.ui.page import Figure, Link, Page, Table, as_csv, momen
 from readroom.faces.http.ui.view import View
 from readroom.faces.http.visitors import UI_PATH, SignIn
 from readroom.lens.normal_form import Finding
-from readroom.limits.ui import UI_SUM_S, UI_WORKERS
+from readroom.limits.lens import UI_SUM_S, UI_WORKERS
 from readroom.log import log
 
 PAGES: Final[Mapping[str, tuple[str, Callable[[View], Page]]]] = {

@@ -24,7 +24,7 @@ from readroom.ledger.recorder import Entry
 from readroom.ledger.rows import Row
 from readroom.ledger.sums import LOOKED_AT
 from readroom.limits import SERVE_CALL_S
-from readroom.limits.ui import UI_FILE_BYTES, UI_FILE_LINES, UI_ROWS
+from readroom.limits.lens import UI_FILE_BYTES, UI_FILE_LINES, UI_ROWS
 from readroom.paths import WorkPath, ancestors, basename
 from readroom.quoting import as_value
 from readroom.session.conversation import ShownLines, shown_by_read

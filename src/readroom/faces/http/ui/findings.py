@@ -6,7 +6,7 @@ from readroom.faces.http.ui.page import Cell, Filter, Option, Page, Table, numbe
 from readroom.faces.http.ui.sight import HIDDEN
 from readroom.faces.http.ui.view import View
 from readroom.lens.normal_form import FINDINGS, Finding
-from readroom.limits.ui import UI_EXPORT_ROWS, UI_ROWS
+from readroom.limits.lens import UI_EXPORT_ROWS, UI_ROWS
 
 
 def findings(view: View) -> Page:

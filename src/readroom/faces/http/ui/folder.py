@@ -11,7 +11,7 @@ from readroom.errors import NoSuchView, ReadroomError
 from readroom.faces.http.ui.page import Cell, Figure, Link, Page, Table, number
 from readroom.faces.http.ui.queries import FileSum
 from readroom.faces.http.ui.view import View
-from readroom.limits.ui import UI_EXPORT_ROWS, UI_MAP_BOXES, UI_MAP_NAMES, UI_MAP_S, UI_ROWS
+from readroom.limits.lens import UI_EXPORT_ROWS, UI_MAP_BOXES, UI_MAP_NAMES, UI_MAP_S, UI_ROWS
 from readroom.paths import ROOT, WorkPath, ancestors, basename, join, parent
 from readroom.policy.ignore_files import IgnoreTree
 from readroom.quoting import as_value

@@ -8,7 +8,7 @@ from readroom.faces.http.ui.page import Cell, Figure, Filter, Option, Page, Tabl
 from readroom.faces.http.ui.queries import By, Series, SessionSum, Slice, Sum
 from readroom.faces.http.ui.view import LIVE_US, View
 from readroom.lens.report import plain
-from readroom.limits.ui import UI_ROWS
+from readroom.limits.lens import UI_ROWS
 
 _TITLES: Mapping[By, str] = {
     "tool": "By tool", "agent": "By agent", "token": "By token", "outcome": "By outcome",

@@ -11,7 +11,7 @@ from readroom.database import Execute
 from readroom.ledger.ledger import Condition, Ledger
 from readroom.ledger.rows import Row
 from readroom.ledger.sums import DAY_US, HOUR_US
-from readroom.limits.ui import UI_FILE_ROWS, UI_POINTS, UI_SERIES, UI_SESSION_ROWS
+from readroom.limits.lens import UI_FILE_ROWS, UI_POINTS, UI_SERIES, UI_SESSION_ROWS
 
 By: TypeAlias = Literal["tool", "agent", "token", "outcome"]
 
