@@ -85,9 +85,9 @@ def _edit(workspace: Workspace, old: str, new: str) -> Callable[[], Reply]:
 
 def test_a_read_is_short(workspace: Workspace) -> None:
     road = _warm(lambda: workspace.read("src/notes.txt", limit=500))
-    assert road.files <= 26
-    assert road.functions <= 105
-    assert road.changes <= 82
+    assert road.files <= 22
+    assert road.functions <= 81
+    assert road.changes <= 66
 
 
 def test_so_is_the_first_read_of_a_file(workspace: Workspace, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_so_is_the_first_read_of_a_file(workspace: Workspace, tmp_path: Path) ->
     (tmp_path / "src" / "notes.txt").write_text("".join(f"another {number}\n" for number in range(500)))
     road = travelled(lambda: workspace.read("src/notes.txt", limit=500))
     assert road.files <= 31
-    assert road.functions <= 130
+    assert road.functions <= 135  # of which a few keep what makes the next read short
 
 
 def test_a_search_of_one_folder(workspace: Workspace) -> None:

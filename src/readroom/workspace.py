@@ -35,11 +35,12 @@ from readroom.memory_workspaces import Instances
 from readroom.policy.changes import WriteTargets
 from readroom.policy.guard import Guard
 from readroom.session.budgets import counted
+from readroom.session.caches import ReplyCache
 from readroom.session.conversation import Session
 from readroom.session.gatekeeper import CallContext
 from readroom.session.receipt import Receipt
 from readroom.stores.base import Store
-from readroom.values import Cap, Fact, Reply
+from readroom.values import Cap, Fact, ReadResult, Reply
 
 if TYPE_CHECKING:  # only servers have any
     from readroom.session.shared.state import SharedState
@@ -129,6 +130,7 @@ class Workspace(Closeable):
         self.gatekeeper = config.gatekeeper(self._store, self.settings, state)
         self._instances = Instances[Workspace]()
         self._records: dict[str, Contract] = {}
+        self._replies = ReplyCache()
 
     def read(self, /, path: str, **options: Fact) -> Reply:
         """Read a window of a file; options are those of `read_file`. Raises ReadroomError."""
@@ -322,7 +324,11 @@ class Workspace(Closeable):
                 raise
             if not attempt.content:
                 result = counted(result, attempt.request)
-            reply = bound.wording.render(result, attempt.cap)
+            render = bound.wording.render
+            if isinstance(result, ReadResult):
+                reply = self._replies.worded(result, attempt.cap, render)
+            else:
+                reply = render(result, attempt.cap)
             attempt.result, attempt.reply = reply.shown or result, reply
         return visit.settled()
 

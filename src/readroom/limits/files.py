@@ -6,6 +6,9 @@ READ_TEXTS_BYTES = 8 * 1024 * 1024
 """What is kept of small texts that were read, so that an unchanged one is not taken apart again: about 120
 files of 500 lines."""
 
+READ_REPLIES_BYTES = 4 * 1024 * 1024
+"""Replies that showed all of such a text, kept to be given again: about 250 files of 500 lines."""
+
 INDEX_CACHE_BYTES = 16 * 1024 * 1024
 """Block indexes kept in memory by a session: about 240 files of 1 GB."""
 

@@ -4,28 +4,40 @@ When an edit is refused because its file has changed, the refusal says what
 changed since the state that the caller knows.  And what a read found out about the
 bytes of a file holds for the next read of just these bytes: they are read again, and
 compared, which costs a twentieth of hashing them and taking them apart into lines.
+What the same request showed of them is then the same result, and a result that is
+the same is worded the same.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from readroom.limits import KEPT_TEXT_BYTES, KEPT_TEXTS_BYTES
-from readroom.limits.files import READ_TEXTS_BYTES
+from readroom.limits.files import READ_REPLIES_BYTES, READ_TEXTS_BYTES
 from readroom.limits.outline import OUTLINE_CACHE_BYTES
 from readroom.lru import LruCache
 from readroom.text.encodings import Encoding
 from readroom.text.select import WholeText
-from readroom.values import Kind
+from readroom.values import Cap, Kind, ReadRequest, ReadResult, Reply, Result
 from readroom.values.files import Outline, rows
 
 _LINE_BYTES = 64
 """About what a line occupies beside its characters."""
 
 
-class ReadText(Struct, frozen=True):
+class Shown(Struct, frozen=True):
+    """What a request showed of a text: all of it."""
+
+    request: ReadRequest
+    cap: Cap
+    result: ReadResult
+
+
+class ReadText(Struct):
     """What a read found out about the bytes of a small file.
 
     Attributes:
@@ -35,6 +47,7 @@ class ReadText(Struct, frozen=True):
         encoding: What they were decoded from.
         kind: Of text, by the name and the bytes.
         clean: Nothing is hidden in it.
+        shown: What was shown of it last, where that is all of it; set as one reference.
     """
 
     data: bytes
@@ -43,6 +56,18 @@ class ReadText(Struct, frozen=True):
     encoding: Encoding
     kind: Kind
     clean: bool
+    shown: Shown | None = None
+
+    def result(self, request: ReadRequest, cap: Cap) -> ReadResult | None:
+        """What the same request showed of it; None where that has to be found out."""
+        shown = self.shown
+        same = shown is not None and shown.request == request and shown.cap == cap
+        return shown.result if same and shown is not None else None
+
+    def show(self, request: ReadRequest, cap: Cap, result: ReadResult) -> None:
+        """Keep what a request shows of it, if that is all."""
+        if not result.omitted and result.lines:
+            self.shown = Shown(request, cap, result)
 
 
 def _weight(known: ReadText) -> int:
@@ -90,6 +115,42 @@ class TextCache:
         keys = (key for key, _ in self._kept.items() if key[0] == path and key[1].startswith(start))
         key = next(keys, None)
         return None if key is None else self._kept.get(key)
+
+
+class _Worded(Struct, frozen=True):
+    """How a result was worded."""
+
+    result: ReadResult
+    cap: Cap
+    render: Callable[[Result, Cap], Reply]
+    reply: Reply
+
+
+class ReplyCache:
+    """Least recently used replies by file, for results that come again. Safe to share between threads."""
+
+    def __init__(self, max_bytes: int = READ_REPLIES_BYTES, max_text_bytes: int = KEPT_TEXT_BYTES) -> None:
+        self._max_text_bytes = max_text_bytes
+        self._kept: LruCache[str, _Worded] = LruCache(max_bytes, lambda worded: len(worded.reply.text))
+
+    def worded(self, result: ReadResult, cap: Cap, render: Callable[[Result, Cap], Reply]) -> Reply:
+        """The reply for a result: of the very result that was worded before it is the same."""
+        if result.omitted or not result.lines:
+            return render(result, cap)
+        kept = self._kept.get(result.path)
+        if kept is not None and kept.result is result and kept.render is render and kept.cap == cap:
+            return _again(kept.reply)
+        reply = render(result, cap)
+        if len(reply.text) <= self._max_text_bytes:
+            self._kept.put(result.path, _Worded(result, cap, render, reply))
+        return reply
+
+
+def _again(reply: Reply) -> Reply:
+    """The same reply to another call: its facts are its own, its tokens need not be counted again."""
+    copy = replace(reply)
+    copy.counted.update(reply.counted)
+    return copy
 
 
 # -----------------------------------------------------------------------------

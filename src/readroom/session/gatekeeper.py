@@ -384,7 +384,11 @@ class CallContext:
         return wording.render_error(error, self._cap)
 
     def _cost(self, reply: Reply) -> int:
-        return reply_tokens(reply.text, reply.images, self._keeper.count)
+        counted, counter = reply.counted, self._keeper.counter_name
+        tokens = counted.get(counter)
+        if tokens is None:
+            tokens = counted[counter] = reply_tokens(reply.text, reply.images, self._keeper.count)
+        return tokens
 
     def _passed_us(self) -> int:
         return (time.monotonic_ns() - self._began) // 1000

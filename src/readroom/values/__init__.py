@@ -1,8 +1,7 @@
 """The values that pass between layers.
 
-Requests are canonical: lines and columns are 1-based and inclusive, whatever
-base a contract speaks.  A continuation is itself a request, so that what a reply
-suggests is what the engine accepts.  No I/O here.
+Requests are canonical: lines and columns are 1-based and inclusive, whatever base a contract speaks.  A
+continuation is itself a request, so that what a reply suggests is what the engine accepts.  No I/O here.
 
 Knows: the requests, results and facts that pass between the layers; frozen, and without any
     behaviour that reads a file.
@@ -15,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from operator import attrgetter
 from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
@@ -81,15 +81,13 @@ ListInclude: TypeAlias = Literal["ignored"]
 class ReadRequest(Struct, frozen=True):
     """A window of one file.
 
-    `offset` is the first line, negative from the end, None for the kind's own
-    start (the tail of a log).  `limit` is in lines, None for the kind's default; negative, they
-    are those that end with line `offset`, and reading goes on above them.
-    `column` is the first character of the first line: then what is read is the rest of it, and of the
-    `limit` lines from there (one by default) what a page cuts off.  It goes on behind them, unless
-    `limit` is 1.  `pages` names parts of a
-    document; then the lines are those of the first of them.  `symbol` is a definition:
-    its lines are the whole, `offset` is one of them.  With `view` outline, `limit`
-    counts definitions, and `column` those that start in line `offset`.  With `view`
+    `offset` is the first line, negative from the end, None for the kind's own start (the tail of a log).
+    `limit` is in lines, None for the kind's default; negative, they are those that end with line `offset`,
+    and reading goes on above them.  `column` is the first character of the first line: then what is read is
+    the rest of it, and of the `limit` lines from there (one by default) what a page cuts off.  It goes on
+    behind them, unless `limit` is 1.  `pages` names parts of a document; then the lines are those of the
+    first of them.  `symbol` is a definition: its lines are the whole, `offset` is one of them.  With `view`
+    outline, `limit` counts definitions, and `column` those that start in line `offset`.  With `view`
     formulas, cells of a sheet show what they compute with, not the value.
     """
 
@@ -179,14 +177,13 @@ class Omission(Struct, frozen=True):
 class ReadResult(Struct, frozen=True):
     """What one read yielded, before a contract words it.
 
-    `lines` are the shown lines without their ends, the first of them being line
-    `start` (0 when nothing is shown); `cuts` says which of them are partial.
-    Of rests of lines, which need not follow each other, `numbers` are theirs.
-    `header` is line 1 of a table shown above a later window.  Of a document, all that
-    is shown is in `document`, and lines are counted in its parts.  `content_hash` and
-    `total_lines` are None when they are not known; then lines that are shown of the
-    end have negative numbers, -1 being the last.  `raw` are the first bytes of a binary file,
-    where the options of the request have them handed out.
+    `lines` are the shown lines without their ends, the first of them being line `start` (0 when nothing
+    is shown); `cuts` says which of them are partial.  Of rests of lines, which need not follow each
+    other, `numbers` are theirs.  `header` is line 1 of a table shown above a later window.  Of a document,
+    all that is shown is in `document`, and lines are counted in its parts.  `content_hash` and
+    `total_lines` are None when they are not known; then lines that are shown of the end have negative
+    numbers, -1 being the last.  `raw` are the first bytes of a binary file, where the options of the
+    request have them handed out.
     """
 
     path: str
@@ -225,10 +222,10 @@ class ReadResult(Struct, frozen=True):
 class GrepLine(Struct, frozen=True):
     """One line of a search reply: a match or context around one.
 
-    `text` is the preview; `column` is its first character's column in the line
-    and `chars` the length of the whole line, so that a cut preview says so; None
-    when the end of the line is too far away to be looked for.  `part` is the part of
-    a document that the number counts in, `symbol` the definition that a match stands in.
+    `text` is the preview; `column` is its first character's column in the line and `chars` the length of
+    the whole line, so that a cut preview says so; None when the end of the line is too far away to be
+    looked for.  `part` is the part of a document that the number counts in, `symbol` the definition that a
+    match stands in.
     """
 
     number: int
@@ -251,12 +248,11 @@ class GrepFile(Struct, frozen=True):
 class GrepResult(Struct, frozen=True):
     """What one search yielded.
 
-    `shown` counts matches (content) or files (files, count) in this reply.
-    `complete` is false when a limit or the deadline stopped it; then `next`
-    continues.  With `reason` "unfinished" all files were reached, and some were left
-    before their end: the requests that search just them are in `omitted`.
-    `searched_files` is how far the search came.  `total_matches` counts those that are
-    not shown, too, where the options of the request have them counted.
+    `shown` counts matches (content) or files (files, count) in this reply.  `complete` is false when a limit
+    or the deadline stopped it; then `next` continues.  With `reason` "unfinished" all files were reached,
+    and some were left before their end: the requests that search just them are in `omitted`.
+    `searched_files` is how far the search came.  `total_matches` counts those that are not shown, too,
+    where the options of the request have them counted.
     """
 
     request: GrepRequest
@@ -440,9 +436,9 @@ class Measure(Struct, frozen=True):
 class Cap(Struct, frozen=True):
     """The size of one reply's text in UTF-8 bytes, and how it is counted.
 
-    One unit for every client: bytes are never fewer than characters or UTF-16
-    units, so a cap in bytes holds for a client that counts either.  `lines` is the most that
-    the client passes on, None where it counts none.
+    One unit for every client: bytes are never fewer than characters or UTF-16 units, so a cap in bytes
+    holds for a client that counts either.  `lines` is the most that the client passes on, None where it
+    counts none.
     """
 
     size: int
@@ -461,15 +457,17 @@ class Call(Struct, frozen=True):
         return {"tool": self.tool, "arguments": self.arguments}
 
 
+_said = attrgetter("text", "images", "is_error")
+
+
 class Reply(Struct, frozen=True, dict=True, eq=False):
     """What a caller receives: one text for the model, images, and facts for programs.
 
-    `stream` has the bytes of a file that a program asked for; its receiver closes it.
-
-    Facts are built when first asked for: counting tokens costs more than the read
-    of a small file, and a host that only wants the text does not pay for it.  `shown` is the
-    result as far as the text has it, where that is less than the engine selected.  `build_cost`
-    gives the facts of what the reply costs: an estimate, until what counts tokens knows.
+    `stream` has the bytes of a file that a program asked for; its receiver closes it.  Facts are built
+    when first asked for: counting tokens costs more than the read of a small file, and a host that only
+    wants the text does not pay for it.  `shown` is the result as far as the text has it, where that is
+    less than the engine selected.  `build_cost` gives the facts of what the reply costs: an estimate,
+    until what counts tokens knows.
     """
 
     text: str
@@ -485,15 +483,17 @@ class Reply(Struct, frozen=True, dict=True, eq=False):
         """JSON-ready values, documented in the reference of facts."""
         return {**self.build_facts(), **self.build_cost()}
 
+    @cached_property
+    def counted(self) -> dict[str, int]:
+        """Its tokens by what counted them; whoever counts them keeps them here."""
+        return {}
+
     def __eq__(self, other: object) -> bool:
         """Whether both say the same."""
-        if not isinstance(other, Reply):
-            return NotImplemented
-        own, others = ((reply.text, reply.images, reply.is_error) for reply in (self, other))
-        return own == others
+        return _said(self) == _said(other) if isinstance(other, Reply) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash((self.text, self.images, self.is_error))
+        return hash(_said(self))
 
     def __repr__(self) -> str:
         return f"Reply(text={self.text!r}, images={self.images!r}, is_error={self.is_error!r})"

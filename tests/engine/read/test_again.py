@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
-from readroom import Workspace
+from readroom import Workspace, config
+from readroom.session.budgets import BudgetPolicy
 from readroom.values import Reply
 
 FILES = {
@@ -50,6 +52,7 @@ def test_replies_are_those_of_a_workspace_that_has_read_nothing(tmp_path: Path) 
             lived_in.call("read_file", {"path": f"/workspace/{name}"}, contract_name="everruns")
             for request in REQUESTS:
                 again = _asked(lived_in, name, request)
+                assert _asked(lived_in, name, request) == again or request.get("view") == "outline"
                 if request.get("view") == "outline":
                     continue  # what follows is shown once in a conversation
                 with Workspace(tmp_path) as fresh:
@@ -82,3 +85,38 @@ def test_a_state_that_was_read_before_others_is_still_compared_with(tmp_path: Pa
     assert refused.is_error
     assert "-one" in refused.text
     assert "+three" in refused.text
+
+
+def test_a_reply_that_is_given_again_is_not_that_of_another_call(tmp_path: Path) -> None:
+    """Facts that a program has changed, a second name, another cap and a new rule: each is seen."""
+    path = tmp_path / "a.txt"
+    path.write_text("one\ntwo\n")
+    with Workspace(tmp_path) as workspace:
+        first = workspace.read("a.txt")
+        facts: Any = first.facts
+        told = dict(facts)
+        facts["lines_shown"]["end"] = 7
+        facts["path"] = "another"
+        for _ in range(3):
+            again = workspace.read("a.txt")
+            assert (again, again.facts) == (first, {**told, "lines_shown": {"start": 1, "end": 2}})
+        wide = workspace.perform("read_file", {"path": "a.txt"}, reply_bytes=20_000)
+        assert wide == first
+        os.link(path, tmp_path / "b.txt")
+        assert "2 names" in workspace.read("a.txt").text
+        os.unlink(tmp_path / "b.txt")
+        assert workspace.read("a.txt") == first
+        (tmp_path / ".readroomignore").write_text("a.txt\n")
+        assert workspace.call("read_file", {"path": "a.txt"}).is_error
+
+
+def test_tokens_of_a_reply_that_is_given_again_are_those_of_its_text(tmp_path: Path) -> None:
+    """What is added to one of them, a warning of a budget, belongs to that one."""
+    (tmp_path / "a.txt").write_text("word " * 200 + "\n")
+    budgets = BudgetPolicy(session=3000)
+    with Workspace(tmp_path, settings=config.Settings(budgets=budgets)) as workspace:
+        replies = [workspace.call("read_file", {"path": "a.txt"}) for _ in range(10)]
+    shown = [reply for reply in replies if "word" in reply.text]
+    assert len({reply.facts["tokens"] for reply in shown}) == 1
+    assert any("[Budget: " in reply.text for reply in shown)
+    assert "[Budget: " not in replies[0].text

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from typing import final
 
 from msgspec.structs import replace
 
@@ -71,14 +72,26 @@ def render_error(error: ReadroomError, cap: Cap) -> Reply:
 
 def reply(text: str, facts: Callable[[], dict[str, Fact]], images: Sequence[Image] = ()) -> Reply:
     """A reply whose facts are built when they are asked for."""
-    return Reply(text, facts, images, build_cost=partial(_estimated, text, images))
+    return Reply(text, facts, images, build_cost=_Estimate(text, images))
 
 
-def _estimated(text: str, images: Sequence[Image]) -> dict[str, Fact]:
-    """What a reply costs where nothing has counted it."""
-    from readroom.text.tokens import estimate  # 3 ms, and a person's terminal needs no facts
+@final
+class _Estimate:
+    """What a reply costs where nothing has counted it; estimated once, however often the reply is given."""
 
-    return {"tokens": reply_tokens(text, images, estimate), "counter": "estimate", "budget": []}
+    __slots__ = ("_images", "_text", "_tokens")
+
+    def __init__(self, text: str, images: Sequence[Image]) -> None:
+        self._text = text
+        self._images = images
+        self._tokens: int | None = None
+
+    def __call__(self) -> dict[str, Fact]:
+        if self._tokens is None:
+            from readroom.text.tokens import estimate  # 3 ms, and a person's terminal needs no facts
+
+            self._tokens = reply_tokens(self._text, self._images, estimate)
+        return {"tokens": self._tokens, "counter": "estimate", "budget": []}
 
 
 def _fit(text: str, cap: Cap) -> str:

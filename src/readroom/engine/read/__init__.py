@@ -158,12 +158,12 @@ class _Reading:
         else:
             known = self._known_text(head) if size == file.size else None
             if known is not None:
-                result = self._of(known)
+                result = self._again(known)
             else:
                 sort = classify(file, head[:HEAD_BYTES], self._request, self._steps.accept)
                 result = self._as(sort, head)
                 if size == file.size and isinstance(sort, AsText):
-                    self._learn(head)
+                    self._learn(head, result)
         links = file.stat.links
         if links <= 1:
             return result
@@ -222,20 +222,28 @@ class _Reading:
             and steps.nul
         )
 
-    def _known_text(self, data: bytes) -> Content | None:
+    def _known_text(self, data: bytes) -> ReadText | None:
         """The text that the file was when it last had these bytes; None where that has to be found out."""
-        if not self._is_plain:
-            return None
-        known = self._services.texts.known(self._file.real, data)
-        if known is None:
-            return None
-        return Content(known.text, known.digits, known.encoding, known.kind, self._decoder, clean=known.clean)
+        return self._services.texts.known(self._file.real, data) if self._is_plain else None
 
-    def _learn(self, data: bytes) -> None:
-        """Keep what was found out about a file with these bytes."""
+    def _again(self, known: ReadText) -> ReadResult:
+        """What is shown of a text that is known. Raises Undecodable."""
+        result = known.result(self._request, self._job.cap)
+        if result is None:
+            decoder = self._decoder
+            content = Content(
+                known.text, known.digits, known.encoding, known.kind, decoder, clean=known.clean
+            )
+            result = self._of(content)
+            known.show(self._request, self._job.cap, result)
+        return result
+
+    def _learn(self, data: bytes, result: ReadResult) -> None:
+        """Keep what was found out about a file with these bytes, and shown of it."""
         content = self._content
         if self._is_plain and content is not None and isinstance(content.text, WholeText):
             text = ReadText(data, content.text, content.digits, content.encoding, content.kind, content.clean)
+            text.show(self._request, self._job.cap, result)
             self._services.texts.learn(self._file.real, text)
 
     def _text(self, kind: Kind, encoding: Encoding, head: bytes) -> ReadResult:
