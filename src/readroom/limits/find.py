@@ -38,6 +38,14 @@ FIND_FILES_APART = 15
 """Files taken apart for one page: with 15, half a point of coverage less; each costs some 5 ms.  Pages behind
 them take the next ones apart."""
 
+FIND_OUTLINED_CHARS = 256 * 1024
+"""Characters of files that are outlined for one page, those with the best passages first; what is beyond is
+cut by lines.  The best fifteen files of most repositories are shorter together; where they are not, outlines
+would take longer than all the rest of a search."""
+
+FIND_SMALL_CHARS = 16 * 1024
+"""A file that is no longer is always outlined: it takes a millisecond or two."""
+
 FIND_PARSED_BYTES = 256 * 1024
 """Longer texts are cut by lines instead of definitions: to parse them takes a tenth of a second each."""
 

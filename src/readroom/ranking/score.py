@@ -297,6 +297,12 @@ def rank_parts(scale: Scale, candidates: Sequence[Candidate]) -> list[RankedPart
     return sorted(ranked, key=lambda scored: (-scored.score, scored.path, scored.part.first))
 
 
+def most_promising(scale: Scale, candidates: Sequence[Candidate]) -> list[str]:
+    """Their paths, those first that seem to define a name that is asked for, then by their best parts."""
+    defining = [candidate.file.path for candidate in candidates if candidate.file.counted.defined]
+    return list(dict.fromkeys([*defining, *(part.path for part in rank_parts(scale, candidates))]))
+
+
 def rank_with_parts(files: Sequence[RankedFile], parts: Sequence[RankedPart]) -> list[RankedFile]:
     """The files in the order that their best parts make of it."""
     best: dict[str, float] = {}

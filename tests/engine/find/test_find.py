@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from readroom import Workspace
-from readroom.limits.find import FIND_BUDGET_TOKENS, FIND_FILES_APART
+from readroom.limits.find import FIND_BUDGET_TOKENS, FIND_FILES_APART, FIND_OUTLINED_CHARS
 from readroom.stores.memory import MemoryStore
 from readroom.text.tokens import estimate
 from tests.laws.driving import Driver, fact
@@ -163,6 +163,29 @@ def test_pages_show_every_passage_once(budget: int) -> None:
         shown = {line for name, first, last in seen if name == path for line in range(first, last + 1)}
         wanted = {at for at, line in enumerate(text.split("\n"), 1) if "needle" in line}
         assert wanted <= shown
+
+
+def test_of_large_files_those_that_promise_most_are_outlined() -> None:
+    """What is beyond the bound is cut by lines, on every page alike, and every line of it is shown once."""
+    often = "def needle_thread(needle):\n    return thread(needle)\n\n\n"
+    seldom = "x = 1\n\n" * 20 + "def inner(thread):\n    # a needle in a long file\n    return 2\n"
+    filler = "\n".join(f"value_{number} = 'nothing to see here'\n" for number in range(2600))
+    files = {f"seldom_{at}.py": seldom + filler for at in range(3)} | {"often.py": often + filler}
+    assert sum(map(len, files.values())) > FIND_OUTLINED_CHARS > 2 * len(filler)
+    driver = Driver(MemoryStore({path: text.encode() for path, text in files.items()}))
+    pages = list(driver.pages("find_relevant", query="needle thread", budget_tokens=600))
+    shown = {
+        (file["path"], line): one["symbol"]
+        for reply in pages
+        for file in fact(reply, "files")
+        for one in file["passages"]
+        for line in range(one["start"], one["end"] + 1)
+    }
+    symbols = {
+        path: shown[path, text[: text.index("needle")].count("\n") + 1] for path, text in files.items()
+    }
+    assert symbols["often.py"] == "needle_thread"
+    assert {symbol for path, symbol in symbols.items() if path != "often.py"} == {"inner", None}
 
 
 def test_pages_of_names_show_every_file_once() -> None:

@@ -18,6 +18,7 @@ May be touched: with a run of `benchmarks/find`; what is kept, with the tests of
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, final
 
 from msgspec.structs import replace
@@ -26,7 +27,7 @@ from readroom.deadline import Deadline
 from readroom.engine.find.cursor import FindCursor, place_of, read_cursor, write_cursor
 from readroom.engine.find.kept import Apart
 from readroom.engine.find.opening import Opener
-from readroom.engine.find.page import PageOfPassages, take_apart
+from readroom.engine.find.page import PageOfPassages, outlined, take_apart
 from readroom.engine.find.survey import Seen, Survey, encoding_of, look_at, look_at_document
 from readroom.engine.find.windows import LargeText
 from readroom.engine.scope import Scope
@@ -41,6 +42,9 @@ from readroom.limits.find import (
     FIND_LEFT_CALLS,
     FIND_MAX_TOKENS,
     FIND_MIN_TOKENS,
+    FIND_OUTLINED_CHARS,
+    FIND_PARSED_BYTES,
+    FIND_SMALL_CHARS,
 )
 from readroom.quoting import quote
 from readroom.ranking import score as scoring
@@ -200,7 +204,7 @@ class _Ranking:
         result = self.page(large.seen)
         return replace(result, searched_files=1, more_files=0)
 
-    def _apart(self, files: Sequence[RankedFile]) -> list[Apart]:
+    def _apart(self, scale: Scale, files: Sequence[RankedFile]) -> list[Apart]:
         """The files taken apart, as many as there is time for. Raises TimedOut when it is for none."""
         if self._large is not None:
             return [self._large.apart(files)] if files else []
@@ -216,7 +220,29 @@ class _Ranking:
         except TimedOut:
             if not apart:
                 raise
+            return apart
+        return self._outlined(scale, apart)
+
+    def _outlined(self, scale: Scale, apart: list[Apart]) -> list[Apart]:
+        """The same, with definitions for parts in those files that are worth an outline."""
+        worth = self._worth_outlines(scale, apart)
+        with suppress(TimedOut):  # what has none is cut by lines
+            for at, each in enumerate(apart):
+                if each.candidate.file.path in worth:
+                    apart[at] = outlined(self._services, each, self._deadline)
         return apart
+
+    def _worth_outlines(self, scale: Scale, apart: Sequence[Apart]) -> set[str]:
+        """The paths of small files, and of larger ones those that promise most, while there is room."""
+        sizes = {each.candidate.file.path: each.candidate.text.size for each in apart}
+        if self._request.output == "outline" or sum(sizes.values()) <= FIND_OUTLINED_CHARS:
+            return set(sizes)
+        left, worth = FIND_OUTLINED_CHARS, set[str]()
+        for path in scoring.most_promising(scale, [each.candidate for each in apart]):
+            if sizes[path] <= min(left, FIND_PARSED_BYTES):
+                left -= sizes[path]
+                worth.add(path)
+        return worth | {path for path, size in sizes.items() if size <= FIND_SMALL_CHARS}
 
     def _parts(self, scale: Scale, seen: Seen, apart: Sequence[Apart]) -> list[RankedPart]:
         if seen.files == 1 and apart:
@@ -232,7 +258,7 @@ class _Ranking:
         while True:
             begin = cursor.round * FIND_FILES_APART
             try:
-                apart = self._apart(files.first(begin + FIND_FILES_APART)[begin:])
+                apart = self._apart(scale, files.first(begin + FIND_FILES_APART)[begin:])
             except TimedOut:
                 if not page.shown:
                     raise
@@ -302,7 +328,7 @@ class _Ranking:
         """The best files in the order that their parts make of it, then the others in their own."""
         if not self._cursor.round:
             best = files.first(FIND_FILES_APART)
-            parts = self._parts(scale, seen, self._apart(best))
+            parts = self._parts(scale, seen, self._apart(scale, best))
             yield from enumerate(scoring.rank_with_parts(best, parts))
         position = FIND_FILES_APART
         while (file := files.at(position)) is not None:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, final, overload
 from msgspec import Struct
 
 from readroom.limits.find import FIND_APART_CHARS, FIND_KEPT_BYTES, FIND_SETTLED_NS
+from readroom.ranking.parts import TextPart
 from readroom.ranking.score import Candidate, Counted, Glimpse
 from readroom.stores.base import Source
 from readroom.values import Stat
@@ -44,11 +45,11 @@ def as_document(path: str) -> str:
 class TextLines(Sequence[str]):
     """The lines of a text, cut out when they are asked for: held as strings they take twice as much as it."""
 
-    __slots__ = ("_starts", "_text")
+    __slots__ = ("_starts", "text")
 
     def __init__(self, text: str, starts: Sequence[int]) -> None:
         """`starts` are the places where lines begin, and the end of the last one behind its line end."""
-        self._text = text
+        self.text = text
         self._starts = starts
 
     def __len__(self) -> int:
@@ -62,17 +63,31 @@ class TextLines(Sequence[str]):
         if isinstance(at, slice):
             return [self[number] for number in range(*at.indices(len(self)))]
         at = range(len(self))[at]
-        return self._text[self._starts[at] : self._starts[at + 1] - 1].removesuffix("\r")
+        return self.text[self._starts[at] : self._starts[at + 1] - 1].removesuffix("\r")
 
 
 class Apart(Struct, frozen=True):
-    """A file taken apart: its lines, its hash, how many names it has, and what it is of a document."""
+    """A file taken apart.
+
+    Attributes:
+        candidate: What of it is ranked.
+        links: How many names it has.
+        lines: All of them.
+        digits: Its hash.
+        document: What it is of a document.
+        windows: Its parts without an outline.
+        definitions: Its parts with one, once they are known.
+        encoding: What its text was decoded from.
+    """
 
     candidate: Candidate
     links: int
     lines: Sequence[str]
     digits: str
     document: DocumentText | None = None
+    windows: Sequence[TextPart] = ()
+    definitions: Sequence[TextPart] | None = None
+    encoding: str = ""
 
     def at(self, line: int) -> tuple[int | None, int]:
         """The part of a document in which one of the lines stands, and its number there."""
@@ -188,6 +203,13 @@ class KeptTexts:
             self._apart[path] = (source.stat, apart)
             while self._apart_chars > self._max_apart:
                 self._apart_chars -= self._apart.popitem(last=False)[1][1].candidate.starts[-1]
+
+    def outlined(self, path: str, apart: Apart) -> None:
+        """Keep what is known of a file by now, if it is still kept in that state."""
+        with self._lock:
+            stat, known = self._apart.get(path, (None, None))
+            if stat is not None and known is not None and known.digits == apart.digits:
+                self._apart[path] = (stat, apart)
 
 
 def _is_settled(source: Source) -> bool:

@@ -68,11 +68,11 @@ def take_apart(
                 return _document_apart(texts, documents, guard, source, file, deadline)
             known = texts.get_apart(path, source.stat)
             if known is not None:
-                return replace(known, candidate=replace(known.candidate, file=file))
+                return replace(known, candidate=replace(known.candidate, file=file, parts=known.windows))
             decoded = read_text(source)
             if decoded is None:
                 return None
-            apart = _apart(file, decoded, source.stat.links, services.outlines, deadline)
+            apart = _apart(file, decoded, source.stat.links)
             texts.put_apart(path, source, apart)
             return apart
     except (TimedOut, Cancelled):
@@ -111,16 +111,34 @@ def _lines_of(text: str) -> tuple[list[str], Sequence[int]]:
     return lines, array("I", starts)
 
 
-def _apart(
-    file: RankedFile, decoded: DecodedFile, links: int, outlines: OutlineCache, deadline: Deadline
-) -> Apart:
+def _apart(file: RankedFile, decoded: DecodedFile, links: int) -> Apart:
     digits = hashlib.sha256(decoded.data).hexdigest()
-    lines, starts = _lines_of(decoded.text)
-    items = _items(file.path, decoded.text, decoded.encoding.name, digits, outlines, deadline)
-    lines = [line.removesuffix("\r") for line in lines]
-    parts = cut_rows(lines) if kind_by_name(file.path) in _RECORDS else cut(lines, items)
-    candidate = Candidate(file, CountedText(decoded.text), parts, starts)
-    return Apart(candidate, links, TextLines(decoded.text, starts), digits)
+    rows, starts = _lines_of(decoded.text)
+    rows = [line.removesuffix("\r") for line in rows]
+    windows = cut_rows(rows) if kind_by_name(file.path) in _RECORDS else cut(rows, ())
+    candidate = Candidate(file, CountedText(decoded.text), windows, starts)
+    lines = TextLines(decoded.text, starts)
+    return Apart(candidate, links, lines, digits, windows=windows, encoding=decoded.encoding.name)
+
+
+def outlined(services: Services, apart: Apart, deadline: Deadline) -> Apart:
+    """The file with its definitions for parts, where a grammar knows it.
+
+    Raises:
+        TimedOut, Cancelled: From the deadline.
+    """
+    lines = apart.lines
+    if not isinstance(lines, TextLines):
+        return apart
+    parts = apart.definitions
+    if parts is None:
+        deadline.check()
+        path = apart.candidate.file.path
+        items = _items(path, lines.text, apart.encoding, apart.digits, services.outlines, deadline)
+        parts = cut(list(lines), items) if items else apart.windows
+        apart = replace(apart, definitions=parts)
+        services.found().outlined(path, apart)
+    return replace(apart, candidate=replace(apart.candidate, parts=parts))
 
 
 def _items(

@@ -172,10 +172,14 @@ def _scores(sample: bytes) -> Iterator[tuple[float, str]]:
     for name in CANDIDATES:
         with contextlib.suppress(UnicodeDecodeError):
             decoded[name] = _count(_decode(sample, name))
+    beside: dict[tuple[str, bool], float] = {}
     for names, letters in ALPHABETS:
-        odds = _odds(letters)
+        odds, latin = _odds(letters), letters[0] < "\u0250"
         for name in decoded.keys() & set(names):
-            yield PRIOR.get(name, 0) + _as_alphabet(decoded[name], odds, latin=letters[0] < "\u0250"), name
+            # What stands side by side is the same for all languages of a script.
+            if (name, latin) not in beside:
+                beside[name, latin] = _beside(decoded[name], latin=latin)
+            yield PRIOR.get(name, 0) + _as_alphabet(decoded[name], odds) + beside[name, latin], name
     for names, letters, standard, ordinary in IDEOGRAPHS:
         odds = _odds(letters)
         for name in decoded.keys() & set(names):
@@ -200,13 +204,15 @@ def _odds(letters: str) -> Mapping[str, float]:
     return {letter: -math.log((rank + 2) * total) for rank, letter in enumerate(letters)}
 
 
-def _as_alphabet(decoded: _Decoded, odds: Mapping[str, float], *, latin: bool) -> float:
+def _as_alphabet(decoded: _Decoded, odds: Mapping[str, float]) -> float:
     score = decoded.inside_words * SYMBOL_IN_WORD + decoded.stray * STRAY_APOSTROPHE
     for char, times in decoded.chars.items():
         score += times * _letter(char, odds)
-    for pair, times in decoded.pairs.items():
-        score += times * _neighbours(*pair, latin=latin)
     return score
+
+
+def _beside(decoded: _Decoded, *, latin: bool) -> float:
+    return sum(times * _neighbours(*pair, latin=latin) for pair, times in decoded.pairs.items())
 
 
 def _letter(char: str, odds: Mapping[str, float]) -> float:
