@@ -108,6 +108,11 @@ RECORDS_FOUND = 1_000_000
 REPLAY_REPLIES = 50
 """Replies that a replay follows for one call, each by the `next` of the one before."""
 
+REPLAY_PATIENCE = 60
+"""So many times as long as others have calls that are made again: how busy a machine is must not decide what
+they show. A search of ten seconds may take ten minutes, which only a folder of that size needs.
+"""
+
 PARTS_AHEAD = 64
 """Records that are being audited ahead of the one whose rows are next: enough for any number of
 processors of one machine.
