@@ -31,7 +31,14 @@ from readroom.lens.replay.fitting import NATIVE, call_in, fitting, narrowed
 from readroom.lens.replay.replies import lines_of
 from readroom.lens.replay.requests import NativeCall, requests
 from readroom.lens.sessions import Counter, Result
-from readroom.limits.lens import HELD_LINES_OF_CALL, LINES_REMEMBERED, REPLAY_PATIENCE, REPLAY_REPLIES
+from readroom.limits.lens import (
+    ARGUMENT_CHARS,
+    CALLS_KEPT,
+    HELD_LINES_OF_CALL,
+    LINES_REMEMBERED,
+    REPLAY_PATIENCE,
+    REPLAY_REPLIES,
+)
 from readroom.values import Call, Reply
 from readroom.workspace import Workspace
 
@@ -76,6 +83,11 @@ class Replay:
         self._fitting: str | None = None
 
     @property
+    def left_out(self) -> int:
+        """It lists none."""
+        return 0
+
+    @property
     def held(self) -> int:
         """Its rows, and the lines that are waited for."""
         return len(self._rows) * HELD_LINES_OF_CALL + self._remembered
@@ -103,6 +115,8 @@ class Replay:
 
     def result(self, result: Result) -> None:
         """Make the call again, in each contract, and compare what it shows."""
+        if result.number > CALLS_KEPT:
+            return
         calls = requests(result)
         self._again(result, NATIVE, calls)
         self._fitting = self._fitting or fitting(result.client, result.called)
@@ -234,4 +248,5 @@ def _within(number: int, arguments: Mapping[str, Any]) -> bool:
 
 
 def _written(calls: list[Call]) -> str:
-    return "; ".join(f"{call.tool} {msgspec.json.encode(call.arguments).decode()}" for call in calls[:3])
+    made = "; ".join(f"{call.tool} {msgspec.json.encode(call.arguments).decode()}" for call in calls[:3])
+    return made[:ARGUMENT_CHARS]
