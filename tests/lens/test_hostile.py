@@ -367,8 +367,13 @@ def test_a_session_of_very_many_arguments_and_ranges_keeps_a_bounded_part_and_sa
         matches = "\n".join(f"src/a{number}.py:{line}:text {line}" for line in range(1, 4_000, 2))
         events.append(Called("s", f"g{number}", "grep", {"pattern": "text"}))
         events.append(Returned("s", f"g{number}", matches, False))
-    (part,) = sessions(events, "r", Exact(), lambda: ())
+    part, skipped = sessions(events, "r", Exact(), lambda session: ())
     assert isinstance(part, Audited)
+    assert isinstance(skipped, SkippedPart)
+    assert (skipped.count, "line ranges of one session beyond" in skipped.why) == (
+        part.session.lines_left_out,
+        True,
+    )
     assert part.session.calls == 2_160
     assert (
         sum(len(call.arguments) for call in part.calls) < ARGUMENTS_CHARS + 2_200 * ARGUMENT_START_CHARS * 2
@@ -394,7 +399,7 @@ def test_many_sessions_at_once_end_early_rather_than_taking_more() -> None:
             events.append(Called(session, f"r{turn}", "read_file", {"path": "a"}))
             shown = (("a", 1, LINES_REMEMBERED, "hash"),)
             events.append(Recorded(session, f"r{turn}", shown, 1, False))
-    parts = [part for part in sessions(events, "r", Exact(), lambda: ()) if isinstance(part, Audited)]
+    parts = [part for part in sessions(events, "r", Exact(), lambda session: ()) if isinstance(part, Audited)]
     assert sum(part.session.calls for part in parts) == 8
     assert {part.session.session for part in parts} == set("abcd")
     assert len(parts) > 4

@@ -6,14 +6,19 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import readroom.contracts
 from readroom.lens.audit import Options, audit
+from readroom.lens.evidence import Known, evidence
 from readroom.lens.normal_form import Replayed
-from readroom.lens.sessions import Audited
+from readroom.lens.records.events import Called, Returned
+from readroom.lens.replay import Replay, workspace_at
+from readroom.lens.sessions import Audited, Result
 from tests.lens.ground_truth import audited
 from tests.lens.making import called, numbered, record, returned, said
 from tests.lens.project import restored
@@ -195,6 +200,35 @@ def test_a_replay_at_a_commit_sees_what_git_has_there(tmp_path: Path) -> None:
     assert (root / "a.py").read_text() == "other = 1\nsecond = 2\n"
 
 
+def test_a_commit_is_taken_whole_and_its_links_lead_nowhere(tmp_path: Path) -> None:
+    """Files that are kept from releases are there, and links that lead out are not followed."""
+    root = tmp_path / "shop"
+    (root / "docs").mkdir(parents=True)
+    (tmp_path / "outside.py").write_text("first = 1\n")
+    (root / ".gitattributes").write_text("docs export-ignore\n")
+    (root / "docs/a.py").write_text("first = 1\n")
+    (root / "out.py").symlink_to("../outside.py")
+    (root / "absolute.py").symlink_to(tmp_path / "outside.py")
+    (root / "in.py").symlink_to("docs/a.py")
+    git = ["git", "-C", str(root), "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *words], check=True, capture_output=True)
+    entries: list[dict[str, Any]] = []
+    for number, name in enumerate(("docs/a.py", "in.py", "out.py", "absolute.py")):
+        entries += [
+            called(number, "Read", {"file_path": f"/home/dev/shop/{name}"}),
+            returned(number, numbered(["first = 1"])),
+        ]
+    path, rows = record(tmp_path / "r.jsonl", [*entries, said("x")]), tmp_path / "rows.jsonl"
+    line = (str(path), "--replay", str(root), "--commit", "HEAD", "--jsonl", str(rows), "--no-secrets")
+    done = _audit(*line)
+    assert done.returncode == 0, done.stderr
+    found = [json.loads(line) for line in rows.read_text().split("\n") if line]
+    replayed = [row for row in found if row["row"] == "replayed" and row["contract"] == "native"]
+    states = {row["file"]: row["state"] for row in replayed}
+    assert states == {"docs/a.py": "same", "in.py": "same", "out.py": "denied", "absolute.py": "denied"}
+
+
 def test_a_commit_that_git_does_not_know_is_said(tmp_path: Path) -> None:
     path = record(
         tmp_path / "r.jsonl", [called(1, "Read", {"file_path": "a"}), returned(1, "1\ta"), said("x")]
@@ -204,3 +238,36 @@ def test_a_commit_that_git_does_not_know_is_said(tmp_path: Path) -> None:
         assert done.returncode == 5
         assert "Traceback" not in done.stderr
     assert sorted(found.name for found in tmp_path.iterdir()) == ["r.jsonl"]
+
+
+def test_how_busy_the_machine_is_changes_nothing_of_a_replay(tmp_path: Path) -> None:
+    """A window of source code brings the outline of the rest, unless that takes too long: a clock that goes
+    on by three tenths of a second at each look gives the same rows as one that stands.
+    """
+    root = tmp_path / "shop"
+    root.mkdir()
+    lines = [f"def function_{number}(): return {number}" for number in range(400)]
+    (root / "a.py").write_text("".join(line + "\n" for line in lines))
+    called_ = Called("s", "c", "read_file", {"path": "a.py", "offset": 100, "limit": 50})
+    shown = Returned("s", "c", "\n".join(f"{number}\t{lines[number - 1]}" for number in range(100, 150)))
+    result = Result(
+        1, 1, 0, called_, shown, evidence(called_, shown, Known()), 1, "", [], "SWE-agent",
+    )  # fmt: skip
+    rows = []
+    for step in (0.0, 0.3):
+        with workspace_at(str(root)) as workspace:
+            looks = count()
+            replay = Replay(workspace, Characters(), lambda step=step, looks=looks: step * next(looks))  # type: ignore[misc]
+            replay.result(result)
+            rows.append(replay.rows())
+    assert rows[0] == rows[1]
+    assert {row.state for row in rows[0]} == {"same"}
+
+
+class Characters:
+    """Counts characters."""
+
+    exact = True
+
+    def count(self, text: str) -> int:
+        return len(text)

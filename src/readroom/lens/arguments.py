@@ -8,6 +8,7 @@ from typing import final
 import msgspec
 
 from readroom.lens.records.events import Arguments
+from readroom.lens.records.values import text_bytes
 from readroom.limits.lens import ARGUMENT_CHARS, ARGUMENT_START_CHARS, ARGUMENTS_CHARS
 
 
@@ -17,15 +18,29 @@ class KeptArguments:
 
     def __init__(self) -> None:
         self.chars = 0
-        """Characters that are kept of all of them."""
+        """Bytes that are kept of all of them."""
 
     def of(self, arguments: Arguments) -> str:
         """What is kept of those of the next call."""
         text = shortened(arguments)
-        if self.chars + len(text) > ARGUMENTS_CHARS and len(text) > ARGUMENT_START_CHARS:
+        if self.chars + text_bytes(text) > ARGUMENTS_CHARS and len(text) > ARGUMENT_START_CHARS:
             text = text[:ARGUMENT_START_CHARS] + "…"
-        self.chars += len(text)
+        self.chars += text_bytes(text)
         return text
+
+
+_VALUE_BYTES = 60
+
+
+def argument_bytes(value: object) -> int:
+    """What decoded arguments take in memory."""
+    if isinstance(value, str):
+        return text_bytes(value) + _VALUE_BYTES
+    if isinstance(value, dict):
+        return sum(argument_bytes(name) + argument_bytes(inner) for name, inner in value.items())
+    if isinstance(value, list):
+        return _VALUE_BYTES + sum(map(argument_bytes, value))
+    return _VALUE_BYTES
 
 
 def texts(arguments: dict[str, object]) -> Iterator[str]:

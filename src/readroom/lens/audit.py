@@ -16,10 +16,10 @@ import msgspec
 
 from readroom.lens import findings, kept
 from readroom.lens.findings.secrets import SecretScanner
-from readroom.lens.normal_form import Replayed, SkippedPart
+from readroom.lens.normal_form import SkippedPart
 from readroom.lens.records import NotReadable, Unknown, read
 from readroom.lens.records.events import Event, Skipped
-from readroom.lens.sessions import Audited, Detector, sessions
+from readroom.lens.sessions import Audited, Detector, DetectorMaker, sessions
 from readroom.policy.rules import Rules, denials
 from readroom.session.counters import counter
 
@@ -86,31 +86,30 @@ def audit(record: Path, options: Options) -> Iterator[Audited | SkippedPart]:
     name = str(record)
     count = _counter(options.counter)
     with ExitStack() as stack:
-        replays: list[Replay] = []
-        make = made
+        replays: dict[str, Replay] = {}
+        make: DetectorMaker = made
         if options.replay is not None:
             from readroom.lens.replay import Replay, workspace_at
 
             workspace = stack.enter_context(workspace_at(options.replay))
 
-            def make() -> Sequence[Detector]:
-                replays.append(Replay(workspace, count))
-                return [replays[-1], *made()]
+            def make(session: str) -> Sequence[Detector]:
+                replays[session] = Replay(workspace, count)
+                return [replays[session], *made(session)]
 
         for part in sessions(_events(record), name, count, make):
             if not isinstance(part, Audited):
                 yield part
             elif options.folder is None or part.session.folder == options.folder:
-                part.replayed += _replayed(replays, part.session.session)
-                yield part
+                yield _with_replay(part, replays)
 
 
-def _replayed(replays: list[Replay], session: str) -> list[Replayed]:
-    """The rows of a session that has ended, taken out: a record may hold any number of sessions."""
-    ended = [replay for replay in replays if replay.rows() and replay.rows()[0].session == session]
-    for replay in ended:
-        replays.remove(replay)
-    return [row for replay in ended for row in replay.rows()]
+def _with_replay(part: Audited, replays: dict[str, Replay]) -> Audited:
+    """A session that has ended, with the calls that were made again."""
+    replay = replays.pop(part.session.session, None)
+    if replay is not None:
+        part.replayed += replay.rows()
+    return part
 
 
 def _events(record: Path) -> Iterator[Event]:

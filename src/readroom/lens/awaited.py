@@ -6,8 +6,9 @@ from typing import final
 
 import msgspec
 
-from readroom.lens.arguments import texts
+from readroom.lens.arguments import argument_bytes
 from readroom.lens.records.events import Called
+from readroom.lens.records.values import text_bytes
 from readroom.limits.lens import PENDING_CALLS, PENDING_CHARS
 
 
@@ -17,11 +18,13 @@ class Pending(msgspec.Struct, frozen=True):
     called: Called
     turn: int
     whole: str = ""
+    chars: int = 0
+    """Bytes that it keeps."""
 
-    @property
-    def chars(self) -> int:
-        """Characters that it keeps."""
-        return sum(map(len, texts(self.called.arguments))) + len(self.whole)
+
+def awaited(called: Called, turn: int, whole: str = "") -> Pending:
+    """One with what it keeps."""
+    return Pending(called, turn, whole, argument_bytes(called.arguments) + text_bytes(whole))
 
 
 @final
@@ -31,7 +34,7 @@ class AwaitedCalls:
     def __init__(self) -> None:
         self._calls: dict[str, Pending] = {}
         self.chars = 0
-        """Characters that all of them keep."""
+        """Bytes that all of them keep."""
 
     def __len__(self) -> int:
         return len(self._calls)
@@ -52,7 +55,11 @@ class AwaitedCalls:
         return [
             given_up
             for pending in self._taken(id)
-            for given_up in self.add(msgspec.structs.replace(pending, whole=text))
+            for given_up in self.add(
+                msgspec.structs.replace(
+                    pending, whole=text, chars=pending.chars - text_bytes(pending.whole) + text_bytes(text)
+                )
+            )
         ]
 
     def take(self, id: str) -> Pending | None:

@@ -22,8 +22,9 @@ class Session(msgspec.Struct, frozen=True, tag="session", tag_field="row"):
     """One conversation of one agent; a sub-agent is a session with a `parent`.
 
     `result_tokens` is what results cost once, `carried_tokens` what they cost in all requests that
-    carried them. `calls_left_out` and `lines_left_out` are calls and line ranges beyond what is kept of one
-    session. `input_tokens` to `cost` are sums of what the record says, 0 where it says nothing.
+    carried them. `calls_left_out`, `lines_left_out` and `findings_left_out` are calls, line ranges and
+    findings beyond what is kept of one session: what they cost is not in its sums. `input_tokens` to
+    `cost` are sums of what the record says, 0 where it says nothing.
     """
 
     session: str
@@ -40,6 +41,7 @@ class Session(msgspec.Struct, frozen=True, tag="session", tag_field="row"):
     calls: int = 0
     calls_left_out: int = 0
     lines_left_out: int = 0
+    findings_left_out: int = 0
     errors: int = 0
     result_characters: int = 0
     result_tokens: int = 0

@@ -14,9 +14,10 @@ from typing import Protocol
 import msgspec
 
 from readroom.lens.arguments import KeptArguments, shortened, texts
-from readroom.lens.awaited import AwaitedCalls, Pending
+from readroom.lens.awaited import AwaitedCalls, Pending, awaited
 from readroom.lens.evidence import Evidence, Known, Run, evidence
 from readroom.lens.evidence.tools import bare_name
+from readroom.lens.names import KeptNames
 from readroom.lens.normal_form import Call, Finding, Lines, Replayed, Row, Session, SkippedPart, Turn
 from readroom.lens.records.events import (
     Answered,
@@ -31,9 +32,10 @@ from readroom.lens.records.events import (
     Skipped,
     Whole,
 )
-from readroom.lens.skips import count_skipped
+from readroom.lens.skips import count_left_out, count_skipped
 from readroom.limits.lens import (
     CALLS_KEPT,
+    FILES_REMEMBERED,
     HELD_CHARS_OF_LINE,
     HELD_LINES,
     HELD_LINES_OF_CALL,
@@ -80,6 +82,10 @@ class Detector(Protocol):
     def held(self) -> int:
         """What it keeps, in remembered lines."""
 
+    @property
+    def left_out(self) -> int:
+        """Findings beyond those that it lists."""
+
     def model(self, turn: int, text: str) -> None:
         """The model said, or wrote into arguments, `text`."""
 
@@ -116,8 +122,8 @@ class Audited(msgspec.Struct):
 class DetectorMaker(Protocol):
     """Makes the detectors of one session."""
 
-    def __call__(self) -> Sequence[Detector]:
-        """New detectors."""
+    def __call__(self, session: str, /) -> Sequence[Detector]:
+        """New detectors for a session of this name."""
 
 
 def sessions(
@@ -136,22 +142,30 @@ def sessions(
             if len(open_sessions) >= SESSIONS_OPEN:
                 oldest = next(iter(open_sessions))
                 held -= open_sessions[oldest].held
-                yield open_sessions.pop(oldest).finished()
-            assembler = open_sessions[event.session] = _Assembler(event.session, record, counter, detectors())
+                yield _ended(open_sessions.pop(oldest), skipped)
+            assembler = open_sessions[event.session] = _Assembler(
+                event.session, record, counter, detectors(event.session)
+            )
         held -= assembler.held
         assembler.take(event)
         held += assembler.held
         while held > HELD_LINES and len(open_sessions) > 1:
             oldest = next(name for name in open_sessions if name != event.session)
             held -= open_sessions[oldest].held
-            yield open_sessions.pop(oldest).finished()
+            yield _ended(open_sessions.pop(oldest), skipped)
         if isinstance(event, Returned) and len(event.text) > RESULT_CHARS:
             why = f"lines beyond the first {RESULT_CHARS:,} characters of a result were not looked at"
             count_skipped(skipped, record, Skipped(f"call {event.id[:40]}", why))
     for assembler in open_sessions.values():
         if assembler.has_content():
-            yield assembler.finished()
+            yield _ended(assembler, skipped)
     yield from skipped.values()
+
+
+def _ended(assembler: _Assembler, skipped: dict[tuple[str, str], SkippedPart]) -> Audited:
+    audited = assembler.finished()
+    count_left_out(skipped, audited.session)
+    return audited
 
 
 class _Assembler:
@@ -163,25 +177,27 @@ class _Assembler:
         self._detectors = detectors
         self._known = Known()
         self._turns: list[Turn] = []
-        self._turn_of: dict[str, int] = {}
+        self._turn_of: dict[int, int] = {}
         self._epoch = 0
+        self._compactions = 0
         self._ends: list[int] = []  # the last turn of each epoch that a compaction ended
         self._awaited = AwaitedCalls()
-        self._numbers: dict[str, int] = {}
+        self._numbers: dict[int, int] = {}
         self._calls: list[Call] = []
         self._lines: list[Lines] = []
-        self._seen: dict[str, dict[int, tuple[int, int]]] = {}
+        self._seen: dict[int, dict[int, tuple[int, int]]] = {}
         self._remembered = 0
         self._left_out = 0
         self._lines_left_out = 0
         self._arguments = KeptArguments()
+        self._names = KeptNames()
 
     @property
     def held(self) -> int:
         """What is kept of it, in remembered lines."""
         calls = len(self._calls) + len(self._turns) + len(self._awaited)
         lines = self._remembered + len(self._seen) + len(self._lines)
-        chars = self._arguments.chars + self._awaited.chars
+        chars = self._arguments.chars + self._awaited.chars + self._names.bytes
         by_detectors = sum(detector.held for detector in self._detectors)
         return calls * HELD_LINES_OF_CALL + lines + chars // HELD_CHARS_OF_LINE + by_detectors
 
@@ -234,19 +250,18 @@ class _Assembler:
             for name in ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost")
             if getattr(event, name)
         }
-        if event.key in self._turn_of:
-            index = self._turn_of[event.key]
+        index = self._turn_of.get(hash(event.key))
+        if index is not None:
             self._turns[index] = msgspec.structs.replace(
                 self._turns[index], model=event.model or self._turns[index].model, **usage
             )
             return
         if len(self._turns) >= CALLS_KEPT:
             return
-        self._turn_of[event.key] = len(self._turns)
+        self._turn_of[hash(event.key)] = len(self._turns)
         number = len(self._turns) + 1
-        self._turns.append(
-            Turn(self._session.session, number, self._epoch, event.time, event.model, 0, **usage)
-        )
+        time, model = self._names.once(event.time), self._names.of(event.model)
+        self._turns.append(Turn(self._session.session, number, self._epoch, time, model, 0, **usage))
         self._ended(event.time)
         if event.model and not self._session.model:
             self._session = msgspec.structs.replace(self._session, model=event.model)
@@ -259,13 +274,14 @@ class _Assembler:
 
     def _model(self, text: str) -> None:
         if text:
+            text = text[:RESULT_CHARS]
             for detector in self._detectors:
                 detector.model(len(self._turns), text)
 
     def _call(self, event: Called) -> None:
         if not self._turns:
             self._answer(Answered(event.session, "first"))
-        self._give_up(self._awaited.add(Pending(event, len(self._turns))))
+        self._give_up(self._awaited.add(awaited(event, len(self._turns))))
         turn = self._turns[-1]
         self._turns[-1] = msgspec.structs.replace(turn, calls=turn.calls + 1)
         for text in texts(event.arguments):
@@ -290,15 +306,13 @@ class _Assembler:
             number, pending.turn, self._epoch, pending.called, event, seen, tokens, pending.whole, again,
             self._session.client,
         )  # fmt: skip
-        self._keep(result, sum(len(run.lines) for run in seen.runs), characters)
-        for detector in self._detectors:
-            detector.result(result)
+        self._take(result, sum(len(run.lines) for run in seen.runs), characters)
 
     def _is_copy(self, called: Called, event: Returned) -> bool:
         """Whether a record repeats a call: opencode copies the last ones behind a compaction, under the
         same id.
         """
-        number = self._numbers.get(called.id)
+        number = self._numbers.get(hash(called.id))
         if number is None:
             return False
         before = self._calls[number - 1]
@@ -324,7 +338,10 @@ class _Assembler:
             number, pending.turn, self._epoch, pending.called, returned, seen, event.tokens, "", again,
             self._session.client,
         )  # fmt: skip
-        self._keep(result, sum(last - first + 1 for _, first, last, _ in spans), 0)
+        self._take(result, sum(last - first + 1 for _, first, last, _ in spans), 0)
+
+    def _take(self, result: Result, lines: int, characters: int) -> None:
+        self._keep(result, lines, characters)
         for detector in self._detectors:
             detector.result(result)
 
@@ -334,42 +351,31 @@ class _Assembler:
             return
         called, returned, seen = result.called, result.returned, result.seen
         tool, server = bare_name(called.tool)
-        self._numbers[called.id] = result.number
+        id = self._names.once(called.id)
+        self._numbers[hash(called.id)] = result.number
+        again = sum(span.last - span.first + 1 for span in result.again if span.again == "in view")
         self._calls.append(
             Call(
-                self._session.session,
-                result.number,
-                called.id,
-                result.turn,
-                self._epoch,
-                tool,
-                called.server or server,
-                seen.kind,
-                seen.file,
-                self._arguments.of(called.arguments),
-                called.time or returned.time,
-                True,
-                characters,
-                result.tokens,
-                returned.images,
-                0,
-                lines,
-                sum(span.last - span.first + 1 for span in result.again if span.again == "in view"),
-                seen.error,
-                seen.exit_code,
-                seen.cut_by,
-                seen.kept_at,
+                self._session.session, result.number, id, result.turn, self._epoch, self._names.of(tool),
+                self._names.of(called.server or server), seen.kind, self._names.of(seen.file),
+                self._arguments.of(called.arguments), self._names.once(called.time or returned.time),
+                True, characters, result.tokens, returned.images, 0, lines, again, seen.error,
+                seen.exit_code, seen.cut_by, self._names.of(seen.kept_at),
             )
-        )
+        )  # fmt: skip
         self._ended(returned.time)
         wide = (
-            Lines(self._session.session, result.number, file, line, line, characters)
+            Lines(self._session.session, result.number, self._names.of(file), line, line, characters)
             for file, line, characters in seen.wide
         )
         room = SPANS_OF_SESSION - len(self._lines)
-        self._lines += result.again[: min(room, SPANS_KEPT)]
+        self._lines += map(self._named, result.again[: min(room, SPANS_KEPT)])
         self._lines += islice(wide, max(0, min(room - len(result.again), SPANS_KEPT)))
         self._lines_left_out += max(0, len(result.again) + len(seen.wide) - room)
+
+    def _named(self, lines: Lines) -> Lines:
+        file = self._names.of(lines.file)
+        return lines if file is lines.file else msgspec.structs.replace(lines, file=file)
 
     def _remember(self, number: int, runs: Sequence[Run]) -> list[Lines]:
         spans: list[Lines] = []
@@ -379,7 +385,11 @@ class _Assembler:
 
     def _spans(self, number: int, file: str, first: int, hashes: list[int]) -> list[Lines]:
         """The lines of a run in stretches of one kind: new, still in view, or seen before a compaction."""
-        place = self._seen.setdefault(file, {})
+        place = self._seen.get(hash(file))
+        if place is None:
+            place = {}
+            if len(self._seen) < FILES_REMEMBERED and self._remembered < LINES_REMEMBERED:
+                self._seen[hash(file)] = place
         spans: list[Lines] = []
         for line, value in enumerate(hashes, first):
             before = place.get(line)
@@ -396,7 +406,7 @@ class _Assembler:
         return spans
 
     def _rewrite(self, event: Returned) -> None:
-        number = self._numbers.get(event.id)
+        number = self._numbers.get(hash(event.id))
         if number is not None:
             self._calls[number - 1] = msgspec.structs.replace(
                 self._calls[number - 1], rewritten_characters=len(event.text)
@@ -404,12 +414,14 @@ class _Assembler:
 
     def _compact(self, event: Compacted) -> None:
         # The request for the summary carried everything once more: it is a turn, or it is counted as one.
-        self._epoch += 1
-        self._ends.append(len(self._turns) + (0 if event.counted else 1))
+        self._compactions += 1
+        if len(self._ends) < CALLS_KEPT:
+            self._epoch += 1
+            self._ends.append(len(self._turns) + (0 if event.counted else 1))
 
     def _give_up(self, calls: Iterable[Pending]) -> None:
-        for pending in calls:
-            self._unanswered(pending)
+        for call in calls:
+            self._unanswered(call)
 
     def _unanswered(self, pending: Pending) -> None:
         if len(self._calls) >= CALLS_KEPT:
@@ -421,8 +433,9 @@ class _Assembler:
         arguments = self._arguments.of(called.arguments)
         self._calls.append(
             Call(
-                self._session.session, len(self._calls) + 1, called.id, pending.turn, self._epoch, tool,
-                called.server or server, seen.kind, seen.file, arguments, called.time,
+                self._session.session, len(self._calls) + 1, self._names.once(called.id), pending.turn,
+                self._epoch, self._names.of(tool), self._names.of(called.server or server), seen.kind,
+                self._names.of(seen.file), arguments, self._names.once(called.time),
                 False, 0, 0, 0, 0, 0, 0, False, None, None, "",
             )
         )  # fmt: skip
@@ -450,10 +463,11 @@ class _Assembler:
             self._session,
             client=self._session.client or "unknown",
             turns=len(self._turns),
-            compactions=len(self._ends),
+            compactions=self._compactions,
             calls=len(self._calls) + self._left_out,
             calls_left_out=self._left_out,
             lines_left_out=self._lines_left_out,
+            findings_left_out=sum(detector.left_out for detector in self._detectors),
             errors=sum(call.error for call in self._calls),
             result_characters=sum(call.characters for call in self._calls),
             result_tokens=sum(call.tokens for call in self._calls),

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import msgspec
 
-from readroom.lens.normal_form import SkippedPart
+from readroom.lens.normal_form import Session, SkippedPart
 from readroom.lens.records.events import Skipped
+from readroom.limits.lens import CALLS_KEPT, FINDINGS_KEPT, SPANS_OF_SESSION
 
 _SKIPS_KEPT = 200
 
 
-def count_skipped(skipped: dict[tuple[str, str], SkippedPart], record: str, event: Skipped) -> None:
-    """Take one part that was not read."""
+def count_skipped(
+    skipped: dict[tuple[str, str], SkippedPart], record: str, event: Skipped, count: int = 1
+) -> None:
+    """Take a part that was not read, or so many."""
     # Many of one reason are one row with a count: a record with a million broken lines is told in one.
     key = (
         (event.why, "")
@@ -21,9 +24,21 @@ def count_skipped(skipped: dict[tuple[str, str], SkippedPart], record: str, even
     key = next((known for known in skipped if known[0] == event.why), key)
     if key in skipped:
         before = skipped[key]
-        skipped[key] = msgspec.structs.replace(before, count=before.count + 1)
+        skipped[key] = msgspec.structs.replace(before, count=before.count + count)
     elif len(skipped) < _SKIPS_KEPT:
-        skipped[key] = SkippedPart(record, event.where[:200], event.why[:200])
+        skipped[key] = SkippedPart(record, event.where[:200], event.why[:200], count)
     else:
         last = next(reversed(skipped))
-        skipped[last] = msgspec.structs.replace(skipped[last], count=skipped[last].count + 1)
+        skipped[last] = msgspec.structs.replace(skipped[last], count=skipped[last].count + count)
+
+
+def count_left_out(skipped: dict[tuple[str, str], SkippedPart], session: Session) -> None:
+    """What was not kept of a session that has ended is said like what was not read."""
+    for count, what, most in (
+        (session.calls_left_out, "calls", CALLS_KEPT),
+        (session.lines_left_out, "line ranges", SPANS_OF_SESSION),
+        (session.findings_left_out, "findings of one kind", FINDINGS_KEPT),
+    ):
+        if count:
+            why = f"{what} of one session beyond {most:,} are counted and not kept"
+            count_skipped(skipped, session.record, Skipped(f"session {session.session}", why), count)

@@ -6,9 +6,9 @@ number here bounds memory, so that a record of 2 GB is read with less than 256 M
 
 from __future__ import annotations
 
-RECORD_LINE_BYTES = 16 * 1024 * 1024
-"""A longer line is read with its long texts shortened; real lines stay below 2 MB, with pictures below 10
-MB.
+RECORD_LINE_BYTES = 8 * 1024 * 1024
+"""A longer line is read with its long texts shortened; real lines stay below 2 MB, with pictures below 8 MB.
+In memory a text takes four times its bytes when one of its characters is an emoji.
 """
 
 RECORD_TEXT_BYTES = 512 * 1024
@@ -20,7 +20,7 @@ Clients send at most 140,000 characters; lines of one character each take 100 ti
 memory.
 """
 
-RECORD_DOCUMENT_BYTES = 16 * 1024 * 1024
+RECORD_DOCUMENT_BYTES = 8 * 1024 * 1024
 """A record that is one JSON document is decoded whole up to this size, and element by element beyond it."""
 
 RECORD_VALUES = 300_000
@@ -39,12 +39,35 @@ PENDING_CALLS = 10_000
 """Calls whose result is awaited; beyond it the oldest count as never answered."""
 
 PENDING_CHARS = 16_000_000
-"""Characters of what those were called with; beyond it the oldest counts as never answered, too."""
+"""Bytes of what those were called with; beyond it the oldest counts as never answered, too."""
+
+RESULT_BYTES = 600
+"""What a result that waits takes beside its text."""
+
+IDS_KEPT = 50_000
+"""Ids of one record that are remembered, for each thing they name, to know what comes again: 8 MB. Weeks of
+work have a few thousand.
+"""
+
+NAME_CHARS = 300
+"""An id, or the name of a tool or of a model: a longer one is kept by its ends and a digest."""
+
+PATH_CHARS = 1_000
+"""The path of a file, likewise: what policy says of it stands in its ends."""
+
+NAMES_BYTES = 8_000_000
+"""Of the names in the rows of one session so much is kept; of later ones a few characters and a digest."""
+
+BRIEF_NAME_CHARS = 40
+"""Those few characters, with the digest."""
+
+FILES_REMEMBERED = 20_000
+"""Files of one session of which is known what was shown before, and how many lines they have."""
 
 SESSIONS_OPEN = 2_000
 """Sessions of one record that are followed at once; a database may hold more, one after the other."""
 
-CALLS_KEPT = 50_000
+CALLS_KEPT = 20_000
 """Calls of one session that are kept in the normal form, 1.5 KB each; the rest is counted and said. Weeks of
 work have a few thousand.
 """
@@ -52,22 +75,24 @@ work have a few thousand.
 SPANS_KEPT = 2_000
 """Line ranges kept for one call: a search that shows more files is told as a number."""
 
-SPANS_OF_SESSION = 100_000
+SPANS_OF_SESSION = 50_000
 """Line ranges kept for one session; the rest is counted and said."""
 
-LINES_REMEMBERED = 200_000
-"""Line hashes of one session that are remembered to know what was shown before: 70 MB as dicts."""
+LINES_REMEMBERED = 150_000
+"""Line hashes of one session that are remembered to know what was shown before, where lines stand, and what
+was used: 50 MB as dicts.
+"""
 
 ARGUMENT_CHARS = 4_000
 """Of a call's arguments so much is kept in the normal form: the content of a written file is elsewhere."""
 
 ARGUMENTS_CHARS = 8_000_000
-"""Of the arguments of all calls of one session so much is kept; of later calls a few words."""
+"""Of the arguments of all calls of one session so many bytes are kept; of later calls a few words."""
 
 ARGUMENT_START_CHARS = 100
 """Those few words."""
 
-HELD_LINES = 400_000
+HELD_LINES = 300_000
 """What is kept of all sessions of a record that are followed at once, in remembered lines of 350 bytes;
 beyond it the one that began first counts as ended. A single session can have half as much again.
 """
@@ -79,7 +104,10 @@ HELD_CHARS_OF_LINE = 100
 """Characters that count as one line in that sum: four bytes each at most."""
 
 FINDINGS_KEPT = 1_000
-"""Findings of one kind in one session that are listed; the rest is counted in their sum."""
+"""Findings of one kind in one session that are listed; of the rest it is said how many there were."""
+
+WATCHED_RESULTS = 1_000
+"""Results of one session of which is looked what becomes of them."""
 
 EXCERPT_CHARS = 160
 """How much of a line a finding quotes: enough to recognise it in an editor."""
@@ -107,6 +135,11 @@ RECORDS_FOUND = 1_000_000
 
 REPLAY_REPLIES = 50
 """Replies that a replay follows for one call, each by the `next` of the one before."""
+
+REPLAY_PATIENCE = 60
+"""So many times as long as others have calls that are made again: how busy a machine is must not decide what
+they show. A search of ten seconds may take ten minutes, which only a folder of that size needs.
+"""
 
 PARTS_AHEAD = 64
 """Records that are being audited ahead of the one whose rows are next: enough for any number of

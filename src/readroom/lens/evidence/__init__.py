@@ -17,22 +17,38 @@ from readroom.lens.evidence.numbering import WIDE_CHARS, Run
 from readroom.lens.evidence.tools import Kind
 from readroom.lens.evidence.wrapping import Unwrapped, Who
 from readroom.lens.records.events import Arguments, Called, Returned
-from readroom.limits.lens import LINES_REMEMBERED
+from readroom.limits.lens import FILES_REMEMBERED, LINES_REMEMBERED
 
 __all__ = ["Evidence", "Known", "Run", "evidence"]
 
 
 class Known(msgspec.Struct):
-    """What a session has learnt about files so far: their number of lines, and which text stands where."""
+    """What a session has learnt about files so far: their number of lines, and which text stands where.
+
+    Files and texts are known by their hashes, so that names of any length take no more than others.
+    """
 
     root: str = ""
-    totals: dict[str, int] = msgspec.field(default_factory=dict)
-    lines: dict[str, dict[int, int]] = msgspec.field(default_factory=dict)
+    totals: dict[int, int] = msgspec.field(default_factory=dict)
+    lines: dict[int, dict[int, int]] = msgspec.field(default_factory=dict)
     remembered: int = 0
+
+    def total(self, file: str) -> int | None:
+        """How many lines a file has; None where nothing said so."""
+        return self.totals.get(hash(file))
+
+    def put_total(self, file: str, lines: int) -> None:
+        """Remember how many lines a file has, while there is room."""
+        if hash(file) in self.totals or len(self.totals) < FILES_REMEMBERED:
+            self.totals[hash(file)] = lines
 
     def learn(self, run: Run) -> None:
         """Remember the lines of a run by their hashes, while there is room."""
-        place = self.lines.setdefault(run.file, {})
+        place = self.lines.get(hash(run.file))
+        if place is None:
+            if len(self.lines) >= FILES_REMEMBERED or self.remembered >= LINES_REMEMBERED:
+                return
+            place = self.lines[hash(run.file)] = {}
         for number, line in enumerate(run.lines, run.first):
             if number not in place:
                 if self.remembered >= LINES_REMEMBERED:
@@ -43,7 +59,7 @@ class Known(msgspec.Struct):
     def locate(self, file: str, lines: list[str]) -> int | None:
         """Where lines of a file stand that carry no number, by what was seen of it before."""
         by_hash: dict[int, list[int]] = {}
-        for number, value in self.lines.get(file, {}).items():
+        for number, value in self.lines.get(hash(file), {}).items():
             by_hash.setdefault(value, []).append(number)
         votes: dict[int, int] = {}
         for index, line in enumerate(lines):
@@ -96,7 +112,7 @@ def evidence(call: Called, result: Returned, known: Known) -> Evidence:
         tuple(runs),
         tuple(wide),
         failed,
-        _cut_by(kind, call, unwrapped, result, runs, wide, known.totals.get(file)),
+        _cut_by(kind, call, unwrapped, result, runs, wide, known.total(file)),
         result.kept_at or unwrapped.kept_at,
         unwrapped.exit_code,
         body,
@@ -135,12 +151,12 @@ def _total(kind: Kind, result: Returned, unwrapped: Unwrapped, arguments: Argume
 
 
 def _learn(known: Known, file: str, total: int | None, runs: list[Run]) -> None:
-    if total is not None and file and len(known.totals) < LINES_REMEMBERED:
-        known.totals[file] = total
+    if total is not None and file:
+        known.put_total(file, total)
     for run in runs:
         known.learn(run)
-        if run.last > known.totals.get(run.file, run.last):
-            known.totals[run.file] = run.last
+        if run.last > (known.total(run.file) or run.last):
+            known.put_total(run.file, run.last)
 
 
 def _lines(
@@ -277,7 +293,7 @@ def _of_one(piece: commands.Piece, unwrapped: Unwrapped, known: Known) -> list[R
 def _first(piece: commands.Piece, known: Known) -> int | None:
     if not piece.from_end:
         return piece.first
-    total = known.totals.get(tools.name_of_file(piece.file, known.root))
+    total = known.total(tools.name_of_file(piece.file, known.root))
     return max(1, total - (piece.count or 0) + 1) if total is not None else None
 
 

@@ -10,6 +10,8 @@ import posixpath
 from typing import Literal, TypeAlias
 
 from readroom.lens.records.events import Arguments
+from readroom.lens.records.remembered import short_name
+from readroom.limits.lens import PATH_CHARS
 
 Kind: TypeAlias = Literal["read", "search", "list", "edit", "write", "command", "agent", "other"]
 
@@ -115,7 +117,7 @@ def name_of_file(path: str, root: str) -> str:
         return "."
     if root and normal.startswith(root.rstrip("/") + "/"):
         normal = normal[len(root.rstrip("/")) + 1 :]
-    return normal.removeprefix("./")
+    return short_name(normal.removeprefix("./"), PATH_CHARS)
 
 
 def asked_range(arguments: Arguments) -> tuple[int | None, int | None]:

@@ -23,7 +23,7 @@ __all__ = ["detectors"]
 
 def detectors(
     rules: Rules, kept_text: KeptText, scanner: SecretScanner | None
-) -> Callable[[], Sequence[Detector]]:
+) -> Callable[[str], Sequence[Detector]]:
     """What makes the detectors of a session.
 
     Args:
@@ -32,7 +32,7 @@ def detectors(
         scanner: What finds secrets; None leaves that kind out.
     """
 
-    def make() -> Sequence[Detector]:
+    def make(session: str) -> Sequence[Detector]:
         made: list[Detector] = [
             Denied(rules), Cuts(kept_text), Repeats(), Use(),
             FailedEdits(), Floods(), Hidden(), Instructions(),

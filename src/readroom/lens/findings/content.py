@@ -8,11 +8,10 @@ import re
 from collections.abc import Iterator
 
 from readroom.errors import ReadroomError
-from readroom.lens.findings.places import Place, excerpt, places
+from readroom.lens.findings.places import KeptFindings, Place, excerpt, places
 from readroom.lens.findings.secrets import SecretScanner
 from readroom.lens.normal_form import Finding, FindingKind
 from readroom.lens.sessions import Result
-from readroom.limits.lens import FINDINGS_KEPT, HELD_LINES_OF_CALL
 from readroom.paths import normalize
 from readroom.policy.rules import Rules
 from readroom.text import hidden
@@ -26,12 +25,17 @@ class _Quiet:
     """A detector that looks at results alone."""
 
     def __init__(self) -> None:
-        self._found: list[Finding] = []
+        self._found = KeptFindings()
 
     @property
     def held(self) -> int:
         """Its findings."""
-        return len(self._found) * HELD_LINES_OF_CALL
+        return self._found.held
+
+    @property
+    def left_out(self) -> int:
+        """Findings beyond those that are listed."""
+        return self._found.left_out
 
     def model(self, turn: int, text: str) -> None:
         """Nothing of the model's own is looked at."""
@@ -41,11 +45,10 @@ class _Quiet:
 
     def findings(self, session: str) -> Iterator[Finding]:
         """What was found."""
-        return iter(self._found)
+        return iter(self._found.rows)
 
     def _add(self, finding: Finding) -> None:
-        if len(self._found) < FINDINGS_KEPT:
-            self._found.append(finding)
+        self._found.add(finding)
 
 
 class Secrets(_Quiet):

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterator
 
 from readroom.lens.evidence.numbering import WIDE_CHARS
 from readroom.lens.evidence.wrapping import unwrap
-from readroom.lens.findings.places import excerpt
+from readroom.lens.findings.places import KeptFindings, excerpt
 from readroom.lens.normal_form import Finding, FindingKind, counted
 from readroom.lens.sessions import Result
-from readroom.limits.lens import FINDINGS_KEPT, HELD_LINES_OF_CALL
 from readroom.text.output.patterns import FAILURE, TIERS, WEAK, WORD, clue
 from readroom.text.output.salience import holds
 from readroom.text.tokens import estimate
@@ -32,14 +31,19 @@ class Cuts:
 
     def __init__(self, kept_text: KeptText) -> None:
         self._kept_text = kept_text
-        self._found: list[Finding] = []
+        self._found = KeptFindings()
         self._kept: dict[str, int] = {}  # where the whole is, and the finding that says so
         self._later: set[str] = set()
 
     @property
     def held(self) -> int:
         """Its findings."""
-        return len(self._found) * HELD_LINES_OF_CALL
+        return self._found.held
+
+    @property
+    def left_out(self) -> int:
+        """Findings beyond those that are listed."""
+        return self._found.left_out
 
     def model(self, turn: int, text: str) -> None:
         """A model that names where the whole is kept has gone to see it."""
@@ -52,7 +56,7 @@ class Cuts:
     def result(self, result: Result) -> None:
         """Look at a result that was cut without the model asking for it."""
         seen = result.seen
-        if seen.cut_by not in ("client", "tool") or len(self._found) >= FINDINGS_KEPT:
+        if seen.cut_by not in ("client", "tool"):
             return
         whole = result.whole or (self._kept_text(seen.kept_at) if seen.kept_at else "")
         lost = _lost_lines("\n".join(unwrap(whole).body), seen.text) if whole else []
@@ -73,15 +77,14 @@ class Cuts:
 
     def _add(self, result: Result, kind: FindingKind, tokens: int, what: str, quoted: str) -> None:
         seen = result.seen
-        if seen.kept_at:
-            self._kept[seen.kept_at] = len(self._found)
         finding = Finding("", kind, result.number, result.turn, seen.file, 0, 0, tokens, 0, what, quoted)
-        self._found.append(finding)
+        if self._found.add(finding) and seen.kept_at:
+            self._kept[seen.kept_at] = len(self._found.rows) - 1
 
     def findings(self, session: str) -> Iterator[Finding]:
         """What was found, without what the model went to see where the whole is kept."""
         gone_to = {self._kept[path] for path in self._later}
-        return (finding for index, finding in enumerate(self._found) if index not in gone_to)
+        return (finding for index, finding in enumerate(self._found.rows) if index not in gone_to)
 
 
 def _errors(lines: list[str]) -> list[str]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from readroom.lens.findings.places import excerpt
+from readroom.lens.findings.places import KeptFindings, excerpt
 from readroom.lens.normal_form import Finding
 from readroom.lens.sessions import Result
-from readroom.limits.lens import FINDINGS_KEPT, FLOOD_TOKENS, HELD_LINES_OF_CALL
+from readroom.limits.lens import FLOOD_TOKENS
 from readroom.text.tokens import estimate
 
 
@@ -17,13 +17,18 @@ class FailedEdits:
     """Edits that failed, each run of failures on one file as one finding."""
 
     def __init__(self) -> None:
-        self._found: list[Finding] = []
+        self._found = KeptFindings()
         self._open: dict[str, int] = {}
 
     @property
     def held(self) -> int:
         """Its findings."""
-        return len(self._found) * HELD_LINES_OF_CALL
+        return self._found.held
+
+    @property
+    def left_out(self) -> int:
+        """Findings beyond those that are listed."""
+        return self._found.left_out
 
     def model(self, turn: int, text: str) -> None:
         """What the model says fails nothing."""
@@ -44,45 +49,39 @@ class FailedEdits:
             return
         index = self._open.get(seen.file)
         if index is not None:
-            before = self._found[index]
+            before = self._found.rows[index]
             tries = int(before.what.split(" ", 1)[0]) + 1
-            self._found[index] = msgspec.structs.replace(
+            self._found.rows[index] = msgspec.structs.replace(
                 before, tokens=before.tokens + cost, what=f"{tries} failed edits in a row"
             )
-        elif len(self._found) < FINDINGS_KEPT:
-            self._open[seen.file] = len(self._found)
-            quoted = excerpt(seen.text.strip())
-            self._found.append(
-                Finding(
-                    "",
-                    "failed-edits",
-                    result.number,
-                    result.turn,
-                    seen.file,
-                    0,
-                    0,
-                    cost,
-                    0,
-                    "1 failed edit",
-                    quoted,
-                )
-            )
+            return
+        quoted = excerpt(seen.text.strip())
+        finding = Finding(
+            "", "failed-edits", result.number, result.turn, seen.file, 0, 0, cost, 0, "1 failed edit", quoted
+        )
+        if self._found.add(finding):
+            self._open[seen.file] = len(self._found.rows) - 1
 
     def findings(self, session: str) -> Iterator[Finding]:
         """What was found."""
-        return iter(self._found)
+        return iter(self._found.rows)
 
 
 class Floods:
     """Searches whose result is longer than a search should be."""
 
     def __init__(self) -> None:
-        self._found: list[Finding] = []
+        self._found = KeptFindings()
 
     @property
     def held(self) -> int:
         """Its findings."""
-        return len(self._found) * HELD_LINES_OF_CALL
+        return self._found.held
+
+    @property
+    def left_out(self) -> int:
+        """Findings beyond those that are listed."""
+        return self._found.left_out
 
     def model(self, turn: int, text: str) -> None:
         """What the model says floods nothing."""
@@ -96,7 +95,7 @@ class Floods:
         searched = seen.kind in ("search", "list") or (
             seen.kind == "command" and len({run.file for run in seen.runs}) > 3
         )
-        if searched and result.tokens > FLOOD_TOKENS and len(self._found) < FINDINGS_KEPT:
+        if searched and result.tokens > FLOOD_TOKENS:
             files = len({run.file for run in seen.runs})
             lines = sum(len(run.lines) for run in seen.runs) or seen.text.count("\n") + 1
             what = (
@@ -105,10 +104,10 @@ class Floods:
                 else f"{lines:,} lines in one result"
             )
             extra = result.tokens - FLOOD_TOKENS
-            self._found.append(
+            self._found.add(
                 Finding("", "floods", result.number, result.turn, seen.file, 0, 0, extra, 0, what)
             )
 
     def findings(self, session: str) -> Iterator[Finding]:
         """What was found."""
-        return iter(self._found)
+        return iter(self._found.rows)

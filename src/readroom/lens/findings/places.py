@@ -7,8 +7,30 @@ from collections.abc import Iterator
 import msgspec
 
 from readroom.lens.evidence.numbering import WIDE_CHARS
+from readroom.lens.normal_form import Finding
 from readroom.lens.sessions import Result
-from readroom.limits.lens import EXCERPT_CHARS
+from readroom.limits.lens import EXCERPT_CHARS, FINDINGS_KEPT, HELD_LINES_OF_CALL
+
+
+class KeptFindings:
+    """Findings of one kind in one session, in bounds: what comes beyond them is counted."""
+
+    def __init__(self) -> None:
+        self.rows: list[Finding] = []
+        self.left_out = 0
+
+    @property
+    def held(self) -> int:
+        """What they take, in remembered lines."""
+        return len(self.rows) * HELD_LINES_OF_CALL
+
+    def add(self, finding: Finding) -> bool:
+        """Keep one more; False when there are too many."""
+        if len(self.rows) >= FINDINGS_KEPT:
+            self.left_out += 1
+            return False
+        self.rows.append(finding)
+        return True
 
 
 class Place(msgspec.Struct, frozen=True):

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from readroom.lens.findings.places import KeptFindings
 from readroom.lens.normal_form import Finding, FindingKind, Lines
 from readroom.lens.sessions import Result
-from readroom.limits.lens import FINDINGS_KEPT, HELD_LINES_OF_CALL
 from readroom.text.tokens import estimate
 
 _LEAST_LINES = 3
@@ -19,12 +19,17 @@ class Repeats:
     """Unchanged lines shown again; `kind` says whether while in view, or since a compaction."""
 
     def __init__(self) -> None:
-        self._found: list[Finding] = []
+        self._found = KeptFindings()
 
     @property
     def held(self) -> int:
         """Its findings."""
-        return len(self._found) * HELD_LINES_OF_CALL
+        return self._found.held
+
+    @property
+    def left_out(self) -> int:
+        """Findings beyond those that are listed."""
+        return self._found.left_out
 
     def model(self, turn: int, text: str) -> None:
         """What the model says repeats nothing."""
@@ -45,12 +50,12 @@ class Repeats:
                 by_file.setdefault((span.file, span.again), []).append(span)
         for (file, again), spans in by_file.items():
             count = sum(span.last - span.first + 1 for span in spans)
-            if count >= _LEAST_LINES and len(self._found) < FINDINGS_KEPT:
-                self._found.append(_finding(result, file, again, spans, count, texts))
+            if count >= _LEAST_LINES:
+                self._found.add(_finding(result, file, again, spans, count, texts))
 
     def findings(self, session: str) -> Iterator[Finding]:
         """What was found."""
-        return iter(self._found)
+        return iter(self._found.rows)
 
 
 def _finding(

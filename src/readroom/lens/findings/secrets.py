@@ -53,14 +53,14 @@ class SecretScanner:
             MissingProgram: It is not installed.
         """
         self._detectors = _detectors()
-        self._answers: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._answers: dict[int, tuple[str, ...]] = {}
 
     def kinds(self, file: str, line: str) -> tuple[str, ...]:
         """The kinds of secrets in one line of `file`, each once."""
         if not _MAYBE.search(line):
             return ()
-        key = (file, line) if len(line) < _WINDOW else None
-        if key in self._answers:
+        key = hash((file, line)) if len(line) < _WINDOW else None
+        if key is not None and key in self._answers:
             return self._answers[key]
         kinds = tuple(dict.fromkeys(kind for piece in _pieces(line) for kind in self._of(file, piece)))
         if key is not None and len(self._answers) < 10_000:

@@ -15,11 +15,12 @@ import msgspec
 from readroom.lens.normal_form import Finding, FindingKind
 from readroom.lens.sessions import Result
 from readroom.limits.lens import (
-    FINDINGS_KEPT,
     HELD_LINES_OF_CALL,
     LINES_REMEMBERED,
+    RESULT_CHARS,
     UNUSED_TOKENS,
     USED_SHARE,
+    WATCHED_RESULTS,
     WHOLE_FILE_LINES,
 )
 
@@ -33,7 +34,7 @@ class _Watched(msgspec.Struct):
 
     result: Result
     lines: dict[int, int]
-    words: dict[str, int]
+    words: dict[int, int]
     count: int
     used: set[int]
     named: bool = False
@@ -47,6 +48,11 @@ class Use:
         self._remembered = 0
 
     @property
+    def left_out(self) -> int:
+        """Large results that were not watched: whether they were used is not known."""
+        return 0
+
+    @property
     def held(self) -> int:
         """The lines and words that are waited for, and of whose results."""
         return self._remembered + len(self._watched) * HELD_LINES_OF_CALL
@@ -56,7 +62,7 @@ class Use:
         if not self._watched:
             return
         lines = {hash(line.strip()) for line in text.split("\n") if len(line.strip()) >= _LEAST_LINE}
-        words = set(_WORD.findall(text))
+        words = set(map(hash, _WORD.findall(text)))
         for watched in self._watched:
             _mark(watched, lines, words, text)
 
@@ -68,18 +74,18 @@ class Use:
         seen = result.seen
         if result.tokens < UNUSED_TOKENS or seen.error or seen.kind in ("edit", "write", "agent", "list"):
             return
-        if len(self._watched) >= FINDINGS_KEPT or self._remembered >= LINES_REMEMBERED:
+        if len(self._watched) >= WATCHED_RESULTS or self._remembered >= LINES_REMEMBERED:
             return
         lines: dict[int, int] = {}
-        words: dict[str, int] = {}
-        repeated: set[str] = set()
+        words: dict[int, int] = {}
+        repeated: set[int] = set()
         # A word that also stands in the call is what the model knew before, and says nothing.
-        known = set(_WORD.findall(str(result.called.arguments)))
+        known = set(map(hash, _WORD.findall(str(result.called.arguments)[:RESULT_CHARS])))
         rows = [line for run in seen.runs for line in run.lines] or seen.text.split("\n")
         for number, line in enumerate(rows):
             if len(line.strip()) >= _LEAST_LINE:
                 lines[hash(line.strip())] = number
-            for word in set(_WORD.findall(line[:2000])) - known - repeated:
+            for word in set(map(hash, _WORD.findall(line[:2000]))) - known - repeated:
                 if word in words:
                     repeated.add(word)
                     del words[word]
@@ -118,7 +124,7 @@ def result_of(result: Result) -> Result:
     )
 
 
-def _mark(watched: _Watched, lines: set[int], words: set[str], text: str) -> None:
+def _mark(watched: _Watched, lines: set[int], words: set[int], text: str) -> None:
     watched.used.update(watched.lines[line] for line in lines & watched.lines.keys())
     watched.used.update(watched.words[word] for word in words & watched.words.keys())
     file = watched.result.seen.file

@@ -26,6 +26,7 @@ from readroom.lens.records import (
     swe_agent,
 )
 from readroom.lens.records.events import Event, Skipped
+from readroom.lens.records.remembered import with_short_names
 from readroom.lens.records.stream import Element, Line, elements, lines
 from readroom.lens.records.values import NotReadable, Object, as_object, decode
 from readroom.limits.lens import RECORD_DOCUMENT_BYTES, RECORD_SNIFF_LINES
@@ -74,6 +75,10 @@ def read(path: Path) -> Iterator[Event]:
     """
     if not S_ISREG(path.stat().st_mode):
         raise Unknown("not a file")
+    return with_short_names(_events(path))
+
+
+def _events(path: Path) -> Iterator[Event]:
     with path.open("rb") as stream:
         head = stream.read(16)
     if head == sqlite.MAGIC:

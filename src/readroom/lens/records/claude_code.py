@@ -22,6 +22,7 @@ from readroom.lens.records.events import (
     Said,
     Skipped,
 )
+from readroom.lens.records.remembered import short_name
 from readroom.lens.records.stream import Line, each
 from readroom.lens.records.values import (
     Object,
@@ -30,9 +31,10 @@ from readroom.lens.records.values import (
     as_text,
     objects,
     parts_text,
+    text_bytes,
     time_of,
 )
-from readroom.limits.lens import PENDING_CHARS, SESSIONS_OPEN
+from readroom.limits.lens import PENDING_CHARS, RESULT_BYTES, SESSIONS_OPEN
 
 NAME = "Claude Code"
 
@@ -139,7 +141,7 @@ class _Held:
 def _session(entry: Object) -> str:
     session = as_text(entry.get("sessionId")) or "unnamed"
     agent = as_text(entry.get("agentId"))
-    return f"{session}/{agent}" if agent and entry.get("isSidechain") is True else session
+    return short_name(f"{session}/{agent}" if agent and entry.get("isSidechain") is True else session)
 
 
 def _opened(entry: Object, session: str) -> Opened:
@@ -205,10 +207,11 @@ def _user(entry: Object, message: Object, session: str, pending: _Held) -> Itera
         if block.get("type") == "tool_result":
             text, images = parts_text(block.get("content"))
             error = block.get("is_error")
-            pending.chars += len(text)
-            pending.results[as_text(block.get("tool_use_id"))] = Returned(
+            pending.chars += text_bytes(text) + RESULT_BYTES
+            id = short_name(as_text(block.get("tool_use_id")))
+            pending.results[id] = Returned(
                 session,
-                as_text(block.get("tool_use_id")),
+                id,
                 text,
                 error if isinstance(error, bool) else None,
                 images,
@@ -224,7 +227,7 @@ def _attachment(entry: Object, session: str, pending: _Held) -> Iterator[Event]:
         return
     if pending.results and as_text(as_object(entry.get("attachment")).get("type")) not in _FILES:
         pending.added.append(text)
-        pending.chars += len(text)
+        pending.chars += text_bytes(text) + RESULT_BYTES
     else:
         kind = as_text(as_object(entry.get("attachment")).get("type"))
         yield Asked(session, text, attached=kind in _FILES)
@@ -232,7 +235,7 @@ def _attachment(entry: Object, session: str, pending: _Held) -> Iterator[Event]:
 
 def _sent(message: Object, pending: _Held) -> None:
     for block in objects(message.get("content")):
-        id = as_text(block.get("tool_use_id"))
+        id = short_name(as_text(block.get("tool_use_id")))
         if block.get("type") == "tool_result" and id in pending.results:
             text = pending.sent.setdefault(id, parts_text(block.get("content"))[0])
-            pending.chars += len(text)
+            pending.chars += text_bytes(text)

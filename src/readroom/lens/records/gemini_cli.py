@@ -22,6 +22,7 @@ from readroom.lens.records.events import (
     Said,
     Skipped,
 )
+from readroom.lens.records.remembered import FORGOTTEN, Remembered, short_name
 from readroom.lens.records.stream import Line, each
 from readroom.lens.records.values import (
     Object,
@@ -31,9 +32,10 @@ from readroom.lens.records.values import (
     as_text,
     objects,
     parts_text,
+    text_bytes,
     time_of,
 )
-from readroom.limits.lens import PENDING_CHARS
+from readroom.limits.lens import PENDING_CHARS, RESULT_BYTES
 
 NAME = "Gemini CLI"
 _MESSAGES = frozenset({"user", "gemini", "info", "error", "warning"})
@@ -57,9 +59,9 @@ class _Chat:
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._session = "unnamed"
-        self._seen: set[str] = set()
-        self._called: set[str] = set()
-        self._returned: dict[str, int] = {}
+        self._seen = Remembered[None]()
+        self._called = Remembered[None]()
+        self._returned = Remembered[int]()
         self._waiting: dict[str, Returned] = {}
         self._chars = 0
         """Of all results that wait; of too long ones the oldest are taken to have come so."""
@@ -87,26 +89,27 @@ class _Chat:
                 yield from self._message(message)
             return
         new = [message for message in objects(messages) if as_text(message.get("id")) not in self._seen]
-        self._seen.update(as_text(message.get("id")) for message in new)
+        for message in new:
+            self._seen.put(as_text(message.get("id")), None)
         responses = [
             _response(part) for message in objects(messages) for part in objects(message.get("content"))
         ]
-        kept = [as_text(response.get("id")) for response in responses if response]
+        kept = [short_name(as_text(response.get("id"))) for response in responses if response]
         # A resume first writes a list without anything new; what drops results for a new text is a
         # compression.
-        if new and not self._returned.keys() <= set(kept):
+        if new and not self._returned.all_in(kept):
             yield Compacted(self._session)
             for message in new:
                 if message.get("type") == "user":
                     yield Asked(self._session, parts_text(message.get("content"))[0])
         for response in filter(None, responses):
-            if as_text(response.get("id")) in self._returned:
+            if short_name(as_text(response.get("id"))) in self._returned:
                 yield from self._response(response, 0, "")
 
     def _message(self, message: Object) -> Iterator[Event]:
         id = as_text(message.get("id"))
         first = id not in self._seen
-        self._seen.add(id)
+        self._seen.put(id, None)
         time = time_of(message.get("timestamp"))
         if message.get("type") == "gemini":
             yield from self._answer(message, id, time, first)
@@ -115,7 +118,7 @@ class _Chat:
 
     def _answer(self, message: Object, id: str, time: str, first: bool) -> Iterator[Event]:
         calls = [as_object(part.get("functionCall")) for part in objects(message.get("content"))]
-        if any(as_text(call.get("id")) in self._called for call in calls if call):
+        if any(short_name(as_text(call.get("id"))) in self._called for call in calls if call):
             return  # a compression or a resume writes what was said before once more, under new ids
         tokens = as_object(message.get("tokens"))
         cached = as_count(tokens.get("cached"))
@@ -138,10 +141,10 @@ class _Chat:
             yield from self._call(call)
 
     def _call(self, call: Object) -> Iterator[Event]:
-        id = as_text(call.get("id"))
+        id = short_name(as_text(call.get("id")))
         time = time_of(call.get("timestamp"))
         if id and id not in self._called:
-            self._called.add(id)
+            self._called.put(id, None)
             yield Called(self._session, id, as_text(call.get("name")), as_object(call.get("args")), time)
         failed = as_text(call.get("status")) == "error"
         for part in objects(call.get("result")):
@@ -149,18 +152,18 @@ class _Chat:
             if response and id not in self._returned:
                 self._let_go(id)
                 self._waiting[id] = _result(self._session, id, response, failed or None, time)
-                self._chars += len(self._waiting[id].text)
+                self._chars += _weight(self._waiting[id])
         while self._chars > PENDING_CHARS:
             oldest = self._let_go(next(iter(self._waiting)))
             if oldest is not None:
-                self._returned[oldest.id] = len(oldest.text)
+                self._returned.put(oldest.id, len(oldest.text))
                 yield oldest
 
     def _let_go(self, id: str) -> Returned | None:
         """A result that waits no longer."""
         waiting = self._waiting.pop(id, None)
         if waiting is not None:
-            self._chars -= len(waiting.text)
+            self._chars -= _weight(waiting)
         return waiting
 
     def _user(self, message: Object, time: str, first: bool) -> Iterator[Event]:
@@ -179,15 +182,15 @@ class _Chat:
                 yield Asked(self._session, part if isinstance(part, str) else as_text(piece.get("text")))
 
     def _response(self, response: Object, images: int, time: str) -> Iterator[Event]:
-        id = as_text(response.get("id"))
+        id = short_name(as_text(response.get("id")))
         waiting = self._let_go(id)
         result = _result(self._session, id, response, waiting.error if waiting else None, time)
         size = len(result.text)
-        if id not in self._returned:
-            self._returned[id] = size
+        before = self._returned.get(id)
+        self._returned.put(id, size)
+        if before is None:
             yield Returned(self._session, id, result.text, result.error, images or result.images, time)
-        elif self._returned[id] != size:
-            self._returned[id] = size
+        elif before != size:
             yield Returned(self._session, id, result.text, result.error, 0, time, rewritten=True)
 
     def rest(self) -> Iterator[Event]:
@@ -197,6 +200,12 @@ class _Chat:
         for id, result in self._waiting.items():
             if id not in self._returned:
                 yield result
+        if self._seen.forgot or self._called.forgot or self._returned.forgot:
+            yield Skipped("file", FORGOTTEN, self._session)
+
+
+def _weight(result: Returned) -> int:
+    return text_bytes(result.text) + RESULT_BYTES
 
 
 def _response(part: Object) -> Object:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from readroom.lens.records.codex import item_events
 from readroom.lens.records.events import Answered, Called, Event, Opened, Returned, Skipped
+from readroom.lens.records.remembered import Remembered
 from readroom.lens.records.sqlite import opened
 from readroom.lens.records.stream import Line
 from readroom.lens.records.values import (
@@ -70,7 +71,7 @@ def recognises(line: Object) -> bool:
 
 def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
     """The events of exported traces; a trace is a session."""
-    opened_traces: set[str] = set()
+    opened_traces = Remembered[None]()
     for line in lines:
         if isinstance(line, Skipped):
             yield line
@@ -78,7 +79,7 @@ def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
         entry = as_object(line.value)
         session = as_text(entry.get("trace_id")) or as_text(entry.get("id")) or "unnamed"
         if session not in opened_traces:
-            opened_traces.add(session)
+            opened_traces.put(session, None)
             yield Opened(session, NAME, time=time_of(entry.get("started_at")))
         yield from _span(entry, as_object(entry.get("span_data")), session)
 

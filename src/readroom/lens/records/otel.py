@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from readroom.lens.records.events import Answered, Asked, Called, Event, Opened, Returned, Said, Skipped
+from readroom.lens.records.remembered import FORGOTTEN, Remembered
 from readroom.lens.records.stream import Line
 from readroom.lens.records.values import (
     NotReadable,
@@ -48,6 +49,7 @@ def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
         spans = sorted(_spans(entry), key=lambda span: as_text(span.get("startTimeUnixNano")).rjust(24))
         for span in spans:
             yield from reader.span(span)
+    yield from reader.rest()
 
 
 def _spans(entry: Object) -> Iterator[Object]:
@@ -62,9 +64,9 @@ class _SpanReader:
     """Which sessions were opened, and which calls of each were met."""
 
     def __init__(self) -> None:
-        self._opened: set[str] = set()
-        self._called: set[tuple[str, str]] = set()
-        self._returned: set[tuple[str, str]] = set()
+        self._opened = Remembered[None]()
+        self._called = Remembered[None]()
+        self._returned = Remembered[None]()
 
     def span(self, span: Object) -> Iterator[Event]:
         attributes = _attributes(span.get("attributes"))
@@ -77,7 +79,7 @@ class _SpanReader:
         if not any(key.startswith("gen_ai.") for key in attributes):
             return
         if session not in self._opened:
-            self._opened.add(session)
+            self._opened.put(session, None)
             yield Opened(session, NAME, time=started)
         if attributes.get("gen_ai.operation.name") == "execute_tool" or "gen_ai.tool.call.id" in attributes:
             yield from self._tool(span, attributes, session, id, started, ended)
@@ -87,17 +89,28 @@ class _SpanReader:
         ):
             yield from self._answer(attributes, session, id, started)
 
+    def rest(self) -> Iterator[Event]:
+        """What is to be said when the record has ended."""
+        if self._called.forgot or self._returned.forgot:
+            yield Skipped("file", FORGOTTEN)
+
+    @staticmethod
+    def _is_new(met: Remembered[None], session: str, id: str) -> bool:
+        name = f"{session}\0{id}"
+        if name in met:
+            return False
+        met.put(name, None)
+        return True
+
     def _tool(
         self, span: Object, attributes: Object, session: str, id: str, started: str, ended: str
     ) -> Iterator[Event]:
         call = as_text(attributes.get("gen_ai.tool.call.id")) or id
-        if (session, call) not in self._called:
-            self._called.add((session, call))
+        if self._is_new(self._called, session, call):
             arguments = as_arguments(attributes.get("gen_ai.tool.call.arguments"))
             yield Called(session, call, as_text(attributes.get("gen_ai.tool.name")), arguments, started)
         result = attributes.get("gen_ai.tool.call.result")
-        if result is not None and (session, call) not in self._returned:
-            self._returned.add((session, call))
+        if result is not None and self._is_new(self._returned, session, call):
             text, images = parts_text(result)
             failed = as_object(span.get("status")).get("code") in (2, "STATUS_CODE_ERROR", "ERROR")
             yield Returned(
@@ -124,13 +137,11 @@ class _SpanReader:
         for part in objects(message.get("parts")):
             id = as_text(part.get("id"))
             kind = as_text(part.get("type"))
-            if kind == "tool_call" and (session, id) not in self._called:
-                self._called.add((session, id))
+            if kind == "tool_call" and self._is_new(self._called, session, id):
                 yield Called(
                     session, id, as_text(part.get("name")), as_arguments(part.get("arguments")), started
                 )
-            elif kind == "tool_call_response" and (session, id) not in self._returned:
-                self._returned.add((session, id))
+            elif kind == "tool_call_response" and self._is_new(self._returned, session, id):
                 text, images = parts_text(part.get("result", part.get("response")))
                 yield Returned(session, id, text, None, images, started)
             elif kind == "text" and started and message.get("role") == "assistant":

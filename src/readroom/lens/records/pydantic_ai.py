@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from readroom.lens.records.events import Answered, Asked, Called, Event, Opened, Returned, Said, Skipped
+from readroom.lens.records.remembered import Remembered
 from readroom.lens.records.stream import Element
 from readroom.lens.records.values import (
     Object,
@@ -38,7 +39,7 @@ def recognises(element: Object) -> bool:
 
 def read(elements: Iterable[Element | Skipped], session: str) -> Iterator[Event]:
     """The events of one message history, named `session` unless it names itself."""
-    opened: set[str] = set()
+    opened = Remembered[None]()
     for number, element in enumerate(elements, 1):
         if isinstance(element, Skipped):
             yield element
@@ -46,7 +47,7 @@ def read(elements: Iterable[Element | Skipped], session: str) -> Iterator[Event]
         message = as_object(element.value)
         name = as_text(message.get("conversation_id")) or session
         if name not in opened:
-            opened.add(name)
+            opened.put(name, None)
             yield Opened(name, NAME, time=time_of(message.get("timestamp")))
         if message.get("kind") == "response":
             yield from _answer(message, name, number)

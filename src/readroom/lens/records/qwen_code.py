@@ -21,6 +21,7 @@ from readroom.lens.records.events import (
     Said,
     Skipped,
 )
+from readroom.lens.records.remembered import Remembered, short_name
 from readroom.lens.records.stream import Line, each
 from readroom.lens.records.values import (
     Object,
@@ -32,6 +33,7 @@ from readroom.lens.records.values import (
     parts_text,
     time_of,
 )
+from readroom.limits.lens import SESSIONS_OPEN
 
 NAME = "Qwen Code"
 _KNOWN = frozenset({"user", "assistant", "tool_result", "system"})
@@ -55,22 +57,22 @@ class _QwenSessions:
     """The sessions that were met so far, and the answer that each is giving, which takes several lines."""
 
     def __init__(self) -> None:
-        self._opened: set[str] = set()
-        self._answers: dict[str, str] = {}
+        self._opened = Remembered[None]()
+        self._answers = Remembered[str](SESSIONS_OPEN)
 
     def events(self, entry: Object, number: int) -> Iterator[Event]:
         session = _session(entry)
         if session not in self._opened:
-            self._opened.add(session)
+            self._opened.put(session, None)
             parent = as_text(entry.get("sessionId")) if "/" in session else ""
             version, folder = as_text(entry.get("version")), as_text(entry.get("cwd"))
             yield Opened(session, NAME, version, folder, parent, time=time_of(entry.get("timestamp")))
         kind = as_text(entry.get("type"))
         if kind == "assistant" and (session not in self._answers or "usageMetadata" in entry):
-            self._answers[session] = as_text(entry.get("uuid"))
+            self._answers.put(session, short_name(as_text(entry.get("uuid"))))
         elif kind in ("user", "tool_result"):
-            self._answers.pop(session, None)
-        yield from _events(entry, session, number, self._answers.get(session, ""))
+            self._answers.pop(session)
+        yield from _events(entry, session, number, self._answers.get(session) or "")
 
 
 def _session(entry: Object) -> str:

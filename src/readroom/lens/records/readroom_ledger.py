@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from readroom.lens.records.events import Answered, Called, Compacted, Event, Opened, Recorded, Skipped
+from readroom.lens.records.remembered import Remembered
 from readroom.lens.records.sqlite import opened
 from readroom.lens.records.stream import Line
 from readroom.lens.records.values import (
@@ -79,7 +80,7 @@ class _RowReader:
     """The sessions met so far and the epoch of each."""
 
     def __init__(self) -> None:
-        self._epochs: dict[str, int] = {}
+        self._epochs = Remembered[int]()
 
     def events(self, row: Object) -> Iterator[Event]:
         if row.get("outcome") == "begun":
@@ -87,12 +88,13 @@ class _RowReader:
         session = as_text(row.get("session")) or "unnamed"
         time = time_of(row.get("time_us"))
         epoch = as_count(row.get("epoch"))
-        if session not in self._epochs:
+        before = self._epochs.get(session)
+        if before is None:
             client = f"{NAME} for {as_text(row.get('agent'))}" if row.get("agent") else NAME
             yield Opened(session, client, folder=as_text(row.get("workspace")), time=time)
-        elif epoch > self._epochs[session]:
+        elif epoch > before:
             yield Compacted(session, time)
-        self._epochs[session] = epoch
+        self._epochs.put(session, epoch)
         id = as_text(row.get("id"))
         yield Answered(session, id, time)
         yield Called(session, id, as_text(row.get("tool")), as_arguments(row.get("arguments")), time, NAME)

@@ -93,6 +93,11 @@ def as_text(value: Any) -> str:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 
+def text_bytes(text: str) -> int:
+    """What a text takes in memory: four bytes for each character where one of them needs that."""
+    return len(text) if text.isascii() else 4 * len(text)
+
+
 def as_count(value: Any) -> int:
     """A count of tokens or the like: a number from 0 on, 0 for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**53:

@@ -99,7 +99,8 @@ class Totals:
         self.cost = 0.0
         self.exact = False
         self.cut = 0
-        self.records: set[str] = set()
+        self.records = 0
+        self._record = ""
         self.clients: dict[str, Spent] = {}
         self.tools: dict[str, Spent] = {}
         self.files: dict[str, Spent] = {}
@@ -154,8 +155,8 @@ class Totals:
         self.sessions += 1
         self.agents += bool(session.parent)
         self.exact = session.tokens_exact
-        if len(self.records) < SESSIONS_LISTED * 1000:
-            self.records.add(session.record)
+        self.records += session.record != self._record  # sessions come record by record
+        self._record = session.record
         self.calls += session.calls
         self.errors += session.errors
         self.turns += session.turns
@@ -201,7 +202,8 @@ def dearest_of(spent: dict[str, Spent], most: int) -> list[tuple[str, Spent]]:
     return heapq.nsmallest(most, spent.items(), key=lambda item: (-item[1].carried_tokens, item[0]))
 
 
-_NAMES_KEPT = 100_000
+_NAMES_KEPT = 20_000
+"""Tools and files that are told apart in sums; those that come later are summed up together."""
 
 
 def _spend(table: dict[str, Spent], name: str, tokens: int, carried: int, error: bool) -> None:

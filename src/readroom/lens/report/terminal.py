@@ -35,7 +35,7 @@ def summary(totals: Totals, listed: int, secrets: bool) -> str:
 def _heading(totals: Totals) -> Iterator[str]:
     agents = f", {totals.agents:,} of them sub-agents" if totals.agents else ""
     yield (
-        f"{counted(totals.sessions, 'session')}{agents} in {counted(len(totals.records), 'record')}; "
+        f"{counted(totals.sessions, 'session')}{agents} in {counted(totals.records, 'record')}; "
         f"{counted(totals.turns, 'request')}, {counted(totals.calls, 'call')}"
     )
     clients = ", ".join(plain(name, 60) for name, _ in dearest_of(totals.clients, 6))
