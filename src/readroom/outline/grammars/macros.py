@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 
 _GIVEN = rb"(?:[ \t]*\([^(){};\n]{0,200}(?:\([^(){};\n]{0,200}\)[^(){};\n]{0,200}){0,4}\))?"
 """What a macro is given, parentheses in it, too."""
@@ -209,11 +210,18 @@ def _placed(source: bytes) -> Iterator[re.Match[bytes]]:
                 at = source.find(word, at + len(word))
 
 
-def first_branches(source: bytes) -> bytes:
+_NEAR = 2
+"""Lines between a condition and an error that it may be the reason of."""
+
+
+def first_branches(source: bytes, errors: Sequence[tuple[int, int]]) -> bytes:
     """The text with its first branch of each condition of the preprocessor, which is blanked itself.
 
-    Branches that open more than they close, or close more, are none of the grammar's.
+    Branches that open more than they close, or close more, are none of the grammar's.  Where none of
+    the `errors`, by their lines, is near a condition the text stays as it is.
     """
+    if not _any_near(source, errors):
+        return source
     text, taken = bytearray(source), list[bool]()
     dark, since = 0, 0
     for mark in _CONDITION.finditer(source):
@@ -231,6 +239,19 @@ def first_branches(source: bytes) -> bytes:
             dark += 1
             since = since or mark.start()
     return bytes(text)
+
+
+def _any_near(source: bytes, errors: Sequence[tuple[int, int]]) -> bool:
+    rows, row, behind = list[int](), 1, 0
+    for mark in _CONDITION.finditer(source):
+        row += source.count(b"\n", behind, mark.start())
+        behind = mark.start()
+        rows.append(row)
+    for first, last in errors:
+        at = bisect_left(rows, first - _NEAR)
+        if at < len(rows) and rows[at] <= last + _NEAR:
+            return True
+    return False
 
 
 def _blank(text: bytearray, first: int, last: int) -> None:
