@@ -26,6 +26,7 @@ from readroom.values.files import Item, Outline, Row, rows
 if TYPE_CHECKING:
     from tree_sitter import Range, Tree
 
+    from readroom.outline.certain import Damage
     from readroom.outline.walk import Walk
 
 # -----------------------------------------------------------------------------
@@ -92,15 +93,18 @@ def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline, *, i
     parsing, tree = _best(source, grammar, deadline, LARGE_MEMORY_KIB if isolated else OUTLINE_MEMORY_KIB)
     walk = Walk(source, parsing.grammar, deadline, parsing.part)
     items = walk.items(tree.root_node)
-    tree, items = _simplified(text, parsing, walk, tree, items)
-    from readroom.outline.certain import bare_bodies, errors_of, with_ends
+    from readroom.outline.certain import bare_bodies, damage_of, with_ends
 
-    partial, root = None, tree.root_node
-    errors = sorted([*(errors_of(root, deadline) if root.has_error else ()), *bare_bodies(root)])
+    damage = damage_of(tree.root_node, deadline)
+    if damage.errors:
+        tree, items, damage = _simplified(text, parsing, walk, tree, items, damage)
+    partial, bare = None, bare_bodies(tree.root_node)
+    errors = sorted([*damage.errors, *bare])
     if errors:
         from readroom.outline.recover import with_lost
 
-        items = with_lost(items, source, errors, parsing.part, lambda piece: walk.items(piece.root_node))
+        around = sorted([*damage.wide, *bare])
+        items = with_lost(items, source, around, parsing.part, lambda piece: walk.items(piece.root_node))
         items = with_ends(items, text, language, errors)
     if walk.too_deep:
         partial = "it is nested too deeply"
@@ -117,34 +121,35 @@ def _best(source: bytes, grammar: Grammar, deadline: Deadline, memory_kib: int) 
         return parsing, tree
     if grammar.other_if.search(source) is None:
         return parsing, tree
-    from readroom.outline.certain import errors_of
+    from readroom.outline.certain import damage_of
     from readroom.outline.grammars import grammar_of
 
     another = _Parsing(source, grammar_of(grammar.other), deadline, memory_kib)
     other = another.whole()
-    better = len(errors_of(other.root_node, deadline)) < len(errors_of(tree.root_node, deadline))
+    before, behind = (len(damage_of(one.root_node, deadline).errors) for one in (tree, other))
+    better = behind < before
     return (another, other) if better else (parsing, tree)
 
 
 def _simplified(
-    text: str, parsing: _Parsing, walk: Walk, tree: Tree, items: tuple[Item, ...]
-) -> tuple[Tree, tuple[Item, ...]]:
-    """The tree and the items of a text, or those of what is simpler and has fewer errors, with the others."""
+    text: str, parsing: _Parsing, walk: Walk, tree: Tree, items: tuple[Item, ...], damage: Damage
+) -> tuple[Tree, tuple[Item, ...], Damage]:
+    """The tree, items and damage of a text, or of what is simpler and less damaged, with the other items."""
     simplify = parsing.grammar.simplify
-    if simplify is None or not tree.root_node.has_error:
-        return tree, items
-    from readroom.outline.certain import errors_of, with_ends
+    if simplify is None:
+        return tree, items, damage
+    simple = parsing.of(simplify(parsing.prepared, damage.errors))
+    if simple.prepared == parsing.prepared:
+        return tree, items, damage
+    from readroom.outline.certain import damage_of, with_ends
     from readroom.outline.recover import with_others
 
-    simple = parsing.of(simplify(parsing.prepared))
-    if simple.prepared == parsing.prepared:
-        return tree, items
-    other, deadline = simple.whole(), parsing.deadline
-    before, behind = (errors_of(one.root_node, deadline) for one in (tree, other))
-    if len(behind) >= len(before):
-        return tree, items
-    others = with_ends(items, text, "", before)
-    return other, with_others(walk.items(other.root_node), others)
+    other = simple.whole()
+    behind = damage_of(other.root_node, parsing.deadline)
+    if len(behind.errors) >= len(damage.errors):
+        return tree, items, damage
+    others = with_ends(items, text, "", damage.errors)
+    return other, with_others(walk.items(other.root_node), others), behind
 
 
 class _Parsing:

@@ -14,6 +14,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
@@ -43,23 +44,35 @@ _BODY = "compound_statement"
 _TAB = 8
 
 
-def errors_of(root: Node, deadline: Deadline) -> list[tuple[int, int]]:
-    """The lines of what the parser did not understand or found missing, in their order.
+class Damage(Struct, frozen=True):
+    """What a parser did not understand or found missing, by lines and in their order.
 
-    What it understood within something larger that it did not understand is left out.
+    `wide` are those of the `errors` behind which more of the text may have been taken for what it is not.
     """
-    spans: set[tuple[int, int]] = set()
-    waiting = [root]
+
+    errors: Sequence[tuple[int, int]] = ()
+    wide: Sequence[tuple[int, int]] = ()
+
+
+_NARROW_BYTES = 300
+"""What was skipped within as much was skipped alone: to parse it once more would skip it again."""
+
+
+def damage_of(root: Node, deadline: Deadline) -> Damage:
+    """What a parser did not understand, without what it did understand within that."""
+    spans, wide, waiting = set[tuple[int, int]](), set[tuple[int, int]](), [root] if root.has_error else []
     while waiting:
         node = waiting.pop()
         deadline.check()
         if node.is_error or node.is_missing:
             row = node.start_point[0] + 1
-            spans.add((row, row))
             leaves = [child for child in node.children if not child.child_count]
-            spans.update((child.start_point[0] + 1, child.end_point[0] + 1) for child in leaves)
+            lines = {(row, row), *((child.start_point[0] + 1, child.end_point[0] + 1) for child in leaves)}
+            spans |= lines
+            if node.is_missing or node.end_byte - node.start_byte > _NARROW_BYTES:
+                wide |= lines
         waiting += [child for child in node.children if child.has_error]
-    return sorted(spans)
+    return Damage(sorted(spans), sorted(wide))
 
 
 def bare_bodies(root: Node) -> list[tuple[int, int]]:
@@ -106,17 +119,22 @@ class _Judge:
         # Each line is asked for several times.
         self._texts = [line.strip() for line in self.lines]
         self._indents: dict[int, int] = {}
+        self._nexts = self._next_lines()
 
     def marked(self, item: Item) -> Item:
         """The item and its members, each with whether its end is certain."""
         certain = self._is_certain(item)
         if certain and not item.minor:
             self.certain_starts.append((item.start, self._indent(item.line)))
+        if certain and not item.members:
+            return item
         members = tuple(self.marked(member) for member in item.members)
         return replace(item, members=members, certain=certain)
 
     def ended(self, item: Item, starts: Sequence[tuple[int, int]], last: int) -> Item:
         """The item with its end, at most `last`, put where it may be where it is not certain."""
+        if item.certain and not item.members:
+            return item
         end = item.end
         if not item.certain:
             by_indent = self._by_indent(item)
@@ -133,10 +151,11 @@ class _Judge:
     def _is_certain(self, item: Item) -> bool:
         if item.minor and item.start == item.end:
             return not self._touches(item.end, item.end)
-        behind = self._text(self._next_line(item.end))
+        following = self._next_line(item.end)
+        behind = self._text(following)
         if behind.startswith("{") or self._touches(item.end, item.end):
             return False
-        if _CLOSES.match(behind) and self._touches(self._next_line(item.end), self._next_line(item.end)):
+        if _CLOSES.match(behind) and self._touches(following, following):
             return False
         if not self._ends_behind(item, item.end):
             return False
@@ -194,7 +213,15 @@ class _Judge:
 
     def _next_line(self, number: int) -> int:
         """The first line behind one that holds something; behind the last without any."""
-        return next(self._filled(number + 1), len(self.lines) + 1)
+        return self._nexts[number] if number < len(self._nexts) else len(self.lines) + 1
+
+    def _next_lines(self) -> list[int]:
+        found, following = [0] * (len(self._texts) + 1), len(self._texts) + 1
+        for number in range(len(self._texts), -1, -1):
+            found[number] = following
+            if number and self._texts[number - 1]:
+                following = number
+        return found
 
     def _filled(self, first: int) -> Iterator[int]:
         return (number for number in range(first, len(self.lines) + 1) if self._text(number))

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
@@ -71,12 +72,12 @@ class Grammar(Struct, frozen=True):
     `comments` stand above what they describe; `attached` belong to the next
     definition; `not_signature` precede a signature within its node, also inside
     `modifiers`.  Bodies of functions are looked through for `inner_nodes` where
-    `inner` matches; where one of the `inner_words` stands in each of them, or its name in the first group of
-    `inner_names`, by these.  Those that are `inner_named` count with a name only.  What is `embedded`
+    `inner` matches; where one of the `inner_words` stands in each of them, or its name where
+    `inner_names` says, by these.  Those that are `inner_named` count with a name only.  What is `embedded`
     holds text of the language that its grammar left alone, parsed on its own where
     `inner` matches.  `prepare` blanks what the
-    grammar stumbles over, byte for byte, `simplify` what else it may where that
-    did not do; `other` is the language to try where this
+    grammar stumbles over, byte for byte, `simplify` what else it may for the lines
+    in which that did not do; `other` is the language to try where this
     one does not fit and `other_if` matches.
     """
 
@@ -93,11 +94,11 @@ class Grammar(Struct, frozen=True):
     inner: re.Pattern[bytes] | None = None
     inner_nodes: frozenset[str] = frozenset()
     inner_words: tuple[bytes, ...] = ()
-    inner_names: re.Pattern[bytes] | None = None
+    inner_names: Callable[[bytes], Iterable[int]] | None = None
     inner_named: frozenset[str] = frozenset()
     embedded: frozenset[str] = frozenset()
     prepare: Callable[[bytes], bytes] | None = None
-    simplify: Callable[[bytes], bytes] | None = None
+    simplify: Callable[[bytes, Sequence[tuple[int, int]]], bytes] | None = None
     other: str | None = None
     other_if: re.Pattern[bytes] | None = None
 
@@ -133,7 +134,8 @@ def load(grammar: Grammar) -> Language:
 class Action(Struct, frozen=True):
     """What a walk does with one kind of node: what `Grammar` says of it, all at once."""
 
-    rule: NodeRule | Chooser | None
+    rule: NodeRule | None
+    choose: Chooser | None
     stands_above: bool
     is_attached: bool
     wraps: bool
@@ -141,17 +143,37 @@ class Action(Struct, frozen=True):
     is_scope: bool
     is_embedded: bool
 
+    @property
+    def defines(self) -> bool:
+        """Whether such a node may define something itself."""
+        return self.rule is not None or self.choose is not None
+
 
 class Plan(Struct, frozen=True):
     """A grammar by the numbers that its language has for names: those of nodes are far quicker to ask for.
 
     `actions` are by the kinds of nodes; any other defines and holds nothing.  `fields` are by
-    their names, `kinds` all names of nodes.
+    their names, and `kinds`: one name may be that of several.
     """
 
     actions: Mapping[int, Action]
     fields: Mapping[str, int]
-    kinds: frozenset[str]
+    kinds: Mapping[str, frozenset[int]]
+    not_signature: frozenset[int]
+    modifiers: frozenset[int]
+    _numbers: dict[tuple[str, ...], tuple[tuple[int, ...], frozenset[int]]]
+
+    def numbers(self, names: tuple[str, ...]) -> tuple[tuple[int, ...], frozenset[int]]:
+        """Those of the fields, and of the kinds of nodes, that have one of these names."""
+        found = self._numbers.get(names)
+        if found is None:
+            fields = tuple(self.fields[name] for name in names if name in self.fields)
+            found = self._numbers[names] = fields, _of_kinds(self.kinds, names)
+        return found
+
+
+def _of_kinds(kinds: Mapping[str, frozenset[int]], names: Iterable[str]) -> frozenset[int]:
+    return frozenset(at for name in names for at in kinds.get(name, ()))
 
 
 _BROKEN = "ERROR"
@@ -165,7 +187,9 @@ def _action(grammar: Grammar, kind: str) -> Action | None:
     above, embedded = attached or kind in grammar.comments, kind in grammar.embedded
     if rule is None and not (above or wraps or through or embedded):
         return None
-    return Action(rule, above, attached, wraps, through, kind in grammar.scopes, embedded)
+    choose = None if isinstance(rule, NodeRule) else rule
+    own = rule if isinstance(rule, NodeRule) else None
+    return Action(own, choose, above, attached, wraps, through, kind in grammar.scopes, embedded)
 
 
 def plan_of(grammar: Grammar) -> Plan:
@@ -179,10 +203,16 @@ def plan_of(grammar: Grammar) -> Plan:
             named = {at: kind for at, kind in kinds.items() if kind and language.node_kind_is_named(at)}
             chosen = ((at, _action(grammar, kind)) for at, kind in {**named, _BROKEN_ID: _BROKEN}.items())
             fields = ((language.field_name_for_id(at), at) for at in range(1, language.field_count + 1))
+            numbers: dict[str, frozenset[int]] = {}
+            for at, kind in named.items():
+                numbers[kind] = numbers.get(kind, frozenset()) | {at}
             found = Plan(
-                MappingProxyType({at: action for at, action in chosen if action is not None}),
-                MappingProxyType({name: at for name, at in fields if name}),
-                frozenset(named.values()),
+                {at: action for at, action in chosen if action is not None},
+                {name: at for name, at in fields if name},
+                numbers,
+                _of_kinds(numbers, grammar.not_signature),
+                _of_kinds(numbers, grammar.modifiers),
+                {},
             )
             _PLANS[key] = found
         return found
@@ -201,6 +231,12 @@ def inner_query(grammar: Grammar) -> Query:
             found = Query(_LANGUAGES[key], patterns)
             _QUERIES[key] = found
         return found
+
+
+@cache
+def pattern(cut: str) -> re.Pattern[str]:
+    """What ends a signature; each rule has one of a few."""
+    return re.compile(cut)
 
 
 # -----------------------------------------------------------------------------

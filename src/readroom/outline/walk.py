@@ -10,13 +10,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias, final
 
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.limits.outline import OUTLINE_DEPTH, OUTLINE_NAME_CHARS, OUTLINE_SIGNATURE_CHARS
-from readroom.outline.syntax import Action, Grammar, NodeRule, inner_query, itself, plan_of
+from readroom.outline.lead import Lead
+from readroom.outline.syntax import Action, Grammar, NodeRule, inner_query, itself, pattern, plan_of
 from readroom.values.files import Item
 
 if TYPE_CHECKING:
@@ -26,6 +28,9 @@ Reparse: TypeAlias = "Callable[[Range], Tree | None]"
 """Parses a part of the text on its own; None where it cannot."""
 
 _UTF8_BYTES = 4
+
+_BEFORE_BODY = re.compile(rb"\n|/\*|\{-")
+"""One of these stands before a body where a comment does."""
 
 _MOST_WORDS = 200
 """Words of definitions in one body that are looked up one by one: each search begins at the body."""
@@ -66,12 +71,12 @@ def _kind(kind: str, name: str, parent: str | None) -> str:
     return "method" if kind == "function" and parent in _CLASSES else kind
 
 
-def _all(source: bytes, word: bytes, start: int, end: int) -> Iterator[int]:
-    """Where a word stands in a part of a text."""
-    at = source.find(word, start, end)
+def _all(source: bytes, word: bytes) -> Iterator[int]:
+    """Where a word stands in a text."""
+    at = source.find(word)
     while at >= 0:
         yield at
-        at = source.find(word, at + len(word), end)
+        at = source.find(word, at + len(word))
 
 
 def _joined(first: Item, second: Item) -> Item:
@@ -125,7 +130,7 @@ class Walk:
         depth: int,
         parent: str | None,
         outer: Node | None = None,
-        lead: _Lead | None = None,
+        lead: Lead | None = None,
         *,
         local: bool = False,
         flat: bool = False,
@@ -144,44 +149,58 @@ class Walk:
         previous: Node | None = None
         for node in nodes:
             action = actions.get(node.kind_id)
-            if action is not None and action.stands_above:
+            if action is None:
+                previous = node
+            elif action.stands_above:
                 if outer is None or found:
                     row = row_before if previous is None else previous.end_point.row
-                    lead = _Lead.after(lead, _rows(node), row, attached=action.is_attached)
+                    lead = Lead.after(lead, _rows(node), row, attached=action.is_attached)
                 continue
-            if action is not None:
-                rule = action.rule
-                if rule is not None and not isinstance(rule, NodeRule):
-                    rule = rule(node)
+            else:
+                rule = action.rule if action.choose is None else action.choose(node)
                 items: list[Item] = []
                 if rule is not None and not (local and rule.minor):
                     items = self._items(
                         node, rule, depth, parent, None if found else outer, lead, local=local
                     )
-                if items and found and rule is not None and rule.joins and items[0].name == found[-1].name:
-                    found[-1] = _joined(found[-1], items[0])
-                elif items:
-                    if rule is not None and rule.kind in _ONCE:
-                        items = [item for item in items if _is_new(item, seen)]
-                    found += items
-                    if rule is not None and rule.aside is not None and parent in _CLASSES:
-                        nodes_aside = rule.aside(self._source, node)
-                        of_class = self._scan(nodes_aside, node.start_point.row, depth + 1, parent)
-                        known = {item.name for item in found}
-                        found += [item for item in of_class if item.name not in known and _is_new(item, seen)]
+                if items and rule is not None:
+                    self._add(items, node, rule, found, seen, depth, parent)
                 elif action.wraps:
                     inside = outer or node if self._is_single(node) else None
                     row = row_before if previous is None else previous.end_point.row
                     found += self._scan(
                         node.named_children, row, depth + 1, parent, inside, lead, local=local
                     )
-                elif not flat:
+                elif not flat and (action.is_through or action.is_embedded):
                     found += self._through(node, action, depth, parent, local=local)
-            previous = node
+                previous = node
             # What precedes the definition within its wrapper is no reason to forget the comment above both.
-            if outer is None or found:
+            if lead is not None and (outer is None or found):
                 lead = None
         return found
+
+    def _add(
+        self,
+        items: list[Item],
+        node: Node,
+        rule: NodeRule,
+        found: list[Item],
+        seen: set[tuple[str, ...]],
+        depth: int,
+        parent: str | None,
+    ) -> None:
+        """Put what a node defines behind what was found before, with what it defines aside."""
+        if rule.joins and found and items[0].name == found[-1].name:
+            found[-1] = _joined(found[-1], items[0])
+            return
+        if rule.kind in _ONCE:
+            items = [item for item in items if _is_new(item, seen)]
+        found += items
+        if rule.aside is not None and parent in _CLASSES:
+            nodes_aside = rule.aside(self._source, node)
+            of_class = self._scan(nodes_aside, node.start_point.row, depth + 1, parent) if nodes_aside else ()
+            known = {item.name for item in found} if of_class else ()
+            found += [item for item in of_class if item.name not in known and _is_new(item, seen)]
 
     def _through(
         self, node: Node, action: Action, depth: int, parent: str | None, *, local: bool
@@ -189,7 +208,7 @@ class Walk:
         """The items in a node that defines nothing itself."""
         if action.is_embedded:
             return self._embedded(node, depth, parent)
-        inside = node.named_children if action.is_through else ()
+        inside = node.named_children
         # Most statements hold one thing, which is looked at before all is made ready for it.
         if not inside or (len(inside) == 1 and inside[0].kind_id not in self._plan.actions):
             return ()
@@ -197,11 +216,10 @@ class Walk:
 
     def _is_single(self, wrapper: Node) -> bool:
         """Whether it holds one definition, whose signature it begins."""
-        inside = 0
-        for at in range(min(wrapper.child_count, 3)):
-            child = wrapper.child(at)
-            action = None if child is None else self._plan.actions.get(child.kind_id)
-            if (action is not None and action.rule is not None) or (child is not None and child.type == "("):
+        inside, actions = 0, self._plan.actions
+        for child in wrapper.children[:3]:
+            action = actions.get(child.kind_id)
+            if (action is not None and action.defines) or child.type == "(":
                 inside += 1
         return inside < 2
 
@@ -212,12 +230,12 @@ class Walk:
         depth: int,
         parent: str | None,
         outer: Node | None,
-        lead: _Lead | None,
+        lead: Lead | None,
         *,
         local: bool,
     ) -> list[Item]:
         """What a node defines: one thing, or several of one form."""
-        body = self._body(node, rule)
+        body = self._body(node, rule) if rule.body else None
         if body is None and rule.needs_body:
             return []
         names = self._names(node, rule)
@@ -226,7 +244,8 @@ class Walk:
         begin = self._begin(node if outer is None else outer)
         if outer is not None and begin.start_byte == node.start_byte:
             begin = self._begin(node)
-        start = (node if outer is None else outer).start_point[0]
+        line = begin.start_point[0]
+        start = line if begin is node and outer is None else (outer or node).start_point[0]
         owner, name = names[0]
         signature = self._signature(begin, node, body, rule, name)
         kind = _kind(rule.kind or _declared_as(signature), name, parent)
@@ -242,20 +261,23 @@ class Walk:
         if minor and local:
             return []
         first = Item(
-            kind=kind,
-            name=name[:OUTLINE_NAME_CHARS],
-            signature=signature,
-            start=(start if lead is None else lead.above(start)) + 1,
-            end=_rows(node)[1] + 1,
-            line=begin.start_point[0] + 1,
-            owner=owner,
-            members=members,
+            kind,
+            name[:OUTLINE_NAME_CHARS],
+            signature,
+            (start if lead is None else lead.above(start)) + 1,
+            _rows(node)[1] + 1,
+            line + 1,
+            owner,
+            members,
             minor=minor,
         )
+        if len(names) == 1:
+            return [first]
         more = [
-            replace(first, owner=own, name=one[:OUTLINE_NAME_CHARS], minor=True) for own, one in names[1:]
+            replace(first, owner=own, name=one[:OUTLINE_NAME_CHARS], members=(), minor=True)
+            for own, one in names[1:]
         ]
-        return [first, *(replace(one, members=()) for one in more)]
+        return [first, *more]
 
     def _names(self, node: Node, rule: NodeRule) -> list[tuple[tuple[str, ...], str]]:
         if isinstance(rule.name, str):
@@ -281,10 +303,7 @@ class Walk:
         """What is defined in the body of a function."""
         grammar = self._grammar
         start, end = body.start_byte, body.end_byte
-        line = max(0, self._source.rfind(b"\n", 0, start))
-        if grammar.inner is None and not grammar.inner_words:
-            return ()
-        if grammar.inner is not None and not grammar.inner.search(self._source, line, end):
+        if not self._may_hold(start, end):
             return ()
         is_outermost = self._captured is None
         if self._captured is None:
@@ -293,6 +312,8 @@ class Walk:
                 from tree_sitter import QueryCursor
 
                 nodes = QueryCursor(inner_query(grammar)).captures(body).get("d", [])
+            if not nodes:
+                return ()
             self._captured = sorted(
                 ((node.start_byte, -node.end_byte, at, node) for at, node in enumerate(nodes))
             )
@@ -315,22 +336,38 @@ class Walk:
             self._captured = None
         return tuple(replace(item, minor=True) for item in found)
 
+    def _may_hold(self, start: int, end: int) -> bool:
+        """Whether something in these bytes reads like a definition."""
+        grammar = self._grammar
+        if grammar.inner is not None:
+            line = max(0, self._source.rfind(b"\n", 0, start))
+            return grammar.inner.search(self._source, line, end) is not None
+        if not grammar.inner_words:
+            return False
+        places = self._places
+        at = bisect_left(places, (start,))
+        return at < len(places) and places[at][0] < end
+
+    @cached_property
+    def _places(self) -> list[tuple[int, int]]:
+        """Where the text has a word of definitions, with its size, or a name that may be one by itself."""
+        grammar, source = self._grammar, self._source
+        words = [(at, len(word.rstrip())) for word in grammar.inner_words for at in _all(source, word)]
+        names = () if grammar.inner_names is None else grammar.inner_names(source)
+        return sorted([*words, *((at, 0) for at in names)])
+
     def _worded(self, body: Node) -> list[Node] | None:
         """What may be defined in a body, with what stands above it; None where that is too much.
 
         By the words that stand in every definition: to look them up costs a fraction of a query,
         which visits every node, as long as they are few.
         """
-        grammar, source, start, end = self._grammar, self._source, body.start_byte, body.end_byte
-        if sum(source.count(word, start, end) for word in grammar.inner_words) > _MOST_WORDS:
-            return None
-        places = [(at, len(word)) for word in grammar.inner_words for at in _all(source, word, start, end)]
-        if grammar.inner_names is not None:
-            places += [(found.start(1), 0) for found in grammar.inner_names.finditer(source, start, end)]
-        if len(places) > _MOST_WORDS:
+        places = self._places
+        first, last = bisect_left(places, (body.start_byte,)), bisect_left(places, (body.end_byte,))
+        if last - first > _MOST_WORDS:
             return None
         nodes: dict[int, Node] = {}
-        for at, size in places:
+        for at, size in places[first:last]:
             node = self._around(body, at, size)
             if node is not None and node.id not in nodes:
                 nodes[node.id] = node
@@ -389,40 +426,44 @@ class Walk:
     def _body(self, node: Node, rule: NodeRule) -> Node | None:
         if not isinstance(rule.body, tuple):
             return rule.body(node)
-        plan = self._plan
-        for name in rule.body:
-            field = plan.fields.get(name)
-            found = None if field is None else node.child_by_field_id(field)
+        fields, kinds = self._plan.numbers(rule.body)
+        for field in fields:
+            found = node.child_by_field_id(field)
             if found is not None:
                 return found
-        kinds = plan.kinds.intersection(rule.body)
-        return next((one for one in node.named_children if one.type in kinds), None) if kinds else None
+        return next((one for one in node.named_children if one.kind_id in kinds), None) if kinds else None
 
     def _begin(self, node: Node) -> Node:
         """Where the signature starts, behind decorators and annotations."""
-        grammar = self._grammar
-        if not grammar.not_signature:
+        plan = self._plan
+        if not plan.not_signature:
             return node
-        for at in range(node.child_count):
-            child = node.child(at)
-            if child is None or child.type in grammar.not_signature:
+        first = node.child(0) if node.child_count else None
+        if first is None or not (first.kind_id in plan.not_signature or first.kind_id in plan.modifiers):
+            return node
+        for child in node.children:
+            if child.kind_id in plan.not_signature:
                 continue
-            if child.type not in grammar.modifiers:
+            if child.kind_id not in plan.modifiers:
                 return child
             for word in child.children:
-                if word.type not in grammar.not_signature:
+                if word.kind_id not in plan.not_signature:
                     return word
         return node
 
     def _signature(self, begin: Node, node: Node, body: Node | None, rule: NodeRule, name: str) -> str:
         start, end = begin.start_byte, node.end_byte
         if body is not None and rule.cut != "{":
-            end = body.start_byte if not (before := self._comments_before(body)) else before[0].start_byte
+            end = body.start_byte
+            if _BEFORE_BODY.search(self._source, start, end):
+                before = self._comments_before(body)
+                end = before[0].start_byte if before else end
         end = min(end, start + _UTF8_BYTES * 2 * OUTLINE_SIGNATURE_CHARS)
         text = self._source[start:end].decode("utf-8", "ignore")
         if not rule.cut:
             return shortened(text)
-        kept = shortened(re.split(rule.cut, text, maxsplit=1)[0])
+        cut = pattern(rule.cut).search(text)
+        kept = shortened(text if cut is None else text[: cut.start()])
         # The name of a type may stand behind what was cut: typedef struct { ... } name.
         return kept if name in kept or name not in text[len(kept) :] else f"{kept} {name}"
 
@@ -441,29 +482,3 @@ class Walk:
         opened = self._source[body.start_byte : body.start_byte + 1] in (b"{", b"(")
         row = body.start_point[0] if opened or previous is None else previous.end_point[0]
         return tuple(self._scan([*before, *body.named_children], row, depth + 1, kind))
-
-
-@final
-class _Lead:
-    """Rows of comments and attributes above a definition."""
-
-    __slots__ = ("_attached", "_first", "_last")
-
-    def __init__(self, first: int, last: int, attached: bool) -> None:
-        self._first = first
-        self._last = last
-        self._attached = attached
-
-    @staticmethod
-    def after(lead: _Lead | None, rows: tuple[int, int], row_before: int, *, attached: bool) -> _Lead | None:
-        """With one more; a comment behind code on its line is about that code."""
-        first, last = rows
-        if not attached and first == row_before:
-            return lead
-        if lead is not None and (lead._attached or first <= lead._last + 1):
-            return _Lead(lead._first, last, attached or lead._attached)
-        return _Lead(first, last, attached)
-
-    def above(self, row: int) -> int:
-        """The first row of a definition that begins in `row`."""
-        return self._first if self._attached or self._last + 1 >= row else row

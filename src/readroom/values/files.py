@@ -307,7 +307,8 @@ def rows(items: Sequence[Item], depth: int = 0, path: tuple[str, ...] = ()) -> I
     for item in items:
         names = (*path, *item.owner, item.name)
         yield Row(item, depth, names)
-        yield from rows(item.members, depth + 1, names)
+        if item.members:
+            yield from rows(item.members, depth + 1, names)
 
 
 def main_rows(items: Sequence[Item], depth: int = 0, path: tuple[str, ...] = ()) -> Iterator[Row]:
@@ -315,8 +316,9 @@ def main_rows(items: Sequence[Item], depth: int = 0, path: tuple[str, ...] = ())
     for item in items:
         if not item.minor:
             names = (*path, *item.owner, item.name)
-            yield Row(item, depth, names, folded_in(item.members))
-            yield from main_rows(item.members, depth + 1, names)
+            yield Row(item, depth, names, folded_in(item.members) if item.members else ())
+            if item.members:
+                yield from main_rows(item.members, depth + 1, names)
 
 
 def folded_in(items: Sequence[Item]) -> tuple[tuple[str, int], ...]:

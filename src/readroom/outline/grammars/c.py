@@ -57,6 +57,8 @@ _OPERATOR = re.compile(r"(?:(.*)::)?\s*(operator\b.*)\Z")
 
 def _function(source: bytes, node: Node) -> Named:
     text = text_of(source, _name_in(node.child_by_field_name("declarator")))
+    if text.isidentifier():
+        return (), text
     operator = _OPERATOR.match(text)
     if operator:
         owner = split_name(without_arguments(operator[1] or ""), "::")
@@ -85,7 +87,9 @@ def _declared(source: bytes, node: Node) -> Sequence[Named]:
     found: list[Named] = []
     for one in node.children_by_field_name("declarator"):
         name = text_of(source, _name_in(one))
-        if re.fullmatch(r"[\w:~]+", name):
+        if name.isidentifier():
+            found.append(((), name))
+        elif re.fullmatch(r"[\w:~]+", name):
             found.append(split_name(name, "::"))
     return found
 

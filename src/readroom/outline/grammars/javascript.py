@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -231,7 +231,22 @@ _METHOD = re.compile(
     rb"\n[ \t]*(?:(?:async|get|set|static)[ \t]+|\*[ \t]*)*"
     rb"(?!(?:if|for|while|switch|catch|with|function)\b)([\w$]+)[ \t]*\([^;{}()]{0,200}+\)[ \t]*\{"
 )
-"""The name of what is called by no word: a method of an object. It begins a line, which is quick to find."""
+"""The name of what is called by no word: a method of an object. It begins a line."""
+
+_OPENS = re.compile(rb"\)[ \t]*\{")
+_MOST_PARAMETERS = 202
+
+
+def _methods(source: bytes) -> Iterator[int]:
+    """Where such names are: looked for from behind, since that is quicker than to try every line."""
+    for opens in _OPENS.finditer(source):
+        end = opens.start()
+        begin = source.rfind(b"(", max(0, end - _MOST_PARAMETERS), end)
+        if begin >= 0:
+            found = _METHOD.match(source, source.rfind(b"\n", 0, begin))
+            if found is not None and found.end() == opens.end():
+                yield found.start(1)
+
 
 JAVASCRIPT = Grammar(
     "tree_sitter_javascript",
@@ -254,7 +269,7 @@ JAVASCRIPT = Grammar(
     ),
     inner_named=words("function_expression"),
     inner_words=(b"function", b"class", b"=>"),
-    inner_names=_METHOD,
+    inner_names=_methods,
     other="tsx",
     other_if=re.compile(rb"@flow|\bimport type\b|\)\s*:\s*[\w<?{]|\?:|[(,]\s*\w+\s*:\s*[\w?{]"),
 )

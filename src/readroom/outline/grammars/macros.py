@@ -2,14 +2,22 @@
 
 A macro can stand anywhere and mean anything; these are the places where people put them.
 All patterns are bounded: the text may be made to stall them.
+Those for what begins a line begin with the line feed before it, and those for what stands behind
+one of some words are tried where such a word stands: to look for bytes takes a tenth of what a
+class of them takes.
 """
 
 from __future__ import annotations
 
 import re
+import string
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 
 _GIVEN = rb"(?:[ \t]*\([^(){};\n]{0,200}(?:\([^(){};\n]{0,200}\)[^(){};\n]{0,200}){0,4}\))?"
 """What a macro is given, parentheses in it, too."""
+
+_TYPE_WORDS = (b"class", b"struct", b"union", b"enum")
 
 _EXPORTED = re.compile(
     rb"\b(?:class|struct|union|enum(?:[ \t]+class)?|namespace)[ \t]+"
@@ -19,26 +27,25 @@ _EXPORTED = re.compile(
 """Between the word and the name of a type, as in `class EXPORT Name : public Base {`."""
 
 _PARAMETERS = re.compile(rb"(\()\((?=[^;{}]{0,400}?(\)\))[ \t]*[;\n])")
-_NAME = re.compile(rb"([A-Za-z_]\w*)[ \t]*\Z")
 """Hiding parameters from old compilers, as in `int f P((char *));`."""
+
+_WORD_BYTES = (string.ascii_letters + string.digits + "_").encode()
 
 _KEYWORDS = frozenset({b"if", b"while", b"switch", b"for", b"return", b"sizeof", b"defined", b"typeof"})
 
 _ALONE = re.compile(
-    rb"^[ \t]*((?:[A-Z_][A-Z0-9_]{2,}|__[a-z]\w*__|[A-Z][A-Z0-9]+_\w+(?=\())" + _GIVEN + rb")"
+    rb"\n[ \t]*((?:[A-Z_][A-Z0-9_]{2,}|__[a-z]\w*__|[A-Z][A-Z0-9]+_\w+(?=\())" + _GIVEN + rb")"
     rb"[ \t]*(?=\r?\n|//|/\*)(?!\s{0,80}\*)",
-    re.MULTILINE,
 )
 """A line that is a macro and nothing else, as `Q_OBJECT` or `NAMESPACE_BEGIN(x)`."""
 
 _LEADING = re.compile(
-    rb"^[ \t]*(?:(?:extern|static|inline|virtual|explicit)[ \t]+){0,4}"
+    rb"\n[ \t]*(?:(?:extern|static|inline|virtual|explicit)[ \t]+){0,4}"
     rb"(?:template[ \t]*<[^(){};\n]{0,300}>[ \t]*)?(?:(?:static|inline)[ \t]+)?"
     rb"((?:(?:[A-Z][A-Z0-9_]{3,}|__[a-z]+(?<!__extension__)(?<!__inline__))"
     rb"(?:[ \t]*\([^(){};\n]{0,200}\))?[ \t]+){1,4})"
     rb"(?=[A-Za-z_][\w:<>,]*[ \t*&\r\n]{1,80}(?:[A-Za-z_][\w:<>,]*[ \t*&\r\n]{1,80}){0,5}"
     rb"[A-Za-z_~][\w:]*(?:<[^;{}()\n]{0,80}>)?[ \t]*\()",
-    re.MULTILINE,
 )
 """Before the type of a function, as in `EXPORT int f(void);`."""
 
@@ -57,23 +64,19 @@ _CALLING = re.compile(
 """Before the star of a pointer to a function, as in `typedef int (WINAPI *call)(void);`."""
 
 _BETWEEN = re.compile(
-    rb"^(?:[ \t]*(?:typedef|static|extern|inline|const|unsigned|signed|struct|enum|union)[ \t]+){0,4}"
+    rb"\n(?:[ \t]*(?:typedef|static|extern|inline|const|unsigned|signed|struct|enum|union)[ \t]+){0,4}"
     rb"(?!typedef|static|extern|inline|const|unsigned|signed|struct|enum|union|return|else|case|goto)"
     rb"(?=[A-Z_0-9]{0,80}[a-z])[A-Za-z_]\w*[ \t*]+([A-Z][A-Z0-9_]{4,})\s{1,80}(?=[A-Za-z_]\w*[ \t]*\()",
-    re.MULTILINE,
 )
 """Between the type and the name of a function, as in `static int FASTCALL f(void)`."""
 
 _WRAPPED = re.compile(
-    rb"^[ \t]*(?:(?:extern|static)[ \t]+)?([A-Z][A-Z0-9_]{3,}[ \t]*\()[A-Za-z_][\w \t*]{0,60}(\))"
+    rb"\n[ \t]*(?:(?:extern|static)[ \t]+)?([A-Z][A-Z0-9_]{3,}[ \t]*\()[A-Za-z_][\w \t*]{0,60}(\))"
     rb"(?=[ \t]+[A-Za-z_]\w*[ \t]*[(;])",
-    re.MULTILINE,
 )
 """Around the type of a function, as in `extern EXPORT(int) f(void);`."""
 
-_LISTED = re.compile(
-    rb"^[ \t]+([A-Z][A-Z0-9_]{2,}[ \t]*\([ \t]*)[A-Za-z_]\w*([^(){};]{0,200}\))[ \t]*,", re.MULTILINE
-)
+_LISTED = re.compile(rb"\n[ \t]+([A-Z][A-Z0-9_]{2,}[ \t]*\([ \t]*)[A-Za-z_]\w*([^(){};]{0,200}\))[ \t]*,")
 """Around the name of a member of an enumeration, as in `OPTION(NAME, LONG, 1),`."""
 
 _BASED = re.compile(rb"\benum[ \t]*(:[ \t]*[\w:]+(?:[ \t]+\w+){0,3}[ \t]*)\{")
@@ -88,15 +91,15 @@ _PACKED = re.compile(rb"[*&](\.\.\.)[ \t]*\w")
 """So are dots behind a star, as in `void f(Args*... given)`."""
 
 _CXX = (
-    rb"^[ \t]*#[ \t]*if(?:def)?[ \t]+(?:defined)?[ \t(]*__cplusplus[^\n]*\n"
+    rb"\n[ \t]*#[ \t]*if(?:def)?[ \t]+(?:defined)?[ \t(]*__cplusplus[^\n]*\n"
     rb"(?:[ \t]*(?://|/\*)[^\n]*\n)?[ \t]*"
 )
-_LINKED = re.compile(_CXX + rb'(extern[ \t]+"C"[ \t]*\{)', re.MULTILINE)
-_UNLINKED = re.compile(_CXX + rb"(\})", re.MULTILINE)
+_LINKED = re.compile(_CXX + rb'(extern[ \t]+"C"[ \t]*\{)')
+_UNLINKED = re.compile(_CXX + rb"(\})")
 """What makes C of the declarations between both, for compilers of C++."""
 
 _VALUED = re.compile(
-    rb"^[ \t]*[A-Za-z_]\w*[ \t]+([A-Z][A-Z0-9_]{3,}[ \t]*\([^(){};\n]{0,200}\))[ \t]*(?=[=,])", re.MULTILINE
+    rb"\n[ \t]*[A-Za-z_]\w*[ \t]+([A-Z][A-Z0-9_]{3,}[ \t]*\([^(){};\n]{0,200}\))[ \t]*(?=[=,])"
 )
 """Behind the name of a member of an enumeration, as in `OLD DEPRECATED(1.2, "") = 6,`."""
 
@@ -111,15 +114,22 @@ _RESTRICTED = re.compile(rb"\*[ \t]*([A-Z_][A-Z0-9_]{3,})[ \t]+(?=[A-Za-z_])")
 """Behind a star, as in `char * RESTRICT name`."""
 
 _SIMPLE: tuple[tuple[re.Pattern[bytes], bytes], ...] = (
-    *((_EXPORTED, b""), (_LEADING, b""), (_BETWEEN, b""), (_TRAILING, b")"), (_RESTRICTED, b"*")),
+    *((_LEADING, b""), (_BETWEEN, b""), (_TRAILING, b")"), (_RESTRICTED, b"*")),
     *((_SECTION, b"slots"), (_SECTION, b"Q_SLOTS"), (_SIGNALS, b"signals"), (_SIGNALS, b"Q_SIGNALS")),
     *((_POINTED, b")"), (_CALLING, b"*"), (_WRAPPED, b"("), (_VALUED, b"enum"), (_LISTED, b"enum")),
-    *((_BEHIND, b""), (_BASED, b"enum"), (_PACKED, b"...")),
+    (_PACKED, b"..."),
 )
 """Those whose groups are all that is blanked, each with what stands in every text that has it."""
 
+_WORDED: tuple[tuple[re.Pattern[bytes], tuple[bytes, ...]], ...] = (
+    (_EXPORTED, (*_TYPE_WORDS, b"namespace")),
+    (_BEHIND, _TYPE_WORDS),
+    (_BASED, (b"enum",)),
+)
+"""Likewise, with the words that these begin with."""
+
 _WORD = re.compile(
-    rb"^#[ \t]*define[ \t]+([a-z_]\w*)[ \t]*(?:static|extern|inline|__inline\w*)?[ \t]*\r?$", re.MULTILINE
+    rb"\n#[ \t]*define[ \t]+([a-z_]\w*)[ \t]*(?:static|extern|inline|__inline\w*)?[ \t]*\r?$", re.MULTILINE
 )
 """A word that the file itself gives to functions, as `local` for `static`."""
 
@@ -130,15 +140,13 @@ _BEGUN = re.compile(rb"[ \t]*[\w*][^\n]*[\w),=|&+(]\Z")
 """A condition of the preprocessor amid a declaration, as where old and new compilers get other parameters."""
 
 _HEADS = re.compile(
-    rb"^(#[ \t]*if[^\n]*)\n(?:namespace|class|struct)[^\n;{]{0,200}\n"
+    rb"\n(#[ \t]*if[^\n]*)\n(?:namespace|class|struct)[^\n;{]{0,200}\n"
     rb"(#[ \t]*else[^\n]*\n[^#]{0,400}#[ \t]*endif[^\n]*)\n(?=\w+[^\n]{0,200}\{)",
-    re.MULTILINE,
 )
 """A type or namespace whose name follows a condition that chooses what it is."""
 
 _ASIDE = re.compile(rb"[ \t]*(?:#|//|/?\*)")
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(if|else|elif|endif)[^\n]*\n?", re.MULTILINE)
-_MOST_NAME = 200
 _MOST_BEFORE = 1000
 _MOST_SPLIT = 4096
 """Bytes of such a condition with its branches."""
@@ -154,26 +162,28 @@ _VALUES = re.compile(rb"\benum\b|=")
 
 def without_macros(source: bytes) -> bytes:
     """The text with blanks for what is no C or C++ without its preprocessor."""
+    source = b"\n" + source
     text = bytearray(source)
-    for pattern, needed in _SIMPLE:
-        for found in pattern.finditer(source) if needed in source else ():
-            for group in range(1, pattern.groups + 1):
-                _blank(text, *found.span(group))
+    for found in _placed(source):
+        for group in range(1, len(found.regs)):
+            _blank(text, *found.span(group))
     for found in _PARAMETERS.finditer(source):
         line = source.rfind(b"\n", 0, found.start()) + 1
         before = source[line : found.start()]
-        name = _NAME.search(before[-_MOST_NAME:])
-        if name is not None and name[1] not in _KEYWORDS and not before.lstrip().startswith(b"#"):
-            _blank(text, found.start() - len(name[0]), found.end(1))
+        given = before.rstrip(b" \t")
+        start = len(given.rstrip(_WORD_BYTES))
+        name = given[start:]
+        if name and not name[:1].isdigit() and name not in _KEYWORDS and not before.lstrip().startswith(b"#"):
+            _blank(text, line + start, found.end(1))
             _blank(text, found.end(2) - 1, found.end(2))
-    linked = b'extern "C"' in source
-    opened, closed = list(_LINKED.finditer(source)), list(_UNLINKED.finditer(source))
-    for found in (*opened, *closed) if linked and len(opened) == len(closed) else ():
-        _blank(text, *found.span(1))
-    given = dict.fromkeys(found[1] for found in _WORD.finditer(source))
-    for word in list(given)[:_MOST_WORDS]:
-        for found in re.finditer(rb"^" + re.escape(word) + rb"(?=[ \t]+[A-Za-z_])", source, re.MULTILINE):
-            _blank(text, *found.span())
+    if b'extern "C"' in source:
+        opened, closed = list(_LINKED.finditer(source)), list(_UNLINKED.finditer(source))
+        for found in (*opened, *closed) if len(opened) == len(closed) else ():
+            _blank(text, *found.span(1))
+    words = dict.fromkeys(found[1] for found in _WORD.finditer(source))
+    for word in list(words)[:_MOST_WORDS]:
+        for found in re.finditer(rb"\n(" + re.escape(word) + rb")(?=[ \t]+[A-Za-z_])", source):
+            _blank(text, *found.span(1))
     for found in _ALONE.finditer(source):
         has_body = found[1].endswith(b")") and _BODY.match(source, found.end())
         if not has_body and not _is_value(source, found.start()):
@@ -182,14 +192,36 @@ def without_macros(source: bytes) -> bytes:
         _blank(text, *found.span(1))
         _blank(text, *found.span(2))
     _join(text)
-    return bytes(text)
+    return bytes(text[1:])
 
 
-def first_branches(source: bytes) -> bytes:
+def _placed(source: bytes) -> Iterator[re.Match[bytes]]:
+    """What matches the patterns whose groups are blanked."""
+    for pattern, needed in _SIMPLE:
+        if needed in source:
+            yield from pattern.finditer(source)
+    for pattern, words in _WORDED:
+        for word in words:
+            at = source.find(word)
+            while at >= 0:
+                found = pattern.match(source, at)
+                if found is not None:
+                    yield found
+                at = source.find(word, at + len(word))
+
+
+_NEAR = 2
+"""Lines between a condition and an error that it may be the reason of."""
+
+
+def first_branches(source: bytes, errors: Sequence[tuple[int, int]]) -> bytes:
     """The text with its first branch of each condition of the preprocessor, which is blanked itself.
 
-    Branches that open more than they close, or close more, are none of the grammar's.
+    Branches that open more than they close, or close more, are none of the grammar's.  Where none of
+    the `errors`, by their lines, is near a condition the text stays as it is.
     """
+    if not _any_near(source, errors):
+        return source
     text, taken = bytearray(source), list[bool]()
     dark, since = 0, 0
     for mark in _CONDITION.finditer(source):
@@ -209,6 +241,19 @@ def first_branches(source: bytes) -> bytes:
     return bytes(text)
 
 
+def _any_near(source: bytes, errors: Sequence[tuple[int, int]]) -> bool:
+    rows, row, behind = list[int](), 1, 0
+    for mark in _CONDITION.finditer(source):
+        row += source.count(b"\n", behind, mark.start())
+        behind = mark.start()
+        rows.append(row)
+    for first, last in errors:
+        at = bisect_left(rows, first - _NEAR)
+        if at < len(rows) and rows[at] <= last + _NEAR:
+            return True
+    return False
+
+
 def _blank(text: bytearray, first: int, last: int) -> None:
     part = text[first:last]
     text[first:last] = b" " * len(part) if b"\n" not in part else _DARK.sub(b" ", part)
@@ -220,7 +265,7 @@ def _is_value(source: bytes, start: int) -> bool:
     line = before[before.rfind(b"\n") + 1 :].partition(b"//")[0].partition(b"/*")[0].rstrip()
     if (
         line.startswith(b"#")
-        or _ALONE.match(line + b"\n")
+        or _ALONE.match(b"\n" + line + b"\n")
         or not _OPEN.search(line)
         or line.endswith((b"){", b") {"))
     ):

@@ -103,8 +103,7 @@ GRAMMAR = Grammar(
     wraps=words("decorated_definition"),
     through=_THROUGH,
     not_signature=words("decorator comment"),
-    inner=re.compile(rb"\n[ \t]+(?:async[ \t]+)?(?:def|class)[ \t]"),
     inner_nodes=words("class_definition function_definition decorated_definition"),
-    inner_words=(b"def", b"class"),
+    inner_words=(b"def ", b"class "),
     prepare=_without_long_comments,
 )
