@@ -233,10 +233,15 @@ def corners_xlsx() -> bytes:
     return workbook(rows)
 
 
+def rows_xlsx(count: int) -> bytes:
+    """So many rows of a number and a letter."""
+    text = '<c t="str"><v>x</v></c>'
+    return workbook("".join(f'<row r="{n}"><c><v>{n}</v></c>{text}</row>' for n in range(1, count + 1)))
+
+
 def million_rows_xlsx() -> bytes:
     """All the rows that a sheet has, 70 MB of XML."""
-    text = '<c t="str"><v>x</v></c>'
-    return workbook("".join(f'<row r="{n}"><c><v>{n}</v></c>{text}</row>' for n in range(1, 1_048_577)))
+    return rows_xlsx(1_048_576)
 
 
 def cells_elsewhere_xlsx() -> bytes:

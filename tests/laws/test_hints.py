@@ -48,7 +48,7 @@ FILES: dict[str, bytes] = {
     ),
     "docs/broken.pdf": b"%PDF-1.7\nneedle",
     "docs/locked.docx": office.encrypted_docx(),
-    "docs/sheet.xlsx": office.million_rows_xlsx(),
+    "docs/sheet.xlsx": office.rows_xlsx(30_000),
     "docs/page.html": b"<h1>needle</h1>" + b"<p>words" * 90,
     "empty": b"",
     "mixed": b"a\nb\r\nneedle\rc\n\x0c\n",

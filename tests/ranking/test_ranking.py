@@ -88,6 +88,25 @@ def test_parts_hold_every_line_with_a_letter_once_and_in_order(lines: list[str])
 
 
 @pytest.mark.parametrize(
+    "line",
+    ["def area(self):", "int area(int side) {", "area = 3", "x" * 500 + ";function area(", "const area = 1"],
+)
+def test_a_line_that_defines_a_name_is_told(line: str) -> None:
+    assert CountedText(f"one\n{line}\nthree").defines("area")
+
+
+@pytest.mark.parametrize("line", ["area(3)", "return area(3)", "x" * 500 + " area(3)", "subarea = 3"])
+def test_a_line_that_only_has_a_name_is_told(line: str) -> None:
+    assert not CountedText(f"one\n{line}\nthree").defines("area")
+
+
+@pytest.mark.parametrize("text", ["area," * 200_000, ("area," * 20_000 + "\n") * 10, "x" * 10**6 + " area"])
+def test_lines_without_an_end_are_looked_at_from_near(text: str) -> None:
+    """Each name from the beginning of its line takes the square of it: hours here."""
+    assert not CountedText(text).defines("area")
+
+
+@pytest.mark.parametrize(
     ("path", "role"),
     [
         ("tests/test_a.py", Role.TEST),

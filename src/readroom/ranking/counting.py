@@ -30,6 +30,9 @@ _ENDING_CHARS = 8
 _KEPT_WORDS = 2 * MAX_TERMS
 """Words whose places a text keeps: those of the question that was asked last, and of one before."""
 
+_NEAR_CHARS = 200
+"""On either side of a name, where it is seen whether a line defines it: a line may be as long as a file."""
+
 _DEFINING = re.compile(
     r"(?:^|[\s({;])(?:class|def|defp|defmodule|defmacro|fn|fun|func|function|interface|struct|type|trait|enum"
     r"|const|let|var|val|object|module|namespace|typedef|union|impl|protocol|macro_rules!|#define|record)\s+"
@@ -106,16 +109,23 @@ class CountedText:
         """Whether a line looks as if it defined the name; what a grammar says is surer."""
         folded, name = self._folded, fold(name)
         at = folded.find(name)
-        while at >= 0:
+        for _ in range(COUNTED):
+            if at < 0:
+                break
             end = at + len(name)
-            if not _is_word(folded[at - 1 : at]) and not _is_word(folded[end : end + 1]):
-                start = folded.rfind("\n", 0, at) + 1
-                stop = folded.find("\n", end)
-                before, behind = folded[start:at], folded[end : stop if stop >= 0 else None]
-                if _defining(before, behind):
-                    return True
+            alone = not _is_word(folded[at - 1 : at]) and not _is_word(folded[end : end + 1])
+            if alone and self._is_defined(at, end):
+                return True
             at = folded.find(name, end)
         return False
+
+    def _is_defined(self, at: int, end: int) -> bool:
+        folded, nearest = self._folded, max(0, at - _NEAR_CHARS)
+        start = folded.rfind("\n", nearest, at) + 1
+        if not start and nearest:  # so far into its line no name is a type's and a call's
+            return _DEFINING.search(folded[nearest:at]) is not None
+        stop = folded.find("\n", end, end + _NEAR_CHARS)
+        return _defining(folded[start:at], folded[end : stop if stop >= 0 else end + _NEAR_CHARS])
 
     def _look(self, term: Term, most: int) -> list[int]:
         low, key = self._low, term.key
