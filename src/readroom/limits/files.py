@@ -40,7 +40,7 @@ EXPANDED_FILES = 16
 """Their number; each holds a descriptor."""
 
 EXPANSION_RATIO = 1100
-"""A file that grows more than that while it is expanded is nobody's log (those grow 5 to 100 times), from
+"""A file that grows more than that while it is expanded is not a log (those grow 5 to 100 times), from
 EXPANSION_FREE_BYTES on. gzip cannot reach it, the others can, with a megabyte for a terabyte."""
 
 EXPANSION_FREE_BYTES = 64 * 1024 * 1024

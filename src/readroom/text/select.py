@@ -113,11 +113,11 @@ class WholeText:
         return True
 
     def length(self, line: LongLine) -> int:
-        """Never asked: a small text has no long lines."""
+        """Never called: a small text has no long lines."""
         raise AssertionError(line)
 
     def piece(self, line: LongLine, column: int, most: int) -> str:
-        """Never asked: a small text has no long lines."""
+        """Never called: a small text has no long lines."""
         raise AssertionError(line)
 
 
@@ -152,9 +152,9 @@ class IndexedText:
         """Its lines to line `last`."""
         from copy import copy
 
-        found = copy(self)
-        found.total_lines = min(last, self.total_lines)
-        return found
+        text = copy(self)
+        text.total_lines = min(last, self.total_lines)
+        return text
 
     def lines(self, first: int, last: int) -> Iterable[Line]:
         """The lines `first` to `last`, reading on only as they are taken."""

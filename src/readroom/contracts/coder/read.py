@@ -86,7 +86,7 @@ def _require_all(
 ) -> ReadResult:
     """The result, when it is all that was asked for, within the bounds. Raises TooMuch.
 
-    The bytes are looked at before the lines, line by line: the one that is passed first is told.
+    The bytes are looked at before the lines, line by line: the bound that is passed first is named.
     """
     room = min(bounds.bytes, cap.size - measured.frame(request.path))
     used = -1  # no line feed stands before the first

@@ -112,7 +112,7 @@ def as_tool_call(call: Call) -> str:
 
 
 _SPELLING: ContextVar[Callable[[Call], str]] = ContextVar("spelling of calls", default=as_tool_call)
-"""Whoever reads a reply at a shell is given commands.  Every sentence with a call in it asks here, and
+"""A reader at a shell gets commands.  Every sentence with a call in it asks here, and
 only the command line sets it, around one call: handing it through every function that words something
 would put it into some forty signatures."""
 

@@ -35,8 +35,8 @@ def _list(as_json: bool, config: str | None) -> ExitCode:
     if as_json:
         output.write(msgspec.json.encode({"spent": spent}) + b"\n")
         return ExitCode.OK
-    for one in spent:
-        output.write((output.visible(_line(one)) + "\n").encode())
+    for spending in spent:
+        output.write((output.visible(_line(spending)) + "\n").encode())
     if not spent:
         output.complain("No budget was used.")
     return ExitCode.OK
@@ -54,20 +54,20 @@ def _reset(
     root = None if workspace is None else os.path.realpath(workspace)
     with _state(config) as state:
         chosen = [
-            one
-            for one in state.spent()
-            if (root is None or one.workspace == root)
-            and (scope is None or one.scope == scope)
-            and (name is None or one.name == name)
+            spending
+            for spending in state.spent()
+            if (root is None or spending.workspace == root)
+            and (scope is None or spending.scope == scope)
+            and (name is None or spending.name == name)
         ]
-        for one in chosen:
-            state.forgive(one)
+        for spending in chosen:
+            state.forgive(spending)
     output.complain(f"{len(chosen)} budget{'' if len(chosen) == 1 else 's'} began anew.")
     return ExitCode.OK
 
 
-def _line(one: Spending) -> str:
-    return f"{one.used:>12,}  {one.scope:9}  {one.name or '-'}  {one.workspace}"
+def _line(spending: Spending) -> str:
+    return f"{spending.used:>12,}  {spending.scope:9}  {spending.name or '-'}  {spending.workspace}"
 
 
 budget = click.Group(

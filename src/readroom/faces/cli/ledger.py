@@ -230,13 +230,13 @@ def _shown(book: Ledger, action: str, chosen: Filter, by: str, limit: int, as_js
     else:
         if action == "twice":
             twice = shown_twice(book.rows(conditions))
-            listed, total = [msgspec.to_builtins(one) for one in twice[:limit]], len(twice)
+            listed, total = [msgspec.to_builtins(row) for row in twice[:limit]], len(twice)
             text = of_twice(twice[:limit], total)
         else:
             sums = (
                 totals(book.rows(conditions), by) if action == "totals" else most_read(book.rows(conditions))
             )
-            listed, total = [msgspec.to_builtins(one) for one in sums[:limit]], len(sums)
+            listed, total = [msgspec.to_builtins(row) for row in sums[:limit]], len(sums)
             text = of_totals(sums[:limit], sums, "path" if action == "files" else by)
     if as_json:
         terminal.write(msgspec.json.encode({"rows": listed, "shown": len(listed), "total": total}) + b"\n")
