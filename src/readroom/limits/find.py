@@ -1,4 +1,4 @@
-"""Numbers of ranked search, each with its reason; weights of the ranking stand in `ranking/score.py`."""
+"""Numbers of ranked search and of cursors, each with its reason; weights stand in `ranking/score.py`."""
 
 FIND_BUDGET_TOKENS = 2000
 """A page without a budget of its own: pages of 1,600 tokens show as much of what is needed by 5,000 tokens as
@@ -72,3 +72,10 @@ FIND_LEFT_NAMES = 20
 FIND_APART_CHARS = 2 * 1024 * 1024
 """Characters of files that are kept as they were taken apart, for the next page of the same question; each
 takes some two bytes so."""
+
+CURSOR_DIGITS = 6
+"""Hex digits of the arguments' fingerprint in a cursor: a mix-up passes once in 16 million times, for 4
+tokens."""
+
+SCORE_SCALE = 1_000_000
+"""Scores are compared in millionths, so that a cursor can name one."""
