@@ -19,6 +19,7 @@ from readroom.errors import BadValue, UsageError
 from readroom.faces.cli import output as terminal
 from readroom.faces.cli.answers import Where
 from readroom.faces.cli.exits import ExitCode
+from readroom.faces.cli.options import json_option
 from readroom.ledger import LedgerPolicy, open_book
 from readroom.ledger.ledger import Head, Ledger
 from readroom.ledger.queries import (
@@ -396,7 +397,7 @@ ledger = click.Command(
         click.Option(
             ["--limit"], type=click.IntRange(min=1), default=_ROWS, show_default=True, help="Rows to show."
         ),
-        click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
+        json_option("Print one JSON object."),
         click.Option(
             ["--noted"], metavar="NUMBER:HASH", help="verify: a head that an earlier verification printed."
         ),
