@@ -1,7 +1,7 @@
 """A program that runs commands as readroom does, in a process and as a user of its own.
 
 What a command must not reach is here: a secret in the environment, open descriptors
-of secret files, a controlling terminal, listeners, and a victim beside it.  Asked
+of secret files, a controlling terminal, listeners, and a victim beside it.  PendingCall
 by JSON lines; see `cells`, which starts it.
 """
 

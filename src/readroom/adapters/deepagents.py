@@ -48,7 +48,7 @@ OWN: Final = "/.deepagents"
 """What deepagents keeps for itself, long results and summarized conversations, is in the state of the run."""
 
 _MATCHES: Final = 1000
-"""Matches of one search where nobody says how many."""
+"""Matches of one search that names no number."""
 
 _BINARY_BYTES: Final = 8 * 1024 * 1024
 """The largest file that is handed to the model as it is; providers refuse larger ones."""

@@ -63,7 +63,7 @@ def tools(
 
 
 def _parsed(arguments: str) -> object:
-    """What the model sent; text that is not JSON goes on as it is, and is told so by the contract."""
+    """What the model sent; text that is not JSON goes on as it is, and is refused by the contract."""
     try:
         return json.loads(arguments) if arguments else {}
     except ValueError:

@@ -176,7 +176,7 @@ def load(
 
 
 def token_file() -> str:
-    """The file of tokens. Raises BadConfig when there is no telling where this user's files are."""
+    """The file of tokens. Raises BadConfig when it is unknown where this user's files are."""
     path = own_tokens(os.environ, sys.platform)
     if path is None:
         advice = "Set HOME or XDG_STATE_HOME; a server that asks for no token needs none (--open, --socket)."
@@ -190,7 +190,7 @@ def shared_state(url: str | None) -> StatePolicy:
 
 
 def has_state() -> bool:
-    """Whether it can be told where this user's files are."""
+    """Whether it is known where this user's files are."""
     return own_tokens(os.environ, sys.platform) is not None
 
 

@@ -1,6 +1,6 @@
 """What the sections of a file mean for settings, and what a file inside the workspace may not say.
 
-Whoever wrote the folder may have written that file, too: it can only restrict (`restrict`),
+The author of the folder may have written that file, too: it can only restrict (`restrict`),
 and a key without a rule here is not its to say.
 """
 
@@ -130,7 +130,7 @@ def _setup(before: Setup, sections: Given, file: ConfigFile) -> Setup:
 
 
 def _limits(before: Limits, values: Mapping[str, Any], file: ConfigFile, *, trusted: bool) -> Limits:
-    # Others may only lower it, and are told what to.
+    # Others may only lower it; the refusal says what to.
     if trusted and values.get("reply_bytes", 0) > MAX_REPLY_BYTES:
         advice = f"Use a whole number from {MIN_REPLY_BYTES} to {MAX_REPLY_BYTES}."
         raise file.bad("limits.reply_bytes", "is out of range", advice)

@@ -163,7 +163,7 @@ def _refusal(name: str, value: object, form: inspect.Type) -> UnusableText:
         case inspect.BoolType():
             return UnusableText("must be true or false", f"Write {name} = true.")
         case inspect.LiteralType(values=known):
-            names = " or ".join(f'"{one}"' for one in known)
+            names = " or ".join(f'"{word}"' for word in known)
             return UnusableText(f"{value!r} is not one of the allowed values", f"Use {names}.")
         case inspect.IntType() | inspect.FloatType():
             kind = "whole number" if isinstance(form, inspect.IntType) else "number"

@@ -1,4 +1,4 @@
-"""What a server is told: the sections [serve] and [workspaces.NAME] of the operator's file.
+"""What configures a server: the sections [serve] and [workspaces.NAME] of the operator's file.
 
     [serve]
     default = "docs"                    # the workspace of addresses without a name; default the first

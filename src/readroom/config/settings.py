@@ -58,12 +58,12 @@ class Settings(Struct, frozen=True):
 
 
 # -----------------------------------------------------------------------------
-# Where the files of a user are, None when there is no telling.
+# Where the files of a user are; None when that is unknown.
 # -----------------------------------------------------------------------------
 
 
 def own_folder(environ: Mapping[str, str], platform: str) -> str | None:
-    """The folder of readroom in the user's cache folder; None when there is no telling where that is."""
+    """The folder of readroom in the user's cache folder; None when that is unknown."""
     cache_folder = environ.get("XDG_CACHE_HOME", "")
     if os.path.isabs(cache_folder):  # relative ones are to be ignored, by the specification
         return os.path.join(os.path.normpath(cache_folder), "readroom")
@@ -75,7 +75,7 @@ def own_folder(environ: Mapping[str, str], platform: str) -> str | None:
 
 
 def own_ledger(environ: Mapping[str, str], platform: str) -> str | None:
-    """The ledger in the user's state folder; None when there is no telling where that is."""
+    """The ledger in the user's state folder; None when that is unknown."""
     state_folder = environ.get("XDG_STATE_HOME", "")
     if os.path.isabs(state_folder):  # relative ones are to be ignored, by the specification
         return os.path.join(os.path.normpath(state_folder), "readroom", FILE)
@@ -87,7 +87,7 @@ def own_ledger(environ: Mapping[str, str], platform: str) -> str | None:
 
 
 def own_tokens(environ: Mapping[str, str], platform: str) -> str | None:
-    """The file of tokens in the user's state folder; None when there is no telling where that is."""
+    """The file of tokens in the user's state folder; None when that is unknown."""
     ledger = own_ledger(environ, platform)
     return None if ledger is None else os.path.join(os.path.dirname(ledger), "tokens.db")
 

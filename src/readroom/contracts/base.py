@@ -83,7 +83,7 @@ class Tool(Struct, frozen=True):
 
 
 class Bound(Struct, frozen=True):
-    """A call whose tool is looked up and whose arguments are parsed: all that is later asked of both.
+    """A call whose tool is looked up and whose arguments are parsed: all that is later needed of both.
 
     Attributes:
         request: What is to be performed.
@@ -132,7 +132,7 @@ class Contract(Struct, frozen=True, dict=True):
     `layers` are rules that hold for its calls beside those of the workspace, and like those only
     restrict; `change_layers` are more of them for calls that change something.  `seconds` is the
     longest time for a call.
-    `notice` is what the operator who serves it is told at the start.
+    `notice` is what the operator who serves it reads at the start.
     `holds_outputs` says that kept outputs of commands are files of a folder in the root, too.
     `by_lines` says that replies have a line for each thing they show, as a client that counts
     lines sees it; others are one object.  `archives` says that its paths lead into archives.

@@ -1,7 +1,7 @@
 """Arguments of a tool: from one struct both the JSON schema and the parser.
 
 A struct of `msgspec` fields is the only place where a tool's parameters stand.
-Unknown, missing and wrong arguments are told apart here, each by its name, so
+Unknown, missing and wrong arguments are separated here, each by its name, so
 that nothing outside the schema reaches an engine.
 """
 
@@ -206,7 +206,7 @@ def _convert_variant(
     name: str,
     value: object,
 ) -> msgspec.Struct:
-    """One of several structs, told by its tag; models also send it as JSON text."""
+    """One of several structs, chosen by its tag; models also send it as JSON text."""
     if isinstance(value, str):
         with contextlib.suppress(msgspec.DecodeError):
             value = msgspec.json.decode(value)

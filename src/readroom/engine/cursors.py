@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import fields, replace
 
 from readroom.errors import BadCursor, BadPath, OutsideRoot
+from readroom.limits.find import CURSOR_DIGITS
 from readroom.paths import parse
 from readroom.quoting import as_value
 from readroom.values import GrepRequest, GrepSort, ListRequest
@@ -23,9 +24,6 @@ from readroom.values import GrepRequest, GrepSort, ListRequest
 # A cursor names the last entry that was shown, so that entries that come and go
 # between two pages neither repeat nor hide others.
 # -----------------------------------------------------------------------------
-
-_DIGITS = 6
-"""Hex digits of the arguments' fingerprint: a mix-up passes once in 16 million times, for 4 tokens."""
 
 
 class ListPlace(Struct, frozen=True, order=True):
@@ -69,7 +67,7 @@ def read_cursor(request: ListRequest) -> ListPlace | None:
 
 def _fingerprint(request: ListRequest) -> str:
     order = (request.path, request.glob, request.depth, sorted(request.include), request.sort)
-    return blake2s(repr(order).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    return blake2s(repr(order).encode("utf-8", "surrogatepass")).hexdigest()[:CURSOR_DIGITS]
 
 
 _GREP_DIGITS = 6

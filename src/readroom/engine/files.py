@@ -35,6 +35,7 @@ from readroom.errors import (
     TooLarge,
 )
 from readroom.limits import MAX_PATH_DEPTH, TRASH_TRIES, TREE_ENTRIES
+from readroom.limits.files import CHANGED_TRIES
 from readroom.paths import ROOT, WorkPath, join, parent, parts
 from readroom.policy.changes import WriteTargets
 from readroom.policy.guard import Guard
@@ -167,9 +168,6 @@ class _Survey:
 
 TRASH = WorkPath(".trash")
 """Where things are thrown away: below it a folder for each moment, and in that the name that they had."""
-
-_TRIES = 2
-"""What somebody else changes at the last moment is looked at once more."""
 
 T = TypeVar("T")
 
@@ -489,7 +487,7 @@ def trash(
 
 def _steadily(once: Callable[[], T], path: str) -> T:
     """Once more when somebody else changed something at the last moment."""
-    for _ in range(_TRIES):
+    for _ in range(CHANGED_TRIES):
         try:
             return once()
         except Moved:

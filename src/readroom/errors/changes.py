@@ -236,11 +236,11 @@ class Overlap(ConflictError):
             f"edits[{first}] and edits[{second}] overlap in line {line} of {quote(path)}",
             "Join them into one edit; all edits are matched against the text as it is before the call.",
             facts={"path": as_value(path), "edits": [first, second], "line": line},
-            next_request=ReadRequest(path, offset=max(1, line - _AROUND // 2), limit=_AROUND),
+            next_request=ReadRequest(path, offset=max(1, line - AROUND // 2), limit=AROUND),
         )
 
 
-_AROUND = 20
+AROUND = 20
 """Lines that a suggested read shows around a place."""
 
 

@@ -68,16 +68,16 @@ class Access(Struct, frozen=True):
 
 
 class Failed(Exception):
-    """A reply could not be made; the log has the reason, and nobody else gets it."""
+    """A reply could not be made; the reason is in the log alone."""
 
 
 async def noted(workspace: Workspace, work: Callable[[], T]) -> T:
-    """Perform what is said to a session: at once, or in a thread where other processes are told, too."""
+    """Perform what a session is sent: at once, or in a thread where other processes get it, too."""
     return work() if workspace.state is None else await asyncio.to_thread(work)
 
 
 class ClientScope:
-    """Somebody who waits for answers. When they leave, the work for them ends.
+    """A client that waits for answers. When it leaves, the work for it ends.
 
     Used from the event loop only.
     """
@@ -183,7 +183,7 @@ class Calls:
             reply_bytes: Cap on the text.
             reply_lines: Cap on its lines.
             client_scope: Whose leaving ends the work, beside the end of this task.
-            send_progress: Told now and then how far the work is; never after this returns.
+            send_progress: Called now and then with how far the work is; never after this returns.
 
         Raises:
             Failed: The reply could not be made.
@@ -213,7 +213,7 @@ class Calls:
             self._change(-1)
 
     def stop(self) -> None:
-        """End all work; those who wait are told that it was cancelled."""
+        """End all work; those who wait get the answer that it was cancelled."""
         self._everyone.leave()
 
     def close(self) -> None:
@@ -261,7 +261,7 @@ class _Finished:
         self._waiting.append((future, result))
         if not self._woken:
             self._woken = True
-            with suppress(RuntimeError):  # the loop has ended; nobody waits any more
+            with suppress(RuntimeError):  # the loop has ended, and with it who waited
                 self._loop.call_soon_threadsafe(self._deliver)
 
     def _deliver(self) -> None:
@@ -341,7 +341,7 @@ class _Progress:
         if now < self._next_at:
             return
         self._next_at = now + MCP_PROGRESS_S
-        with suppress(RuntimeError):  # the loop has ended; nobody listens any more
+        with suppress(RuntimeError):  # the loop has ended, and with it who listened
             self._loop.call_soon_threadsafe(self._fresh.set)
 
     def end(self) -> None:

@@ -31,7 +31,7 @@ VALUE_CHARS = 80
 """A wrong value is quoted in a refusal up to here; its sender knows the rest."""
 
 NUMBER_MOST = 2**40
-"""A setting: more than any reply, file or patience; one of a thousand digits is somebody's joke."""
+"""A setting: more than any reply, file or patience; one of a thousand digits is a joke."""
 
 LINE_CHARS = 2000
 """A longer line is cut. The number of claude-code, gemini-cli, opencode, cline."""
@@ -78,7 +78,7 @@ IGNORE_FILE_LINES = 2_000
 """Patterns of `.readroomignore` or `.kilocodeignore`; all are checked when it is read, about 30 us each."""
 
 WRITE_NOTE_KEPT_S = 30 * 86_400.0
-"""How long a note of a crashed writer's temporary file stands while nobody writes to its folder. After that
+"""How long a note of a crashed writer's temporary file stands while its folder is not written to. After that
 the file stays, and is like any other."""
 
 HARDLINK_SCAN_S = 2.0
@@ -186,7 +186,7 @@ GREP_CHILD_BYTES = 64 * 1024 * 1024
 """Memory of a search process. It holds one line; where a line has more than some 20 MB, files are mapped."""
 
 GREP_SKIPPED_NAMES = 2000
-"""Names before a cursor that the search process is told to pass over; each is an argument of it."""
+"""Names before a cursor that the search process passes over; each is an argument of it."""
 
 GREP_RANKED_FILES = 2000
 """Matching files that are looked into to sort them by relevance, 0.1 ms each; the others follow by path."""
@@ -273,7 +273,7 @@ DIFF_HUNK_BYTES = 256 * 1024
 """Longest stretch of a file that is compared line by line for one hunk; a longer one is stated, not shown."""
 
 DIFF_CELLS = 250_000
-"""Lines before times lines after up to which difflib is asked; above, what differs is one block. Its worst
+"""Lines before times lines after up to which difflib compares; above, what differs is one block. Its worst
 case, many equal lines, takes 0.1 s here."""
 
 DIFF_LINE_CHARS = 500
@@ -300,7 +300,7 @@ RUN_MAX_TIMEOUT_S = 1800.0
 """Longest time that a caller may ask for. claude-code: 600 s; full builds take longer."""
 
 RUN_GRACE_S = 2.0
-"""Between the request to end (SIGTERM) and the end (SIGKILL). docker: 10 s, where nobody waits."""
+"""Between the request to end (SIGTERM) and the end (SIGKILL). docker: 10 s, where no call waits."""
 
 RUN_DRAIN_S = 5.0
 """How long the system may take to remove processes that were killed; disk work is not interrupted."""
@@ -379,7 +379,7 @@ MCP_LIST_TOOLS = 100
 """Tools on one page of `tools/list`. Every contract fits: many clients never ask for a second page."""
 
 MCP_EXIT_S = 2
-"""Seconds for open connections and unsent replies when a server is told to end."""
+"""Seconds for open connections and unsent replies when a server has to end."""
 
 HTTP_SESSIONS = 1000
 """Open sessions of clients before 2026-07-28, a few kB each. SDK: 10,000."""
@@ -392,7 +392,7 @@ HTTP_STILL_S = 15.0
 the shortest wait of common proxies. As the SDK."""
 
 HTTP_CONNECTIONS = 256
-"""Connections at once on which requests were let in; above, clients are told to try again. An editor holds
+"""Connections at once on which requests were let in; above, clients are to try again. An editor holds
 one or two per window."""
 
 SERVE_STRANGERS = 192
@@ -434,7 +434,7 @@ SERVE_CALL_S = 300.0
 """Longest time for one call over HTTP, whatever its tool allows; proxies give up after 60 to 300 s."""
 
 SERVE_EXIT_S = 10.0
-"""How long a server that is told to end lets running calls finish before it cancels them. Kubernetes kills
+"""How long a server that has to end lets running calls finish before it cancels them. Kubernetes kills
 after 30 s."""
 
 SERVE_RATE = 6_000

@@ -51,7 +51,7 @@ DOCUMENT_CHILD_BYTES = 200 * 1024 * 1024
 """Memory that the process may allocate which reads a document; with its libraries it stays below 256 MB."""
 
 DOCUMENT_CHILD_CPU_S = 60
-"""Processor time of that process in all, where a call may not use more: an end for one that nobody waits for
+"""Processor time of that process in all, where a call may not use more: an end for one that is not waited for
 any more.  Of one that has used half of it, the next call starts a new one."""
 
 DOCUMENT_PATIENCE = 10
@@ -193,7 +193,7 @@ MAIL_PARTS = 5_000
 """Messages and attachments of a document, as many as titles are passed on."""
 
 CARRIED_NAME_CHARS = 4_000
-"""A longer path of a file that a document carries is denied: rules are not asked about it."""
+"""A longer path of a file that a document carries is denied: rules are not applied to it."""
 
 MAIL_DEPTH = 5
 """Messages in messages that are opened; deeper ones are attachments."""

@@ -1,4 +1,4 @@
-"""Numbers of giant and of compressed files, each once, with its reason."""
+"""Numbers of giant, compressed and changing files and of child processes, each once, with its reason."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ EXPANDED_FILES = 16
 """Their number; each holds a descriptor."""
 
 EXPANSION_RATIO = 1100
-"""A file that grows more than that while it is expanded is nobody's log (those grow 5 to 100 times), from
+"""A file that grows more than that while it is expanded is not a log (those grow 5 to 100 times), from
 EXPANSION_FREE_BYTES on. gzip cannot reach it, the others can, with a megabyte for a terabyte."""
 
 EXPANSION_FREE_BYTES = 64 * 1024 * 1024
@@ -58,3 +58,16 @@ READ_GRACE_S = 5.0
 READ_END_BYTES = 4 * 1024 * 1024
 """How much of the end of a file is looked at for its last lines while they cannot be numbered yet: 500 lines
 of 8 kB; decoded, it stays far below the 64 MB promised per call."""
+
+CHANGED_TRIES = 2
+"""A file that another program saves at the last moment is looked at once more; twice in a row is a writer at
+work."""
+
+TURN_S = 0.05
+"""How often a thread that waits for another's pass over the same file looks at its own deadline."""
+
+PIPE_BYTES = 64 * 1024
+"""Read at once from a child: what a pipe of Linux holds."""
+
+CLOCK_S = 0.25
+"""Longest wait for output of a child before the clock is looked at again."""

@@ -1,4 +1,4 @@
-"""Numbers of ranked search, each with its reason; weights of the ranking stand in `ranking/score.py`."""
+"""Numbers of ranked search and of cursors, each with its reason; weights stand in `ranking/score.py`."""
 
 FIND_BUDGET_TOKENS = 2000
 """A page without a budget of its own: pages of 1,600 tokens show as much of what is needed by 5,000 tokens as
@@ -56,7 +56,7 @@ FIND_LINE_CHARS = 500
 """Longest line of a passage; what is longer is minified or data, and reading it is the next call."""
 
 FIND_DENSE_CHARS = 300
-"""Mean length of lines of what nobody writes by hand: it comes behind the rest."""
+"""Mean length of lines of what is not written by hand: it comes behind the rest."""
 
 FIND_KEPT_BYTES = 24 * 1024 * 1024
 """Texts that a workspace keeps between ranked searches, so that the next one need not read them again: all of
@@ -72,3 +72,10 @@ FIND_LEFT_NAMES = 20
 FIND_APART_CHARS = 2 * 1024 * 1024
 """Characters of files that are kept as they were taken apart, for the next page of the same question; each
 takes some two bytes so."""
+
+CURSOR_DIGITS = 6
+"""Hex digits of the arguments' fingerprint in a cursor: a mix-up passes once in 16 million times, for 4
+tokens."""
+
+SCORE_SCALE = 1_000_000
+"""Scores are compared in millionths, so that a cursor can name one."""

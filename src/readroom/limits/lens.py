@@ -33,7 +33,7 @@ RECORD_SNIFF_LINES = 50
 """So many lines are looked at to tell whose record it is: the heads of resumed sessions come first."""
 
 RECORD_MEMBER_BYTES = 4 * 1024 * 1024 * 1024
-"""A member of a zip that unpacks to more is skipped: nobody's log of one sample is that long."""
+"""A member of a zip that unpacks to more is skipped: no log of one sample is that long."""
 
 PENDING_CALLS = 10_000
 """Calls whose result is awaited; beyond it the oldest count as never answered."""
@@ -73,7 +73,7 @@ work have a few thousand.
 """
 
 SPANS_KEPT = 2_000
-"""Line ranges kept for one call: a search that shows more files is told as a number."""
+"""Line ranges kept for one call: a search that shows more files is kept as a number."""
 
 SPANS_OF_SESSION = 50_000
 """Line ranges kept for one session; the rest is counted and said."""
@@ -116,7 +116,7 @@ FLOOD_TOKENS = 4_000
 """A search result of more tokens flooded: five times what the median useful search needs."""
 
 UNUSED_TOKENS = 1_000
-"""A result below this is too small to be told as unused or as more than what was needed."""
+"""A result below this is too small to be counted as unused or as more than what was needed."""
 
 WHOLE_FILE_LINES = 100
 """A whole file of fewer lines is rightly read whole."""
@@ -178,7 +178,7 @@ UI_POINTS = 120
 """Points of a chart over time: one for each few pixels of a phone's width."""
 
 UI_SERIES = 6
-"""Names of a chart over time; more colours cannot be told apart, and the others are summed up."""
+"""Names of a chart over time; more colours look alike, and the others are summed up."""
 
 UI_SESSION_ROWS = 500
 """Calls of a session on one page."""

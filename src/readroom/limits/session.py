@@ -28,7 +28,7 @@ IMAGE_PIXELS_PER_TOKEN = 750
 """What an image costs: Anthropic's published formula; others charge by tiles, about the same."""
 
 MCP_RESOURCES = 100
-"""Kept outputs listed at once: some 15 kB; a host asks for more when somebody looks further."""
+"""Kept outputs listed at once: some 15 kB; a host fetches more when its user looks further."""
 
 LEDGER_WAIT_S = 10.0
 """Longest wait for other writers of a ledger, and for a lost database. A row takes 0.1 ms."""
@@ -47,7 +47,7 @@ LEDGER_GROUP_ROWS = 500
 
 LEDGER_FOLD_EVERY = 500
 """Rows after which a writer brings the sums of a ledger up to date; for each of them that is a hundredth of a
-millisecond, and whoever looks sums up the rest."""
+millisecond, and reports sum up the rest."""
 
 LEDGER_FOLD_ROWS = 1000
 """Rows summed in one transaction: others wait some 20 ms for it. More than LEDGER_FOLD_EVERY, so that
@@ -78,7 +78,7 @@ STORES = 256
 """Such stores that one workspace keeps: as many conversations as a small server has at once."""
 
 STORE_IDLE_S = 3600.0
-"""A store that nobody has used for so long makes room for another; conversations are rarely resumed later."""
+"""A store that was not used for so long makes room for another; conversations are rarely resumed later."""
 
 LEDGER_REFUSALS = 300
 """Requests a minute that are refused before they are calls, and of which each is an entry; of the rest the
@@ -101,7 +101,7 @@ STATE_REST_S = 0.5
 """After a failure everybody is refused for so long before the database is tried again: each try may wait."""
 
 STATE_KEPT_S = 24 * 3600.0
-"""What nobody has used for so long is forgotten: sessions, what was shown, kept outputs. Not budgets."""
+"""What was not used for so long is forgotten: sessions, what was shown, kept outputs. Not budgets."""
 
 STATE_SPENT_S = 30 * 24 * 3600.0
 """And so much longer it is known what a conversation has spent."""

@@ -2,7 +2,7 @@
 
 Who may change one of them runs programs as the person who works in the folder: the next start
 of an editor, a client of agents, a shell, a commit or a step into the folder is enough, and
-nobody is asked.  A row is in the table when that is so, and when developers do not write the file
+without a question.  A row is in the table when that is so, and when developers do not write the file
 with an agent every day.  So scripts of package.json, Makefiles, sources of tests and builds and the
 workflows of CI stay writable: people run them knowingly, or elsewhere and after a review.  So
 do rules, skills and commands of agents, which are prose.  What asks again when it has changed
@@ -136,7 +136,7 @@ ROWS: dict[str, Sequence[str]] = {
 REPOSITORY = Rule(
     "HEAD, objects/, refs/", SOURCE, "git runs the hooks of a bare repository and what its config names"
 )
-"""A folder with these names is a repository to git: whoever asks for its status there runs what it says."""
+"""A folder with these names is a repository to git: a request for its status there runs what it says."""
 
 _MAKES = ("head", "objects", "refs")
 """What makes a folder a repository, as names are compared."""
@@ -147,7 +147,7 @@ _RUNS = ("config", "config.worktree", "hooks")
 _NAMES = ("HEAD", "objects", "refs")
 
 RULES: tuple[Rule, ...] = tuple(
-    Rule(pattern, SOURCE, reason) for reason, found in ROWS.items() for pattern in found
+    Rule(pattern, SOURCE, reason) for reason, patterns in ROWS.items() for pattern in patterns
 )
 
 

@@ -47,7 +47,7 @@ from readroom.values import EntryKind, Stat
 # Names like one that does not exist: a typing error, another case, another folder.
 #
 # Looked for beside the missing name, then in the whole tree from the top down, as
-# long as the effort for it lasts.  What may be suggested is decided by whoever
+# long as the effort for it lasts.  What may be suggested is decided by who
 # gives the names.
 # -----------------------------------------------------------------------------
 
@@ -310,7 +310,7 @@ class Guard:
         layers = tuple(layer for layer in layers_or_none if layer is not None)
         known, rules = self._rules
         if len(layers) != len(known) or any(map(is_not, layers, known)):
-            # What somebody wrote for this folder is named before built-in rules that say the same.
+            # What was written for this folder is named before built-in rules that say the same.
             rules = self._base.with_layers(layers, first=True)
             self._rules = (layers, rules)
         return rules
@@ -355,7 +355,7 @@ class Guard:
 class VisibleNames:
     """The names in one opened folder that may be seen, and the way to the files among them.
 
-    For whoever looks into every file of a tree: the rules were asked about all names at once, and a file
+    For a walk that looks into every file of a tree: the rules decided about all names at once, and a file
     is opened from its folder, without a walk from the root.  Links among them are not followed.
 
     Attributes:

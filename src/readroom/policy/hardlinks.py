@@ -6,7 +6,7 @@ root are found and known by their identity (device and inode).
 
 The search costs about 1 us a file, 0.05 s for 50,000, and package managers link
 thousands of files; so it is kept.  A link changes the change time of its file,
-which nobody but root can set back: what was last changed before the search began
+which only root can set back: what was last changed before the search began
 has the names it had then.  A file changed later is searched for anew.  Denied
 files with one name are known as well, so that a link to one of them is caught
 even where the clocks of this machine and of a file server differ.

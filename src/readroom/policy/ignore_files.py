@@ -154,7 +154,7 @@ class IgnoreTree:
     def _read(self, name: WorkPath, folder: WorkPath) -> tuple[_File, ...]:
         try:
             with self._store.open(name) as source:
-                # Like git, which does not follow a link here. Nobody writes a file that large.
+                # Like git, which does not follow a link here. No one writes a file that large.
                 if source.real != name or source.size > IGNORE_FILE_BYTES:
                     return ()
                 data = source.read_at(0, IGNORE_FILE_BYTES)

@@ -23,7 +23,7 @@ class Card(msgspec.Struct, frozen=True):
         name: What programs call it.
         version: Its own.
         title: What people call it.
-        instructions: What models are told.
+        instructions: For models, about all tools.
         methods: What it serves beside the methods of the protocol itself.
         notices: Notifications of its own that it wants to hear of.
         fresh: How long results may be kept, by method; those that are not named not at all.

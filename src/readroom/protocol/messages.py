@@ -34,7 +34,7 @@ class Notification(msgspec.Struct, frozen=True):
 
 
 class Unasked(msgspec.Struct, frozen=True):
-    """An answer to something that this server never asked."""
+    """An answer to a request that this server never sent."""
 
 
 class Failure(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -32,6 +32,7 @@ from readroom.limits.files import (
     EXPANSION_FREE_BYTES,
     EXPANSION_RATIO,
     EXPANSION_READ_BYTES,
+    TURN_S,
 )
 from readroom.paths import WorkPath
 from readroom.stores.base import Source
@@ -93,9 +94,6 @@ def _nameless() -> int:
     os.unlink(name)
     return fd
 
-
-_TURN_S = 0.05
-"""How often a thread that waits for another expansion looks at its own deadline."""
 
 _Key: TypeAlias = tuple[Version, WorkPath]
 
@@ -320,7 +318,7 @@ class Expansions:
         if expansion is not None and expansion.done:
             _require(expansion, wanted)
             return ExpandedSource(raw, expansion, None)
-        while not self._turn.acquire(timeout=_TURN_S):
+        while not self._turn.acquire(timeout=TURN_S):
             deadline.check()
         try:
             return self._expanded(key, raw, compression, most, wanted, deadline)

@@ -123,13 +123,13 @@ class TurnedAway(Struct, frozen=True):
 
     Attributes:
         caller: As far as it is known.
-        asked: What was asked for, such as a route.
+        target: What was requested, such as a route.
         code: Of the refusal.
         facts: More about it, kept as it is: no content, and nothing of a client's choosing.
     """
 
     caller: Caller
-    asked: str
+    target: str
     code: str
     facts: Mapping[str, Fact] | None = None
 
@@ -216,7 +216,7 @@ class Gatekeeper:
                 refusal.caller,
                 0,
                 "",
-                refusal.asked,
+                refusal.target,
                 {},
                 facts=refusal.facts,
                 outcome=refusal.code,

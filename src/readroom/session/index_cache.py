@@ -26,16 +26,13 @@ from msgspec.structs import replace
 from readroom.deadline import Deadline
 from readroom.errors import Cancelled, TimedOut
 from readroom.limits import BLOCK_BYTES
-from readroom.limits.files import INDEX_CACHE_BYTES, INDEX_SPOTS
+from readroom.limits.files import INDEX_CACHE_BYTES, INDEX_SPOTS, TURN_S
 from readroom.session.expansions import Expansions
 from readroom.session.index_files import IndexFolder, IndexPolicy
 from readroom.stores.base import Source
 from readroom.text.encodings import Encoding
 from readroom.text.line_index import Counter, LineIndex, Pass, continued, index_of, still_there, whole_lines
 from readroom.values import Version
-
-_TURN_S = 0.05
-"""How often a thread that waits for another's pass over the same file looks at its own deadline."""
 
 _Key: TypeAlias = tuple[int, int, str, Encoding]
 
@@ -228,7 +225,7 @@ class IndexCache:
             turn = self._turns.setdefault(key, _Turn())
             turn.waiting += 1
         try:
-            while not turn.lock.acquire(timeout=_TURN_S):
+            while not turn.lock.acquire(timeout=TURN_S):
                 deadline.check()
                 if turn.work is not None:
                     deadline.report(turn.work.count.size, size, "bytes")

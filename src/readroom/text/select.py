@@ -23,8 +23,8 @@ from readroom.values import Bytes, Cut, LineEnds
 _CHUNK_BYTES = 64 * 1024
 """Read at once for a page: twice a default reply."""
 
-_MAX_CHAR_BYTES = 4
-"""Of UTF-8, UTF-16, UTF-32 and GB 18030."""
+MAX_CHAR_BYTES = 4
+"""The longest character of UTF-8, UTF-16, UTF-32, GB 18030 and every legacy encoding."""
 
 MARK_BYTES = len(" [+18446744073709551615 chars]")
 """Kept free for the mark of a cut line."""
@@ -113,11 +113,11 @@ class WholeText:
         return True
 
     def length(self, line: LongLine) -> int:
-        """Never asked: a small text has no long lines."""
+        """Never called: a small text has no long lines."""
         raise AssertionError(line)
 
     def piece(self, line: LongLine, column: int, most: int) -> str:
-        """Never asked: a small text has no long lines."""
+        """Never called: a small text has no long lines."""
         raise AssertionError(line)
 
 
@@ -144,7 +144,7 @@ class IndexedText:
         self._deadline = deadline
         # A chunk holds the wanted head and a line end, whatever its characters weigh: a line whose end
         # is not in it is then longer than the head.
-        self._chunk_bytes = max(chunk_bytes, _MAX_CHAR_BYTES * (head_chars + 2)) & -index.encoding.unit
+        self._chunk_bytes = max(chunk_bytes, MAX_CHAR_BYTES * (head_chars + 2)) & -index.encoding.unit
         self.total_lines = index.total_lines
         self.ends = index.ends
 
@@ -152,9 +152,9 @@ class IndexedText:
         """Its lines to line `last`."""
         from copy import copy
 
-        found = copy(self)
-        found.total_lines = min(last, self.total_lines)
-        return found
+        text = copy(self)
+        text.total_lines = min(last, self.total_lines)
+        return text
 
     def lines(self, first: int, last: int) -> Iterable[Line]:
         """The lines `first` to `last`, reading on only as they are taken."""

@@ -74,8 +74,8 @@ def estimate(text: str) -> int:
     # Most bytes are letters: to drop them is several times faster than to find each.
     rest = classes.translate(None, b"l")
     tokens = LETTER_WEIGHT * (len(classes) - len(rest))
-    tokens += sum(weight * rest.count(one) for one, weight in ASCII_WEIGHTS.items())
-    tokens += sum(weight * int(stringzilla.count(classes, two)) for two, weight in PAIR_WEIGHTS.items())
+    tokens += sum(weight * rest.count(kind) for kind, weight in ASCII_WEIGHTS.items())
+    tokens += sum(weight * int(stringzilla.count(classes, pair)) for pair, weight in PAIR_WEIGHTS.items())
     if not text.isascii():
-        tokens += sum(weight * rest.count(one) for one, weight in SCRIPT_WEIGHTS.items())
+        tokens += sum(weight * rest.count(kind) for kind, weight in SCRIPT_WEIGHTS.items())
     return max(1, round(tokens))

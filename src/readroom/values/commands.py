@@ -32,6 +32,9 @@ SHOWN_BYTES: Mapping[Verbosity, int] = MappingProxyType(
 StreamName: TypeAlias = Literal["stdout", "stderr"]
 Confinement: TypeAlias = Literal["bwrap", "landlock", "none"]
 
+SIGNALLED = 128
+"""A shell reports a child that signal N ended as 128 + N."""
+
 
 class RunRequest(Struct, frozen=True):
     """A command for the shell. `path` is where it starts; `timeout_s` None is the workspace's limit.

@@ -14,7 +14,7 @@ REFUSALS = st.builds(
     status=st.just(400),
     caller=st.builds(Caller, token=st.sampled_from(["", "t1"])),
     address=st.sampled_from([f"10.0.0.{last}" for last in range(9)]),
-    asked=st.sampled_from(["/v1/native/read_file", "/*"]),
+    target=st.sampled_from(["/v1/native/read_file", "/*"]),
 )
 
 
@@ -34,7 +34,7 @@ def test_what_is_told_and_what_is_counted_are_all_there_were(many: list[tuple[Re
 
 def test_a_flood_from_one_address_leaves_room_for_others() -> None:
     tally = RefusalSampler(most=12, alike=3)
-    flood = Refusal("unauthorized", 401, address="10.0.0.1", asked="/mcp")
+    flood = Refusal("unauthorized", 401, address="10.0.0.1", target="/mcp")
     assert [tally.add(flood) for _ in range(5)] == [True] * 3 + [False] * 2
     assert tally.add(Refusal("unauthorized", 401, address="10.0.0.2"))
     assert tally.settle() == [Refusal("unauthorized", address="10.0.0.1", times=2)]

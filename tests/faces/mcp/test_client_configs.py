@@ -25,7 +25,7 @@ COMMAND = ["/opt/read room/bin/readroom", "mcp", "/home/me/my project's files"]
 
 
 TOKEN = "rr_0123456789ab_secret"
-OPEN = Entry(asked=False, who="Open to all.")
+OPEN = Entry(needs_token=False, who="Open to all.")
 KEPT = Entry(token=TOKEN, command="/opt/bin/readroom token")
 MADE = Entry()
 ENTRIES = pytest.mark.parametrize("entry", [OPEN, KEPT, MADE], ids=["open", "kept", "made"])

@@ -18,7 +18,7 @@ from readroom.contracts.native import outline as native_outline
 from readroom.contracts.native import render as native_render
 from readroom.errors import NotAbsolute, ReadroomError, TooMuch
 from readroom.limits import contracts as contract_limits
-from readroom.text.select import MARK_BYTES, byte_size
+from readroom.text.select import MARK_BYTES, MAX_CHAR_BYTES, byte_size
 from readroom.values import (
     Cap,
     Fact,
@@ -86,7 +86,7 @@ def _require_all(
 ) -> ReadResult:
     """The result, when it is all that was asked for, within the bounds. Raises TooMuch.
 
-    The bytes are looked at before the lines, line by line: the one that is passed first is told.
+    The bytes are looked at before the lines, line by line: the bound that is passed first is named.
     """
     room = min(bounds.bytes, cap.size - measured.frame(request.path))
     used = -1  # no line feed stands before the first
@@ -104,11 +104,7 @@ def _require_all(
 
 def _cut_for_the_reply(line: str, chars: int, cap: Cap, bounds: Bounds) -> bool:
     """Whether a line was cut for want of room, and not at its own longest length."""
-    return chars < cap.size and byte_size(line) + _MAX_CHAR_BYTES <= bounds.line_bytes
-
-
-_MAX_CHAR_BYTES = 4
-"""A line that is cut between characters may lack so many bytes, less one, of its longest length."""
+    return chars < cap.size and byte_size(line) + MAX_CHAR_BYTES <= bounds.line_bytes
 
 
 def _too_much(limit: int, unit: str, fitting: int, request: ReadRequest) -> TooMuch:

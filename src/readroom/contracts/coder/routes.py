@@ -359,7 +359,7 @@ def _edited(with_diff: bool, result: Result) -> tuple[dict[str, Fact], dict[str,
 
 
 # -----------------------------------------------------------------------------
-# Queries of addresses as coder's agent parses them: every problem is told at once.
+# Queries of addresses as coder's agent parses them: every problem is named at once.
 # -----------------------------------------------------------------------------
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")

@@ -53,7 +53,7 @@ _LARGE = "Use grep, sed, or awk to extract the content you need, or use offset a
 
 
 def lines_status(error: ReadroomError) -> int:
-    """The status of a failure of read-file-lines: what is wrong with the file is told with success."""
+    """The status of a failure of read-file-lines: what is wrong with the file is said with success."""
     unserved = (errors.NotGranted, errors.Busy, errors.Closing, errors.Closed, errors.Internal)
     return status_of(error) if isinstance(error, unserved) else HTTPStatus.OK.value
 
@@ -239,7 +239,8 @@ def status_of(error: ReadroomError) -> int:
 def query_problem(problems: Mapping[str, str]) -> dict[str, Fact]:
     """What is wrong with a query, by parameter."""
     validations: list[Fact] = [
-        {"field": name, "detail": f"Query param {go_quoted(name)} {what}"} for name, what in problems.items()
+        {"field": name, "detail": f"Query param {go_quoted(name)} {problem}"}
+        for name, problem in problems.items()
     ]
     return {"message": QUERY, "validations": validations}
 

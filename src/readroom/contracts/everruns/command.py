@@ -74,7 +74,7 @@ def render(result: RunResult, cap: Cap) -> Reply:
     out, err = (words(output, kept=result.kept, failed=result.failed) for output in result.outputs)
     fields = _fields(result, out, err)
     while json_replies.size(fields) > cap.size and (out or err):
-        # What was run is told whatever happens; the kept output has all.
+        # What was run is said whatever happens; the kept output has all.
         out, err = out[: len(out) // 2], err[: len(err) // 2]
         fields = _fields(result, out, err)
     return json_replies.reply(fields, partial(native_command.facts_of, result, to_call))

@@ -96,21 +96,21 @@ class _Failure(Struct, frozen=True):
 
 
 def _absent(failure: _Failure) -> str:
-    what = "Directory" if failure.tool == LIST else "File"
-    return f"{what} not found: {failure.path}"
+    kind = "Directory" if failure.tool == LIST else "File"
+    return f"{kind} not found: {failure.path}"
 
 
 def _not_a_file(failure: _Failure) -> str:
-    what = failure.facts["what"]
-    if what == "folder":
+    kind = failure.facts["what"]
+    if kind == "folder":
         return f"Path '{failure.path}' is a directory, not a file. Use list_directory instead."
-    return f"Path '{failure.path}' is a {what}, not a file."
+    return f"Path '{failure.path}' is a {kind}, not a file."
 
 
 def _not_a_folder(failure: _Failure) -> str:
-    what = failure.facts["what"]
-    advice = " Use read_file instead." if what == "file" else ""
-    return f"Path '{failure.path}' is a {what}, not a directory.{advice}"
+    kind = failure.facts["what"]
+    advice = " Use read_file instead." if kind == "file" else ""
+    return f"Path '{failure.path}' is a {kind}, not a directory.{advice}"
 
 
 def _not_empty(failure: _Failure) -> str:
@@ -164,8 +164,8 @@ def _bad_range(failure: _Failure) -> str | None:
         unit, total, name = "lines", lines, "offset"
     else:
         return None
-    what, last = "line" if name == "column" else "file", max(0, total - 1)
-    return f"{name} is past the end of the {what}, which has {total} {unit}. Use one from 0 to {last}."
+    whole, last = "line" if name == "column" else "file", max(0, total - 1)
+    return f"{name} is past the end of the {whole}, which has {total} {unit}. Use one from 0 to {last}."
 
 
 def _bad_pattern(failure: _Failure) -> str:

@@ -448,7 +448,7 @@ def render_edit(result: EditResult, cap: Cap) -> Reply:
     diff, cut = _cut_diff(names + result.diff.text, bool(result.diff.left_out))
     fields = _edit_fields(result, diff, cut=cut)
     while json_replies.size(fields) > cap.size and diff:
-        # What escapes take is known only now; the change itself is made and is told whatever happens.
+        # What escapes take is known only now; the change itself is made and is said whatever happens.
         diff, cut = diff[: len(diff) // 2], True
         fields = _edit_fields(result, diff + _CUT_DIFF, cut=cut)
     return json_replies.reply(fields, partial(native_facts.of_edit, result))

@@ -159,7 +159,7 @@ def made(setup: Setup) -> Contract:
         (FnmatchAllowList(inspect.allow, "INSPECT_FS_ALLOW"),) if inspect.allow else ()
     )
     holds = inspect.allow_holds_for_reads
-    call_words = dialect.told("read", "")
+    call_words = dialect.words_of("read", "")
     return Contract(
         name="inspect_agents",
         title="inspect_agents files",
@@ -189,7 +189,7 @@ class _Dialect:
     def to_call(self, request: Request) -> Call:
         return to_call(request, in_store=self.in_store)
 
-    def told(self, op: str, path: str, other: str = "") -> CallWords:
+    def words_of(self, op: str, path: str, other: str = "") -> CallWords:
         return CallWords(self._setup, self.in_store, op, path, other, self.to_call)
 
     def read_file(self) -> Tool:
@@ -205,7 +205,7 @@ class _Dialect:
             to_request=self._to_read,
             reports_progress=True,
             wording=lambda arguments: self._wording(
-                self.told("read", arguments.file_path, str(arguments.offset))
+                self.words_of("read", arguments.file_path, str(arguments.offset))
             ),
             steps=self._steps,
             store=lambda arguments: self._store(arguments.instance),
@@ -225,7 +225,7 @@ class _Dialect:
             destructive=True,
             idempotent=False,
             reports_progress=True,
-            render_error=partial(inspect_render.render_invalid, self.told("", "")),
+            render_error=partial(inspect_render.render_invalid, self.words_of("", "")),
             wording=lambda arguments: self._wording(self._told_of(arguments.params)),
             steps=lambda arguments: (
                 self._steps(arguments.params) if isinstance(arguments.params, Read) else AS_IT_IS
@@ -244,19 +244,19 @@ class _Dialect:
     def _told_of(self, params: Params) -> CallWords:
         match params:
             case Ls():
-                return self.told("ls", "")
+                return self.words_of("ls", "")
             case Mkdir():
-                return self.told("mkdir", params.dir_path)
+                return self.words_of("mkdir", params.dir_path)
             case Move():
-                return self.told("move", params.src_path, params.dst_path)
+                return self.words_of("move", params.src_path, params.dst_path)
             case Stat():
-                return self.told("stat", params.path)
+                return self.words_of("stat", params.path)
             case Read():
-                return self.told("read", params.file_path, str(params.offset))
+                return self.words_of("read", params.file_path, str(params.offset))
             case Replace():
-                return self.told("edit", params.file_path, params.old_string)
+                return self.words_of("edit", params.file_path, params.old_string)
             case _:
-                return self.told(type(params).__name__.lower(), params.file_path)
+                return self.words_of(type(params).__name__.lower(), params.file_path)
 
     def _path(self, name: str) -> str:
         return path_of(name, self._setup.root, in_store=self.in_store)

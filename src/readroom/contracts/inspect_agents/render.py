@@ -356,16 +356,16 @@ def _edited(call: CallWords, result: EditResult) -> Reply:
 def _stat(call: CallWords, result: StatResult) -> Reply:
     is_dir = result.kind is EntryKind.FOLDER
     size = None if is_dir or not result.exists else result.size_bytes
-    what = "missing"
+    state = "missing"
     if result.exists:
-        what = "dir" if is_dir else f"file ({size} bytes)"
+        state = "dir" if is_dir else f"file ({size} bytes)"
     value: dict[str, Fact] = {
         "path": call.path,
         "exists": result.exists,
         "is_dir": result.exists and is_dir,
         "size": size,
     }
-    return _reply(call, json_replies.encoded(value) if call.setup.typed else f"{call.shown}: {what}", value)
+    return _reply(call, json_replies.encoded(value) if call.setup.typed else f"{call.shown}: {state}", value)
 
 
 def _moved(call: CallWords, verb: str, target: str) -> Reply:

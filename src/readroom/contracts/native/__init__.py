@@ -264,7 +264,7 @@ _RENDERED: Mapping[type[Result], Callable[[Any, Cap], Reply]] = {
         (StatResult, DeleteResult, FolderResult, MoveResult, TrashResult), native_changes.render_file_change
     ),
 }
-"""No tool of this contract asks for others."""
+"""No tool of this contract yields others."""
 
 
 def _render(result: Result, cap: Cap) -> Reply:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeAlias
 
 from msgspec.structs import fields
 
@@ -112,7 +113,7 @@ def as_tool_call(call: Call) -> str:
 
 
 _SPELLING: ContextVar[Callable[[Call], str]] = ContextVar("spelling of calls", default=as_tool_call)
-"""Whoever reads a reply at a shell is given commands.  Every sentence with a call in it asks here, and
+"""A reader at a shell gets commands.  Every sentence with a call in it asks here, and
 only the command line sets it, around one call: handing it through every function that words something
 would put it into some forty signatures."""
 
@@ -146,9 +147,12 @@ def read_arguments(request: ReadRequest) -> dict[str, Fact]:
     return named
 
 
-_GREP_PLAIN = GrepRequest("")
-_FIND_PLAIN = FindRequest("")
-_LIST_PLAIN = ListRequest()
+_Walk: TypeAlias = GrepRequest | FindRequest | ListRequest
+_PLAIN: Mapping[type[_Walk], _Walk] = {
+    GrepRequest: GrepRequest(""),
+    FindRequest: FindRequest(""),
+    ListRequest: ListRequest(),
+}
 
 _GREP_OWN = frozenset(("pattern", "path", "glob", "before", "after", "include", "skip", "options"))
 _GREP_NAMES = tuple(field.name for field in fields(GrepRequest) if field.name not in _GREP_OWN)
@@ -157,57 +161,41 @@ _GREP_NAMES = tuple(field.name for field in fields(GrepRequest) if field.name no
 
 def grep_arguments(request: GrepRequest) -> dict[str, Fact]:
     """The search, where it is not the default."""
-    named: dict[str, Fact] = {"pattern": request.pattern}
-    if request.path != _GREP_PLAIN.path:
-        named["path"] = as_value(request.path)
-    _add_globs(named, request.glob)
+    named: dict[str, Fact] = {"pattern": request.pattern, **_place(request)}
     if request.before == request.after:
         if request.before:
             named["context"] = request.before
     else:
         named["before"], named["after"] = request.before, request.after
-    for name in _GREP_NAMES:
-        value = getattr(request, name)
-        if value != getattr(_GREP_PLAIN, name):
-            named[name] = value
-    if request.include:
-        named["include"] = sorted(request.include)
-    return named
+    return {**named, **_differing(request, _GREP_NAMES)}
 
 
 def find_arguments(request: FindRequest) -> dict[str, Fact]:
     """The ranked search, where it is not the default."""
-    named: dict[str, Fact] = {"query": request.query}
-    if request.path != _FIND_PLAIN.path:
-        named["path"] = as_value(request.path)
-    _add_globs(named, request.glob)
-    for name in ("type", "output", "budget_tokens", "explain", "documents", "cursor"):
-        value = getattr(request, name)
-        if value != getattr(_FIND_PLAIN, name):
-            named[name] = value
-    if request.include:
-        named["include"] = sorted(request.include)
-    return named
+    names = ("type", "output", "budget_tokens", "explain", "documents", "cursor")
+    return {"query": request.query, **_place(request), **_differing(request, names)}
 
 
 def list_arguments(request: ListRequest) -> dict[str, Fact]:
     """The listing, where it is not the default."""
+    return {**_place(request), **_differing(request, ("depth", "sort", "limit", "cursor"))}
+
+
+def _place(request: _Walk) -> dict[str, Fact]:
+    """Where files are looked for."""
     named: dict[str, Fact] = {}
-    if request.path != _LIST_PLAIN.path:
+    if request.path != _PLAIN[type(request)].path:
         named["path"] = as_value(request.path)
-    _add_globs(named, request.glob)
-    for name in ("depth", "sort", "limit", "cursor"):
-        value = getattr(request, name)
-        if value != getattr(_LIST_PLAIN, name):
-            named[name] = value
-    if request.include:
-        named["include"] = sorted(request.include)
+    if request.glob:
+        named["glob"] = request.glob[0] if len(request.glob) == 1 else list(request.glob)
     return named
 
 
-def _add_globs(named: dict[str, Fact], globs: tuple[str, ...]) -> None:
-    if globs:
-        named["glob"] = globs[0] if len(globs) == 1 else list(globs)
+def _differing(request: _Walk, names: Sequence[str]) -> dict[str, Fact]:
+    """Those of its fields that are not the default, and what it includes."""
+    plain = _PLAIN[type(request)]
+    named = {name: value for name in names if (value := getattr(request, name)) != getattr(plain, name)}
+    return {**named, "include": sorted(request.include)} if request.include else named
 
 
 def edit_arguments(request: EditRequest) -> dict[str, Fact]:

@@ -26,9 +26,8 @@ from readroom.paths import OUTPUTS
 from readroom.quoting import as_value
 from readroom.text.select import byte_size
 from readroom.values import Call, Cap, Fact, Omission, ReadRequest, Reply, Request
-from readroom.values.commands import Output, OutputLine, RunRequest, RunResult, Verbosity
+from readroom.values.commands import SIGNALLED, Output, OutputLine, RunRequest, RunResult, Verbosity
 
-_SIGNALLED = 128
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 """What shells return for a program that cannot be started, and one that is not there."""
 
@@ -102,7 +101,7 @@ def _signal(code: int) -> str | None:
     try:
         import signal
 
-        return signal.Signals(code - _SIGNALLED).name
+        return signal.Signals(code - SIGNALLED).name
     except ValueError:
         return None
 

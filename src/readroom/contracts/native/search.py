@@ -122,7 +122,7 @@ def _found_line(line: GrepLine) -> str:
 
 
 # -----------------------------------------------------------------------------
-# find_relevant: its arguments, its call, and how its pages are worded and told as facts.
+# find_relevant: its arguments, its call, how its pages are worded, and their facts.
 # -----------------------------------------------------------------------------
 
 _LONG_QUERY = 300

@@ -287,7 +287,7 @@ def _failure(call: RndRequest, error: ReadroomError) -> dict[str, Fact]:
         case NotFound():
             return _missing(call)
         case OutsideRoot() if call.path.startswith("/") and error.facts.get("how") == ELSEWHERE:
-            # Nobody has looked; the words are those for what is not there.
+            # It was not looked up; the words are those for what is not there.
             return _missing(call)
         case OutsideRoot():
             return _denied(f"{call.name} is outside the project root")
@@ -360,7 +360,7 @@ def _last(path: str) -> str:
 
 
 def megabytes(*sizes: Fact) -> list[str]:
-    """Sizes in decimal megabytes, or smaller units if the first is smaller, told apart if they differ."""
+    """Sizes in decimal megabytes, or smaller units if the first is smaller, written apart if they differ."""
     counts = [int(str(size)) for size in sizes]
     power, unit = next(
         (p, u) for p, u in ((6, "MB"), (3, "KB"), (0, " bytes")) if counts[0] >= 10**p or not p

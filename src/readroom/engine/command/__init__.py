@@ -47,11 +47,8 @@ from readroom.stores.outputs import Kept, OutputKeeper, Outputs, OwnOutputs
 from readroom.stores.private import remove_tree
 from readroom.stores.shelf import Shelf
 from readroom.values import Cap, ReadResult
-from readroom.values.commands import RunRequest, RunResult
+from readroom.values.commands import SIGNALLED, RunRequest, RunResult
 from readroom.values.files import Warn
-
-_SIGNALLED = 128
-"""A shell reports a child that signal N ended as 128 + N."""
 
 _CHOICE_S = 20.0
 """Time to choose what is shown of a command that has used up its own."""
@@ -210,7 +207,7 @@ def _result(
     deadline: Deadline,
 ) -> RunResult:
     status = ran.end.status
-    code = status if status >= 0 else _SIGNALLED - status
+    code = status if status >= 0 else SIGNALLED - status
     failed = code != 0 or ran.timed_out
     # A deadline of its own: the progress that is reported is that of the command.
     patience = Deadline(_CHOICE_S)

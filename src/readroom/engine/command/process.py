@@ -19,6 +19,7 @@ from readroom.closeable import Closeable
 from readroom.deadline import Deadline
 from readroom.errors import NotStarted
 from readroom.limits import RUN_DRAIN_S, RUN_GRACE_S
+from readroom.limits.files import CLOCK_S, PIPE_BYTES
 from readroom.sandbox import Start, seccomp
 from readroom.sandbox.supervisor import __main__ as supervisor
 
@@ -26,10 +27,6 @@ _SHELL = "/bin/sh"
 
 _INPUT_FROM_INSIDE = f'exec {_SHELL} -c "$1" </dev/null'
 """The device as it is inside; one that was opened outside could be given another mode by user 0."""
-
-_PIPE_BYTES = 64 * 1024
-_PATIENCE_S = 0.25
-"""Longest wait for output before the clock is looked at again."""
 
 _ASK = b"t"
 
@@ -116,11 +113,11 @@ class Command(Closeable):
                 until = until or time.monotonic() + RUN_DRAIN_S
                 if time.monotonic() >= until:
                     return
-            ready = waiting.poll(_PATIENCE_S * 1000)
+            ready = waiting.poll(CLOCK_S * 1000)
             if not ready:
                 yield 0, b""
             for fd, _ in ready:
-                data = os.read(fd, _PIPE_BYTES)
+                data = os.read(fd, PIPE_BYTES)
                 if not data:
                     waiting.unregister(fd)
                     left.discard(fd)

@@ -39,10 +39,8 @@ from readroom.limits.documents import (
     DOCUMENT_TITLE_CHARS,
     DOCUMENT_TITLES,
 )
+from readroom.limits.files import CLOCK_S
 from readroom.stores.base import Source
-
-_PATIENCE_S = 0.25
-"""Longest wait for output before the clock is looked at again."""
 
 _ENDED = "reading it ended the program that reads it: it is broken, or takes too much memory"
 _NO_ANSWER = "the program that reads it gave no answer that can be used"
@@ -172,7 +170,7 @@ class Extractor:
             deadline.check()
             self._charge(deadline)
             left = deadline.remaining
-            patience = _PATIENCE_S if left is None else min(_PATIENCE_S, left)
+            patience = CLOCK_S if left is None else min(CLOCK_S, left)
             if not waiting.poll(patience * 1000):
                 continue
             data = os.read(out.fileno(), min(BLOCK_BYTES, size - len(received)))

@@ -36,6 +36,7 @@ from readroom.errors import (
     Unencodable,
     WrongCount,
 )
+from readroom.errors.changes import AROUND
 from readroom.formats.compressed import by_magic
 from readroom.formats.kinds import UNKNOWN, classify, reads_as_document, sniff
 from readroom.limits import (
@@ -48,6 +49,7 @@ from readroom.limits import (
     MATCHES,
     VALUE_CHARS,
 )
+from readroom.limits.files import CHANGED_TRIES
 from readroom.policy.changes import WriteTargets
 from readroom.session.caches import TextCache
 from readroom.stores.base import Moved, Source, WriteTarget
@@ -70,12 +72,6 @@ from readroom.text.line_index import Shrunk
 from readroom.values import Cap, Kind, ReadRequest
 from readroom.values.changes import ABSENT, Diff, EditRequest, EditResult
 from readroom.values.files import Warn
-
-_TRIES = 2
-"""A file that another program saves at the last moment is looked at once more, and then mostly stale."""
-
-_AROUND = 20
-"""Lines that a suggested read shows around a place."""
 
 
 def perform(services: Services, job: Job[EditRequest]) -> EditResult:
@@ -100,7 +96,7 @@ def edit(
     """
     expected = _expected(request)
     _require_usable(request)
-    for _ in range(_TRIES):
+    for _ in range(CHANGED_TRIES):
         with places.find(request.path) as place:
             try:
                 if not request.dry_run:
@@ -353,7 +349,7 @@ class _Editing:
 
     def _around(self, first: int, last: int) -> ReadRequest:
         start = max(1, first - DIFF_CONTEXT)
-        limit = min(last - start + 1 + DIFF_CONTEXT, first - start + _AROUND)
+        limit = min(last - start + 1 + DIFF_CONTEXT, first - start + AROUND)
         return ReadRequest(self._path, offset=start, limit=limit, encoding=self._read_in)
 
     @property

@@ -42,6 +42,7 @@ from readroom.errors import (
 from readroom.formats.kinds import UNKNOWN, classify, sniff
 from readroom.limits import CHANGE_TEXT_BYTES, EDITS, HEAD_BYTES, MATCHES_NAMED
 from readroom.limits.contracts import EDIT_FILE_BYTES, EDIT_FILES, EDIT_FILES_BYTES
+from readroom.limits.files import CHANGED_TRIES
 from readroom.policy.changes import WriteTargets
 from readroom.quoting import quote
 from readroom.session.caches import TextCache
@@ -54,9 +55,6 @@ from readroom.text.line_index import Shrunk
 from readroom.values import Cap, Kind
 from readroom.values.changes import Diff, EditFilesRequest, EditFilesResult, FileEdited, FileEdits
 from readroom.values.files import Warn
-
-_TRIES = 2
-"""Files that another program saves at the last moment are looked at once more."""
 
 _Failures: TypeAlias = dict[int, ReadroomError]
 
@@ -80,7 +78,7 @@ def edit_files(
         Changed: Another program kept saving one of them.
     """
     _require_usable(request)
-    for _ in range(_TRIES):
+    for _ in range(CHANGED_TRIES):
         with ExitStack() as opened:
             try:
                 return _Batch(places, texts, cap, request, deadline, opened).result()

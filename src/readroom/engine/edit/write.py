@@ -19,6 +19,7 @@ from readroom.engine.services import Job, Services
 from readroom.errors import BadValue, Changed, Exists, NotFound, TooLarge, Unencodable, Vanished
 from readroom.formats.kinds import UNKNOWN, classify, sniff
 from readroom.limits import CHANGE_TEXT_BYTES, HEAD_BYTES
+from readroom.limits.files import CHANGED_TRIES
 from readroom.policy.changes import WriteTargets
 from readroom.session.caches import TextCache
 from readroom.stores.base import Moved, Source, WriteTarget
@@ -29,9 +30,6 @@ from readroom.text.line_index import Shrunk, build_index
 from readroom.values import Cap, Kind, ReadRequest
 from readroom.values.changes import ABSENT, WriteRequest, WriteResult
 from readroom.values.files import LineEnds, Warn
-
-_TRIES = 2
-"""A file that another program saves at the last moment is looked at once more, and then mostly stale."""
 
 _MARK = "\ufeff"
 
@@ -65,7 +63,7 @@ def write(
         expected = hashes.parse_hash("expected_hash", request.expected_hash)
     encoding = None if request.encoding is None else _named(request.encoding)
     _require_small(request)
-    for _ in range(_TRIES):
+    for _ in range(CHANGED_TRIES):
         with places.find(request.path) as place:
             writing = _Writing(place, texts, cap, request, encoding, deadline)
             try:

@@ -8,15 +8,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.errors import BadCursor, BadPath, OutsideRoot
+from readroom.limits.find import CURSOR_DIGITS, SCORE_SCALE
 from readroom.paths import parse
 from readroom.quoting import as_value
 from readroom.values import FindRequest
-
-_DIGITS = 6
-"""Hex digits of the arguments' fingerprint: a mix-up passes once in 16 million times, for 4 tokens."""
-
-_SCALE = 1_000_000
-"""Scores are compared in millionths, so that a cursor can name one."""
 
 
 class Place(Struct, frozen=True, order=True):
@@ -46,7 +41,7 @@ BEGINNING = FindCursor()
 
 def place_of(score: float, path: str, line: int = 0) -> Place:
     """The place of what has a score: best first, then by path and line."""
-    return Place(-round(score * _SCALE), path, line)
+    return Place(-round(score * SCORE_SCALE), path, line)
 
 
 def read_cursor(request: FindRequest) -> FindCursor:
@@ -82,4 +77,4 @@ def _fingerprint(request: FindRequest) -> str:
         *(request.query, request.path, request.glob, request.type, request.output),
         [*sorted(request.include), *(["documents"] if request.documents else [])],
     )
-    return blake2s(repr(arguments).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    return blake2s(repr(arguments).encode("utf-8", "surrogatepass")).hexdigest()[:CURSOR_DIGITS]

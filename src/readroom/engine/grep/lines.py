@@ -45,6 +45,7 @@ from readroom.text.encodings import (
     visible,
 )
 from readroom.text.encodings.detect import is_journal
+from readroom.text.select import MAX_CHAR_BYTES
 from readroom.values import Bytes, GrepLine, GrepRequest
 
 # -----------------------------------------------------------------------------
@@ -53,9 +54,6 @@ from readroom.values import Bytes, GrepLine, GrepRequest
 # Offsets are those of the searched text.  A line of any length is looked at only
 # around its match; how long it is, is said when that can be found out quickly.
 # -----------------------------------------------------------------------------
-
-_CHAR_BYTES = 4
-"""The longest character, in UTF-8 and in every legacy encoding."""
 
 
 class Text(Protocol):
@@ -195,9 +193,9 @@ def _part_of_long(text: Text, hit: Hit, room: int, is_match: bool) -> GrepLine:
     match = hit.start + (hit.column or 0)
     length = min(hit.length, room)
     end = _line_end(text, match)
-    margin = (room - length) // 2 * _CHAR_BYTES
+    margin = (room - length) // 2 * MAX_CHAR_BYTES
     begin = _border(text, max(hit.start, match - margin), hit.start)
-    stop = match + (room + length) * _CHAR_BYTES
+    stop = match + (room + length) * MAX_CHAR_BYTES
     piece = text.slice(begin, stop if end is None else min(stop, end))
     if end is None or stop < end:
         piece = piece[: prefix(piece, text.encoding)]
@@ -220,7 +218,7 @@ def _border(text: Text, at: int, start: int) -> int:
     """The beginning of a UTF-8 character at or after `at`; other encodings have no sure one."""
     if at == start or text.encoding.name != "utf-8":
         return at
-    some = text.slice(at, at + _CHAR_BYTES)
+    some = text.slice(at, at + MAX_CHAR_BYTES)
     return at + next((skip for skip, byte in enumerate(some) if byte & 0xC0 != 0x80), 0)
 
 

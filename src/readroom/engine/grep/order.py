@@ -18,7 +18,7 @@ from readroom.engine.grep.lines import Searched, Text
 from readroom.engine.scope import join_below
 from readroom.errors import ReadroomError, TimedOut
 from readroom.limits import GREP_RANKED_FILES, GREP_RANKED_LINES, HEAD_BYTES
-from readroom.limits.find import FIND_FILE_BYTES
+from readroom.limits.find import FIND_FILE_BYTES, SCORE_SCALE
 from readroom.limits.outline import GREP_SYMBOLS_S, OUTLINE_BYTES
 from readroom.outline.languages import language_of
 from readroom.paths import WorkPath
@@ -35,9 +35,6 @@ from readroom.values import EntryKind, GrepRequest, Stat
 from readroom.values.files import Row, main_rows
 
 Ranked: TypeAlias = tuple[GrepPlace, str]
-
-_SCALE = 1_000_000
-"""Scores are compared in millionths, so that a cursor can name one."""
 
 UNRANKED = (1, 0)
 """Behind every file that was looked into."""
@@ -92,7 +89,7 @@ class Relevance:
         """The place of each file that was looked at."""
         scores = self._scores()
         for path, lines in self._lines.items():
-            yield GrepPlace((-round(scores.get(path, 0.0) * _SCALE), -lines), path_key(path)), path
+            yield GrepPlace((-round(scores.get(path, 0.0) * SCORE_SCALE), -lines), path_key(path)), path
 
     def _count(self, path: str, held: Text) -> None:
         data = held.slice(0, min(held.size, FIND_FILE_BYTES))

@@ -22,15 +22,12 @@ from readroom.closeable import Closeable
 from readroom.deadline import Deadline
 from readroom.errors import StoreFailed
 from readroom.limits import GREP_CHILD_BYTES, HEAD_BYTES
+from readroom.limits.files import CLOCK_S, PIPE_BYTES
 from readroom.sandbox import landlock
 from readroom.search.pattern import Hit
 from readroom.search.ripgrep import Reports, pattern_flags, program, refusal
 from readroom.stores.base import Folder, Source
 from readroom.values import GrepRequest
-
-_PIPE_BYTES = 64 * 1024
-PAUSE_S = 0.25
-"""Longest wait for output before the clock is looked at again."""
 
 _MESSAGE_BYTES = 256 * 1024
 """Messages that are kept; a tree of unreadable files has one for each."""
@@ -100,7 +97,7 @@ class Child(Closeable):
         except (OSError, ValueError):
             return 0.0
 
-    def output(self, given_up: Callable[[], bool] | None = None, pause_s: float = PAUSE_S) -> Iterator[bytes]:
+    def output(self, given_up: Callable[[], bool] | None = None, pause_s: float = CLOCK_S) -> Iterator[bytes]:
         """What it writes, as it comes, until it ends, or until `given_up`, asked in pauses, is true.
 
         `pause_s` is how long one lasts at most.
@@ -125,7 +122,7 @@ class Child(Closeable):
                 if given_up is not None and given_up():
                     return
             for fd, _ in ready:
-                data = os.read(fd, _PIPE_BYTES)
+                data = os.read(fd, PIPE_BYTES)
                 if not data:
                     waiting.unregister(fd)
                     open_pipes -= 1

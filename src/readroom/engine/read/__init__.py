@@ -40,7 +40,7 @@ from readroom.formats.compressed import COMPRESSED
 from readroom.formats.holding import DATA
 from readroom.formats.kinds import UNKNOWN, Recognised, sniff
 from readroom.limits import HEAD_BYTES, SMALL_FILE_BYTES
-from readroom.limits.files import INDEX_SPOTS, READ_GRACE_S
+from readroom.limits.files import CHANGED_TRIES, INDEX_SPOTS, READ_GRACE_S
 from readroom.policy.guard import Guard
 from readroom.session.caches import ReadText
 from readroom.session.expansions import ExpandedSource
@@ -55,9 +55,6 @@ from readroom.values.files import OUTLINES
 
 if TYPE_CHECKING:
     from readroom.engine.read.outline import Outliner
-
-_TRIES = 2
-"""A file that changes during a read is read once more; twice in a row is a writer at work."""
 
 
 def perform(services: Services, job: Job[ReadRequest]) -> ReadResult:
@@ -90,7 +87,7 @@ def read(services: Services, job: Job[ReadRequest]) -> ReadResult:
     """
     request = job.request
     known = None if request.known_hash is None else hashes.parse_hash("known_hash", request.known_hash)
-    for _ in range(_TRIES):
+    for _ in range(CHANGED_TRIES):
         guard = services.guard
         source = guard.open(request.path) if job.steps.links else _without_links(guard, request)
         try:

@@ -13,7 +13,7 @@ import msgspec
 from readroom.errors import UsageError
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
-from readroom.faces.cli.options import database_option
+from readroom.faces.cli.options import database_option, json_option
 
 if TYPE_CHECKING:
     from readroom.session.shared.state import SharedState, Spending
@@ -35,8 +35,8 @@ def _list(as_json: bool, config: str | None) -> ExitCode:
     if as_json:
         output.write(msgspec.json.encode({"spent": spent}) + b"\n")
         return ExitCode.OK
-    for one in spent:
-        output.write((output.visible(_line(one)) + "\n").encode())
+    for spending in spent:
+        output.write((output.visible(_line(spending)) + "\n").encode())
     if not spent:
         output.complain("No budget was used.")
     return ExitCode.OK
@@ -54,20 +54,20 @@ def _reset(
     root = None if workspace is None else os.path.realpath(workspace)
     with _state(config) as state:
         chosen = [
-            one
-            for one in state.spent()
-            if (root is None or one.workspace == root)
-            and (scope is None or one.scope == scope)
-            and (name is None or one.name == name)
+            spending
+            for spending in state.spent()
+            if (root is None or spending.workspace == root)
+            and (scope is None or spending.scope == scope)
+            and (name is None or spending.name == name)
         ]
-        for one in chosen:
-            state.forgive(one)
+        for spending in chosen:
+            state.forgive(spending)
     output.complain(f"{len(chosen)} budget{'' if len(chosen) == 1 else 's'} began anew.")
     return ExitCode.OK
 
 
-def _line(one: Spending) -> str:
-    return f"{one.used:>12,}  {one.scope:9}  {one.name or '-'}  {one.workspace}"
+def _line(spending: Spending) -> str:
+    return f"{spending.used:>12,}  {spending.scope:9}  {spending.name or '-'}  {spending.workspace}"
 
 
 budget = click.Group(
@@ -77,7 +77,7 @@ budget = click.Group(
         click.Command(
             "list",
             params=[
-                click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
+                json_option("Print one JSON object."),
                 database_option(),
             ],
             callback=_list,

@@ -23,7 +23,7 @@ from readroom.limits import HTTP_PORT
 from readroom.release import VERSION
 
 State: TypeAlias = Literal["ok", "note", "problem"]
-"""Whether something works; a note is what few need, or what somebody may want to know."""
+"""Whether something works; a note is what few need, or what is good to know."""
 
 _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
 
@@ -134,8 +134,8 @@ def _outlines() -> Iterator[Diagnosis]:
 
     missing = sorted(name for name in GRAMMARS if find_spec(grammar_of(name).module) is None)
     if missing:
-        found = f"{len(GRAMMARS) - len(missing)} languages, and no grammar for {', '.join(missing)}"
-        yield Diagnosis("outlines", "note", found, f"{install(OF_GRAMMARS)} brings the rest")
+        state = f"{len(GRAMMARS) - len(missing)} languages, and no grammar for {', '.join(missing)}"
+        yield Diagnosis("outlines", "note", state, f"{install(OF_GRAMMARS)} brings the rest")
         return
     yield Diagnosis("outlines", "ok", f"{len(GRAMMARS)} languages")
 

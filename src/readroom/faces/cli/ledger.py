@@ -19,6 +19,7 @@ from readroom.errors import BadValue, UsageError
 from readroom.faces.cli import output as terminal
 from readroom.faces.cli.answers import Where
 from readroom.faces.cli.exits import ExitCode
+from readroom.faces.cli.options import json_option
 from readroom.ledger import LedgerPolicy, open_book
 from readroom.ledger.ledger import Head, Ledger
 from readroom.ledger.queries import (
@@ -230,13 +231,13 @@ def _shown(book: Ledger, action: str, chosen: Filter, by: str, limit: int, as_js
     else:
         if action == "twice":
             twice = shown_twice(book.rows(conditions))
-            listed, total = [msgspec.to_builtins(one) for one in twice[:limit]], len(twice)
+            listed, total = [msgspec.to_builtins(row) for row in twice[:limit]], len(twice)
             text = of_twice(twice[:limit], total)
         else:
             sums = (
                 totals(book.rows(conditions), by) if action == "totals" else most_read(book.rows(conditions))
             )
-            listed, total = [msgspec.to_builtins(one) for one in sums[:limit]], len(sums)
+            listed, total = [msgspec.to_builtins(row) for row in sums[:limit]], len(sums)
             text = of_totals(sums[:limit], sums, "path" if action == "files" else by)
     if as_json:
         terminal.write(msgspec.json.encode({"rows": listed, "shown": len(listed), "total": total}) + b"\n")
@@ -396,7 +397,7 @@ ledger = click.Command(
         click.Option(
             ["--limit"], type=click.IntRange(min=1), default=_ROWS, show_default=True, help="Rows to show."
         ),
-        click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
+        json_option("Print one JSON object."),
         click.Option(
             ["--noted"], metavar="NUMBER:HASH", help="verify: a head that an earlier verification printed."
         ),

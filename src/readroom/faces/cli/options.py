@@ -99,11 +99,9 @@ def front_matter_option() -> click.Option:
     return _file("--front-matter", "The command file whose limits and paths the contract rnd obeys.")
 
 
-def json_option() -> click.Option:
+def json_option(words: str = "Print the MCP tool result, one JSON object.") -> click.Option:
     """--json, for commands that print a text without it."""
-    return click.Option(
-        ["--json", "as_json"], is_flag=True, help="Print the MCP tool result, one JSON object."
-    )
+    return click.Option(["--json", "as_json"], is_flag=True, help=words)
 
 
 def _argument(

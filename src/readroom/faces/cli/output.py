@@ -89,7 +89,7 @@ def complain(text: str) -> None:
 
 
 def notify(record: Contract) -> None:
-    """Say on standard error what whoever serves a contract has to know of it."""
+    """Say on standard error what the operator who serves a contract has to know of it."""
     if record.notice:
         complain(record.notice)
 

@@ -69,7 +69,7 @@ class Service:
                 if self._workers == 1:
                     serve_http(served, bound, on_ready=say)
                     return
-                folders = [one.guard.folder for one in served.workspaces.values()]
+                folders = [workspace.guard.folder for workspace in served.workspaces.values()]
             self._supervise(bound, say)
             self._forget_outputs([folder for folder in folders if folder is not None])
 
@@ -132,8 +132,8 @@ class Service:
     def _server(self) -> str:
         """What processes that are the same server have in common: what they serve."""
         roots = {name: os.path.realpath(where.root or ".") for name, where in self._places.items()}
-        told = msgspec.json.encode([self._contract, sorted(map(os.fsencode, _flat(roots)))])
-        return hashlib.sha256(told).hexdigest()[:16]
+        served = msgspec.json.encode([self._contract, sorted(map(os.fsencode, _flat(roots)))])
+        return hashlib.sha256(served).hexdigest()[:16]
 
     def _forget_outputs(self, folders: Sequence[str]) -> None:
         """Kept outputs go with the server that has kept them; those in a database may be of others, too."""

@@ -15,7 +15,7 @@ import msgspec
 from readroom.errors import BadValue
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
-from readroom.faces.cli.options import database_option
+from readroom.faces.cli.options import database_option, json_option
 
 if TYPE_CHECKING:
     from readroom.session.admission import MadeTokens
@@ -236,7 +236,7 @@ token = click.Group(
         click.Command(
             "list",
             params=[
-                click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
+                json_option("Print one JSON object."),
                 database_option(),
             ],
             callback=_list,

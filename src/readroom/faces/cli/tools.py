@@ -51,7 +51,11 @@ def _outline_command() -> click.Command:
     parameters = options.parameters(READ_FILE.arguments, POSITIONAL[READ_FILE.name], several_paths=True)
     return click.Command(
         "outline",
-        params=[*(one for one in parameters if one.name in kept), json_option(), *place_options()],
+        params=[
+            *(parameter for parameter in parameters if parameter.name in kept),
+            json_option(),
+            *place_options(),
+        ],
         callback=partial(_run, READ_FILE.name, always, view="outline"),
         help="List what a file defines: start-end signature, nested. Headings of Markdown, keys of data.",
     )

@@ -97,8 +97,8 @@ def _with_ledger(
     if _is_ledger(source):
         policy = LedgerPolicy(enabled=True, file=os.path.abspath(source))
         return replace(settings, ledger=policy), None
-    made, found = _imported(opened, source, folder)
-    return replace(settings, ledger=LedgerPolicy(enabled=True, file=made)), found
+    made, imported = _imported(opened, source, folder)
+    return replace(settings, ledger=LedgerPolicy(enabled=True, file=made)), imported
 
 
 def _is_ledger(source: str) -> bool:
@@ -111,8 +111,8 @@ def _is_ledger(source: str) -> bool:
     try:
         connection = sqlite3.connect(f"file:{Path(source).absolute().as_posix()}?mode=ro", uri=True)
         try:
-            found = connection.execute("SELECT COUNT(*) FROM sqlite_master WHERE name = 'ledger_schema'")
-            return bool(found.fetchone()[0])
+            tables = connection.execute("SELECT COUNT(*) FROM sqlite_master WHERE name = 'ledger_schema'")
+            return bool(tables.fetchone()[0])
         finally:
             connection.close()
     except sqlite3.Error:
@@ -152,11 +152,11 @@ def _notify(workspace: Workspace, source: str | None) -> None:
     if not others or recorder.workspace in others:
         return
     lines = [f"The ledger has no rows of {recorder.workspace}. It has some of:"]
-    lines += [_command("ui", source, "--root", one) for one in others if os.path.isdir(one)]
-    gone = [one for one in others if not os.path.isdir(one)]
+    lines += [_command("ui", source, "--root", folder) for folder in others if os.path.isdir(folder)]
+    gone = [folder for folder in others if not os.path.isdir(folder)]
     if gone:
         lines.append("and of folders that are gone, whose rows are listed by:")
-        lines += [_command("ledger", *_file(source), "--workspace", one) for one in gone]
+        lines += [_command("ledger", *_file(source), "--workspace", folder) for folder in gone]
     output.complain("\n".join(lines))
 
 

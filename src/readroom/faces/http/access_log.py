@@ -27,7 +27,7 @@ class Exchange(Struct):
     method: str
     address: str
     route: str = "none"
-    asked: str = ""
+    target: str = ""
     workspace: str = ""
     contract: str = ""
     rpc: str = ""
@@ -55,7 +55,7 @@ Labelled = TypeVar("Labelled", Counter, Histogram)
 
 
 class Metrics:
-    """What Prometheus is told. Labels are names of routes, workspaces and tools: bounded in number."""
+    """The figures for Prometheus. Labels are names of routes, workspaces and tools: bounded in number."""
 
     def __init__(self, shared: str | None = None) -> None:
         """`shared` is the folder of `counted_together`, where other processes count, too."""

@@ -140,7 +140,7 @@ class PagesOnly:
 
 @final
 class LazyDashboard:
-    """The dashboard, imported when somebody looks at it."""
+    """The dashboard, imported for its first visitor."""
 
     def __init__(self, sign_in: SignIn, findings: Sequence[Finding] | None = None) -> None:
         """Take what it is made of."""
@@ -238,7 +238,7 @@ def _runs(request: Request) -> bool:
 # -----------------------------------------------------------------------------
 # POST /v1/CONTRACT/TOOL: the arguments in, the tool result out.
 #
-# The address that is asked most by far, so it goes without Starlette's routing, and its
+# The address that gets most requests by far, so it goes without Starlette's routing, and its
 # answer leaves the thread of the call as the bytes that are sent.
 # -----------------------------------------------------------------------------
 
@@ -303,5 +303,5 @@ def _sealed(reply: Reply) -> _Answer:
         return _Answer(200, as_body(result))
     meta: Any = result["_meta"]
     error: Any = meta[FACTS_KEY]["error"]
-    # One shape for every error, whoever made it; the model's words stay beside it.
+    # One shape for every error, whatever made it; the model's words stay beside it.
     return _Answer(status_of_code(error["code"]), as_body({**result, "error": error}), error["code"])

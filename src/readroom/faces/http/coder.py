@@ -1,6 +1,6 @@
 """The addresses of coder's workspace agent: /api/v0/...
 
-What is asked goes the way of every tool call; the reply is the body of the answer.
+A request goes the way of every tool call; the reply is the body of the answer.
 """
 
 from __future__ import annotations

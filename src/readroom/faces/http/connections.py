@@ -1,6 +1,6 @@
 """Room for connections: those that have shown nothing yet have a share, by address, and give way to new ones.
 
-Before its headers are read nobody can tell a client with a token from a flood.  So a
+Before its headers are read a client with a token looks like a flood.  So a
 connection begins as a stranger.  When one comes and the share of its address is full,
 the oldest stranger of that address that waits for nothing of ours is ended; when the
 places of all strangers are taken, the oldest of the address that has most of them.  A

@@ -225,7 +225,7 @@ class SharedConversations:
         began = time.time_ns() // 1000
         while True:
             await asyncio.sleep(CANCEL_LOOK_S)
-            busy = [one for one in list(self._live.values()) if one.tasks]
+            busy = [session for session in list(self._live.values()) if session.tasks]
             if not busy:
                 return
             for session in busy:

@@ -90,7 +90,7 @@ def split(path: str) -> tuple[str | None, str]:
     return (match[1], match[2]) if match else (None, path)
 
 
-def told(scope: Scope, workspaces: Collection[str]) -> str:
+def target_of(scope: Scope, workspaces: Collection[str]) -> str:
     """The path for a record: whatever is not a name of ours, and could be anybody's secret, stands as *."""
     return _told(_raw(scope)[:SERVE_PATH_BYTES], frozenset(workspaces))
 
@@ -126,7 +126,7 @@ MCP_PATH = "/mcp"
 """Where MCP is served, of the default workspace and below each named one."""
 
 _OPEN = frozenset(("/healthz",))
-"""Answered without a token: what a load balancer asks."""
+"""Answered without a token: what a load balancer looks at."""
 
 CONNECTION = "readroom.connection"
 """Where the state of a request's scope has the connection that it came on."""
@@ -176,8 +176,8 @@ class Gate:
             return
         began = time.perf_counter()
         scope = {**scope, "headers": _trimmed(scope)}
-        target = told(scope, self._rooms.names(None))
-        exchange = Exchange(scope["method"], _address(scope), asked=target)
+        target = target_of(scope, self._rooms.names(None))
+        exchange = Exchange(scope["method"], _address(scope), target=target)
         client_scope = ClientScope()
         connection: Carrier | None = scope.get("state", {}).get(CONNECTION)
         if connection is not None:
@@ -197,7 +197,7 @@ class Gate:
             if client_scope.turned_away:
                 exchange.code, exchange.reached = Busy.code, False
             elif not exchange.code and exchange.status >= HTTPStatus.BAD_REQUEST:
-                # What is no MCP is answered in that protocol's words.
+                # What is not MCP is answered in that protocol's words.
                 bad = exchange.status == HTTPStatus.BAD_REQUEST
                 exchange.code = BadRequest.code if bad else f"http_{exchange.status}"
             self.over(exchange)

@@ -5,7 +5,7 @@ own to this address even read the answers; its Host and Origin headers give it a
 (https://owasp.org/www-community/attacks/DNS_Rebinding).  Names have to be known; an
 address in numbers cannot be rebound, so a server of other interfaces takes those.
 
-Another port of this machine is another origin: whoever else has an account can serve a
+Another port of this machine is another origin: any other account can serve a
 page there.  A page is ours when it comes from the very address that it sends to.
 """
 
@@ -71,7 +71,7 @@ class Hosts:
         scheme, _, place = origin.partition("://")
         if not self._named or place != host or not self._known(place):
             return False
-        # TLS is that of a proxy, under a name that the operator told us; on this machine it is somebody else.
+        # TLS is that of a proxy, under a name that the operator gave; on this machine it is another server.
         return scheme == "http" or (scheme == "https" and urlsplit(origin).hostname not in _LOCAL)
 
 

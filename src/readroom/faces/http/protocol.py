@@ -94,7 +94,7 @@ class Protocol(asyncio.Protocol):
         self._since = self._loop.time()
 
     def make_way(self) -> None:
-        """End at once: somebody else needs the place."""
+        """End at once: another connection needs the place."""
         if self.idle:  # else its request is recorded by itself
             self._gate.over(Exchange("", self.address, code=Busy.code))
         if self._transport is not None:

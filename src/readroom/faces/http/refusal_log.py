@@ -25,7 +25,7 @@ from readroom.session.gatekeeper import TurnedAway
 from readroom.values import Fact
 
 # -----------------------------------------------------------------------------
-# Which of many refusals are told one by one, and which only counted: a flood must not fill a disk.
+# Which of many refusals are logged one by one, and which only counted: a flood must not fill a disk.
 #
 # Pure; a stretch of time ends when its owner says so.
 # -----------------------------------------------------------------------------
@@ -38,12 +38,12 @@ class Refusal(Struct, frozen=True):
 
     Attributes:
         code: Of the refusal.
-        status: Of the answer; 0 when nobody was left to hear it, or of many.
+        status: Of the answer; 0 when the client had left, or of many.
         workspace: Its name, empty where it was not reached.
         caller: As far as it is known.
         address: Of the client; empty for many addresses.
         method: As sent, if it is one; empty of many.
-        asked: The address that it was sent to, without what could be a secret; empty of many.
+        target: The address that it was sent to, without what could be a secret; empty of many.
         times: How many.
     """
 
@@ -53,7 +53,7 @@ class Refusal(Struct, frozen=True):
     caller: Caller = NOBODY
     address: str = ""
     method: str = ""
-    asked: str = ""
+    target: str = ""
     times: int = 1
 
     @property
@@ -68,7 +68,7 @@ class RefusalSampler:
     """The refusals of one stretch of time."""
 
     def __init__(self, *, most: int = LEDGER_REFUSALS, alike: int = LEDGER_REFUSALS_ALIKE) -> None:
-        """`most` are told one by one, and of each kind no more than `alike`."""
+        """`most` are logged one by one, and of each kind no more than `alike`."""
         self._most = most
         self._alike = alike
         self._told: Counter[Refusal] = Counter()
@@ -80,13 +80,13 @@ class RefusalSampler:
         return bool(self._counted)
 
     def add(self, refusal: Refusal, *, room: bool = True) -> bool:
-        """Whether it is told by itself; otherwise it is counted, as it is when there is no `room`."""
+        """Whether it is logged by itself; otherwise it is counted, as it is when there is no `room`."""
         kind = refusal.kind
         used_up = self._told[kind] >= self._alike
         if room and not used_up and self._told.total() < self._most:
             self._told[kind] += 1
             return True
-        # Kinds have no bound, as addresses have none; those that were told so often have, and codes.
+        # Kinds have no bound, as addresses have none; those that were logged so often have, and codes.
         self._counted[kind if used_up else Refusal(refusal.code)] += refusal.times
         return False
 
@@ -98,7 +98,7 @@ class RefusalSampler:
 
 @final
 class Refusals:
-    """The refused requests of one server. Told from its event loop only."""
+    """The refused requests of one server. Used from its event loop only."""
 
     def __init__(self, rooms: Workspaces, *, processes: int = 1, seconds: float = LEDGER_REFUSALS_S) -> None:
         """Each of so many `processes` tells its share; after so many `seconds` another stretch begins."""
@@ -113,7 +113,7 @@ class Refusals:
         self._failed = self._closed = False
 
     def note(self, exchange: Exchange) -> None:
-        """Record an exchange that is over, if it was refused and nobody else has recorded that."""
+        """Record an exchange that is over, if it was refused and that is not recorded yet."""
         if not exchange.code or exchange.reached:
             return
         self._begin()
@@ -166,7 +166,7 @@ def _turned_away(refusal: Refusal) -> TurnedAway:
     facts = {name: value for name, value in facts.items() if value}
     if refusal.times > 1:
         facts["times"] = refusal.times
-    return TurnedAway(refusal.caller, refusal.asked, refusal.code, facts)
+    return TurnedAway(refusal.caller, refusal.target, refusal.code, facts)
 
 
 def _refusal(exchange: Exchange) -> Refusal:
@@ -178,5 +178,5 @@ def _refusal(exchange: Exchange) -> Refusal:
         Caller(exchange.agent, session, exchange.token, NOBODY.face),
         exchange.address,
         exchange.method if exchange.method in HTTPMethod.__members__ else "",
-        exchange.asked,
+        exchange.target,
     )

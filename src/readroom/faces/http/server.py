@@ -1,6 +1,6 @@
 """The HTTP workspace agent as a server: uvicorn on an address or a Unix socket.
 
-Loopback unless somebody says otherwise, and nothing but loopback without tokens made for others.
+Loopback unless the operator says otherwise, and nothing but loopback without tokens made for others.
 Told to end, it takes no more requests, lets running calls finish for a while, and
 cancels what is left.  Nothing is written to standard output.
 """
@@ -62,7 +62,7 @@ def is_everywhere(host: str) -> bool:
 
 
 def require_tokens(host: str, tokens: MadeTokens | None) -> None:
-    """Raises BadValue when other machines could come in without a token that was made for somebody."""
+    """Raises BadValue when other machines could come in without a token that was made for them."""
     if tokens is None or not tokens.any_valid():
         raise BadValue("host", host, "is open to other machines, and there is no token that works", _OTHERS)
 
@@ -199,7 +199,7 @@ def admitted(
 
     Raises:
         BadValue: It is not an address, or other machines could come in without a token.
-        BadTokenStore: There is no telling which tokens there are.
+        BadTokenStore: The file of tokens cannot be read.
     """
     private = where.socket is not None
     local = private or is_loopback(where.host)
@@ -335,7 +335,7 @@ class _Web(uvicorn.Server):
         self._calls = calls
         self._on_started = on_started
         self._hurried = False
-        """Somebody at the keyboard wants it to end: nothing is waited for."""
+        """The user at the keyboard wants it to end: nothing is waited for."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -357,7 +357,7 @@ class _Web(uvicorn.Server):
                 await asyncio.to_thread(shared.sweep)
 
     def _left_alone(self) -> None:
-        """Whoever has started this process is gone, and nobody else could end it."""
+        """The process that started this one is gone, and no other could end it."""
         assert self._lifeline is not None
         asyncio.get_running_loop().remove_reader(self._lifeline)
         self.should_exit = True

@@ -21,7 +21,7 @@ from readroom.faces.calls import noted
 from readroom.faces.http.access_log import Exchange
 from readroom.faces.http.conversations import Conversations, Session
 from readroom.faces.http.gate import CLIENT_SCOPE, EXCHANGE, MCP_PATH, within
-from readroom.faces.mcp.server import Asked, Sender, Server
+from readroom.faces.mcp.server import PendingCall, Sender, Server
 from readroom.limits import HTTP_STILL_S, MCP_MESSAGE_BYTES
 from readroom.limits.session import LEDGER_NAME_CHARS
 from readroom.protocol import eras, headers
@@ -212,7 +212,7 @@ class Streamable:
         if isinstance(message, Unasked):
             message = refusal(None, eras.INVALID_REQUEST, "An answer is not taken: nothing was asked")
         if isinstance(message, Notification):
-            # Whoever wants to cancel a call closes its stream: an id alone would let anybody do so.
+            # To cancel a call, a client closes its stream: an id alone would let any client do so.
             await arrival.reply.empty(202)
             return
         event = connection.take(message)
@@ -236,7 +236,7 @@ class Streamable:
         elif arrival.scope["method"] == "POST":
             await self._posted(arrival, session or self._sessions.made(owner), opened=session is not None)
         elif arrival.scope["method"] != "DELETE":
-            # Nothing is ever said to a client that has not asked. Clients try, and nobody has to hear of it.
+            # Nothing is ever said to a client that has not asked. Clients try, and no log has to hear of it.
             arrival.exchange.reached = session is not None
             await arrival.reply.refuse(405, "Only POST and DELETE are taken here", allow="POST, DELETE")
         elif session is None:
@@ -316,10 +316,10 @@ class Streamable:
     async def _performed(
         self, arrival: _Arrival, connection: Connection, call: ToolCall, session: Session | None
     ) -> Answer | None:
-        """The answer to a call; None when nobody waits for it."""
+        """The answer to a call; None when it is no longer waited for."""
         sender = self._sender(arrival, session)
         self._note_call(arrival.exchange, call, sender)
-        pending = Asked(connection, call, sender, arrival.reply.tell)
+        pending = PendingCall(connection, call, sender, arrival.reply.tell)
         with arrival.reply.still_here():
             work = self._server.perform(pending)
             answer = await (work if session is None else _cancellable(arrival, session, call, work))

@@ -73,7 +73,7 @@ class Supervisor:
             try:
                 while True:
                     self._start_due()
-                    if not any(one.pid for one in self._workers) and self._ending:
+                    if not any(worker.pid for worker in self._workers) and self._ending:
                         return
                     self._wait(wake)
                     self._reap()
@@ -110,8 +110,8 @@ class Supervisor:
         code = 1
         try:
             signal.set_wakeup_fd(-1)
-            for one in _ENDING:
-                signal.signal(one, signal.SIG_DFL)
+            for number in _ENDING:
+                signal.signal(number, signal.SIG_DFL)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
             # What a keyboard sends goes to the supervisor alone, which passes it on once.
@@ -138,28 +138,28 @@ class Supervisor:
         reading, writing = os.pipe()
         os.set_blocking(reading, False)
         os.set_blocking(writing, False)
-        before = {one: signal.signal(one, self._end) for one in _ENDING}
+        before = {number: signal.signal(number, self._end) for number in _ENDING}
         before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda *_: None)
         wakes = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
         try:
             yield reading
         finally:
             signal.set_wakeup_fd(wakes)
-            for one, handler in before.items():
-                signal.signal(one, handler)
+            for number, handler in before.items():
+                signal.signal(number, handler)
             os.close(reading)
             os.close(writing)
 
     def _wait(self, wake: int) -> None:
-        waiting = [wake, *(one.pipe for one in self._workers if one.pid and not one.ready)]
-        found, _, _ = select.select(waiting, [], [], self._patience())
-        if wake in found:
+        waiting = [wake, *(worker.pipe for worker in self._workers if worker.pid and not worker.ready)]
+        readable, _, _ = select.select(waiting, [], [], self._patience())
+        if wake in readable:
             with suppress(BlockingIOError):
                 os.read(wake, 4096)
         for worker in self._workers:
-            if worker.pid and not worker.ready and worker.pipe in found:
+            if worker.pid and not worker.ready and worker.pipe in readable:
                 worker.ready = bool(os.read(worker.pipe, 1))
-        if not self._told and all(one.ready for one in self._workers):
+        if not self._told and all(worker.ready for worker in self._workers):
             self._told = True
             self._on_ready()
 
@@ -168,8 +168,8 @@ class Supervisor:
         now = time.monotonic()
         if self._ending:
             return max(0.0, self._ending + _LATE_S - now)
-        due = [one.starts_at for one in self._workers if not one.pid]
-        due += [one.began + WORKER_READY_S for one in self._workers if one.pid and not one.ready]
+        due = [worker.starts_at for worker in self._workers if not worker.pid]
+        due += [worker.began + WORKER_READY_S for worker in self._workers if worker.pid and not worker.ready]
         return max(0.0, min(due) - now) if due else None
 
     def _reap(self) -> None:
@@ -210,7 +210,7 @@ class Supervisor:
     # --- ending ------------------------------------------------------------------------------------
 
     def _end(self, number: int, _frame: object) -> None:
-        """What a signal does: the workers are told the same, and those that have died stay dead."""
+        """What a signal does: the workers get the same, and those that have died stay dead."""
         self._ending = self._ending or time.monotonic()
         self._send(number)
 

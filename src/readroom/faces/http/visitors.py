@@ -101,7 +101,7 @@ class SignIn:
         return self._admission.asks
 
     async def check(self, token: str, exchange: Exchange) -> Grant:
-        """What a token allows. Raises Unauthorized, or TooManyRequests of somebody who tries many."""
+        """What a token allows. Raises Unauthorized, or TooManyRequests where many were tried."""
         try:
             return await self._valid(token, exchange)
         except Unauthorized:
@@ -114,7 +114,7 @@ class SignIn:
             await counting
 
     async def visitor(self, cookies: bytes, exchange: Exchange) -> Grant | None:
-        """What the token of whoever is signed in allows now; None when nobody is."""
+        """What the token of the visitor allows now; None without a sign-in."""
         for secret in _secrets(cookies):
             locked = await self._ask(partial(self._visits.find, _hashed(secret)))
             if locked is not None:
@@ -125,7 +125,7 @@ class SignIn:
         return None
 
     async def begin(self, token: str, *, secure: bool) -> str:
-        """Let somebody in who has shown a token that works; the header that sets the cookie."""
+        """Let a visitor in who has shown a token that works; the header that sets the cookie."""
         secret = secrets.token_urlsafe(32)
         locked = _locked(secret, token.encode("utf-8"))
         await self._ask(partial(self._visits.begin, _hashed(secret), locked))
@@ -193,4 +193,4 @@ def _locked(secret: str, token: bytes) -> bytes:
     A one-time pad: each cookie is new, has 256 random bits and locks one token.
     """
     pad = hashlib.shake_256(b"readroom visit\n" + secret.encode("ascii")).digest(len(token))
-    return bytes(one ^ other for one, other in zip(token, pad, strict=True))
+    return bytes(byte ^ other for byte, other in zip(token, pad, strict=True))

@@ -30,7 +30,7 @@ class Workspaces:
         self._lock = threading.Lock()
 
     def names(self, grant: Grant | None) -> list[str]:
-        """Those that a token opens; None is somebody who needs none."""
+        """Those that a token opens; None is a caller who needs none."""
         return [name for name in self._workspaces if grant is None or grant.opens(name)]
 
     @property

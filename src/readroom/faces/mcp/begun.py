@@ -94,7 +94,7 @@ class Early(Generic[T]):
             self._thread.start()
 
     def _hear(self) -> bool:
-        """Wait for lines and answer them; whether there is no reason yet to go on elsewhere."""
+        """Wait for lines and answer them. True while there is no reason to go on elsewhere."""
         wait = select.poll()
         wait.register(self._begun.incoming, select.POLLIN)
         wait.register(self._done, select.POLLIN)

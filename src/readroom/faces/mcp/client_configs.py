@@ -40,13 +40,13 @@ class Entry(Struct, frozen=True):
 
     Attributes:
         token: That of the served folder, to be pasted; empty where it is another one, or none.
-        asked: A token is needed.
+        needs_token: A token is needed.
         command: `readroom token`, as it can be typed here.
         who: Who can come in without a token.
     """
 
     token: str = ""
-    asked: bool = True
+    needs_token: bool = True
     command: str = "readroom token"
     who: str = ""
 
@@ -55,9 +55,9 @@ class Entry(Struct, frozen=True):
         """What clients send; empty where they need nothing."""
         if self.token:
             return f"{AUTHORIZATION}: Bearer {self.token}"
-        return VARIABLE_HEADER if self.asked else ""
+        return VARIABLE_HEADER if self.needs_token else ""
 
-    def told(self, root: str) -> str:
+    def introduction(self, root: str) -> str:
         """What a person has to know of it."""
         folder = shell_word(root)
         if self.token:
@@ -67,7 +67,7 @@ class Entry(Struct, frozen=True):
                 f"  show it     {self.command} show {folder}\n"
                 f"  replace it  {self.command} renew {folder}"
             )
-        if self.asked:
+        if self.needs_token:
             return (
                 f"Clients need a token: the header {VARIABLE_HEADER}, made by `{self.command} create NAME`."
             )
@@ -93,7 +93,7 @@ def startup_text(
         names: The workspaces that are served, the default one first.
         everywhere: The server listens on every address of this machine.
     """
-    who = entry.told(root)
+    who = entry.introduction(root)
     base = url.rpartition("/")[0]
     if len(names) > 1:
         each = [f"  {name:10} {base}/w/{name}/mcp" for name in names]
@@ -159,7 +159,7 @@ def toml_config(url: str, entry: Entry) -> str:
     if entry.token:
         name, _, value = entry.header.partition(": ")
         lines.append(f"http_headers = {{ {name} = {json.dumps(value)} }}")
-    elif entry.asked:
+    elif entry.needs_token:
         lines.append(f'bearer_token_env_var = "{TOKEN_VARIABLE}"')
     return "\n".join(lines)
 

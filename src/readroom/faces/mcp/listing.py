@@ -1,4 +1,4 @@
-"""What a client is told before its first call: who serves, what, and the tools, a page at a time."""
+"""What a client gets before its first call: who serves, what, and the tools, a page at a time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def methods(contract_name: str, *, outputs: bool) -> frozenset[str]:
 
 def card(title: str, instructions: str, served: frozenset[str], *, shared: bool) -> Card:
     """What the server says of itself; `shared` when every client sees the same tools."""
-    # The tools of a process never change; those of a token are nobody else's.
+    # The tools of a process never change; those of a token are for its holder alone.
     fresh = Fresh(MCP_LIST_FRESH_MS, "public" if shared else "private")
     return Card(
         name="readroom",

@@ -73,7 +73,7 @@ def epoch_of(meta: Mapping[str, Any] | None) -> int | None:
 # -----------------------------------------------------------------------------
 # How much of a reply each MCP client passes on to its model.
 #
-# A client that is given more cuts it, mostly in the middle, and nobody says so;
+# A client that is given more cuts it, mostly in the middle, without saying so;
 # the reply is therefore made to fit.  The numbers were measured on released
 # clients (November 2026) and carry a margin for what a client adds of its own.
 #
@@ -154,7 +154,7 @@ class Sender(Struct, frozen=True):
     session: str | None = None
 
 
-class Asked(Struct):
+class PendingCall(Struct):
     """A call, who wants it, and how they hear of it before the answer; `failed` is the code of an error."""
 
     connection: Connection
@@ -199,7 +199,7 @@ class Server:
         """
         self._calls = calls
         self._reply_chars = reply_chars
-        self._methods: dict[str, Callable[[Asked], Awaitable[dict[str, Any]]]] = {
+        self._methods: dict[str, Callable[[PendingCall], Awaitable[dict[str, Any]]]] = {
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
             "resources/list": self._list_resources,
@@ -210,7 +210,7 @@ class Server:
             record.title, record.instructions, methods(record.name, outputs=outputs), shared=shared
         )
 
-    async def perform(self, pending: Asked) -> Answer | None:
+    async def perform(self, pending: PendingCall) -> Answer | None:
         """The answer to a call; None when its client has cancelled it."""
         connection, call = pending.connection, pending.call
         try:
@@ -230,11 +230,11 @@ class Server:
         access = _conversing(sender, notice.client, notice.meta)
         access.workspace.session(access.caller.session).compacted()
 
-    async def _list_tools(self, pending: Asked) -> dict[str, Any]:
+    async def _list_tools(self, pending: PendingCall) -> dict[str, Any]:
         tools = [capped(listed(tool), self._reply_chars) for tool in pending.sender.access.tools]
         return page("tools", tools, pending.call.params.get("cursor"))
 
-    async def _call_tool(self, pending: Asked) -> dict[str, Any]:
+    async def _call_tool(self, pending: PendingCall) -> dict[str, Any]:
         parameters, client = pending.call.params, known(pending.call.client)
         result = await self._run(pending, parameters["name"], parameters.get("arguments") or {})
         if not result["isError"]:
@@ -244,20 +244,20 @@ class Server:
             del result["_meta"]  # its model would see the whole JSON of an error
         return result
 
-    async def _list_resources(self, pending: Asked) -> dict[str, Any]:
+    async def _list_resources(self, pending: PendingCall) -> dict[str, Any]:
         return await self._resources(pending).list(pending.call.params.get("cursor"))
 
-    async def _list_templates(self, pending: Asked) -> dict[str, Any]:
-        # Nobody can guess the name of an output, so there is nothing to fill in.
+    async def _list_templates(self, pending: PendingCall) -> dict[str, Any]:
+        # The name of an output cannot be guessed, so there is nothing to fill in.
         return {"resourceTemplates": []}
 
-    async def _read_resource(self, pending: Asked) -> dict[str, Any]:
+    async def _read_resource(self, pending: PendingCall) -> dict[str, Any]:
         return await self._resources(pending).read(pending.call.params["uri"])
 
-    def _resources(self, pending: Asked) -> Resources:
+    def _resources(self, pending: PendingCall) -> Resources:
         return Resources(partial(self._run, pending), pending.call.version)
 
-    async def _run(self, pending: Asked, tool: str, arguments: Mapping[str, Fact]) -> dict[str, Any]:
+    async def _run(self, pending: PendingCall, tool: str, arguments: Mapping[str, Fact]) -> dict[str, Any]:
         call, sender = pending.call, pending.sender
         access = _conversing(sender, call.client, call.meta)
         client = known(call.client)
@@ -335,7 +335,7 @@ class Resources(Struct, frozen=True):
     version: str
 
     async def list(self, cursor: str | None) -> dict[str, Any]:
-        """The newest outputs first, a page at a time; none for whoever may not list them."""
+        """The newest outputs first, a page at a time; none for callers that may not list them."""
         arguments: dict[str, Fact] = {"path": OUTPUTS, "sort": "mtime", "limit": MCP_RESOURCES}
         if cursor is not None:
             arguments["cursor"] = cursor

@@ -25,7 +25,7 @@ from readroom.caller import Caller
 from readroom.faces.calls import Access, Calls
 from readroom.faces.mcp.begun import Begun
 from readroom.faces.mcp.listing import card, methods
-from readroom.faces.mcp.server import Asked, Sender, Server
+from readroom.faces.mcp.server import PendingCall, Sender, Server
 from readroom.faces.mcp.streams import Lines, own_streams
 from readroom.limits import MCP_CHUNK_BYTES, MCP_EXIT_S, MCP_MESSAGE_BYTES
 from readroom.protocol.connection import CallCancelled, Connection, Event, Notice, ToolCall
@@ -63,7 +63,7 @@ class Formatter(logging.Formatter):
 
 
 def to_stderr(access: logging.Logger | None = None) -> None:
-    """Log warnings and errors of this process to standard error, unless somebody set up logging before.
+    """Log warnings and errors of this process to standard error, unless logging was set up before.
 
     `access` is a logger whose lines are JSON already: they are written as they are.
     """
@@ -109,7 +109,7 @@ def serve_stdio(workspace: Workspace, *, contract_name: str, reply_chars: int | 
 
 
 def go_on(workspace: Workspace, begun: Begun, *, contract_name: str, reply_chars: int | None) -> None:
-    """Serve a client with whom somebody may have spoken already; otherwise as `serve_stdio`."""
+    """Serve a client that may have had answers already; otherwise as `serve_stdio`."""
     to_stderr()
     asyncio.run(_serve(workspace, contract_name, reply_chars, begun))
 
@@ -180,7 +180,7 @@ class _Talk:
 
     async def _perform(self, call: ToolCall) -> None:
         try:
-            answer = await self._server.perform(Asked(self._connection, call, self._sender, self._tell))
+            answer = await self._server.perform(PendingCall(self._connection, call, self._sender, self._tell))
         except asyncio.CancelledError:
             answer = self._connection.refuse(call, _CLOSED, "The server has ended")
         if answer is not None:
@@ -212,7 +212,7 @@ class Reader:
         on_end: Callable[[], None],
         lines: Lines | None = None,
     ) -> None:
-        """`lines` hold the beginning of one when somebody has read from the descriptor before."""
+        """`lines` hold the beginning of a line where the descriptor was read before."""
         self._fd = fd
         self._on_line = on_line
         self._on_end = on_end

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def own_streams() -> Iterator[tuple[int, int]]:
-    """Private descriptors for input and output; whoever uses 0 and 1 meets nothing and standard error."""
+    """Private descriptors for input and output; 0 and 1 lead to nothing and to standard error."""
     sys.stdout.flush()
     # `dup` makes descriptors that no child inherits.
     incoming, outgoing = os.dup(0), os.dup(1)
@@ -27,7 +27,7 @@ def own_streams() -> Iterator[tuple[int, int]]:
         yield incoming, outgoing
     finally:
         os.close(nothing)
-        # The private ones stay open: a thread may be blocked on one, and would meet whoever got its number.
+        # The private ones stay open: a thread may be blocked on one, and would meet what got its number.
         os.dup2(incoming, 0)
         os.dup2(outgoing, 1)
 

@@ -165,12 +165,12 @@ class Rules:
         self._folders: dict[WorkPath, Verdict] = {}
 
     def with_layers(self, layers: Sequence[Layer], *, first: bool = False) -> Rules:
-        """The same rules and more layers; those that are asked `first` name the rule where several deny."""
+        """The same rules and more layers; those that come `first` name the rule where several deny."""
         return Rules((*layers, *self._layers) if first else (*self._layers, *layers))
 
     @property
     def layers(self) -> Sequence[Layer]:
-        """All of them, in the order in which they are asked."""
+        """All of them, in the order in which they decide."""
         return self._layers
 
     @property
@@ -199,7 +199,7 @@ class Rules:
     def denied(self, folder: WorkPath, names: Sequence[str], folders: Container[str]) -> set[str]:
         """Those of the names in one folder that may not be seen, as `decide` would say of each.
 
-        Most names concern no rule, and are told from the others many at a time.
+        Most names concern no rule, and are set apart from the others many at a time.
         """
         if not self.decide(folder, folder=True).allowed:
             return set(names)
@@ -384,7 +384,7 @@ def denials(exceptions: Sequence[Rule] = ()) -> Denials:
 # A member has a long name (`backup.zip!/app/.env`), and the one that it would have as a file of its
 # own.  Denials hold for both, and once more without the folder in which most archives pack all they
 # have: what would be denied when the archive is unpacked in the root is denied in it.  Lists of what
-# is allowed are about the archive alone: whoever allows it allows what is in it.
+# is allowed are about the archive alone: who allows it allows what is in it.
 # -----------------------------------------------------------------------------
 
 _BORDER = f"{BORDER}/"
@@ -401,7 +401,7 @@ def inside(rules: Rules) -> Rules:
 
 @final
 class _Inside:
-    """Denials that are asked about every name that a member could have."""
+    """Denials that decide about every name that a member could have."""
 
     __slots__ = ("_layer",)
 

@@ -25,7 +25,7 @@ class FnmatchDenials:
 
     def __init__(self, globs: Sequence[str], source: str) -> None:
         self._globs, self._source = tuple(globs), source
-        self._patterns = [re.compile(fnmatch.translate(byte_text(foldable(one).lower()))) for one in globs]
+        self._patterns = [re.compile(fnmatch.translate(byte_text(foldable(glob).lower()))) for glob in globs]
 
     def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
         """The rule that denies exactly this name, if any."""
@@ -56,7 +56,7 @@ class FnmatchAllowList:
 
     def __init__(self, globs: Sequence[str], source: str) -> None:
         self._globs, self._source = tuple(globs), source
-        self._patterns = [re.compile(fnmatch.translate(byte_text(one))) for one in globs]
+        self._patterns = [re.compile(fnmatch.translate(byte_text(glob))) for glob in globs]
 
     def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
         """The rule, for a name that is not listed."""

@@ -52,7 +52,7 @@ def replaced(text: str, old: str, new: str, *, every: bool, named: int) -> tuple
         old: What is looked for; not empty.
         new: What comes in its place.
         every: All places that do not overlap are replaced; else there has to be one.
-        named: Of several places, the lines of so many are told.
+        named: Of several places, the lines of so many are named.
 
     Raises:
         NoPlace, ManyPlaces: As they say.

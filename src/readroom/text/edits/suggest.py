@@ -1,6 +1,6 @@
 """Why a text is not in a file: the usual slips in copying it, else the lines most like it.
 
-Slips come first, since they can be told for certain: numbers of lines that were
+Slips come first, since they can be named for certain: numbers of lines that were
 copied along, escapes that were not decoded, other white space, other case, an
 edit that was already made.  Otherwise the most telling lines are looked up among
 all lines by similarity, and the stretch around the best one is compared.
@@ -78,7 +78,7 @@ def closest(text: str, old: str, new: str) -> Closest:
     return _most_alike(lines, old) or Closest("Nothing in it is like it; read the file again.")
 
 
-# --- slips that can be told for certain --------------------------------------------------------
+# --- slips that can be named for certain --------------------------------------------------------
 
 
 def _already_made(text: str, lines: Sequence[str], old: str, new: str) -> Closest | None:

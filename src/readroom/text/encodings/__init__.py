@@ -167,7 +167,7 @@ def named(name: str) -> Encoding:
 
 
 def _problem(name: str) -> str | None:
-    """Why `name` cannot be asked for; None when it can."""
+    """Why `name` is not usable; None when it is."""
     if len(name) > MAX_NAME or not re.fullmatch(_NAME, name):
         return "is not the name of an encoding"
     try:
@@ -186,7 +186,7 @@ def _of(name: str) -> Encoding:
 
 
 def _near(name: str) -> tuple[str, ...]:
-    """Names like it that can be asked for."""
+    """Usable names like it."""
     from encodings.aliases import aliases
 
     from rapidfuzz import fuzz, process
@@ -200,7 +200,7 @@ def _near(name: str) -> tuple[str, ...]:
 
 
 def with_bom(encoding: Encoding, head: bytes) -> Encoding:
-    """`encoding`, as asked for, with the mark that the file has.
+    """`encoding`, as requested, with the mark that the file has.
 
     The mark decides the byte order: UTF-16 in the other order would be noise.
     """

@@ -213,7 +213,7 @@ _CHANCE = (
 RULES: tuple[LogRule, ...] = (
     *_INNOCENT, *_CRASHES, *_TESTS, *_COMPILERS, *_EXCEPTIONS, *_TOOLS, *_CHANCE,
 )  # fmt: skip
-"""In the order in which they are asked."""
+"""In the order in which they are tried."""
 
 _COMPILED = tuple((re.compile(rule.pattern), rule.clue) for rule in RULES)
 

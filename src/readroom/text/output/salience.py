@@ -5,7 +5,7 @@ explains them; then the end, where results are summed up; then the beginning.  O
 one that succeeded: the beginning and the end, because a search whose hits contain
 the word "error" is not a failure.  Two streams share one room by what they need.
 
-Lines are asked for one by one, and only those near what is shown.
+Lines are fetched one by one, and only those near what is shown.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """connect: configure a client of MCP for a folder, and try what it would do.
 
 Shows what would stand in the client's settings, writes it with --write and takes it out
-with --undo.  Settings belong to somebody else: every other line stays, what was there
+with --undo.  Settings belong to their client: every other line stays, what was there
 before is kept beside it, and what cannot be read is not touched.
 
 Knows: where clients keep their settings, and in which form.
@@ -269,7 +269,7 @@ def _own_check(task: _Task, *, wanted: bool) -> None:
         output.show(f"\n`{line}` did not answer; try it yourself.")
         return
     text = _COLOURS.sub("", (done.stdout + done.stderr).decode("utf-8", "replace")).strip()
-    output.show("\n".join([f"\n$ {line}", *(f"  {one}" for one in text.split("\n")[:_CHECK_LINES])]))
+    output.show("\n".join([f"\n$ {line}", *(f"  {row}" for row in text.split("\n")[:_CHECK_LINES])]))
 
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")

@@ -1,7 +1,7 @@
 """A settings file of another program: read, replaced in one step, and restored.
 
 A project's folder may come from anywhere, so nothing below its root is followed through
-a link; neither is anything below a user's folder, whose owner is told instead.  What
+a link; neither is anything below a user's folder, whose owner gets a note instead.  What
 was there before stands beside the file until it is undone.
 """
 

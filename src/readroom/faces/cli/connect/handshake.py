@@ -64,7 +64,7 @@ def reach(url: str, token: str, client_name: str) -> Greeting:
     """Greet a server that runs already.
 
     Raises:
-        NoAnswer: Nobody answers at the address, or not as a server does.
+        NoAnswer: There is no answer at the address, or none that a server gives.
     """
     import httpx2
 
