@@ -19,7 +19,7 @@ from bpe_openai import get_encoding
 
 from benchmarks.find.mining import Case, mined
 from benchmarks.find.queries import unpack
-from benchmarks.find.ways import WAYS
+from benchmarks.find.ways import WAYS, Ways
 from readroom import Workspace
 
 BUDGETS = (2500, 5000, 10_000)
@@ -41,31 +41,32 @@ def main() -> None:
     rows = []
     for case in cases:
         if given.half in (None, case.half):
-            rows += list(_read(given.clones, case))
+            rows += list(read(given.clones, case, WAYS))
             print(*rows[-len(WAYS)][1:], sep="\t", flush=True)
     with (given.out / "fixes.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         head = ["half", "repository", "commit", "way", "gold_lines", "calls_at_5000"]
         writer.writerow([*head, *(f"seen_at_{budget}" for budget in BUDGETS)])
         writer.writerows(rows)
-    (given.out / "fixes.md").write_text(_summary(rows), encoding="utf-8")
+    (given.out / "fixes.md").write_text(summary(rows, WAYS), encoding="utf-8")
 
 
 Row = tuple[str | int | float, ...]
 
 
-def _read(clones: Path, case: Case) -> Iterator[Row]:
+def read(clones: Path, case: Case, ways: Ways) -> Iterator[Row]:
+    """What is seen in each way for one question, by how many tokens."""
     encode = get_encoding("o200k_base").encode
     gold = {(path, line) for path, lines in case.gold.items() for line in lines}
     with TemporaryDirectory(prefix="fix-") as folder:
         unpack(clones / case.repository / "repo", f"{case.commit}^", Path(folder))
-        for way, read in WAYS.items():
+        for way, read_on in ways.items():
             used = calls = 0
             seen: set[tuple[str, int]] = set()
             shares: list[float] = []
             with Workspace(folder) as workspace:
-                for reply, shown in read(workspace, case.query):
-                    used += len(encode(reply.text))
+                for text, shown in read_on(workspace, Path(folder), case.query):
+                    used += len(encode(text))
                     while len(shares) < len(BUDGETS) and used > BUDGETS[len(shares)]:
                         shares.append(len(gold & seen) / len(gold))
                     if len(shares) == len(BUDGETS):
@@ -77,27 +78,28 @@ def _read(clones: Path, case: Case) -> Iterator[Row]:
             yield (*about, *(round(share, 4) for share in shares))
 
 
-def _summary(rows: Sequence[Row]) -> str:
+def summary(rows: Sequence[Row], ways: Ways) -> str:
+    """Shares with intervals, pairs and repositories, half by half."""
     lines = ["# Share of the needed lines that were seen", ""]
-    lines.append("Mean over the fixes; intervals of 95 % from 10,000 bootstrap samples of fixes.")
+    lines.append("Mean over the questions; intervals of 95 % from 10,000 bootstrap samples of them.")
     for half in dict.fromkeys(str(row[0]) for row in rows):
         mine = [row for row in rows if row[0] == half]
-        fixes = len(mine) // len(WAYS)
-        lines += ["", f"## {half.capitalize()} half, {fixes} fixes", ""]
+        fixes = len(mine) // len(ways)
+        lines += ["", f"## {half.capitalize()} half, {fixes} questions", ""]
         lines.append(f"| way | {' | '.join(f'{budget:,} tokens' for budget in BUDGETS)} | calls at 5,000 |")
         lines.append("| --- | --- | --- | --- | --- |")
-        for way in WAYS:
+        for way in ways:
             own = [row for row in mine if row[3] == way]
             cells = [_interval([float(row[6 + at]) for row in own]) for at in range(len(BUDGETS))]
             calls = mean(int(row[5]) for row in own)
             lines.append(f"| {way} | {' | '.join(cells)} | {calls:.1f} |")
-        lines += ["", *_paired(mine), "", *_by_repository(mine)]
+        lines += ["", *_paired(mine, ways), "", *_by_repository(mine, ways)]
     return "\n".join(lines) + "\n"
 
 
-def _paired(rows: Sequence[Row]) -> Iterator[str]:
+def _paired(rows: Sequence[Row], ways: Ways) -> Iterator[str]:
     best = [float(row[7]) for row in rows if row[3] == "find_relevant"]
-    for way in list(WAYS)[1:]:
+    for way in list(ways)[1:]:
         other = [float(row[7]) for row in rows if row[3] == way]
         differences = [one - two for one, two in zip(best, other, strict=True)]
         better = sum(one > 0 for one in differences)
@@ -108,11 +110,11 @@ def _paired(rows: Sequence[Row]) -> Iterator[str]:
         )
 
 
-def _by_repository(rows: Sequence[Row]) -> Iterator[str]:
-    yield f"| at 5,000 tokens | {' | '.join(WAYS)} |"
-    yield "| --- " * (len(WAYS) + 1) + "|"
+def _by_repository(rows: Sequence[Row], ways: Ways) -> Iterator[str]:
+    yield f"| at 5,000 tokens | {' | '.join(ways)} |"
+    yield "| --- " * (len(ways) + 1) + "|"
     for name in dict.fromkeys(str(row[1]) for row in rows):
-        cells = [mean(float(row[7]) for row in rows if row[1] == name and row[3] == way) for way in WAYS]
+        cells = [mean(float(row[7]) for row in rows if row[1] == name and row[3] == way) for way in ways]
         yield f"| {name.replace('+', '/')} | {' | '.join(f'{100 * cell:.0f} %' for cell in cells)} |"
 
 

@@ -124,7 +124,7 @@ def _of_repository(clone: Path, name: str, half: str) -> list[Case]:
     random.Random(_SEED).shuffle(commits)
     found = []
     for commit, subject, body in commits:
-        query, gold = _question(f"{subject}\n\n{body}"), _changed(clone, commit)
+        query, gold = _question(f"{subject}\n\n{body}"), changed(clone, commit)
         told = {word.lower() for word in re.findall(r"[A-Za-z]{3,}", query)} - _EMPTY
         if not gold or len(gold) > _FILES or sum(map(len, gold.values())) > _LINES or len(told) < _WORDS:
             continue
@@ -140,7 +140,8 @@ def _question(message: str) -> str:
     return "\n".join(line for line in lines if line)[:_CHARS]
 
 
-def _changed(clone: Path, commit: str) -> dict[str, list[int]]:
+def changed(clone: Path, commit: str) -> dict[str, list[int]]:
+    """The lines of program text that a commit changed or stood behind, by file, in the state before."""
     gold: dict[str, set[int]] = {}
     path = None
     for line in _git(clone, "diff", "-U0", "--no-renames", "--no-color", f"{commit}^", commit).split("\n"):

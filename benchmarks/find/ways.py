@@ -5,42 +5,47 @@ Each is what a model would do that makes no mistake: it reads no line twice, and
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 
 from readroom import Workspace
+from readroom.ranking.counting import COUNTED, CountedText
 from readroom.ranking.query import parse
 from readroom.values import Reply
 
 Lines: TypeAlias = "set[tuple[str, int]]"
-Shown: TypeAlias = "tuple[Reply, Lines]"
-"""A reply, and the lines of files that it shows."""
+Shown: TypeAlias = "tuple[str, Lines]"
+"""The text of a reply, and the lines of files that it shows."""
 
 _WORDS, _HITS, _FILES, _AROUND, _SYMBOLS = 6, 40, 8, 20, 4
 _SMALL_TOKENS = 1600
 """Of smaller pages: three of them are read within 5,000 tokens, of the default ones two."""
 
+_CHUNK_LINES, _CHUNKED_BYTES = 50, 2 * 1024 * 1024
+
 _NUMBERED = re.compile(r"(\d+)-?\t")
 
 
-def ranked(workspace: Workspace, question: str, budget: int | None = None) -> Iterator[Shown]:
+def ranked(workspace: Workspace, _folder: Path, question: str, budget: int | None = None) -> Iterator[Shown]:
     """find_relevant, and the pages behind it."""
     call: Any = {"tool": "find_relevant", "arguments": {"query": question}}
     if budget is not None:
         call["arguments"]["budget_tokens"] = budget
     while call is not None:
         reply = workspace.call(call["tool"], call["arguments"])
-        yield reply, _numbered(reply)
+        yield reply.text, _numbered(reply)
         call = None if reply.is_error else reply.facts["next"]
 
 
-def grep_then_windows(workspace: Workspace, question: str) -> Iterator[Shown]:
+def grep_then_windows(workspace: Workspace, _folder: Path, question: str) -> Iterator[Shown]:
     """A search for the six longest words, best files first, then windows around the hits."""
     reply, hits = _search(workspace, question)
-    yield reply, {(path, line) for path, lines in hits.items() for line in lines}
+    yield reply.text, {(path, line) for path, lines in hits.items() for line in lines}
     seen: Lines = set()
     for path, lines in hits.items():
         for line in lines:
@@ -50,16 +55,16 @@ def grep_then_windows(workspace: Workspace, question: str) -> Iterator[Shown]:
             reply = workspace.call("read_file", {"path": path, "offset": first, "limit": 2 * _AROUND})
             shown = {(path, number) for _, number in _numbered(reply, path)}
             seen |= shown
-            yield reply, shown
+            yield reply.text, shown
 
 
-def outlines_first(workspace: Workspace, question: str) -> Iterator[Shown]:
+def outlines_first(workspace: Workspace, _folder: Path, question: str) -> Iterator[Shown]:
     """The same search, then of each file the outline and the definitions that hold most hits."""
     reply, hits = _search(workspace, question)
-    yield reply, {(path, line) for path, lines in hits.items() for line in lines}
+    yield reply.text, {(path, line) for path, lines in hits.items() for line in lines}
     for path, lines in hits.items():
         outline = workspace.call("read_file", {"path": path, "view": "outline"})
-        yield outline, set()
+        yield outline.text, set()
         spans = [(int(first), int(last)) for first, last in re.findall(r"(?m)^\s*(\d+)-(\d+) ", outline.text)]
         inner: Counter[tuple[int, int]] = Counter()
         for line in lines:
@@ -68,7 +73,7 @@ def outlines_first(workspace: Workspace, question: str) -> Iterator[Shown]:
                 inner[min(around, key=lambda span: span[1] - span[0])] += 1
         for first, last in [span for span, _ in inner.most_common(_SYMBOLS)] or [(1, 2 * _AROUND)]:
             reply = workspace.call("read_file", {"path": path, "offset": first, "limit": last - first + 1})
-            yield reply, {(path, number) for _, number in _numbered(reply, path)}
+            yield reply.text, {(path, number) for _, number in _numbered(reply, path)}
 
 
 def _search(workspace: Workspace, question: str) -> tuple[Reply, dict[str, list[int]]]:
@@ -99,7 +104,55 @@ def _numbered(reply: Reply, path: str | None = None) -> Lines:
     return found
 
 
-WAYS: dict[str, Callable[[Workspace, str], Iterator[Shown]]] = {
+def best_chunks(_workspace: Workspace, folder: Path, question: str) -> Iterator[Shown]:
+    """What an index of BM25 gives without any more: chunks of 50 lines, the best first."""
+    chunks = _chunks(folder, question)
+    holding = [
+        sum(bool(times) for times in column)
+        for column in zip(*(chunk.counts for chunk in chunks), strict=True)
+    ]
+    rare = [math.log(1 + (len(chunks) - files + 0.5) / (files + 0.5)) for files in holding]
+    mean = sum(len(chunk.text) for chunk in chunks) / max(len(chunks), 1)
+    scored = []
+    for chunk in chunks:
+        norm = 1.2 * (0.25 + 0.75 * len(chunk.text) / mean)
+        points = zip(rare, chunk.counts, strict=True)
+        score = math.fsum(weight * times * 2.2 / (times + norm) for weight, times in points)
+        if score:
+            scored.append((-score, chunk.path, chunk.first, chunk))
+    for _, path, first, chunk in sorted(scored, key=lambda each: each[:3]):
+        rows = list(enumerate(chunk.text.split("\n"), first))
+        shown = {(path, number) for number, _ in rows}
+        yield "\n".join([path, *(f"{number}\t{row}" for number, row in rows)]), shown
+
+
+class _Chunk(NamedTuple):
+    path: str
+    first: int
+    text: str
+    counts: Sequence[int]
+
+
+def _chunks(folder: Path, question: str) -> list[_Chunk]:
+    terms, chunks = parse(question).terms, list[_Chunk]()
+    for file in sorted(folder.rglob("*")):
+        if not file.is_file() or file.is_symlink() or file.stat().st_size > _CHUNKED_BYTES:
+            continue
+        data = file.read_bytes()
+        if b"\0" in data:
+            continue
+        lines = data.decode("utf-8", "replace").split("\n")
+        for at in range(0, len(lines), _CHUNK_LINES):
+            text = "\n".join(lines[at : at + _CHUNK_LINES])
+            counted = CountedText(text)
+            counts = [len(counted.places(term, COUNTED)) for term in terms]
+            chunks.append(_Chunk(file.relative_to(folder).as_posix(), at + 1, text, counts))
+    return chunks
+
+
+Ways: TypeAlias = "Mapping[str, Callable[[Workspace, Path, str], Iterator[Shown]]]"
+
+WAYS: Ways = {
     "find_relevant": ranked,
     "find_relevant, pages of 1,600": partial(ranked, budget=_SMALL_TOKENS),
     "grep, then windows": grep_then_windows,

@@ -15,7 +15,7 @@ from readroom.ranking.parts import PART_LINES, cut
 from readroom.ranking.query import MAX_TERMS, parse, term_of
 from readroom.ranking.roles import Role, older_versions, roles
 from readroom.ranking.score import Scale, count, glance
-from readroom.ranking.words import fold, lower, stem, sub_words
+from readroom.ranking.words import fold, folded_and_lowered, lower, stem, sub_words
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,13 @@ def test_names_and_sentences_fall_into_the_same_words(text: str, words: list[str
 def test_folding_and_lowering_keep_every_place(text: str) -> None:
     assert len(fold(text)) == len(text)
     assert len(lower(fold(text))) == len(text)
+
+
+@given(text=st.text(max_size=40), before=st.integers(min_value=480, max_value=520))
+def test_a_text_is_folded_and_lowered_alike_wherever_its_letters_stand(text: str, before: int) -> None:
+    """It is done in pieces, and no border shows, not in a word whose last letter is another either."""
+    whole = "x" * before + text + "ΟΔΟΣ İstanbul"
+    assert folded_and_lowered(whole) == (fold(whole), lower(fold(whole)))
 
 
 def test_forms_of_a_word_have_one_stem() -> None:

@@ -87,8 +87,26 @@ def fold(text: str) -> str:
 def lower(folded: str) -> str:
     """The text in small letters, in as many characters."""
     small = folded.lower()
-    # No character has a shorter small form, and few a longer one.
-    return small if len(small) == len(folded) else folded.translate(_LOWERING)
+    if small.isascii():
+        return small
+    # No character has a shorter small form, and few a longer one.  A sigma is one wherever it stands.
+    return (small if len(small) == len(folded) else folded.translate(_LOWERING)).replace("ς", "σ")
+
+
+_CHUNK_CHARS = 512
+
+
+def folded_and_lowered(text: str) -> tuple[str, str]:
+    """`fold` of a text, and `lower` of that."""
+    if text.isascii():
+        return text, text.lower()
+    folded, lowered = list[str](), list[str]()
+    # Most of a text with some other letters is ASCII, which takes a tenth of the time.
+    for at in range(0, len(text), _CHUNK_CHARS):
+        chunk = fold(text[at : at + _CHUNK_CHARS])
+        folded.append(chunk)
+        lowered.append(lower(chunk))
+    return "".join(folded), "".join(lowered)
 
 
 @lru_cache(maxsize=2)

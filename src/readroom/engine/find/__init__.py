@@ -99,7 +99,7 @@ def perform(services: Services, job: Job[FindRequest]) -> FindResult:
     with guard.open_folder(request.path) as top:
         scope = Scope(guard, scoped, top.real, _globs_of_type(scoped))
         texts = services.found()
-        texts.begin()
+        texts.begin(top.real)
         looking = within.within(_SURVEY_SHARE * limits.grep_timeout_s)
         survey = Survey(opener, query, scope, texts, documents, looking, job.deadline)
         return search.page(survey.look(top, search.since))

@@ -119,16 +119,20 @@ class KeptTexts:
         self._bytes = 0
         self._search = 0
         self._refused = 0
+        self._tree, self._read = "", 0
         self._kept: OrderedDict[str, KnownText] = OrderedDict()
         self._apart: OrderedDict[str, tuple[Stat, Apart]] = OrderedDict()
         self._apart_chars = 0
         self._lock = threading.Lock()
 
-    def begin(self) -> None:
-        """A search begins."""
+    def begin(self, tree: str) -> None:
+        """A search of a tree begins; of one that was too large in the last search nothing is kept at all."""
         with self._lock:
             self._search += 1
-            self._refused = 0
+            is_large = tree == self._tree and self._read > 2 * self._max_bytes
+            # To fill the room and to clear it again, search after search, leaves memory in pieces.
+            self._refused = self._max_bytes + 1 if is_large else 0
+            self._tree, self._read = tree, 0
 
     def has(self, path: str) -> bool:
         """Whether a text of that file is kept, in whatever state."""
@@ -156,6 +160,7 @@ class KeptTexts:
         """What was read of an opened file; kept if its state says what it holds and there is room."""
         known = KnownText(source.stat, text, sys.getsizeof(text), self._search, document=document)
         with self._lock:
+            self._read += known.size
             old = self._kept.pop(path, None)
             self._bytes -= old.size if old else 0
             if not self._has_room(known.size):
