@@ -41,3 +41,6 @@ UI_MAP_BOXES = 1500
 
 UI_SUM_S = 0.5
 """How long a page waits for rows to be summed that came before anybody looked."""
+
+UI_HOURS = 200
+"""Hours of calls that one question to a ledger may name."""
