@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,7 @@ def test_names_of_a_session_become_brief_when_there_are_very_many() -> None:
 
 _MEASURE = """
 import sys
+import zipfile
 from pathlib import Path
 from readroom.lens.audit import Options, audit
 from tests.lens.hostile_records import FORMS
@@ -99,3 +101,18 @@ def test_a_hostile_record_twice_as_large_takes_hardly_more_memory(form: str, tmp
         peaks.append(int(done.stdout.split()[-1]))
     assert max(peaks) < 256_000_000
     assert peaks[1] - peaks[0] < 40_000_000
+
+
+def test_a_log_that_is_packed_to_hurt_is_told(tmp_path: Path) -> None:
+    """A directory of more names than memory should hold, and a method that takes what a member asks for."""
+    for name, method, count in (("lzma", zipfile.ZIP_LZMA, 1), ("names", zipfile.ZIP_STORED, 70)):
+        path = tmp_path / f"{name}.eval"
+        with zipfile.ZipFile(path, "w", method) as archive:
+            archive.writestr("header.json", '{"eval": {"eval_id": "e"}}')
+            for number in range(count):
+                archive.writestr(
+                    f"samples/{number}{'n' * 65_000 if count > 1 else ''}.json", '{"messages": []}'
+                )
+        (skipped,) = audit(path, Options(secrets=False))
+        assert isinstance(skipped, SkippedPart)
+        assert skipped.why in ("packed as no log is", "not a zip that can be read (OSError)")

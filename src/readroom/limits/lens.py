@@ -35,6 +35,9 @@ RECORD_SNIFF_LINES = 50
 RECORD_MEMBER_BYTES = 4 * 1024 * 1024 * 1024
 """A member of a zip that unpacks to more is skipped: nobody's log of one sample is that long."""
 
+RECORD_DIRECTORY_BYTES = 4 * 1024 * 1024
+"""A zip whose directory is larger is not read: 40,000 samples, each of which takes a kilobyte in memory."""
+
 PENDING_CALLS = 10_000
 """Calls whose result is awaited; beyond it the oldest count as never answered."""
 
