@@ -27,6 +27,7 @@ SUITES = (
     "workers",
     "auditing",
     "records",
+    "hostile",
 )
 
 

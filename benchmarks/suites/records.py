@@ -16,7 +16,7 @@ from tests.lens.multiplied import multiplied
 _SESSION = "claude-code/long"
 _SIZES = (20_000_000, 2_000_000_000)
 _LONG_LINES = 3
-_MEMORY_MB = 256.0
+MEMORY_MB = 256.0
 _SHAPES = {"one session": False, "thousands of sessions": True}
 
 
@@ -36,17 +36,17 @@ def run(record: Record) -> None:
                 path = folder / "record.jsonl"
                 lines = _LONG_LINES if size == max(_SIZES) else 0
                 copies = multiplied(source, path, size, sessions=sessions, long_lines=lines)
-                spent_s, memory_mb, said = _audited(path)
+                spent_s, memory_mb, said = audited(path)
                 case = f"{shape}, {path.stat().st_size / 1e6:,.0f} MB"
                 record.add("records", case, "peak memory", [memory_mb], "MB")
                 record.add("records", case, "processor time", [spent_s], "s")
-                bound = met(memory_mb / _MEMORY_MB, 1.0)
+                bound = met(memory_mb / MEMORY_MB, 1.0)
                 rows.append([case, f"{copies:,}", said, f"{spent_s:,.0f} s", f"{memory_mb:,.0f} MB, {bound}"])
                 path.unlink()
     record.table(["Record", "Copies", "What was read", "Processor time", "Peak memory, bound 256 MB"], rows)
 
 
-def _audited(path: Path) -> tuple[float, float, str]:
+def audited(path: Path) -> tuple[float, float, str]:
     """Seconds of the processor, peak of memory in MB, and the first line of the summary."""
     line = [sys.executable, "-m", "readroom", "audit", str(path), "--workers", "1"]
     process = subprocess.Popen(line, stdout=subprocess.PIPE)

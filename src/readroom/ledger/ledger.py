@@ -69,6 +69,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
     sums.MIGRATION,
     sums.MIGRATION_COARSE,
+    sums.MIGRATION_NAMED,
 )
 """Statements of version 1, of version 2, and so on."""
 

@@ -83,7 +83,12 @@ BY_DAY: Final = SumTable("sums_by_day", ("workspace", "day", *BY_HOUR.keys[2:]),
 BY_PATH: Final = SumTable("sums_by_path", ("workspace", "path"), BY_FILE.added)
 """`BY_FILE` without days and names: files of all time."""
 
-_TABLES = (*_DETAILED, BY_DAY, BY_PATH)
+BY_NAMED_PATH: Final = SumTable("sums_by_named_path", ("workspace", "kind", "name", "path"), BY_FILE.added)
+"""`BY_PATH` of one agent, one token or one tool, which is its `kind`."""
+
+_KINDS = ("agent", "token", "tool")
+
+_TABLES = (*_DETAILED, BY_DAY, BY_PATH, BY_NAMED_PATH)
 
 MIGRATION: Final = (
     "ALTER TABLE calls ADD COLUMN level TEXT",
@@ -116,6 +121,22 @@ MIGRATION_COARSE: Final = (
     _coarser(BY_PATH, BY_FILE),
 )
 """Tables of fewer rows, made from those that there are: a page that shows everything reads only them."""
+
+FAILED: Final = "(outcome NOT IN ('ok', 'begun') OR decision = 'refused')"
+"""What failed, in the words of its index: a question in other words does not use it."""
+
+MIGRATION_NAMED: Final = (
+    # Of what failed there is little among much, so that a page of it would go through many rows.
+    f"CREATE INDEX calls_failed ON calls (workspace, number) WHERE {FAILED}",
+    BY_NAMED_PATH.create(),
+    *(
+        f"INSERT INTO {BY_NAMED_PATH.name} ({', '.join(BY_NAMED_PATH.columns)}) "
+        f"SELECT workspace, '{kind}', {kind}, path, {', '.join(f'SUM({one})' for one in BY_FILE.added)} "
+        f"FROM {BY_FILE.name} GROUP BY workspace, {kind}, path"
+        for kind in _KINDS
+    ),
+)
+"""What a page reads that shows the files of one agent, or what failed."""
 
 _ROWS = """SELECT number, time_us, workspace, agent, session, token, face, epoch, tool, decision, outcome,
     shown, tokens, duration_us, CASE WHEN contract = '' THEN arguments ELSE '' END
@@ -156,8 +177,10 @@ class _Folded:
         """The coarse sums, when all rows are added: of some rows there are fewer sums than rows."""
         for (workspace, hour, *names), values in self.sums[BY_HOUR.name].items():
             self._add(BY_DAY, (workspace, hour // (DAY_US // HOUR_US), *names), [*values])
-        for (workspace, _, path, *_), values in self.sums[BY_FILE.name].items():
+        for (workspace, _, path, *names), values in self.sums[BY_FILE.name].items():
             self._add(BY_PATH, (workspace, path), [*values])
+            for kind, name in zip(_KINDS, names, strict=True):
+                self._add(BY_NAMED_PATH, (workspace, kind, name, path), [*values])
 
     def _add(self, table: SumTable, key: tuple[object, ...], values: list[int]) -> None:
         sums = self.sums[table.name]

@@ -19,6 +19,7 @@ from readroom.errors import BadValue
 from readroom.ledger.ledger import Ledger
 from readroom.ledger.recorder import of_anything
 from readroom.ledger.rows import Event, encoded_spans
+from readroom.ledger.sums import DAY_US
 from readroom.lens import discover, work
 from readroom.lens.audit import Options
 from readroom.lens.findings.secrets import installed
@@ -47,9 +48,10 @@ def fill(book: Ledger, source: Path, workspace: str) -> list[Finding]:
     findings: list[Finding] = []
     pending: list[Event] = []
     count = 0
+    written_us = int(source.stat().st_mtime) * 1_000_000 // DAY_US * DAY_US
     for part in _parts(source):
         findings += part.findings[: max(0, _MOST_FINDINGS - len(findings))]
-        for one in _events(part, workspace):
+        for one in _events(part, workspace, written_us):
             pending.append(one)
             count += 1
             if len(pending) == LEDGER_GROUP_ROWS:
@@ -114,13 +116,16 @@ def _grouped(rows: Iterable[Row]) -> Iterator[Audited]:
         yield part
 
 
-def _events(part: Audited, workspace: str) -> Iterator[Event]:
+def _events(part: Audited, workspace: str, written_us: int) -> Iterator[Event]:
+    """The calls of a session. One that says nothing of time is shown on the day on which its record was
+    written.
+    """
     session = part.session
     shown: dict[int, list[ShownLines]] = {}
     for one in part.lines:
         path = as_value(_relative(one.file, workspace))
         shown.setdefault(one.call, []).append(ShownLines(path, None, one.first, one.last))
-    at = _microseconds(session.started) or 0
+    at = _microseconds(session.started) or written_us
     for call in part.calls:
         at = max(at + 1, _microseconds(call.time) or 0)
         name = f"{session.record}\0{session.session}\0{call.call}"

@@ -35,6 +35,9 @@ RECORD_SNIFF_LINES = 50
 RECORD_MEMBER_BYTES = 4 * 1024 * 1024 * 1024
 """A member of a zip that unpacks to more is skipped: no log of one sample is that long."""
 
+RECORD_DIRECTORY_BYTES = 4 * 1024 * 1024
+"""A zip whose directory is larger is not read: 40,000 samples, each of which takes a kilobyte in memory."""
+
 PENDING_CALLS = 10_000
 """Calls whose result is awaited; beyond it the oldest count as never answered."""
 
@@ -204,3 +207,6 @@ UI_MAP_BOXES = 1500
 
 UI_SUM_S = 0.5
 """How long a page waits for rows to be summed that came before anybody looked."""
+
+UI_HOURS = 200
+"""Hours of calls that one question to a ledger may name."""

@@ -106,11 +106,15 @@ def test_an_audit_is_shown_with_its_findings(tmp_path: Path) -> None:
             "excerpt": "<b>one</b>",
         },
     ]
+    # A session of a client that writes no times.
+    rows += [{**row, "session": "s-2", "time": ""} for row in rows[:2]]
     record.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     with shown(tmp_path / "state", str(record), "--root", str(root)) as port:
         assert "claude-code" in got(port, "/ui/sessions")[1]
         findings = got(port, "/ui/findings")[1]
         assert "shown once more" in findings
+        assert 'href="/ui/findings?kind=repeated"' in findings
+        assert "1970" not in got(port, "/ui/sessions")[1]
         assert "<b>one</b>" not in findings
         beside = got(port, "/ui/file?path=a.txt")[1]
         assert "1 time in a state that is not recorded" in beside

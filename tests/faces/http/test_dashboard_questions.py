@@ -68,6 +68,11 @@ def test_sums_charts_and_files_are_those_of_the_rows(
     assert sum(one.calls for one in questions.sums(wanted)) == len(left)
     drawn = questions.series(wanted, "agent")
     assert {name: sum(line) for name, line in zip(drawn.names, drawn.values, strict=True)} == dict(tokens)
+    listed = [row.event.time_us for row in questions.calls(wanted, limit=len(rows) + 1)]
+    assert sorted(listed) == sorted(int(str(row["time_us"])) for row in left)
+    some = [row.event.time_us for row in questions.calls(wanted, limit=3)]
+    assert len(some) == min(3, len(listed))
+    assert set(some) <= set(listed)
     shown = Counter(str(row["path"]) for row in rows if is_meant(row, wanted, DAY_US))
     assert {one.path: one.calls for one in questions.files(wanted, 10)} == dict(shown)
     book.close()

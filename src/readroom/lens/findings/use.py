@@ -8,7 +8,7 @@ generous: what is told as unused was neither written nor named in any way a prog
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -30,14 +30,42 @@ _LEAST_LINE = 8
 
 
 class _Watched(msgspec.Struct):
-    """A result that is watched: which lines and words of it come up later."""
+    """A result that is watched: which of its lines, counted from 0, came up later."""
 
     result: Result
-    lines: dict[int, int]
-    words: dict[int, int]
     count: int
     used: set[int]
     named: bool = False
+
+
+_NUMBER_BITS = 20
+"""Of the number of a line within a result, beside the number of the result."""
+
+
+class _Index:
+    """Where texts stand, by their hashes: in which watched result, and in which of its lines."""
+
+    def __init__(self) -> None:
+        self._places: dict[int, int | list[int]] = {}
+
+    def add(self, key: int, watched: int, number: int) -> None:
+        """A text stands there."""
+        place = watched << _NUMBER_BITS | number
+        before = self._places.get(key)
+        if before is None:
+            self._places[key] = place
+        elif isinstance(before, list):
+            before.append(place)
+        else:
+            self._places[key] = [before, place]
+
+    def of(self, keys: Iterable[int]) -> Iterator[tuple[int, int]]:
+        """Results and lines in which one of these stands."""
+        for key in keys:
+            known = self._places.get(key)
+            if known is not None:
+                for place in known if isinstance(known, list) else (known,):
+                    yield place >> _NUMBER_BITS, place & ((1 << _NUMBER_BITS) - 1)
 
 
 class Use:
@@ -45,6 +73,9 @@ class Use:
 
     def __init__(self) -> None:
         self._watched: list[_Watched] = []
+        self._lines = _Index()
+        self._words = _Index()
+        self._files: dict[str, list[int]] = {}
         self._remembered = 0
 
     @property
@@ -63,8 +94,19 @@ class Use:
             return
         lines = {hash(line.strip()) for line in text.split("\n") if len(line.strip()) >= _LEAST_LINE}
         words = set(map(hash, _WORD.findall(text)))
-        for watched in self._watched:
-            _mark(watched, lines, words, text)
+        for places in (self._lines.of(lines), self._words.of(words)):
+            for watched, number in places:
+                self._watched[watched].used.add(number)
+        for file, results in self._files.items():
+            if file in text:
+                self._name(file, results, text)
+
+    def _name(self, file: str, results: Iterable[int], text: str) -> None:
+        numbers = re.findall(rf"{re.escape(file)}[:#]L?(\d{{1,9}})", text[:100_000])
+        for result in results:
+            watched = self._watched[result]
+            watched.named = True
+            watched.used.update(int(number) - 1 for number in numbers)
 
     def attached(self, turn: int, text: str) -> None:
         """What a client attaches uses nothing."""
@@ -91,8 +133,17 @@ class Use:
                     del words[word]
                 else:
                     words[word] = number
+        self._watch(_Watched(result_of(result), len(rows), set()), lines, words)
+
+    def _watch(self, watched: _Watched, lines: Mapping[int, int], words: Mapping[int, int]) -> None:
+        at = len(self._watched)
+        for index, texts in ((self._lines, lines), (self._words, words)):
+            for key, number in texts.items():
+                index.add(key, at, number)
+        if watched.result.seen.file:
+            self._files.setdefault(watched.result.seen.file, []).append(at)
         self._remembered += len(lines) + len(words)
-        self._watched.append(_Watched(result_of(result), lines, words, len(rows), set()))
+        self._watched.append(watched)
 
     def findings(self, session: str) -> Iterator[Finding]:
         """What was never used, and what was used in small part."""
@@ -122,16 +173,6 @@ def result_of(result: Result) -> Result:
         whole="",
         again=[],
     )
-
-
-def _mark(watched: _Watched, lines: set[int], words: set[int], text: str) -> None:
-    watched.used.update(watched.lines[line] for line in lines & watched.lines.keys())
-    watched.used.update(watched.words[word] for word in words & watched.words.keys())
-    file = watched.result.seen.file
-    if file and file in text:
-        watched.named = True
-        for number in re.findall(rf"{re.escape(file)}[:#]L?(\d+)", text[:100_000]):
-            watched.used.add(int(number) - 1)
 
 
 def _finding(watched: _Watched, kind: FindingKind, tokens: int, what: str) -> Finding:

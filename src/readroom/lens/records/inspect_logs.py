@@ -7,6 +7,7 @@ import of 2 seconds, and a sample of any size is read element by element.
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from readroom.lens.records.events import Event, Opened, Skipped
 from readroom.lens.records.messages import message_events
 from readroom.lens.records.stream import elements
 from readroom.lens.records.values import NotReadable, Object, as_object, as_text, decode, time_of
-from readroom.limits.lens import RECORD_DOCUMENT_BYTES, RECORD_MEMBER_BYTES
+from readroom.limits.lens import RECORD_DIRECTORY_BYTES, RECORD_DOCUMENT_BYTES, RECORD_MEMBER_BYTES
 
 if sys.version_info >= (3, 14):
     import zipfile
@@ -30,7 +31,7 @@ MAGIC = b"PK\x03\x04"
 def read(path: Path) -> Iterator[Event]:
     """The events of every sample in a log."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with _SmallReads(path) as stream, zipfile.ZipFile(stream) as archive:
             header = _header(archive)
             evaluation = as_object(header.get("eval"))
             version = as_text(as_object(evaluation.get("packages")).get("inspect_ai"))
@@ -41,6 +42,9 @@ def read(path: Path) -> Iterator[Event]:
                 if member.file_size > RECORD_MEMBER_BYTES:
                     yield Skipped(name[:80], f"{member.file_size:,} bytes")
                     continue
+                if member.compress_type not in _METHODS:
+                    yield Skipped(name[:80], "packed as no log is")
+                    continue
                 session = f"{as_text(evaluation.get('eval_id')) or path.stem}/{name[8:-5]}"
                 yield Opened(
                     session,
@@ -49,10 +53,24 @@ def read(path: Path) -> Iterator[Event]:
                     model=as_text(evaluation.get("model")),
                     time=time_of(evaluation.get("created")),
                 )
-                with archive.open(member) as stream:
-                    yield from _sample(cast("BinaryIO", stream), member.file_size, session)
+                with archive.open(member) as sample:
+                    yield from _sample(cast("BinaryIO", sample), member.file_size, session)
     except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, RuntimeError, ValueError) as error:
         raise NotReadable(f"not a zip that can be read ({type(error).__name__})") from error
+
+
+_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_ZSTANDARD})
+"""How a log is packed. LZMA would take as much memory as a member says it needs, up to 4 GB."""
+
+
+class _SmallReads(io.FileIO):
+    """A file whose directory is not read when it is too large: it is read at once, and kept."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """The next bytes. Raises OSError when they are too many."""
+        if size is None or not 0 <= size <= RECORD_DIRECTORY_BYTES:
+            raise OSError("a directory of too many members")
+        return super().read(size)
 
 
 def _header(archive: zipfile.ZipFile) -> Object:

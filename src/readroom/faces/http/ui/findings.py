@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from readroom.faces.http.ui.page import Cell, Filter, Option, Page, Table, number
 from readroom.faces.http.ui.sight import HIDDEN
 from readroom.faces.http.ui.view import View
@@ -18,8 +20,34 @@ def findings(view: View) -> Page:
         Option("", "All", not chosen),
         *(Option(kind, FINDINGS[kind], kind == chosen) for kind in kinds),
     ]
+    tables = [] if chosen else [_kinds(view, every)]
     return Page(
-        "Findings", tables=[findings_table(view, kind=chosen)], filters=[Filter("kind", "Kind", options)]
+        "Findings",
+        tables=[*tables, findings_table(view, kind=chosen)],
+        filters=[Filter("kind", "Kind", options)],
+    )
+
+
+def _kinds(view: View, every: Sequence[Finding]) -> Table:
+    """What each kind comes to, the worst first."""
+    rows = []
+    for kind, what in FINDINGS.items():
+        found = [one for one in every if one.kind == kind]
+        if found:
+            sums = (
+                len({one.session for one in found}),
+                sum(one.tokens for one in found),
+                sum(one.carried_tokens for one in found),
+            )
+            link = view.bare("findings", kind=kind)
+            rows.append((Cell(what, link, room="some"), number(len(found)), *map(number, sums)))
+    return Table(
+        "kinds",
+        "By kind",
+        ("What", "Findings", "Sessions", "Tokens", "Carried"),
+        rows,
+        empty="The audit found nothing.",
+        export=view.bare("findings", format="csv", table="kinds"),
     )
 
 
@@ -50,12 +78,12 @@ def _row(view: View, one: Finding) -> tuple[Cell, ...]:
     said = f"{one.what} {one.excerpt}".strip()
     lines = f"{one.first:,} to {one.last:,}" if one.first else ""
     return (
-        Cell(FINDINGS[one.kind]),
-        Cell(one.session, view.bare("sessions", q=one.session)),
+        Cell(FINDINGS[one.kind], room="some"),
+        Cell(one.session, view.bare("sessions", q=one.session), room="some"),
         number(one.call),
         view.file_cell(one.file),
         Cell("" if hidden else lines),
-        Cell(HIDDEN if hidden else view.sight.text(said), tone="soft"),
+        Cell(HIDDEN, tone="soft") if hidden else Cell(view.sight.text(said), room="much"),
         number(one.tokens),
         number(one.carried_tokens),
     )

@@ -37,6 +37,8 @@ class Cell(Struct, frozen=True):
     raw: str | int | float | None = None
     share: int | None = None
     """Percent of the greatest in its column, drawn as a bar."""
+    room: Literal["", "some", "much"] = ""
+    """How much of the width its column keeps beside others with long texts."""
 
 
 class Table(Struct, frozen=True):
@@ -121,7 +123,9 @@ def stamp(time_us: int) -> Cell:
 
 
 def lasted(duration_us: int) -> str:
-    """A duration as people read it."""
+    """A duration as people read it; records of other clients mostly have none."""
+    if not duration_us:
+        return "-"
     if duration_us < 1_000_000:
         return f"{duration_us / 1000:,.1f} ms"
     seconds = duration_us / 1_000_000

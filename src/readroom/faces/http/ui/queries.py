@@ -10,8 +10,8 @@ from msgspec import Struct
 from readroom.database import Execute
 from readroom.ledger.ledger import Condition, Ledger
 from readroom.ledger.rows import Row
-from readroom.ledger.sums import DAY_US, HOUR_US
-from readroom.limits.lens import UI_FILE_ROWS, UI_POINTS, UI_SERIES, UI_SESSION_ROWS
+from readroom.ledger.sums import DAY_US, FAILED, HOUR_US
+from readroom.limits.lens import UI_FILE_ROWS, UI_HOURS, UI_POINTS, UI_SERIES, UI_SESSION_ROWS
 
 By: TypeAlias = Literal["tool", "agent", "token", "outcome"]
 
@@ -171,13 +171,18 @@ class Questions:
         """Files by the tokens that were shown of them, the most first; days are whole."""
         where, values = wanted.where(("agent", "token", "tool"), "day", DAY_US)
         ranked = "ORDER BY 3 DESC, 2 DESC, 1 LIMIT ?"
-        if values == [wanted.workspace]:
-            sql = f"SELECT path, calls, tokens, lines FROM sums_by_path WHERE {where} {ranked}"
-        else:
+        chosen = [name for name in ("agent", "token", "tool") if getattr(wanted, name)]
+        if wanted.since_us or len(chosen) > 1:
             sql = (
                 f"SELECT path, SUM(calls), SUM(tokens), SUM(lines) FROM sums_by_file WHERE {where} "
                 f"GROUP BY path {ranked}"
             )
+        elif chosen:
+            named = "workspace = ? AND kind = ? AND name = ?"
+            values = [wanted.workspace, chosen[0], getattr(wanted, chosen[0])]
+            sql = f"SELECT path, calls, tokens, lines FROM sums_by_named_path WHERE {named} {ranked}"
+        else:
+            sql = f"SELECT path, calls, tokens, lines FROM sums_by_path WHERE {where} {ranked}"
         return [FileSum(row[0], *map(int, row[1:])) for row in self._ask(sql, [*values, limit])]
 
     def sessions(self, wanted: Slice, *, limit: int, skip: int = 0, search: str = "") -> list[SessionSum]:
@@ -217,34 +222,42 @@ class Questions:
         return self._book.page(conditions, limit=UI_SESSION_ROWS, newest=True)
 
     def calls(self, wanted: Slice, *, limit: int, before: int = 0) -> list[Row]:
-        """The newest calls, newest first. The sums say in which hours there are any."""
-        conditions = [Condition("workspace = ? AND face <> 'ui'", (wanted.workspace,))]
+        """The newest calls, newest first."""
+        parts = ["workspace = ? AND face <> 'ui'"]
+        values: list[object] = [wanted.workspace]
         for name in _NAMED:
             value = getattr(wanted, name)
             if value == "refused" and name == "outcome":
-                conditions.append(Condition("decision = 'refused'", ()))
+                parts.append("decision = 'refused'")
             elif value == "failed" and name == "outcome":
-                conditions.append(Condition("outcome NOT IN ('ok', 'begun')", ()))
+                parts.append("outcome NOT IN ('ok', 'begun')")
             elif value:
-                conditions.append(Condition(f"{name} = ?", (value,)))
+                parts.append(f"{name} = ?")
+                values.append(value)
         if before:
-            conditions.append(Condition("number < ?", (before,)))
+            parts.append("number < ?")
+            values.append(before)
+        if wanted.outcome and wanted.outcome not in ("ok", "begun"):
+            parts.append(FAILED)
+            if wanted.since_us:
+                parts.append("time_us >= ?")
+                values.append(wanted.since_us)
+            return self._newest(" AND ".join(parts), values, "number", limit)
         found: list[Row] = []
-        for start_us, end_us in self._busy_hours(wanted, before):
-            # Of a sum: PostgreSQL would else look for the least number from the first row on.
-            span = self._ask(
-                "SELECT MIN(number + 0), MAX(number + 0) FROM calls WHERE time_us >= ? AND time_us < ?",
-                [start_us, end_us],
-            )[0]
-            # With numbers, too: SQLite would go through all rows in order, and not through those of an hour.
-            within = Condition(
-                "number BETWEEN ? AND ? AND time_us >= ? AND time_us < ?", (*span, start_us, end_us)
-            )
-            page = self._book.page([*conditions, within], limit=limit - len(found), newest=True)
-            found += reversed(page)
+        for hours in self._busy_hours(wanted, before, limit):
+            times = " OR ".join(["time_us >= ? AND time_us < ?"] * len(hours))
+            bounds = [bound for hour in hours for bound in (hour * HOUR_US, (hour + 1) * HOUR_US)]
+            within = f"{' AND '.join(parts)} AND ({times})"
+            # Of a sum: databases would else go through all rows in order, and not through those of the hours.
+            found += self._newest(within, [*values, *bounds], "number + 0", limit - len(found))
             if len(found) >= limit:
                 break
         return found
+
+    def _newest(self, where: str, values: Sequence[object], order: str, limit: int) -> list[Row]:
+        numbers = f"SELECT number FROM calls WHERE {where} ORDER BY {order} DESC LIMIT ?"
+        within = Condition(f"number IN ({numbers})", (*values, limit))
+        return self._book.page([within], limit=limit, newest=True)[::-1]
 
     def showing(self, workspace: str, path: str) -> list[Row]:
         """The newest calls that showed something of a file, in order."""
@@ -268,8 +281,8 @@ class Questions:
         sql = "SELECT workspace, SUM(calls) FROM sums_by_session GROUP BY workspace ORDER BY 2 DESC"
         return [str(row[0]) for row in self._ask(sql, [])]
 
-    def _busy_hours(self, wanted: Slice, before: int) -> Iterator[tuple[int, int]]:
-        """Stretches of time in which there are such calls, the latest first."""
+    def _busy_hours(self, wanted: Slice, before: int, limit: int) -> Iterator[list[int]]:
+        """Hours in which there are such calls, the latest first, each time as many as have `limit` calls."""
         where, values = wanted.where(_NAMED, "hour", HOUR_US)
         if before:
             at = self._ask("SELECT time_us FROM calls WHERE number = ?", [before])
@@ -277,9 +290,17 @@ class Questions:
                 # A call is recorded when it ends; many at once may be recorded out of order.
                 where += " AND hour <= ?"
                 values.append(at[0][0] // HOUR_US + 1)
-        sql = f"SELECT DISTINCT hour FROM sums_by_hour WHERE {where} ORDER BY hour DESC"
-        for (hour,) in self._ask(sql, values):
-            yield hour * HOUR_US, (hour + 1) * HOUR_US
+        sql = f"SELECT hour, SUM(calls) FROM sums_by_hour WHERE {where} GROUP BY hour ORDER BY hour DESC"
+        hours: list[int] = []
+        calls = 0
+        for hour, count in self._ask(sql, values):
+            hours.append(int(hour))
+            calls += int(count)
+            if calls >= limit or len(hours) >= UI_HOURS:
+                yield hours
+                hours, calls = [], 0
+        if hours:
+            yield hours
 
     def _ask(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         def work(execute: Execute) -> list[tuple[Any, ...]]:
