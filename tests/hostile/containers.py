@@ -18,6 +18,8 @@ import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from tests.hostile import sevens
+
 MB = 1024 * 1024
 LINK_MODE = 0o120777 << 16
 
@@ -351,7 +353,7 @@ BUILDERS: Mapping[str, Callable[[], bytes]] = {
 @functools.cache
 def all_of_them() -> dict[str, bytes]:
     found = {name: build() for name, build in BUILDERS.items()}
-    return found | escaping() | linked() | doubled() | damaged()
+    return found | escaping() | linked() | doubled() | damaged() | sevens.hostile()
 
 
 if __name__ == "__main__":
