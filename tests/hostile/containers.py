@@ -18,6 +18,8 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from tests.hostile import sevens
+
 MB = 1024 * 1024
 LINK_MODE = 0o120777 << 16
 
@@ -345,6 +347,7 @@ BUILDERS: Mapping[str, Callable[[], bytes]] = {
     "cut-names.zip": cut_by_nul,
     "said-otherwise.tar": said_otherwise,
     "chain.tar": long_chain,
+    **sevens.hostile(),
 }
 
 

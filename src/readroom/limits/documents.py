@@ -316,6 +316,9 @@ CONTAINER_KEPT_BYTES = 2 * 1024 * 1024 * 1024
 CONTAINER_KEPT = 32
 """Their number; each holds a descriptor."""
 
+CONTAINER_SKIPPED_BYTES = 256 * 1024 * 1024
+"""A member of a 7z file may lie behind so much of others, unpacked to reach it: about 3 s of LZMA."""
+
 CONTAINER_RATIO = 1_100
 """A member may become so many times larger from CONTAINER_RATIO_BYTES on: deflate ends at 1,032."""
 
