@@ -22,7 +22,7 @@ _WORDS = (
 )
 
 
-def _once(name: str, make: Callable[[Path], None]) -> Path:
+def once(name: str, make: Callable[[Path], None]) -> Path:
     """The corpus of that name, made under another name first so that a killed run leaves no half."""
     path = HOME / name
     if not path.exists():
@@ -35,7 +35,7 @@ def _once(name: str, make: Callable[[Path], None]) -> Path:
 
 def big_log() -> Path:
     """A folder with a log of 10 million lines, about 1.15 GB."""
-    return _once("log", lambda path: _log(path, LOG_LINES))
+    return once("log", lambda path: _log(path, LOG_LINES))
 
 
 def _log(path: Path, lines: int) -> None:
@@ -75,7 +75,7 @@ def one_line() -> Path:
             while written < ONE_LINE_BYTES:
                 written += file.write(piece)
 
-    return _once("one-line", make)
+    return once("one-line", make)
 
 
 def sources() -> Path:
@@ -87,7 +87,7 @@ def sources() -> Path:
         for number in range(100):
             (path / f"module_{number:03d}.py").write_text(_python(rng, 500), encoding="utf-8")
 
-    return _once("sources", make)
+    return once("sources", make)
 
 
 def tree() -> Path:
@@ -104,7 +104,7 @@ def tree() -> Path:
             text = _python(rng, lines) if suffix == "py" else _prose(rng, lines)
             (folder / f"file_{number:05d}.{suffix}").write_text(text, encoding="utf-8")
 
-    return _once("tree", make)
+    return once("tree", make)
 
 
 def folder(entries: int = FOLDER_ENTRIES) -> Path:
@@ -115,7 +115,7 @@ def folder(entries: int = FOLDER_ENTRIES) -> Path:
         for number in range(entries):
             (path / f"file_{number:06d}.txt").write_text(f"{number}\n", encoding="utf-8")
 
-    return _once(f"folder-{entries}", make)
+    return once(f"folder-{entries}", make)
 
 
 def _python(rng: random.Random, lines: int) -> str:

@@ -84,8 +84,9 @@ def summary(rows: Sequence[Row], ways: Ways) -> str:
     lines.append("Mean over the questions; intervals of 95 % from 10,000 bootstrap samples of them.")
     for half in dict.fromkeys(str(row[0]) for row in rows):
         mine = [row for row in rows if row[0] == half]
-        fixes = len(mine) // len(ways)
-        lines += ["", f"## {half.capitalize()} half, {fixes} questions", ""]
+        questions = len(mine) // len(ways)
+        title = "Both halves" if half == "all" else f"{half.capitalize()} half"
+        lines += ["", f"## {title}, {questions} questions", ""]
         lines.append(f"| way | {' | '.join(f'{budget:,} tokens' for budget in BUDGETS)} | calls at 5,000 |")
         lines.append("| --- | --- | --- | --- | --- |")
         for way in ways:

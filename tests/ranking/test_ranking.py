@@ -157,6 +157,15 @@ def test_of_long_questions_the_title_and_the_longest_words_are_looked_for() -> N
     assert query.left_out > 0
 
 
+def test_of_a_pasted_log_neither_numbers_nor_what_all_lines_have_are_looked_for() -> None:
+    beats = [f"2026-11-22T12:{at // 60:02}:{at % 60:02} INFO heartbeat node=abc{at}" for at in range(300)]
+    beats += [f"{letter}{other}cd" for letter in "abcdefgh" for other in "klmnop"]
+    beats[150] = "2026-11-22T12:02:30 ERROR cannot handle snapshot of version twelve"
+    words = {term.word for term in parse("\n".join(beats)).terms}
+    assert {"error", "handle", "snapshot", "version", "twelve"} <= words
+    assert not words & {"heartbeat", "info", "2026", "node"}
+
+
 _FILES = st.dictionaries(
     st.sampled_from(["a.py", "b.py", "src/door.py", "tests/door.py", "c/key.md"]),
     st.text("dorkey _\n", max_size=80),

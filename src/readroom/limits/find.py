@@ -55,9 +55,6 @@ FIND_PARSE_S = 0.5
 FIND_LINE_CHARS = 500
 """Longest line of a passage; what is longer is minified or data, and reading it is the next call."""
 
-FIND_DENSE_CHARS = 300
-"""Mean length of lines of what is not written by hand: it comes behind the rest."""
-
 FIND_KEPT_BYTES = 24 * 1024 * 1024
 """Texts that a workspace keeps between ranked searches, so that the next one need not read them again: all of
 a usual repository.  What is beyond that is read by every search; of a tree twice as large nothing is kept."""

@@ -95,15 +95,18 @@ _ASKED: Mapping[Role, tuple[str, ...]] = MappingProxyType(
 _VERSION = re.compile(r"(?:^|/)v(\d+)(?=/)")
 
 
-def roles(path: str, query: Query, older: Callable[[str], bool]) -> tuple[Role, ...]:
+def roles(path: str, query: Query, older: Callable[[str], bool], *, dense: bool = False) -> tuple[Role, ...]:
     """The roles of a file that the question does not ask for.
 
     Args:
         path: Relative to the root.
         query: The question.
         older: Whether a path belongs to an older version; of `older_versions`.
+        dense: Whether its lines are longer than anybody writes, except paragraphs.
     """
     matching = dict.fromkeys(role for role, pattern in _PATTERNS if pattern.search(path))
+    if dense and Role.DOCUMENTATION not in matching:
+        matching[Role.GENERATED] = None
     if older(path):
         matching[Role.OLDER] = None
     return tuple(role for role in matching if not query.asks_for(*_ASKED.get(role, ())))

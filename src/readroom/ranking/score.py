@@ -94,6 +94,7 @@ class Glimpse(Struct, frozen=True, gc=False):
         most: For each term how often it can be there, at most; 0 just where it is not there.
         named: Whether something of the question can be in its names.
         defined: Names of the question that it seems to define.
+        dense: Whether its lines are longer than anybody writes.
     """
 
     path: str
@@ -102,6 +103,7 @@ class Glimpse(Struct, frozen=True, gc=False):
     most: Sequence[int]
     named: bool = False
     defined: Sequence[str] = ()
+    dense: bool = False
 
 
 class Counted(Struct, frozen=True):
@@ -114,6 +116,7 @@ class Counted(Struct, frozen=True):
         counts: Occurrences of each term.
         pairs: Occurrences of each pair of neighbours.
         defined: Names of the question that it seems to define.
+        dense: Whether its lines are longer than anybody writes.
     """
 
     path: str
@@ -122,6 +125,7 @@ class Counted(Struct, frozen=True):
     counts: Sequence[int]
     pairs: Sequence[int]
     defined: Sequence[str] = ()
+    dense: bool = False
 
 
 class RankedFile(Struct, frozen=True):
@@ -159,7 +163,8 @@ def glance(query: Query, hints: NameHints, path: str, place: str, text: CountedT
     if any(most):
         names = (query.symbol[-1],) if query.symbol else query.names
         defined = tuple([name for name in names if text.defines(name)])
-        return Glimpse(path, place, text.size, most, named, defined)
+        dense = bool(place) and text.is_dense  # a window of a large file is compared with its like
+        return Glimpse(path, place, text.size, most, named, defined, dense)
     return Glimpse(path, place, text.size, most, named) if named and in_names(place, query) else None
 
 
@@ -167,7 +172,7 @@ def count(query: Query, glimpse: Glimpse, text: CountedText) -> Counted:
     """What there is of the question in a text."""
     counts = tuple([len(text.places(term, COUNTED)) for term in query.terms])
     pairs = tuple([len(text.pairs(first, second, COUNTED)) for first, second in pairs_of(query)])
-    return Counted(glimpse.path, glimpse.place, text.size, counts, pairs, glimpse.defined)
+    return Counted(glimpse.path, glimpse.place, text.size, counts, pairs, glimpse.defined, glimpse.dense)
 
 
 class Scale:
@@ -217,22 +222,22 @@ def best_possible(scale: Scale, glimpse: Glimpse) -> float:
 def best_named(scale: Scale, glimpse: Glimpse, older: Callable[[str], bool]) -> float:
     """A score that a file cannot pass, whatever is found in its text; what its names say is in it."""
     names = (why.points for why in _name_points(scale, glimpse.place))
-    return _in_all([*_possible_points(scale, glimpse), *names], scale, glimpse.place, older)[0]
+    return _in_all([*_possible_points(scale, glimpse), *names], scale, glimpse, older)[0]
 
 
 def rank(scale: Scale, counted: Counted, older: Callable[[str], bool]) -> RankedFile:
     """The file with its score."""
     points = [why.points for why in _file_points(scale, counted)]
-    score, factor = _in_all(points, scale, counted.place, older)
+    score, factor = _in_all(points, scale, counted, older)
     return RankedFile(counted.path, score, factor, counted)
 
 
 def _in_all(
-    points: Sequence[float], scale: Scale, place: str, older: Callable[[str], bool]
+    points: Sequence[float], scale: Scale, file: Glimpse | Counted, older: Callable[[str], bool]
 ) -> tuple[float, float]:
     """The score for points, and the factor of the roles in it."""
-    factor = math.prod(FACTORS[role] for role in roles(place, scale.query, older))
-    return math.fsum(points) * (1 + COVERED * covered(place, scale.query)) * factor, factor
+    factor = math.prod(FACTORS[role] for role in roles(file.place, scale.query, older, dense=file.dense))
+    return math.fsum(points) * (1 + COVERED * covered(file.place, scale.query)) * factor, factor
 
 
 def _possible_points(scale: Scale, glimpse: Glimpse) -> list[float]:
@@ -285,7 +290,8 @@ def explain_file(scale: Scale, file: RankedFile, older: Callable[[str], bool]) -
     share = covered(place, scale.query)
     if share:
         whys.append(Why(f"{share:.0%} of its name asked for", 1 + COVERED * share, factor=True))
-    return whys + [Why(role.value, FACTORS[role], factor=True) for role in roles(place, scale.query, older)]
+    matching = roles(place, scale.query, older, dense=file.counted.dense)
+    return whys + [Why(role.value, FACTORS[role], factor=True) for role in matching]
 
 
 def rank_parts(scale: Scale, candidates: Sequence[Candidate]) -> list[RankedPart]:

@@ -41,6 +41,18 @@ def test_what_nobody_wrote_comes_behind(name: str, data: bytes) -> None:
     assert len(room.find("open door key").text) < 12_000
 
 
+def test_what_is_packed_into_long_lines_comes_behind_whatever_it_is_called() -> None:
+    """Every word that is asked for stands in it, thousands of times; paragraphs of documents are as long."""
+    packed = "var a=1;" + ";".join(f"function openDoor{number}(key){{return key}}" for number in range(5000))
+    rows = b"openDoorKey = 1;\n" * 5000
+    room = Workspace(MemoryStore({**PLAIN, "src/app.js": packed.encode(), "src/rows.js": rows}))
+    order = paths(room, "how is a door opened with a key")
+    assert order.index("src/door.py") < order.index("src/app.js")
+    assert order.index("src/rows.js") < order.index("src/app.js")
+    explained = room.find("open door key", path="src", glob="app.js", explain=True).text
+    assert "generated" in explained.split("\n")[2]
+
+
 def test_files_that_are_too_large_are_named_with_the_search_that_helps() -> None:
     driver = Driver(MemoryStore({**PLAIN, "huge.log": b"door opened with key\n" * (FIND_FILE_BYTES // 20)}))
     reply = driver.call("find_relevant", query="open door key")
