@@ -341,10 +341,10 @@ class Steps:
 
     async def send(self, done: int, total: int | None, unit: str) -> None:
         """Tell how far the work is, unless it was as far before."""
-        furthest = self._furthest
+        furthest, counted = self._furthest, unit.partition(";")[0]  # what follows says more of it
         # The protocol wants every value above the one before; a second pass starts at nothing again.
-        if done > furthest.get(unit, 0):
-            furthest[unit] = done
+        if done > furthest.get(counted, 0):
+            furthest[counted] = done
             # Work that is counted in one thing and then in another goes on from where it was.
             summed = sum(furthest.values())
             whole = total if len(furthest) == 1 else None
