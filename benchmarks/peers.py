@@ -7,6 +7,8 @@ a run takes those that are there and says which are missing.
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import statistics
 import subprocess
 import sys
@@ -115,6 +117,52 @@ async def _ask(server: Server, tool: str, arguments: dict[str, object], calls: i
                 text = "".join(getattr(part, "text", "") for part in reply.content)
                 failed = bool(reply.is_error)
             return Served(ready, found, idle, peak_mb(pid), text, failed)
+
+
+class BareClient:
+    """Sends lines and waits for lines: what is left is the time of the server, and a pipe each way."""
+
+    def __init__(self, server: Server) -> None:
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(
+            [server.command, *server.arguments], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, bufsize=0
+        )
+        self._number = 0
+        info = {"name": "bare", "version": "1"}
+        self._ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info})
+        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def call(self, tool: str, arguments: dict[str, object]) -> float:
+        """Seconds until the answer to a call is there."""
+        start = time.perf_counter()
+        answer = self._ask("tools/call", {"name": tool, "arguments": arguments})
+        taken = time.perf_counter() - start
+        if b'"isError":true' in answer or b'"error":' in answer[:80]:
+            raise RuntimeError(answer[:200].decode())
+        return taken
+
+    def close(self) -> None:
+        """End the server."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        self.process.wait(60)
+        self.process.stdout.close()
+
+    def _ask(self, method: str, params: dict[str, object]) -> bytes:
+        self._number += 1
+        self._send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
+        assert self.process.stdout is not None
+        parts: list[bytes] = []
+        while not parts or not parts[-1].endswith(b"\n"):
+            parts.append(os.read(self.process.stdout.fileno(), 1 << 20))
+            if not parts[-1]:
+                raise RuntimeError("the server has ended")
+        return b"".join(parts)
+
+    def _send(self, message: dict[str, object]) -> None:
+        assert self.process.stdin is not None
+        os.write(self.process.stdin.fileno(), json.dumps(message).encode() + b"\n")
 
 
 def _child() -> int:

@@ -79,7 +79,7 @@ async def noted(workspace: Workspace, work: Callable[[], T]) -> T:
 class ClientScope:
     """A client that waits for answers. When it leaves, the work for it ends.
 
-    Used from the event loop only.
+    Its work may begin and end in any thread; the rest is of the event loop.
     """
 
     def __init__(self) -> None:
@@ -195,7 +195,7 @@ class Calls:
             return seal(access.workspace.refuse(Busy(), name, tool, reply_bytes=reply_bytes))
         self._change(+1)
         receipt = Receipt() if self._grouped else None
-        work = partial(_work, access, tool, arguments, (reply_bytes, reply_lines), seal, receipt)
+        work = partial(perform_call, access, tool, arguments, (reply_bytes, reply_lines), seal, receipt)
         try:
             if send_progress is None:
                 return await self._answer(work, client_scope, Deadline(access.seconds))
@@ -277,7 +277,7 @@ class _Finished:
                 future.set_result(result)
 
 
-def _work(
+def perform_call(
     access: Access,
     tool: str,
     arguments: object,
@@ -323,26 +323,50 @@ def _failed() -> Failed:
     return Failed()
 
 
+class Steps:
+    """What a client is told of progress: every value above the one before, and not too often."""
+
+    def __init__(self, send: SendProgress) -> None:
+        self._send = send
+        self._next_at = 0.0
+        self._furthest: dict[str, int] = {}
+
+    def due(self) -> bool:
+        """Whether it is time to tell something; then it is not for a while."""
+        now = time.monotonic()
+        if now < self._next_at:
+            return False
+        self._next_at = now + MCP_PROGRESS_S
+        return True
+
+    async def send(self, done: int, total: int | None, unit: str) -> None:
+        """Tell how far the work is, unless it was as far before."""
+        furthest, counted = self._furthest, unit.partition(";")[0]  # what follows says more of it
+        # The protocol wants every value above the one before; a second pass starts at nothing again.
+        if done > furthest.get(counted, 0):
+            furthest[counted] = done
+            # Work that is counted in one thing and then in another goes on from where it was.
+            summed = sum(furthest.values())
+            whole = total if len(furthest) == 1 else None
+            await self._send(summed, whole, _worded(done, total, unit))
+
+
 class _Progress:
     """Carries the latest progress from worker threads to the client, no faster than it takes it."""
 
     def __init__(self, send: SendProgress) -> None:
-        self._send = send
+        self._steps = Steps(send)
         self._loop = asyncio.get_running_loop()
         self._fresh = asyncio.Event()
         self._latest: tuple[int, int | None, str] = (0, None, "")
-        self._next_at = 0.0
         self._ended = False
 
     def report(self, done: int, total: int | None, unit: str) -> None:
         """What a `Deadline` calls, from any thread and as often as it likes."""
         self._latest = (done, total, unit)  # in any case: quick work ends before the next is due
-        now = time.monotonic()
-        if now < self._next_at:
-            return
-        self._next_at = now + MCP_PROGRESS_S
-        with suppress(RuntimeError):  # the loop has ended, and with it who listened
-            self._loop.call_soon_threadsafe(self._fresh.set)
+        if self._steps.due():
+            with suppress(RuntimeError):  # the loop has ended, and with it who listened
+                self._loop.call_soon_threadsafe(self._fresh.set)
 
     def end(self) -> None:
         """Nothing more will come: what came last is sent, so that quick work is seen to move, too."""
@@ -351,18 +375,10 @@ class _Progress:
 
     async def pump(self) -> None:
         """Send what is fresh, until the end."""
-        furthest: dict[str, int] = {}
         while not self._ended or self._fresh.is_set():
             await self._fresh.wait()
             self._fresh.clear()
-            done, total, unit = self._latest
-            # The protocol wants every value above the one before; a second pass starts at nothing again.
-            if done > furthest.get(unit, 0):
-                furthest[unit] = done
-                # Work that is counted in one thing and then in another goes on from where it was.
-                summed = sum(furthest.values())
-                whole = total if len(furthest) == 1 else None
-                await self._send(summed, whole, _worded(done, total, unit))
+            await self._steps.send(*self._latest)
 
 
 def _worded(done: int, total: int | None, unit: str) -> str:

@@ -210,9 +210,12 @@ def _start(execute: Execute) -> Head:
 
 def _appended(execute: Execute, events: Sequence[Event]) -> list[Row]:
     """The rows of events, in one transaction; an event that is recorded already keeps its row."""
-    rows = _recorded(execute, [event.id for event in events])
-    head, fresh = _head(execute), []
-    number, previous = head.number, head.hash
+    ids = [event.id for event in events]
+    places = ", ".join("?" * len(ids))
+    known = f"(SELECT COUNT(*) FROM calls WHERE id IN ({places}))"
+    start, previous, recorded = execute(f"SELECT number, hash, {known} FROM head WHERE one = 1", ids)[0]
+    rows = _recorded(execute, ids, places) if recorded else {}
+    number, fresh = start, []
     for event in events:
         if event.id not in rows:
             added = rows[event.id] = row(number + 1, previous, event)
@@ -221,14 +224,13 @@ def _appended(execute: Execute, events: Sequence[Event]) -> list[Row]:
     if fresh:
         execute.many(_INSERT, fresh)
         execute("UPDATE head SET number = ?, hash = ? WHERE one = 1", (number, previous))
-        if number // LEDGER_FOLD_EVERY > head.number // LEDGER_FOLD_EVERY:
+        if number // LEDGER_FOLD_EVERY > start // LEDGER_FOLD_EVERY:
             sums.fold(execute)
     return [rows[event.id] for event in events]
 
 
-def _recorded(execute: Execute, ids: Sequence[str]) -> dict[str, Row]:
+def _recorded(execute: Execute, ids: Sequence[str], places: str) -> dict[str, Row]:
     """Rows by the ids of their events."""
-    places = ", ".join("?" * len(ids))
     rows = map(from_values, execute(f"{_SELECT} WHERE id IN ({places})", ids))
     return {row.event.id: row for row in rows}
 

@@ -8,11 +8,11 @@ that cannot be recorded is not given.
 from __future__ import annotations
 
 import hashlib
-import json
+import os
 import threading
 import time
-import uuid
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from math import isfinite
 from typing import TYPE_CHECKING, final
 
@@ -23,7 +23,13 @@ from readroom.caller import Caller
 from readroom.contracts.native.calls import arguments as told
 from readroom.errors import ReadroomError
 from readroom.ledger import LedgerPolicy, open_book
-from readroom.limits.session import LEDGER_ARGUMENTS, LEDGER_DEPTH, LEDGER_NAME_CHARS, LEDGER_TEXT_CHARS
+from readroom.limits.session import (
+    LEDGER_ARGUMENTS,
+    LEDGER_DEPTH,
+    LEDGER_NAME_CHARS,
+    LEDGER_NAMES,
+    LEDGER_TEXT_CHARS,
+)
 from readroom.log import log
 from readroom.quoting import as_value
 from readroom.session.conversation import ShownLines
@@ -65,7 +71,9 @@ def of_anything(arguments: object, hide: Collection[str] = ()) -> str:
 
 
 def _encoded(arguments: Mapping[str, Fact], hide: Collection[str]) -> str:
-    return json.dumps(_reduced_object(arguments, hide, 0), separators=(",", ":"))
+    from readroom.ledger.rows import COMPACT
+
+    return COMPACT.encode(_reduced_object(arguments, hide, 0))
 
 
 def _reduced_object(members: Mapping[str, object], hide: Collection[str], depth: int) -> dict[str, Fact]:
@@ -235,16 +243,16 @@ class Recorder:
             book.close()
 
     def _event(self, entry: Entry) -> Event:
-        from readroom.ledger.rows import Event, encoded_spans
+        from readroom.ledger.rows import COMPACT, Event, encoded_spans
 
         hide = self._policy.hide
         request, caller = entry.request, entry.caller
         if entry.facts is not None:
-            arguments = json.dumps(entry.facts, separators=(",", ":"))
+            arguments = COMPACT.encode(entry.facts)
         else:
             arguments = of_anything(entry.arguments, hide) if request is None else of_request(request, hide)
         return Event(
-            id=uuid.uuid4().hex,
+            id=os.urandom(_ID_BYTES).hex(),
             time_us=time.time_ns() // 1000,
             workspace=self.workspace,
             agent=_name(caller.agent),
@@ -260,7 +268,7 @@ class Recorder:
             rule=None if entry.rule is None else _name(entry.rule),
             outcome=entry.outcome,
             kind=entry.kind,
-            shown=encoded_spans([replace(span, path=as_value(span.path)) for span in entry.shown]),
+            shown=encoded_spans([_shown(span) for span in entry.shown]),
             tokens=entry.tokens,
             counter=self._counter,
             duration_us=entry.duration_us,
@@ -268,9 +276,22 @@ class Recorder:
         )
 
 
+_ID_BYTES = 16
+"""Random: nobody ever draws the same ones twice."""
+
+
+def _shown(span: ShownLines) -> ShownLines:
+    path = as_value(span.path)
+    return span if path == span.path else replace(span, path=path)
+
+
 def _name(text: str, most: int = LEDGER_NAME_CHARS) -> str:
     """A text that every database holds: bounded, without NUL and halves of characters."""
-    return as_value(text[:most]) if text else ""
+    return _as_value(text[:most]) if text else ""
+
+
+_as_value = lru_cache(LEDGER_NAMES)(as_value)
+"""Callers, contracts and tools are the same in most rows."""
 
 
 def _path(request: Request | None, arguments: object) -> str | None:

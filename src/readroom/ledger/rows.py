@@ -104,10 +104,13 @@ class Row(Struct, frozen=True):
         return (self.number, *_values(self.event), self.previous, self.hash)
 
 
+COMPACT: Final = json.JSONEncoder(separators=(",", ":"))
+"""Compact and ASCII. Made once: `json.dumps` makes one for each text."""
+
+
 def encoded_spans(spans: Sequence[ShownLines]) -> str:
     """Spans as the column `shown` holds them."""
-    rows = [[span.path, span.content_hash, span.first, span.last] for span in spans]
-    return json.dumps(rows, separators=(",", ":"))
+    return COMPACT.encode([[span.path, span.content_hash, span.first, span.last] for span in spans])
 
 
 def row(number: int, previous: str, event: Event) -> Row:
@@ -136,7 +139,7 @@ def _as_json(chained: Sequence[object]) -> bytes:
         data = msgspec.json.encode(chained)
         if data.isascii() and b"\x7f" not in data:
             return data
-    return json.dumps(chained, separators=(",", ":")).encode("ascii")
+    return COMPACT.encode(chained).encode("ascii")
 
 
 _values: Final[Callable[[Event], tuple[Any, ...]]] = attrgetter(*FIELDS)

@@ -68,6 +68,9 @@ LEDGER_DEPTH = 4
 LEDGER_NAME_CHARS = 200
 """Kept of what a client calls itself, its conversation or a tool."""
 
+LEDGER_NAMES = 256
+"""Of those that are remembered in the form in which a row holds them: most rows have the same ones."""
+
 STORE_BYTES = 64 * 1024 * 1024
 """In all files of a store in memory that a contract works in; an agent's notes and a small project fit."""
 

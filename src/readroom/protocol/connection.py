@@ -11,6 +11,7 @@ has used one of the two, which decides for the rest of the connection.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Final, TypeAlias
@@ -170,6 +171,8 @@ class Connection:
         self._version = eras.HANDSHAKE_VERSIONS[-1]
         self._level: str | None = None
         self._running: dict[Id, ToolCall] = {}
+        # Calls may be answered from other threads than that which receives.
+        self._lock = threading.Lock()
 
     @property
     def agreement(self) -> Agreement:
@@ -229,9 +232,11 @@ class Connection:
 
     def _settle(self, call: ToolCall) -> bool:
         """Forget a call; whether its client still waits."""
-        if self._running.get(_key(call.id)) is call:
-            del self._running[_key(call.id)]
-        return not call.cancelled
+        with self._lock:
+            waited_for = self._running.get(_key(call.id)) is call
+            if waited_for:
+                del self._running[_key(call.id)]
+        return waited_for
 
     def _asked(self, request: Request) -> Event:
         kind, meta = self._kind(request), params.meta(request.params)
@@ -313,10 +318,11 @@ class Connection:
     def _cancelled(self, request_id: object) -> CallCancelled | None:
         if isinstance(request_id, bool) or not isinstance(request_id, (int, str)):
             return None
-        call = self._running.pop(_key(request_id), None)
-        if call is None:
-            return None
-        call.cancelled = True
+        with self._lock:
+            call = self._running.pop(_key(request_id), None)
+            if call is None:
+                return None
+            call.cancelled = True
         return CallCancelled(call)
 
 

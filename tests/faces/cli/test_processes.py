@@ -162,9 +162,9 @@ def test_ctrl_c_ends_quietly(root: Path, tmp_path: Path) -> None:
 # --- start -------------------------------------------------------------------------------------
 
 HEAVY = {
-    "PIL", "asyncio", "charset_normalizer", "difflib", "mcp", "pathspec", "rapidfuzz", "re2", "rich",
+    "PIL", "asyncio", "charset_normalizer", "difflib", "inspect", "mcp", "pathspec", "rapidfuzz", "re2",
     "readroom.engine.edit", "readroom.engine.grep", "readroom.engine.edit.write", "readroom.text.tokens",
-    "tomllib",
+    "rich", "tomllib",
 }  # fmt: skip
 """What takes long to import and a plain read does not need."""
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 from hypothesis import given
@@ -47,14 +46,16 @@ def test_a_long_line_is_one_byte_over_the_limit_and_spoils_no_other(data: list[b
 
 
 def _read_all(fd: int) -> list[bytes]:
-    async def run() -> list[bytes]:
-        found: list[bytes] = []
-        ended = asyncio.Event()
-        Reader(fd, found.append, ended.set).start()
-        await asyncio.wait_for(ended.wait(), END_S)
-        return found
+    found: list[bytes] = []
+    _within_time(lambda: Reader(fd).run(found.append))
+    return found
 
-    return asyncio.run(run())
+
+def _within_time(work: Callable[[], object]) -> None:
+    thread = Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(END_S)
+    assert not thread.is_alive()
 
 
 LINES = [b"one", b"", b"x" * 300_000, b"last without an end"]
@@ -111,46 +112,75 @@ def _read_bytes(fd: int, size: int) -> bytes:
 
 @pytest.mark.parametrize("kind", ["pipe", "socket"])
 def test_lines_arrive_whole_and_in_order_though_nobody_read_at_first(kind: str) -> None:
-    """The event loop goes on, a thread waits for the client."""
+    """Who writes goes on, a thread waits for the client."""
     reading, writing = os.pipe() if kind == "pipe" else [end.detach() for end in socket.socketpair()]
     sent = b"".join(REPLIES)
-
-    async def run() -> bytes:
-        writer = Writer(writing, on_broken=_nobody)
-        for line in REPLIES:
-            writer.write(line)
-        received = await asyncio.to_thread(_read_bytes, reading, len(sent))
-        writer.finish(END_S)
-        return received
-
-    assert asyncio.run(run()) == sent
+    writer = Writer(writing, on_broken=_nobody)
+    for line in REPLIES:
+        writer.write(line)
+    assert _read_bytes(reading, len(sent)) == sent
+    writer.finish(END_S)
     os.close(reading)
     os.close(writing)
 
 
 def test_lines_are_written_to_a_regular_file(tmp_path: Path) -> None:
-    async def run(fd: int) -> None:
-        writer = Writer(fd, on_broken=_nobody)
+    with open(tmp_path / "replies", "wb") as file:
+        writer = Writer(file.fileno(), on_broken=_nobody)
         for line in REPLIES:
             writer.write(line)
         writer.finish(END_S)
-
-    with open(tmp_path / "replies", "wb") as file:
-        asyncio.run(run(file.fileno()))
     assert (tmp_path / "replies").read_bytes() == b"".join(REPLIES)
 
 
+@pytest.mark.parametrize("kind", ["pipe", "socket"])
+def test_lines_of_many_threads_stay_whole(kind: str) -> None:
+    """Calls write their answers themselves."""
+    reading, writing = os.pipe() if kind == "pipe" else [end.detach() for end in socket.socketpair()]
+    lines = [b"%d" % number * 5000 for number in range(8)]
+    writer = Writer(writing, on_broken=_nobody)
+
+    def say(line: bytes) -> None:
+        for _ in range(20):
+            writer.write(line + b"\n")
+
+    threads = [Thread(target=say, args=(line,)) for line in lines]
+    for thread in threads:
+        thread.start()
+    received = _read_bytes(reading, 20 * sum(len(line) + 1 for line in lines)).splitlines()
+    for thread in threads:
+        thread.join()
+    writer.finish(END_S)
+    assert sorted(received) == sorted(lines * 20)
+    os.close(reading)
+    os.close(writing)
+
+
 @pytest.mark.parametrize("size", [10, 200_000])
-def test_a_client_that_is_gone_is_told_of(size: int) -> None:
+@pytest.mark.parametrize("kind", ["pipe", "socket"])
+def test_a_client_that_is_gone_is_told_of(kind: str, size: int) -> None:
+    reading, writing = os.pipe() if kind == "pipe" else [end.detach() for end in socket.socketpair()]
+    broken = Event()
+    writer = Writer(writing, on_broken=broken.set)
+    os.close(reading)
+    writer.write(b"x" * size)
+    assert broken.wait(END_S)
+    writer.finish(END_S)
+    os.close(writing)
+
+
+def test_reading_can_be_ended_by_others() -> None:
+    """By a thread that finds that nobody reads the answers, or by a signal."""
     reading, writing = os.pipe()
+    reader = Reader(reading)
+    found: list[bytes] = []
 
-    async def run() -> None:
-        broken = asyncio.Event()
-        writer = Writer(writing, on_broken=broken.set)
-        os.close(reading)
-        writer.write(b"x" * size)
-        await asyncio.wait_for(broken.wait(), END_S)
-        writer.finish(END_S)
+    def hear(line: bytes) -> None:
+        found.append(line)
+        reader.end()
 
-    asyncio.run(run())
+    os.write(writing, b"one\n")
+    _within_time(lambda: reader.run(hear))
+    assert found == [b"one"]
+    os.close(reading)
     os.close(writing)

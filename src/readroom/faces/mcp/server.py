@@ -20,6 +20,7 @@ from readroom.caller import Caller, conversation
 from readroom.contracts.base import FACTS_KEY, Contract, Tool, tool_result
 from readroom.errors import BadCursor, NotFound, NotGranted, OutputGone, StateFailed
 from readroom.faces.calls import Access, Calls, ClientScope, Failed, noted
+from readroom.faces.mcp.direct import DirectCalls
 from readroom.faces.mcp.listing import LONGEST_META, capped, card, methods, page
 from readroom.limits.session import LEDGER_NAME_CHARS, MCP_RESOURCES
 from readroom.log import log
@@ -176,12 +177,16 @@ class PendingCall(Struct):
             await self.tell(message)
 
 
+WITHOUT_WORK: Final = frozenset(("tools/list", "resources/templates/list"))
+"""Methods that are answered from what is known."""
+
+
 class Server:
     """Performs what the protocol hands out, for one contract."""
 
     def __init__(
         self,
-        calls: Calls,
+        calls: Calls | DirectCalls,
         record: Contract,
         *,
         reply_chars: int | None,

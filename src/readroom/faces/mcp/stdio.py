@@ -1,31 +1,35 @@
 """MCP over standard input and output, for one client that started this process.
 
-The event loop reads and writes pipes itself; threads do it only where a loop cannot
-(regular files) or would have to wait (a client that does not read).
+One thread hears what the client says, and the thread of a call writes its answer: there is
+no event loop, which would cost each call as much as reading a small file.
 """
 
 from __future__ import annotations
 
-import asyncio
+import fcntl
 import logging
 import os
 import select
 import signal
+import socket
 import stat
 import sys
+import termios
 import threading
 import traceback
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from queue import SimpleQueue
 from types import TracebackType
 from typing import TypeAlias
 
 from readroom.caller import Caller
-from readroom.faces.calls import Access, Calls
+from readroom.faces.calls import Access, ClientScope
 from readroom.faces.mcp.begun import Begun
+from readroom.faces.mcp.direct import DirectCalls, driven
 from readroom.faces.mcp.listing import card, methods
-from readroom.faces.mcp.server import PendingCall, Sender, Server
+from readroom.faces.mcp.server import WITHOUT_WORK, PendingCall, Sender, Server
 from readroom.faces.mcp.streams import Lines, own_streams
 from readroom.limits import MCP_CHUNK_BYTES, MCP_EXIT_S, MCP_MESSAGE_BYTES
 from readroom.protocol.connection import CallCancelled, Connection, Event, Notice, ToolCall
@@ -111,46 +115,48 @@ def serve_stdio(workspace: Workspace, *, contract_name: str, reply_chars: int | 
 def go_on(workspace: Workspace, begun: Begun, *, contract_name: str, reply_chars: int | None) -> None:
     """Serve a client that may have had answers already; otherwise as `serve_stdio`."""
     to_stderr()
-    asyncio.run(_serve(workspace, contract_name, reply_chars, begun))
-
-
-async def _serve(workspace: Workspace, contract_name: str, reply_chars: int | None, begun: Begun) -> None:
-    calls, ended = Calls(), asyncio.Event()
-    access = Access(workspace, contract_name, caller=Caller(face="mcp"))
+    calls, access = DirectCalls(), Access(workspace, contract_name, caller=Caller(face="mcp"))
     server = Server(
         calls, workspace.contract(contract_name), reply_chars=reply_chars, outputs=workspace.runs_commands
     )
-    writer = Writer(begun.outgoing, on_broken=ended.set)
-    talk = _Talk(begun.connection, server, Sender(access), writer)
-    reader = Reader(begun.incoming, on_line=talk.hear, on_end=ended.set, lines=begun.lines)
-    _on_signals(ended.set)
-    for event in begun.waiting:
-        talk.take(event)
-    reader.start()
+    reader = Reader(begun.incoming, begun.lines)
+    writer = Writer(begun.outgoing, on_broken=reader.end)
+    talk = _Talk(begun.connection, server, calls, access, writer)
     try:
-        await ended.wait()
-        await talk.end()
+        with _on_signals(reader.end):
+            for event in begun.waiting:
+                talk.take(event)
+            reader.run(talk.hear)
+            talk.end()
     finally:
-        reader.stop()
         calls.close()
         writer.finish(MCP_EXIT_S)
 
 
-def _on_signals(end: Callable[[], None]) -> None:
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, end)
+@contextmanager
+def _on_signals(end: Callable[[], None]) -> Iterator[None]:
+    """Call `end` when the process is asked to end; in the main thread, which reads."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda _, __: end()) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class _Talk:
-    """The conversation with the client: lines in, calls as tasks, lines out."""
+    """The conversation with the client: lines in, calls in threads, lines out."""
 
-    def __init__(self, connection: Connection, server: Server, sender: Sender, writer: Writer) -> None:
+    def __init__(
+        self, connection: Connection, server: Server, calls: DirectCalls, access: Access, writer: Writer
+    ) -> None:
         self._connection = connection
         self._server = server
-        self._sender = sender
+        self._calls = calls
+        self._access = access
         self._writer = writer
-        self._tasks: dict[ToolCall, asyncio.Task[None]] = {}
+        self._waiting: dict[ToolCall, ClientScope] = {}
 
     def hear(self, line: bytes) -> None:
         """Take a line."""
@@ -161,99 +167,84 @@ class _Talk:
     def take(self, event: Event | None) -> None:
         """Do what comes of a line."""
         if isinstance(event, Answer):
-            self._writer.write(encode(event) + b"\n")
+            self._write(event)
         elif isinstance(event, ToolCall):
-            task = self._tasks[event] = asyncio.create_task(self._perform(event))
-            task.add_done_callback(lambda _: self._tasks.pop(event))
+            self._begin(event)
         elif isinstance(event, CallCancelled):
-            self._tasks[event.call].cancel()
+            scope = self._waiting.get(event.call)
+            if scope is not None:
+                scope.leave()
         elif isinstance(event, Notice):
-            self._server.hear(event, self._sender)
+            self._server.hear(event, Sender(self._access))
 
-    async def end(self) -> None:
-        """End the calls that still run; what needs no work is answered first."""
-        await asyncio.sleep(0)
-        running = list(self._tasks.values())
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
-
-    async def _perform(self, call: ToolCall) -> None:
-        try:
-            answer = await self._server.perform(PendingCall(self._connection, call, self._sender, self._tell))
-        except asyncio.CancelledError:
+    def end(self) -> None:
+        """End the calls that still run."""
+        for call, scope in list(self._waiting.items()):
             answer = self._connection.refuse(call, _CLOSED, "The server has ended")
-        if answer is not None:
-            self._writer.write(encode(answer) + b"\n")
+            if answer is not None:
+                self._write(answer)
+            scope.leave()
+
+    def _begin(self, call: ToolCall) -> None:
+        scope = ClientScope()
+        work = partial(self._perform, call, Sender(self._access, scope))
+        if call.method in WITHOUT_WORK:
+            work()
+            return
+        self._waiting[call] = scope
+        self._calls.start(work)
+
+    def _perform(self, call: ToolCall, sender: Sender) -> None:
+        try:
+            answer = driven(self._server.perform(PendingCall(self._connection, call, sender, self._tell)))
+            if answer is not None:
+                self._write(answer)
+        finally:
+            self._waiting.pop(call, None)
+
+    def _write(self, answer: Answer) -> None:
+        self._writer.write(encode(answer) + b"\n")
 
     async def _tell(self, message: bytes) -> None:
         self._writer.write(message + b"\n")
 
 
 # -----------------------------------------------------------------------------
-# Lines from one file descriptor and to another, without ever blocking the event loop.
+# Lines from one file descriptor and to another; reading waits, writing never does.
 #
 # Descriptors stay in blocking mode, because the mode belongs to the open file and
-# others may share it.  A pipe or socket that is readable can be read without
-# waiting; a pipe that is writable takes PIPE_BUF bytes without waiting.
+# others may share it.  A pipe that is writable takes PIPE_BUF bytes without waiting,
+# an empty one as much as it holds, and a socket says itself when it takes no more.
 # -----------------------------------------------------------------------------
-
-_CHUNKS_AHEAD = 16
-"""Pieces that a reading thread may be ahead of the event loop."""
 
 
 class Reader:
-    """Calls `on_line` with every line of a descriptor, without its end, then `on_end`; both on the loop."""
+    """Reads the lines of a descriptor."""
 
-    def __init__(
-        self,
-        fd: int,
-        on_line: Callable[[bytes], None],
-        on_end: Callable[[], None],
-        lines: Lines | None = None,
-    ) -> None:
-        """`lines` hold the beginning of a line where the descriptor was read before."""
+    def __init__(self, fd: int, lines: Lines | None = None) -> None:
+        """`lines` hold the beginning of one when somebody has read from the descriptor before."""
         self._fd = fd
-        self._on_line = on_line
-        self._on_end = on_end
-        self._loop = asyncio.get_running_loop()
         self._lines = lines or Lines(MCP_MESSAGE_BYTES)
-        self._ahead = threading.Semaphore(_CHUNKS_AHEAD)
+        self._ended, self._end = os.pipe()
+        os.set_blocking(self._end, False)
 
-    def start(self) -> None:
-        """Read until the end of the input, or `stop`."""
-        try:
-            self._loop.add_reader(self._fd, self._readable)
-        except OSError:  # a regular file or the null device: no loop can wait for them
-            threading.Thread(target=self._read_on, name="readroom-stdin", daemon=True).start()
+    def run(self, on_line: Callable[[bytes], None]) -> None:
+        """Call `on_line` with each line, without its end, until the input ends or `end` is called."""
+        wait = select.poll()
+        wait.register(self._fd, select.POLLIN)
+        wait.register(self._ended, select.POLLIN)
+        data = b" "
+        while data:
+            if any(fd == self._ended for fd, _ in wait.poll()):
+                return
+            data = _read(self._fd)
+            for line in self._lines.feed(data) if data else self._lines.rest():
+                on_line(line)
 
-    def stop(self) -> None:
-        """Read no more."""
-        self._loop.remove_reader(self._fd)
-
-    def _readable(self) -> None:
-        data = _read(self._fd)
-        if not data:
-            self.stop()
-        self._take(data)
-
-    def _read_on(self) -> None:
-        with suppress(RuntimeError):  # the loop has ended
-            data = b" "
-            while data:
-                self._ahead.acquire()
-                data = _read(self._fd)
-                self._loop.call_soon_threadsafe(self._take_from_thread, data)
-
-    def _take_from_thread(self, data: bytes) -> None:
-        self._ahead.release()
-        self._take(data)
-
-    def _take(self, data: bytes) -> None:
-        for line in self._lines.feed(data) if data else self._lines.rest():
-            self._on_line(line)
-        if not data:
-            self._on_end()
+    def end(self) -> None:
+        """Read no more; from any thread, and from a handler of a signal."""
+        with suppress(BlockingIOError):  # it was said often enough
+            os.write(self._end, b".")
 
 
 def _read(fd: int) -> bytes:
@@ -264,50 +255,54 @@ def _read(fd: int) -> bytes:
 
 
 class Writer:
-    """Writes lines in order. What a pipe takes at once is written at once, the rest by a thread."""
+    """Writes lines in order, from any thread. What a pipe takes at once is written at once, the rest by a
+    thread of its own."""
 
     def __init__(self, fd: int, on_broken: Callable[[], None]) -> None:
+        """`on_broken` is called, from any thread, when nobody reads any more."""
         self._fd = fd
         self._on_broken = on_broken
-        self._loop = asyncio.get_running_loop()
-        self._poll = select.poll() if stat.S_ISFIFO(os.fstat(fd).st_mode) else None
-        if self._poll is not None:
-            self._poll.register(fd, select.POLLOUT)
+        mode = os.fstat(fd).st_mode
+        self._socket = socket.socket(fileno=os.dup(fd)) if stat.S_ISSOCK(mode) else None
+        self._try: _Try = _write_nothing
+        if self._socket is not None:
+            self._try = _trying_socket(self._socket)
+        elif stat.S_ISFIFO(mode):
+            self._try = _trying_pipe(fd)
         self._waiting: SimpleQueue[memoryview | None] = SimpleQueue()
         self._unwritten = 0
         self._lock = threading.Lock()
+        self._turn = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def write(self, line: bytes) -> None:
         """Write a line; never waits."""
         left = memoryview(line)
-        if self._unwritten == 0:
-            left = self._write_now(left)
-        if left:
-            with self._lock:
-                self._unwritten += 1
-            self._waiting.put(left)
-            self._start()
+        with self._turn:  # nothing in it waits: lines stay whole, and in order
+            if self._unwritten == 0:
+                left = self._write_now(left)
+            if left:
+                with self._lock:
+                    self._unwritten += 1
+                self._waiting.put(left)
+                self._start()
 
     def finish(self, seconds: float) -> None:
         """Wait until all is written, but no longer than that."""
         if self._thread is not None:
             self._waiting.put(None)
             self._thread.join(seconds)
+        if self._socket is not None:
+            self._socket.close()
 
     def _write_now(self, left: memoryview) -> memoryview:
         try:
-            while left and self._poll is not None and self._takes_more(self._poll):
-                left = left[os.write(self._fd, left[: select.PIPE_BUF]) :]
+            while left and (written := self._try(left)):
+                left = left[written:]
         except OSError:
             self._on_broken()
             return left[:0]
         return left
-
-    @staticmethod
-    def _takes_more(poll: select.poll) -> bool:
-        # An error counts: the write then says what it is.
-        return bool(poll.poll(0))
 
     def _start(self) -> None:
         if self._thread is None:
@@ -323,5 +318,40 @@ class Writer:
                 with self._lock:
                     self._unwritten -= 1
         except OSError:
-            with suppress(RuntimeError):  # the loop has ended already
-                self._loop.call_soon_threadsafe(self._on_broken)
+            self._on_broken()
+
+
+_Try: TypeAlias = Callable[[memoryview], int]
+"""Writes what can be written without waiting; how much that was. Raises OSError when nobody reads."""
+
+
+def _write_nothing(left: memoryview) -> int:
+    """To a regular file or a terminal, which may take long at any time."""
+    return 0
+
+
+def _trying_pipe(fd: int) -> _Try:
+    poll = select.poll()
+    poll.register(fd, select.POLLOUT)
+    # Whoever waits for an answer has read all before: one write, and one wake of theirs, is enough.
+    holds = fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ) if hasattr(fcntl, "F_GETPIPE_SZ") else 0
+
+    def write(left: memoryview) -> int:
+        if not poll.poll(0):  # an error counts as taking more: the write then says what it is
+            return 0
+        empty = holds > select.PIPE_BUF and fcntl.ioctl(fd, termios.FIONREAD, b"\0\0\0\0") == b"\0\0\0\0"
+        return os.write(fd, left[: holds if empty else select.PIPE_BUF])
+
+    return write
+
+
+def _trying_socket(end: socket.socket) -> _Try:
+    """Node connects its children by sockets."""
+
+    def write(left: memoryview) -> int:
+        try:
+            return end.send(left, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return 0
+
+    return write

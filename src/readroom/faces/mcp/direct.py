@@ -1,0 +1,138 @@
+"""Tool calls in the threads that answer them: for a server of one client.
+
+To hand a result back to whoever hears what the client says, who then writes it, takes as
+long as a read of a small file.  So here the thread of a call makes the whole answer and
+writes it.  The other thread only listens: a call that takes long, on a file system that
+does not answer, say, keeps nobody from a ping or from ending it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar, final
+
+from readroom.contracts.base import tool_result
+from readroom.deadline import Deadline
+from readroom.errors import Busy
+from readroom.faces.calls import Access, ClientScope, Failed, SendProgress, Steps, perform_call
+from readroom.limits import MCP_WORKERS, SERVE_QUEUE
+from readroom.values import Fact
+
+T = TypeVar("T")
+
+
+def driven(coroutine: Coroutine[Any, Any, T]) -> T:
+    """What a coroutine returns that waits for nothing."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        value: T = end.value
+        return value
+    coroutine.close()
+    raise RuntimeError("a call waited for an event loop where there is none")
+
+
+@final
+class DirectCalls:
+    """The calls of one process, each performed by whoever asks for it, in a thread of a pool.
+
+    `threads` run at once, `queue` more wait in the order they came.  Safe to share between threads.
+    """
+
+    def __init__(self, *, threads: int = MCP_WORKERS, queue: int = SERVE_QUEUE) -> None:
+        self._everyone = ClientScope()
+        self._most = threads + queue
+        self._open = 0
+        self._lock = threading.Lock()
+        self._own: set[int] = set()
+        self._pool = ThreadPoolExecutor(
+            threads, "readroom-call", initializer=lambda: self._own.add(threading.get_ident())
+        )
+
+    def start(self, work: Callable[[], None]) -> None:
+        """Have `work`, which may `run` calls and does not raise, done in a thread.
+
+        When there is no place for it, it is done here and now, and its calls are turned away.
+        """
+        with self._lock:
+            crowded = self._open >= self._most
+            self._open += not crowded
+        if crowded:
+            work()
+        else:
+            self._pool.submit(self._do, work)
+
+    def _do(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        finally:
+            with self._lock:
+                self._open -= 1
+
+    async def run(
+        self,
+        access: Access,
+        tool: str,
+        arguments: object,
+        *,
+        reply_bytes: int | None = None,
+        reply_lines: int | None = None,
+        client_scope: ClientScope | None = None,
+        send_progress: SendProgress | None = None,
+    ) -> dict[str, Fact]:
+        """The tool result of one call, performed in this thread; otherwise as `Calls.run`."""
+        if threading.get_ident() not in self._own:
+            name = access.contract_name
+            return tool_result(access.workspace.refuse(Busy(), name, tool, reply_bytes=reply_bytes))
+        progress = None if send_progress is None else _DirectProgress(send_progress)
+        deadline = Deadline(access.seconds, progress=None if progress is None else progress.report)
+        scopes = (self._everyone,) if client_scope is None else (client_scope, self._everyone)
+        for scope in scopes:
+            scope.wait_for(deadline)
+        answers: list[dict[str, Fact] | Failed] = []
+        try:
+            caps = (reply_bytes, reply_lines)
+            perform_call(access, tool, arguments, caps, tool_result, None, deadline, answers.append)
+        finally:
+            if progress is not None:
+                progress.end()
+            for scope in scopes:
+                scope.done(deadline)
+        answer = answers[0]
+        if isinstance(answer, Failed):
+            raise answer
+        return answer
+
+    def close(self) -> None:
+        """End all work and its threads."""
+        self._everyone.leave()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+@final
+class _DirectProgress:
+    """Tells the client how far a call is, from whichever thread of it gets on."""
+
+    def __init__(self, send: SendProgress) -> None:
+        self._steps = Steps(send)
+        self._lock = threading.Lock()
+        self._latest: tuple[int, int | None, str] = (0, None, "")
+        self._ended = False
+
+    def report(self, done: int, total: int | None, unit: str) -> None:
+        """What a `Deadline` calls, from any thread and as often as it likes."""
+        self._latest = (done, total, unit)  # in any case: quick work ends before the next is due
+        if self._steps.due():
+            self._tell()
+
+    def end(self) -> None:
+        """Nothing more will come: what came last is told, so that quick work is seen to move, too."""
+        self._tell()
+        self._ended = True
+
+    def _tell(self) -> None:
+        with self._lock:
+            if not self._ended:
+                driven(self._steps.send(*self._latest))
