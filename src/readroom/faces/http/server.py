@@ -1,7 +1,7 @@
 """The HTTP workspace agent as a server: uvicorn on an address or a Unix socket.
 
 Loopback unless the operator says otherwise, and nothing but loopback without tokens made for others.
-Told to end, it takes no more requests, lets running calls finish for a while, and
+Asked to end, it takes no more requests, lets running calls finish for a while, and
 cancels what is left.  Nothing is written to standard output.
 """
 
@@ -218,7 +218,7 @@ class Served(Struct):
 
     Attributes:
         workspaces: By name; the first is the one of addresses without a name. Closing them stays with
-            whoever has opened them, as with the state.
+            who has opened them, as with the state.
         serving: Names, rates, and how much at once.
         admission: Who may come in; made by `admitted`.
         contract_name: Whose tools MCP serves.
@@ -316,7 +316,7 @@ def _rates(serving: Serving, shared: SharedState | None, ask: Ask) -> Rates:
 
 
 class _Web(uvicorn.Server):
-    """uvicorn that says when it is ready, lets calls finish when it is told to end, and ends quietly."""
+    """uvicorn that says when it is ready, lets calls finish when it has to end, and ends quietly."""
 
     def __init__(
         self,
