@@ -266,8 +266,8 @@ def serve_http(
     serving, shared, admission = served.serving, served.shared, served.admission
     stdio.to_stderr(access=LOG if serving.access_log else None)
     loopback = admission.private or admission.local
-    rooms = Workspaces(served.workspaces, serving.default or next(iter(served.workspaces)))
-    refusals = Refusals(rooms, processes=served.workers)
+    workspaces = Workspaces(served.workspaces, serving.default or next(iter(served.workspaces)))
+    refusals = Refusals(workspaces, processes=served.workers)
     metrics = Metrics(served.counted)
     calls = Calls(threads=serving.threads, queue=serving.queue, grouped=True, on_open=metrics.open.set)
     ask = Asking()
@@ -279,7 +279,7 @@ def serve_http(
     if not served.pages_only:
         app = inside(
             calls,
-            rooms,
+            workspaces,
             metrics,
             pages,
             contract_name=served.contract_name,
@@ -289,7 +289,7 @@ def serve_http(
         )
     gate = Gate(
         app,
-        rooms=rooms,
+        workspaces=workspaces,
         sign_in=sign_in,
         hosts=Hosts(serving.hosts, serving.origins, loopback=loopback, named=served.named),
         rates=rates,
@@ -306,7 +306,7 @@ def serve_http(
         pages.close()
         refusals.close()
         ask.close()
-        rooms.close()
+        workspaces.close()
 
 
 def _rates(serving: Serving, shared: SharedState | None, ask: Ask) -> Rates:
