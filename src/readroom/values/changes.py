@@ -177,9 +177,9 @@ class EditFilesRequest(Struct, frozen=True):
 
 
 class FileEdited(Struct, frozen=True):
-    """What became of one file; `asked` is its path as the caller wrote it."""
+    """What became of one file; `requested` is its path as the caller wrote it."""
 
-    asked: str
+    requested: str
     path: str
     previous_hash: str
     content_hash: str
