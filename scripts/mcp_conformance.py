@@ -131,10 +131,10 @@ def install() -> None:
         )
     except (OSError, subprocess.SubprocessError) as error:
         shutil.rmtree(_BUILT)
-        told = str(getattr(error, "stderr", "") or error)
-        if isinstance(error, subprocess.TimeoutExpired) or _SILENT.search(told):
-            _UNREACHED.write_text(told, encoding="utf-8")
-        raise NotInstalled(f"npm cannot fetch the suite: {told}") from None
+        words = str(getattr(error, "stderr", "") or error)
+        if isinstance(error, subprocess.TimeoutExpired) or _SILENT.search(words):
+            _UNREACHED.write_text(words, encoding="utf-8")
+        raise NotInstalled(f"npm cannot fetch the suite: {words}") from None
     _UNREACHED.unlink(missing_ok=True)
 
 

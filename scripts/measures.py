@@ -94,7 +94,7 @@ def measures(folder: Path) -> dict[str, str]:
     graph = {room.name: imports(room, names) for room in rooms}
     importers = Counter(target for targets in graph.values() for target in targets)
     public = [node for room in rooms for node in room.functions if not node.name.startswith("_")]
-    told = sum(bool(ast.get_docstring(node)) for node in public)
+    documented = sum(bool(ast.get_docstring(node)) for node in public)
     code, comments, import_lines = (sum(column) for column in zip(*map(_counts, rooms), strict=True))
     top = [path for path in folder.iterdir() if _is_room(path)]
     return {
@@ -107,7 +107,7 @@ def measures(folder: Path) -> dict[str, str]:
         f"functions of more than {LONG} lines": f"{sum(n > LONG for n in lengths) / len(lengths):.1%}",
         "functions of at most 3 lines": f"{sum(n <= 3 for n in lengths) / len(lengths):.0%}",
         "classes": f"{sum(isinstance(node, ast.ClassDef) for r in rooms for node in ast.walk(r.tree)):,}",
-        "public functions with a docstring": f"{told / len(public):.0%}",
+        "public functions with a docstring": f"{documented / len(public):.0%}",
         "comments in 100 lines of code": f"{100 * comments / code:.1f}",
         "lines that import": f"{import_lines / sum(sizes):.1%}",
         "cycles": "none" if _is_acyclic(graph) else "some",
@@ -152,8 +152,8 @@ def _counts(module: Module) -> tuple[int, int, int]:
             and isinstance(node.value.value, str)
         ):
             code -= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    found = [node for node in ast.walk(module.tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-    return len(code), comments, sum((node.end_lineno or 0) - node.lineno + 1 for node in found)
+    statements = [node for node in ast.walk(module.tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return len(code), comments, sum((node.end_lineno or 0) - node.lineno + 1 for node in statements)
 
 
 _LAYOUT = (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)

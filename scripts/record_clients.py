@@ -160,25 +160,25 @@ def _inspected(printed: str) -> list[dict[str, Any]]:
 
 def judge(rows: Sequence[Mapping[str, Any]], folder: Path, client: str) -> dict[str, Any]:
     """What became of the calls: figures and yes or no, each from the files on disk."""
-    told = [row for row in rows if not row.get("missing")]
-    long = [row for row in told if row["args"].get("path") == "long.txt" and row["tool"] == "read_file"]
-    wide = [row for row in told if row["args"].get("path") == "wide.txt"]
-    refused = [row for row in told if row["args"].get("path") == ".env"]
-    misnamed = [row for row in told if "lines" in row["args"]]
-    pictures = [row for row in told if row["args"].get("path") == "picture.png"]
+    recorded = [row for row in rows if not row.get("missing")]
+    long = [row for row in recorded if row["args"].get("path") == "long.txt" and row["tool"] == "read_file"]
+    wide = [row for row in recorded if row["args"].get("path") == "wide.txt"]
+    refused = [row for row in recorded if row["args"].get("path") == ".env"]
+    misnamed = [row for row in recorded if "lines" in row["args"]]
+    pictures = [row for row in recorded if row["args"].get("path") == "picture.png"]
     edited = (folder / "README.md").read_text(encoding="utf-8")
     expected = (folder / "long.txt").read_text(encoding="utf-8").splitlines()
     seen = [line for row in long for line in _LINE.findall(row["text"])]
     return {
-        "calls": len(told),
-        "answered": all("text" in row for row in told),
+        "calls": len(recorded),
+        "answered": all("text" in row for row in recorded),
         "whole": sum(_is_whole(row["text"]) for row in long + wide),
         "pages": len(long) + len(wide),
         "long_file": None
         if client == "inspector"
         else [(int(number), text) for number, text in seen] == list(enumerate(expected, 1)),
         "wide_file": None if client == "inspector" else _wide_is_whole(wide, folder),
-        "largest": max((row["chars"] for row in told), default=0),
+        "largest": max((row["chars"] for row in recorded), default=0),
         "image": any(part["type"] != "text" for row in pictures for part in row["parts"]),
         "refusal_chars": refused[0]["chars"] if refused else None,
         "refusal_says_why": any("denied by the rule" in row["text"] for row in refused),

@@ -70,7 +70,7 @@ turns = [AIMessage("", tool_calls=[{"name": name, "args": given, "id": name}]) f
 model = Scripted(messages=iter([*turns, AIMessage("done")]))
 """,
 }
-"""By extra: the framework's own model for tests, told what to ask for."""
+"""By extra: the framework's own model for tests, with its questions written down."""
 
 ASKED = """
 import asyncio, sys

@@ -13,8 +13,8 @@ _GROUND = "the package itself"
 
 def first_line(path: Path) -> str:
     """What a module says of itself, in one line."""
-    told = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    return told.split("\n", maxsplit=1)[0]
+    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return docstring.split("\n", maxsplit=1)[0]
 
 
 def rooms() -> str:
@@ -32,8 +32,8 @@ def _ground() -> str:
 
 
 def _room(folder: Path) -> str:
-    told = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
-    lead, _, rest = told.partition("\n")
+    docstring = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+    lead, _, rest = docstring.partition("\n")
     lines = [f"### {folder.name}/", "", lead, *_bounds(rest)]
     return "\n".join([*lines, "", *_files(folder, folder)])
 
@@ -59,8 +59,10 @@ def _files(folder: Path, room: Path) -> Iterator[str]:
 def road(tool: str) -> str:
     """The files of a warm call, in the order in which it enters them."""
     went = roads()[tool]
-    told = {module.path.relative_to(HOUSE).as_posix(): first_line(module.path) for module in modules(HOUSE)}
-    return "\n".join(f"{number}. `{file}`: {told[file]}" for number, file in enumerate(went.files, 1))
+    first_lines = {
+        module.path.relative_to(HOUSE).as_posix(): first_line(module.path) for module in modules(HOUSE)
+    }
+    return "\n".join(f"{number}. `{file}`: {first_lines[file]}" for number, file in enumerate(went.files, 1))
 
 
 BLOCKS: Mapping[str, Callable[..., str]] = {"rooms": rooms, "road": road}

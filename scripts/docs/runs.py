@@ -70,7 +70,7 @@ def run(words: Sequence[str], folder: str) -> str:
             **os.environ,
             "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}",
             "COLUMNS": "100",
-            # What the programs record is not for the ledger of whoever writes the documentation.
+            # What the programs record is not for the ledger of who writes the documentation.
             "HOME": f"{folder}-state",
             "XDG_STATE_HOME": f"{folder}-state",
         },

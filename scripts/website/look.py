@@ -1,4 +1,4 @@
-"""Look at the built site in Chromium, from its folder, as somebody without a network would.
+"""Look at the built site in Chromium, from its folder, as a reader without a network would.
 
     python -m scripts.website.look FOLDER [--required] [--all]
 
@@ -118,7 +118,7 @@ def _search(folder: Path, browser: Browser) -> Iterator[str]:
 def main(arguments: list[str]) -> int:
     program = chromium()
     if program is None:
-        print("look: no Chromium is here (apt install chromium), so that nobody looked at the pages")
+        print("look: no Chromium is here (apt install chromium), so that the pages were not looked at")
         return 1 if "--required" in arguments else 0
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(

@@ -97,7 +97,7 @@ class Sandboxed:
             try:
                 guard.stat(path)
             except NotFound:
-                continue  # nothing is here yet; what is denied was told from it
+                continue  # nothing is here yet; what is denied was set apart from it
         return parsed
 
     async def _root(self) -> str:

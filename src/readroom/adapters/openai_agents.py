@@ -13,13 +13,14 @@ output, too: what happened, and what to do.
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from typing import Any
 
-from readroom.adapters.replies import data_url
 from readroom.async_workspace import AsyncWorkspace
 from readroom.caller import Caller
 from readroom.contracts.base import Tool
 from readroom.extras import needs
+from readroom.values import Image
 from readroom.workspace import Workspace
 
 with needs("openai-agents"):
@@ -47,7 +48,7 @@ def tools(
             reply = await awaited.call(tool.name, parsed, contract_name=contract_name, caller=caller)
             if not reply.images:
                 return reply.text
-            images = [ToolOutputImage(image_url=data_url(image)) for image in reply.images]
+            images = [ToolOutputImage(image_url=_data_url(image)) for image in reply.images]
             return [ToolOutputText(text=reply.text), *images]
 
         return FunctionTool(
@@ -60,6 +61,11 @@ def tools(
         )
 
     return [made(tool) for tool in workspace.offered(contract_name)]
+
+
+def _data_url(image: Image) -> str:
+    """The image as an address that holds it."""
+    return f"data:{image.media_type};base64,{b64encode(image.data).decode('ascii')}"
 
 
 def _parsed(arguments: str) -> object:

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from typing import Any, final
 
-from readroom.adapters.replies import is_mendable
 from readroom.async_workspace import AsyncWorkspace
 from readroom.caller import Caller
+from readroom.errors import ConflictError, UsageError, of_code
 from readroom.extras import needs
 from readroom.values import Reply
 from readroom.workspace import Workspace
@@ -38,7 +38,7 @@ _RETRIES = 5
 
 @final
 class WorkspaceToolset(AbstractToolset[AgentDepsT]):
-    """The tools of a workspace. Whoever opened the workspace closes it."""
+    """The tools of a workspace. Closing the workspace stays with the caller."""
 
     def __init__(
         self,
@@ -105,8 +105,14 @@ class WorkspaceToolset(AbstractToolset[AgentDepsT]):
         workspace = AsyncWorkspace(self._workspace)
         reply = await workspace.call(name, tool_args, contract_name=self._contract, caller=caller)
         if reply.is_error:
-            raise ModelRetry(reply.text) if is_mendable(reply) else ToolFailed(reply.text)
+            raise ModelRetry(reply.text) if _is_mendable(reply) else ToolFailed(reply.text)
         return ToolReturn(_content(reply), metadata=reply.facts)
+
+
+def _is_mendable(reply: Reply) -> bool:
+    """Whether the model can mend the call: its arguments were wrong, or the file has changed since."""
+    error = reply.facts.get("error")
+    return isinstance(error, dict) and issubclass(of_code(error.get("code")), UsageError | ConflictError)
 
 
 def _content(reply: Reply) -> str | list[str | BinaryContent]:

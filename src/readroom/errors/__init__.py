@@ -115,6 +115,17 @@ from readroom.errors.serving import *
 from readroom.errors.usage import *
 
 
+def of_code(code: object) -> type[ReadroomError]:
+    """The class of failures with that code, as replies name them; ReadroomError for an unknown one."""
+    pending: list[type[ReadroomError]] = [ReadroomError]
+    while pending:
+        kind = pending.pop()
+        if kind.code == code:
+            return kind
+        pending += reversed(kind.__subclasses__())
+    return ReadroomError
+
+
 def names() -> list[str]:
     """The names of all classes of the tree, in order."""
     kinds = (kind for kind in globals().values() if isinstance(kind, type))

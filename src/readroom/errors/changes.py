@@ -108,7 +108,7 @@ class NoMatch(ConflictError):
         others: Sequence[int] = (),
         next_request: Request | None = None,
     ) -> None:
-        """Say why, where that can be told.
+        """Say why, where that is known.
 
         Args:
             path: The file.
@@ -308,7 +308,7 @@ class Protected(RefusedError):
         Args:
             path: The file.
             why: Why it is protected.
-            pattern: That of the built-in rule that says so; None when nobody can take it back.
+            pattern: That of the built-in rule that says so; None when it cannot be taken back.
             exception: The pattern that an operator allows it with, as a TOML string.
         """
         advice = "Go on without changing it, or ask the user to do it."
@@ -345,7 +345,7 @@ def _folder(path: str) -> str:
 
 
 class ReadOnlyFile(FailedError, PermissionError):
-    """The file's mode lets nobody, or not this process, write to it."""
+    """The file's mode lets no user, or not this process, write to it."""
 
     code = "read_only_file"
     __str__ = ReadroomError.__str__
@@ -397,7 +397,7 @@ class HoldsDenied(RefusedError):
     code = "holds_denied"
 
     def __init__(self, path: str, count: int) -> None:
-        """`count` names are denied; which ones is not told."""
+        """`count` names are denied; which ones is not said."""
         super().__init__(
             f"{quote(path)} holds {_names(count)} that policy denies, so it stays where it is",
             "Change what may be seen in it, one by one, or ask the user to do it.",

@@ -409,7 +409,7 @@ SERVE_BACKLOG = 1024
 """Connections that wait to be taken, in the kernel."""
 
 SERVE_QUEUE = 128
-"""Calls that wait for a worker of a server; one more is told to try again. At 20 ms a call, the last waits
+"""Calls that wait for a worker of a server; one more has to try again. At 20 ms a call, the last waits
 0.3 s; with long searches, a queue without end would only hold calls that are no longer waited for."""
 
 SERVE_BODY_S = 30.0

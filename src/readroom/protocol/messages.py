@@ -1,7 +1,7 @@
 """JSON-RPC messages from bytes and to bytes: decoded leniently, encoded always.
 
 What no client should send still gets an answer that names its request, wherever
-the request can be told: a client that is not answered waits for minutes.
+the request is known: a client that is not answered waits for minutes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The one place that every call passes: whose conversation it is, who pays for it, and what became of it.
 
-A call enters as a `Visit` before its arguments are looked at, and leaves with a
+A call enters as a `CallContext` before its arguments are looked at, and leaves with a
 reply or a refusal.  Without budgets and ledger nothing is counted or written, and a
 visit costs microseconds.  Engines and contracts know nothing of it.
 """
@@ -247,7 +247,7 @@ class CallContext:
         cap: Cap,
         receipt: Receipt | None,
     ) -> None:
-        self._keeper = gatekeeper
+        self._gatekeeper = gatekeeper
         self._receipt = receipt
         self._session = session
         self._record = record
@@ -278,23 +278,23 @@ class CallContext:
         self._wording = bound.wording
         request = self._request = bound.request
         # Here, where a failure has words: it may have to be looked up.
-        self._epoch = self._session.epoch if self._keeper.counts else 0
+        self._epoch = self._session.epoch if self._gatekeeper.counts else 0
         if isinstance(request, ReadRequest):
             if request.known_hash is not None:
                 request = self._session.believed(request)
             # One reader has seen what the session was shown: over HTTP only of a session that has a name.
             if self._caller.session or self._caller.face != "http":
                 request = self._session.outlined_once(request)
-        recorder = self._keeper.recorder
-        if self._keeper.budget_pool is None:
+        recorder = self._gatekeeper.recorder
+        if self._gatekeeper.budget_pool is None:
             if recorder is not None:
                 self._record_beginning(recorder, request)
             attempt = self._attempt = Attempt(request, self._cap)
             yield attempt
-            if self._keeper.counts and attempt.reply is not None:
+            if self._gatekeeper.counts and attempt.reply is not None:
                 self._tokens = self._cost(attempt.reply)
             return
-        reserved = self._reserve(self._keeper.budget_pool, request)
+        reserved = self._reserve(self._gatekeeper.budget_pool, request)
         if recorder is not None:
             self._record_beginning(recorder, request)
         self._level = reserved.level
@@ -336,7 +336,7 @@ class CallContext:
         result, spans = attempt.result, shown_by(attempt.result)
         kind = result.kind.value if isinstance(result, ReadResult) else None
         reply = attempt.reply
-        if self._keeper.counts:
+        if self._gatekeeper.counts:
             less = attempt.is_degraded or not attempt.content
             level = self._level.name.lower() if less else None
             reply = self._leave(reply, self._tokens, kind=kind, shown=spans, level=level)
@@ -354,7 +354,7 @@ class CallContext:
     def refusal(self, error: ReadroomError) -> Reply:
         """The reply that says what failed, in the contract's words."""
         reply = self._worded(error)
-        if self._over or not self._keeper.counts:
+        if self._over or not self._gatekeeper.counts:
             return reply
         decision, rule = "allowed", None
         if isinstance(error, RefusedError):
@@ -384,10 +384,10 @@ class CallContext:
         return wording.render_error(error, self._cap)
 
     def _cost(self, reply: Reply) -> int:
-        counted, counter = reply.counted, self._keeper.counter_name
+        counted, counter = reply.counted, self._gatekeeper.counter_name
         tokens = counted.get(counter)
         if tokens is None:
-            tokens = counted[counter] = reply_tokens(reply.text, reply.images, self._keeper.count)
+            tokens = counted[counter] = reply_tokens(reply.text, reply.images, self._gatekeeper.count)
         return tokens
 
     def _passed_us(self) -> int:
@@ -411,7 +411,7 @@ class CallContext:
 
     def _affords(self, tokens: int) -> bool:
         """Whether a reply that costs more than was set aside can be paid for."""
-        reservation, budget_pool = self._reserved, self._keeper.budget_pool
+        reservation, budget_pool = self._reserved, self._gatekeeper.budget_pool
         assert reservation is not None
         assert budget_pool is not None
         wanted, call = tokens + BUDGET_NOTE_TOKENS, budget_pool.policy.call
@@ -421,7 +421,7 @@ class CallContext:
         """Settle and record, with what is known of the entry. Raises LedgerFailed: it is required."""
         uses = self._paid(tokens, reply)
         self._over = True
-        gatekeeper = self._keeper
+        gatekeeper = self._gatekeeper
         reply = noted(reply, self._record, tokens, gatekeeper.counter_name, uses, self._level)
         if gatekeeper.recorder is None:
             return reply

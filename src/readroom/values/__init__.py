@@ -485,7 +485,7 @@ class Reply(Struct, frozen=True, dict=True, eq=False):
 
     @cached_property
     def counted(self) -> dict[str, int]:
-        """Its tokens by what counted them; whoever counts them keeps them here."""
+        """Its tokens by what counted them; what counts them keeps them here."""
         return {}
 
     def __eq__(self, other: object) -> bool:

@@ -160,7 +160,7 @@ class FileEdits(Struct, frozen=True):
     """Replacements in one file, each made in what the ones before it left.
 
     An old text that is not there exactly may be there nearly, see `text.nearly`.  `problem` is why
-    the file cannot be meant at all; it is told together with those of the others.
+    the file cannot be meant at all; it is reported together with those of the others.
     """
 
     path: str
@@ -177,9 +177,9 @@ class EditFilesRequest(Struct, frozen=True):
 
 
 class FileEdited(Struct, frozen=True):
-    """What became of one file; `asked` is its path as the caller wrote it."""
+    """What became of one file; `requested` is its path as the caller wrote it."""
 
-    asked: str
+    requested: str
     path: str
     previous_hash: str
     content_hash: str
@@ -253,7 +253,7 @@ class StatResult(Struct, frozen=True):
 
     Of a link it is what the link leads to, when that may be seen, and `target` is its real name;
     of any other link the link itself, of kind LINK.  Times are nanoseconds since the epoch,
-    None where the store does not know them.  `read_only` says that the mode lets nobody write.
+    None where the store does not know them.  `read_only` says that the mode lets no user write.
     """
 
     path: str

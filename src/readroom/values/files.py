@@ -342,7 +342,7 @@ def main_items(items: Sequence[Item]) -> tuple[Item, ...]:
 # -----------------------------------------------------------------------------
 # The values of a read of bytes as they are: for programs, which receive them piece by piece.
 #
-# Whoever holds a `Stream` holds an open file that was allowed when it was opened.
+# The holder of a `Stream` has an open file that was allowed when it was opened.
 # -----------------------------------------------------------------------------
 
 
@@ -378,7 +378,7 @@ class Stream:
         self._held.close()
 
     def __del__(self) -> None:
-        # A reply that nobody took must not keep a file open.
+        # A reply that was not taken must not keep a file open.
         self.close()
 
 

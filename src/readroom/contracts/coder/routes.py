@@ -338,9 +338,9 @@ def _edited(with_diff: bool, result: Result) -> tuple[dict[str, Fact], dict[str,
     facts: list[Fact] = []
     for file in result.files:
         diff = file.diff.text
-        name = as_given(file.asked)
+        name = as_given(file.requested)
         head = f"--- {name}\n+++ {name}\n" if diff else ""
-        files.append({"path": file.asked, "diff": head + diff})
+        files.append({"path": file.requested, "diff": head + diff})
         facts.append(
             {
                 "path": file.path,

@@ -374,10 +374,10 @@ def _rules(error: Denied) -> str:
 
 
 def _what(error: NotAFile) -> str:
-    what = error.facts["what"]
-    if what == "folder":
+    kind = error.facts["what"]
+    if kind == "folder":
         return "directory. Give the path of a file; what is in a directory, other tools list."
-    return f"{what}. Only regular files can be read."
+    return f"{kind}. Only regular files can be read."
 
 
 def _past_end(call: KiloRequest, path: str, error: BadRange) -> str:

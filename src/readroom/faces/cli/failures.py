@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from readroom.errors import AbsentError, Internal, ReadroomError, RefusedError, UsageError
+from readroom.errors import AbsentError, Internal, ReadroomError, RefusedError, UsageError, of_code
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
 from readroom.faces.cli.spelling import COMMANDS, command
@@ -34,10 +34,7 @@ def exit_code(error: type[ReadroomError]) -> ExitCode:
 def exit_code_of(facts: Mapping[str, Fact]) -> ExitCode:
     """The exit code for the facts of a reply that is an error."""
     error = facts.get("error")
-    code = error.get("code") if isinstance(error, Mapping) else None
-    return exit_code(
-        next((class_ for class_ in _classes(ReadroomError) if class_.code == code), ReadroomError)
-    )
+    return exit_code(of_code(error.get("code") if isinstance(error, Mapping) else None))
 
 
 def unexpected(error: Exception) -> ExitCode:
@@ -82,9 +79,3 @@ def _in_verbs(message: str) -> str:
 
 def _for_shells(word: str) -> str:
     return f"`readroom {COMMANDS[word]}`" if word in COMMANDS else _OPTIONS[word]
-
-
-def _classes(base: type[ReadroomError]) -> Iterator[type[ReadroomError]]:
-    yield base
-    for subclass in base.__subclasses__():
-        yield from _classes(subclass)

@@ -164,7 +164,7 @@ def _gone(root: str, source: str | None) -> BadValue:
     """There is no folder to show, and no policy that says what of it may be shown; rows there may be."""
     listing = _command("ledger", *_file(source), "--workspace", os.path.abspath(root)).strip()
     advice = f"Check the path. What a ledger has of a folder that is gone is listed by `{listing}`."
-    return BadValue("--root", root, "is no folder, or one that is gone", advice)
+    return BadValue("--root", root, "is not a folder, or is gone", advice)
 
 
 def _file(source: str | None) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ from readroom.values import Reply
 
 def inside(
     calls: Calls,
-    rooms: Workspaces,
+    workspaces: Workspaces,
     metrics: Metrics,
     pages: ASGIApp,
     *,
@@ -62,7 +62,7 @@ def inside(
 
     Args:
         calls: Where tool calls run.
-        rooms: The workspaces.
+        workspaces: Those that are served.
         metrics: What /metrics shows.
         pages: What people get at /ui.
         contract_name: Whose tools MCP serves; /v1 has all contracts.
@@ -73,12 +73,12 @@ def inside(
     tools = Tools(calls)
     server = Server(
         calls,
-        rooms.get(None, None).contract(contract_name),
+        workspaces.get(None, None).contract(contract_name),
         reply_chars=reply_chars,
-        outputs=rooms.run_commands,
+        outputs=workspaces.run_commands,
         shared=False,
     )
-    descriptions = _Descriptions(rooms)
+    descriptions = _Descriptions(workspaces)
     routes: list[Route] = [
         route("/", "GET", descriptions.welcome),
         route("/healthz", "GET", _health),
@@ -198,8 +198,8 @@ def _metrics(metrics: Metrics) -> Endpoint:
 class _Descriptions:
     """Descriptions of what a caller may use."""
 
-    def __init__(self, rooms: Workspaces) -> None:
-        self._rooms = rooms
+    def __init__(self, workspaces: Workspaces) -> None:
+        self._workspaces = workspaces
 
     async def welcome(self, request: Request) -> Response:
         base = str(request.base_url).rstrip("/")
@@ -220,7 +220,7 @@ class _Descriptions:
     def _others(self, request: Request) -> list[str]:
         """The named workspaces that the caller's token opens."""
         names: list[str] = request.scope[OPENS]
-        return [name for name in names if name != self._rooms.default]
+        return [name for name in names if name != self._workspaces.default]
 
 
 def _contracts(request: Request) -> list[Contract]:

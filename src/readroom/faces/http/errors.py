@@ -52,9 +52,7 @@ def status_of(error: type[ReadroomError]) -> HTTPStatus:
 @cache
 def status_of_code(code: str) -> HTTPStatus:
     """The status of a failure by its code."""
-    return next(
-        (status_of(class_) for class_ in _classes(ReadroomError) if class_.code == code), _STATUS[-1][1]
-    )
+    return status_of(errors.of_code(code))
 
 
 def as_body(value: Mapping[str, Fact]) -> bytes:
@@ -104,10 +102,6 @@ def _rpc(error: ReadroomError, status: int) -> dict[str, Fact]:
     code = INTERNAL_ERROR if status >= HTTPStatus.INTERNAL_SERVER_ERROR else INVALID_REQUEST
     failure: dict[str, Fact] = {"code": code, "message": str(error), "data": of_error(error)["error"]}
     return {"jsonrpc": "2.0", "id": None, "error": failure}
-
-
-def _classes(base: type[ReadroomError]) -> list[type[ReadroomError]]:
-    return [base, *(class_ for subclass in base.__subclasses__() for class_ in _classes(subclass))]
 
 
 def _sendable(value: Fact) -> Fact:

@@ -92,11 +92,11 @@ def split(path: str) -> tuple[str | None, str]:
 
 def target_of(scope: Scope, workspaces: Collection[str]) -> str:
     """The path for a record: whatever is not a name of ours, and could be anybody's secret, stands as *."""
-    return _told(_raw(scope)[:SERVE_PATH_BYTES], frozenset(workspaces))
+    return _spelled(_raw(scope)[:SERVE_PATH_BYTES], frozenset(workspaces))
 
 
 @lru_cache(256)  # clients ask for the same few again and again
-def _told(raw: bytes, workspaces: frozenset[str]) -> str:
+def _spelled(raw: bytes, workspaces: frozenset[str]) -> str:
     names = raw.decode("latin-1").split("/")
     kept = [name if name in _WORDS or name in _tools() or name in workspaces else "*" for name in names]
     return "/".join(kept[:_DEEPEST] + ["*"] * (len(kept) > _DEEPEST))
@@ -119,7 +119,7 @@ CLIENT_SCOPE = "readroom.client_scope"
 EXCHANGE = "readroom.exchange"
 OPENS = "readroom.opens"
 ROOM = "readroom.room"
-"""Where the gate keeps an `Access`, a `Waiter`, an `Exchange`, the names of the workspaces that the
+"""Where the gate keeps an `Access`, a `ClientScope`, an `Exchange`, the names of the workspaces that the
 caller may open, and for a page of the dashboard its `Room` in a request's scope."""
 
 MCP_PATH = "/mcp"
@@ -151,7 +151,7 @@ class Gate:
         self,
         inner: ASGIApp,
         *,
-        rooms: Workspaces,
+        workspaces: Workspaces,
         sign_in: SignIn,
         hosts: Hosts,
         rates: Rates,
@@ -160,7 +160,7 @@ class Gate:
     ) -> None:
         """`inner` is what it guards."""
         self._inner = inner
-        self._rooms = rooms
+        self._workspaces = workspaces
         self._sign_in = sign_in
         self._hosts = hosts
         self._rates = rates
@@ -176,7 +176,7 @@ class Gate:
             return
         began = time.perf_counter()
         scope = {**scope, "headers": _trimmed(scope)}
-        target = target_of(scope, self._rooms.names(None))
+        target = target_of(scope, self._workspaces.names(None))
         exchange = Exchange(scope["method"], _address(scope), target=target)
         client_scope = ClientScope()
         connection: Carrier | None = scope.get("state", {}).get(CONNECTION)
@@ -244,7 +244,7 @@ class Gate:
             # A browser says where a form comes from, and `Hosts` has looked at it: SameSite is not all.
             raise BadRequest("it does not say which page sent it", "Use the dashboard in a browser.")
         name, path = split(path)
-        inside = {**scope, "path": path, ROOM: Room(name, self._rooms.default), OPENS: []}
+        inside = {**scope, "path": path, ROOM: Room(name, self._workspaces.default), OPENS: []}
         if path.startswith(_DOORS):
             return inside
         grant = None
@@ -272,12 +272,12 @@ class Gate:
         exchange.session = _name(headers, b"readroom-session")
         if grant is not None and (counting := self._rates.token(grant.token)):
             await counting
-        workspace = self._rooms.get(name, grant)
-        exchange.workspace = self._rooms.default if name is None else name
+        workspace = self._workspaces.get(name, grant)
+        exchange.workspace = self._workspaces.default if name is None else name
         session = conversation(exchange.token, exchange.session)
         caller = Caller(exchange.agent, session, exchange.token, "http")
         access = Access(workspace, "", None if grant is None else grant.tools, caller, SERVE_CALL_S)
-        opens = self._rooms.names(grant)
+        opens = self._workspaces.names(grant)
         return {**scope, "path": path, "raw_path": path.encode("ascii"), ACCESS: access, OPENS: opens}
 
     async def _grant(self, headers: Mapping[bytes, bytes], exchange: Exchange) -> Grant | None:

@@ -100,9 +100,11 @@ class RefusalSampler:
 class Refusals:
     """The refused requests of one server. Used from its event loop only."""
 
-    def __init__(self, rooms: Workspaces, *, processes: int = 1, seconds: float = LEDGER_REFUSALS_S) -> None:
+    def __init__(
+        self, workspaces: Workspaces, *, processes: int = 1, seconds: float = LEDGER_REFUSALS_S
+    ) -> None:
         """Each of so many `processes` tells its share; after so many `seconds` another stretch begins."""
-        self._rooms = rooms
+        self._workspaces = workspaces
         self._seconds = seconds
         most, alike = (max(1, number // processes) for number in (LEDGER_REFUSALS, LEDGER_REFUSALS_ALIKE))
         self._tally = RefusalSampler(most=most, alike=alike)
@@ -155,7 +157,7 @@ class Refusals:
                 # A ledger that is locked would hold up the end of the server for ever.
                 if not (self._closed and self._failed):
                     # By name: the workspace of a token with a policy may be closed by now.
-                    gatekeeper = self._rooms.get(workspace or None, None).gatekeeper
+                    gatekeeper = self._workspaces.get(workspace or None, None).gatekeeper
                     self._failed = gatekeeper.turned_away(*refused) is not None
         finally:
             self._places.release()

@@ -1,7 +1,7 @@
 """The HTTP workspace agent as a server: uvicorn on an address or a Unix socket.
 
 Loopback unless the operator says otherwise, and nothing but loopback without tokens made for others.
-Told to end, it takes no more requests, lets running calls finish for a while, and
+Asked to end, it takes no more requests, lets running calls finish for a while, and
 cancels what is left.  Nothing is written to standard output.
 """
 
@@ -218,7 +218,7 @@ class Served(Struct):
 
     Attributes:
         workspaces: By name; the first is the one of addresses without a name. Closing them stays with
-            whoever has opened them, as with the state.
+            who has opened them, as with the state.
         serving: Names, rates, and how much at once.
         admission: Who may come in; made by `admitted`.
         contract_name: Whose tools MCP serves.
@@ -266,8 +266,8 @@ def serve_http(
     serving, shared, admission = served.serving, served.shared, served.admission
     stdio.to_stderr(access=LOG if serving.access_log else None)
     loopback = admission.private or admission.local
-    rooms = Workspaces(served.workspaces, serving.default or next(iter(served.workspaces)))
-    refusals = Refusals(rooms, processes=served.workers)
+    workspaces = Workspaces(served.workspaces, serving.default or next(iter(served.workspaces)))
+    refusals = Refusals(workspaces, processes=served.workers)
     metrics = Metrics(served.counted)
     calls = Calls(threads=serving.threads, queue=serving.queue, grouped=True, on_open=metrics.open.set)
     ask = Asking()
@@ -279,7 +279,7 @@ def serve_http(
     if not served.pages_only:
         app = inside(
             calls,
-            rooms,
+            workspaces,
             metrics,
             pages,
             contract_name=served.contract_name,
@@ -289,7 +289,7 @@ def serve_http(
         )
     gate = Gate(
         app,
-        rooms=rooms,
+        workspaces=workspaces,
         sign_in=sign_in,
         hosts=Hosts(serving.hosts, serving.origins, loopback=loopback, named=served.named),
         rates=rates,
@@ -306,7 +306,7 @@ def serve_http(
         pages.close()
         refusals.close()
         ask.close()
-        rooms.close()
+        workspaces.close()
 
 
 def _rates(serving: Serving, shared: SharedState | None, ask: Ask) -> Rates:
@@ -316,7 +316,7 @@ def _rates(serving: Serving, shared: SharedState | None, ask: Ask) -> Rates:
 
 
 class _Web(uvicorn.Server):
-    """uvicorn that says when it is ready, lets calls finish when it is told to end, and ends quietly."""
+    """uvicorn that says when it is ready, lets calls finish when it has to end, and ends quietly."""
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 The supervisor serves nothing and has nothing open but the socket.  Each worker is a
 fork of it that opens everything for itself and takes connections from the same
 socket; those that wait when a worker dies are taken by another.  Workers end when
-they are told to, and when the supervisor is gone, however it went: they see the end
+they have to, and when the supervisor is gone, however it went: they see the end
 of a pipe that it holds.
 """
 

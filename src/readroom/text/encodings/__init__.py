@@ -57,7 +57,7 @@ MULTIBYTE = frozenset(
 STATEFUL = frozenset({"iso2022_jp"})
 """Encodings whose bytes change their meaning on the way. They are read as their standard has it: each line
 begins with ASCII (RFC 1468), so that a line can be read without those before it. They are not edited: where a
-change ends, what follows would have to be told again."""
+change ends, what follows would have to be detected again."""
 
 _TO_ASCII = b"\x1b(B"
 
