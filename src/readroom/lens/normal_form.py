@@ -207,7 +207,7 @@ FINDINGS: dict[FindingKind, str] = {
     "secrets": "secrets that went to a model",
     "denied": "files that the policy of today denies",
     "lost-errors": "error lines in a part of a result that was cut away",
-    "lost": "results cut without a way to see the rest",
+    "lost": "cut results of which the rest was not seen",
     "repeated": "unchanged lines shown again while in view",
     "reread": "what a compaction threw away and was read again",
     "oversized": "whole files read for a few lines",

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
+from readroom.lens.evidence import commands, tools
 from readroom.lens.normal_form import Finding, FindingKind
 from readroom.lens.sessions import Result
 from readroom.limits.lens import (
@@ -30,10 +31,17 @@ _LEAST_LINE = 8
 
 
 class _Watched(msgspec.Struct):
-    """A result that is watched: which of its lines, counted from 0, came up later."""
+    """A result that is watched: which of its lines, counted from 0, came up later.
+
+    `first` and `last` are lines of its file, 0 where it shows others or none; `whole` says that the file was
+    asked for without a range.
+    """
 
     result: Result
     count: int
+    first: int
+    last: int
+    whole: bool
     used: set[int]
     named: bool = False
 
@@ -133,7 +141,9 @@ class Use:
                     del words[word]
                 else:
                     words[word] = number
-        self._watch(_Watched(result_of(result), len(rows), set()), lines, words)
+        first, last = _span(result)
+        watched = _Watched(result_of(result), len(rows), first, last, _is_whole(result), set())
+        self._watch(watched, lines, words)
 
     def _watch(self, watched: _Watched, lines: Mapping[int, int], words: Mapping[int, int]) -> None:
         at = len(self._watched)
@@ -150,12 +160,11 @@ class Use:
         for watched in self._watched:
             seen = watched.result.seen
             used = len(watched.used)
-            whole = seen.kind in ("read", "command") and len(seen.runs) == 1 and seen.runs[0].first == 1
             lines = watched.count
             if not used and not watched.named:
                 what = f"{watched.result.tokens:,} tokens nobody came back to"
                 yield _finding(watched, "unused", watched.result.tokens, what)
-            elif whole and seen.file and lines >= WHOLE_FILE_LINES and used < lines * USED_SHARE:
+            elif watched.whole and seen.file and lines >= WHOLE_FILE_LINES and used < lines * USED_SHARE:
                 tokens = round(watched.result.tokens * (1 - used / lines))
                 what = f"{lines:,} lines read, {used:,} of them quoted, edited or named later"
                 yield _finding(watched, "oversized", tokens, what)
@@ -164,12 +173,11 @@ class Use:
 def result_of(result: Result) -> Result:
     """A result without its texts: what is watched must not keep them in memory."""
     seen = result.seen
-    runs = tuple(msgspec.structs.replace(run, lines=()) for run in seen.runs[:2])
     return msgspec.structs.replace(
         result,
         returned=msgspec.structs.replace(result.returned, text=""),
         called=msgspec.structs.replace(result.called, arguments={}),
-        seen=msgspec.structs.replace(seen, runs=runs, text=""),
+        seen=msgspec.structs.replace(seen, runs=(), wide=(), text=""),
         whole="",
         again=[],
     )
@@ -177,7 +185,25 @@ def result_of(result: Result) -> Result:
 
 def _finding(watched: _Watched, kind: FindingKind, tokens: int, what: str) -> Finding:
     result = watched.result
+    return Finding(
+        "", kind, result.number, result.turn, result.seen.file, watched.first, watched.last, tokens, 0, what
+    )
+
+
+def _span(result: Result) -> tuple[int, int]:
+    """The lines of its file that a result shows, from the first to the last."""
     runs = result.seen.runs
-    last = watched.count if runs else 0
-    first = runs[0].first if runs else 0
-    return Finding("", kind, result.number, result.turn, result.seen.file, first, last, tokens, 0, what)
+    if not runs or any(run.file != result.seen.file for run in runs):
+        return 0, 0
+    return min(run.first for run in runs), max(run.last for run in runs)
+
+
+def _is_whole(result: Result) -> bool:
+    """Whether a file was asked for from its first line on, without an end."""
+    seen = result.seen
+    if len(seen.runs) != 1 or seen.runs[0].first != 1:
+        return False
+    if seen.kind == "read":
+        return seen.cut_by != "arguments"
+    pieces = commands.pieces(tools.command_of(result.called.arguments)) if seen.kind == "command" else []
+    return len(pieces) == 1 and pieces[0].count is None and not pieces[0].search
