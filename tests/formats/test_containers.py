@@ -7,6 +7,7 @@ import lzma
 import sys
 import tarfile
 import zipfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pytest
@@ -20,6 +21,7 @@ from readroom.formats.containers.names import led_to, normal
 from readroom.limits.documents import CONTAINER_MEMBERS
 from tests.depth import depth
 from tests.hostile import containers as hostile
+from tests.hostile import sevens
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -103,11 +105,19 @@ def test_a_tar_has_the_members_that_the_standard_library_finds(tree: dict[str, b
         assert set(found.members) == {name for name in expected if name}
 
 
+_BUILDERS: Mapping[str, Callable[[Mapping[str, bytes]], bytes]] = {
+    "zip": lambda tree: hostile.zipped(tree),
+    "tar": lambda tree: hostile.tarred(tree),
+    "7z": lambda tree: sevens.sevened(tree),
+    "7z with a packed directory": lambda tree: sevens.encoded(tree),
+}
+
+
 @settings(max_examples=depth(300), deadline=None)
-@given(st.sampled_from(["zip", "tar"]), st.integers(0, 4000), st.binary(min_size=1, max_size=6))
+@given(st.sampled_from(sorted(_BUILDERS)), st.integers(0, 4000), st.binary(min_size=1, max_size=6))
 def test_damage_anywhere_is_said_and_never_a_crash(form: str, at: int, damage: bytes) -> None:
     tree = {"a.txt": b"line\n" * 100, "folder/b.txt": bytes(range(256)) * 4, "c": b""}
-    data = bytearray(hostile.zipped(tree) if form == "zip" else hostile.tarred(tree))
+    data = bytearray(_BUILDERS[form](tree))
     at %= len(data)
     data[at : at + len(damage)] = damage
     for broken in (bytes(data), bytes(data[:at])):

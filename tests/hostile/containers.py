@@ -18,6 +18,8 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from tests.hostile import sevens
+
 MB = 1024 * 1024
 LINK_MODE = 0o120777 << 16
 
@@ -348,6 +350,7 @@ BUILDERS: Mapping[str, Callable[[], bytes]] = {
 }
 
 
+<<<<<<< HEAD
 SEVERAL: Mapping[tuple[str, ...], Callable[[], dict[str, bytes]]] = {
     ("names.zip", "names.tar"): escaping,
     ("links.zip", "links.tar"): linked,
@@ -368,6 +371,12 @@ def archive(name: str) -> bytes:
 def all_of_them() -> Iterator[tuple[str, bytes]]:
     """Each with its name."""
     return ((name, archive(name)) for name in NAMES)
+=======
+@functools.cache
+def all_of_them() -> dict[str, bytes]:
+    found = {name: build() for name, build in BUILDERS.items()}
+    return found | escaping() | linked() | doubled() | damaged() | sevens.hostile()
+>>>>>>> 01fbde3 (7z archives are read in place: listed, searched and read member by member, within the bounds of the others)
 
 
 if __name__ == "__main__":

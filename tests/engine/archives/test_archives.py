@@ -23,6 +23,7 @@ from tests.depth import depth
 from tests.engine.documents.making import pdf
 from tests.formats.packing import PACK
 from tests.hostile import containers as hostile
+from tests.hostile.sevens import sevened
 from tests.laws.driving import STORES, Driver, StoreName, fact, shown, stored
 
 CANARY = "canary51e2"
@@ -35,6 +36,7 @@ PACKERS: Mapping[str, Callable[[Mapping[str, bytes]], bytes]] = {
     "a.tar.zst": lambda tree: PACK["zstd"](hostile.tarred(tree)),
     "a.tar.xz": lambda tree: PACK["xz"](hostile.tarred(tree)),
     "a.tar.bz2": lambda tree: PACK["bzip2"](hostile.tarred(tree)),
+    "a.7z": sevened,
 }
 
 _part = st.text(st.sampled_from("ab é!.'\n\\-"), min_size=1, max_size=5).filter(

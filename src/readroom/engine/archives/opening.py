@@ -18,6 +18,7 @@ from readroom.engine.archives.store import MemberStore, Origin
 from readroom.errors import (
     BadDocument,
     BrokenData,
+    EncryptedDocument,
     NotAFile,
     NotAFolder,
     NotFound,
@@ -166,6 +167,9 @@ class Archives:
         try:
             made = open_container(content)
         except BadContainer as error:
+            if error.is_encrypted:
+                advice = "Ask the user to unpack it."
+                raise EncryptedDocument(path, "archive", error.problem, advice) from None
             raise BrokenData(path, "archive", source.size, error.problem) from None
         if made is None:
             return None

@@ -21,9 +21,10 @@ PIECE_BYTES = 64 * 1024
 class BadContainer(Exception):
     """An archive, or a member of it, that cannot be read; `problem` is a clause about it."""
 
-    def __init__(self, problem: str) -> None:
+    def __init__(self, problem: str, *, is_encrypted: bool = False) -> None:
         super().__init__(problem)
         self.problem = problem
+        self.is_encrypted = is_encrypted
 
 
 class Member(Struct, frozen=True):
@@ -39,7 +40,7 @@ class Member(Struct, frozen=True):
         target: Of a link in a tar file, where it leads, as stored.
         is_hard: Of a link, whether that is another member's name, counted from the top.
         problem: A clause that says why its content cannot be read; empty when it can.
-        at: Where it begins in the archive.
+        at: Where it begins in the archive; in 7z, where many are one content, its number.
         method: How it is compressed, in the numbers of ZIP.
         check: CRC-32 of its content, in ZIP.
         is_encrypted: Whether that is its problem.
@@ -99,7 +100,7 @@ class Container(Struct, frozen=True):
     """An opened archive.
 
     Attributes:
-        form: zip or tar.
+        form: zip, tar or 7z.
         reader: Reads members.
         members: By name, folders that have an entry of their own included.
         folders: What is directly in each folder, by its path; "" is the top.

@@ -12,18 +12,18 @@ pieces, never past what it says, and has to be what it says.
 from __future__ import annotations
 
 import calendar
-import lzma
 import stat
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.formats.compressed import Broken, Compression, Expander, inflated
+from readroom.formats.compressed import Compression
+from readroom.formats.containers.expanding import decoded, inflated_raw, lzma1_filter, unpacked
 from readroom.formats.containers.members import (
-    PIECE_BYTES,
     BadContainer,
     Container,
     Member,
@@ -38,7 +38,6 @@ from readroom.limits.documents import (
     CONTAINER_RATIO_BYTES,
     CONTAINER_TARGET_BYTES,
 )
-from readroom.limits.files import EXPANSION_MEMORY_BYTES
 from readroom.values import Bytes
 
 _END = struct.Struct("<4s4H2LH")
@@ -306,70 +305,21 @@ class _Zip(Struct, frozen=True):
         if member.method == _STORED:
             yield from self._packed(member)
         elif member.method == _DEFLATED:
-            yield from _inflated(self._packed(member))
+            yield from inflated_raw(self._packed(member))
         elif member.method == _LZMA:
             yield from _unpacked_lzma(self._packed(member))
         else:
-            yield from _decoded(member.method, self._packed(member))
-
-
-def _inflated(packed: Iterator[bytes]) -> Iterator[bytes]:
-    try:
-        yield from inflated(packed)
-    except zlib.error as error:
-        raise BadContainer(f"it is damaged ({error})") from None
-    except EOFError:
-        raise BadContainer("it is damaged: its data end before their end") from None
-
-
-def _decoded(method: int, packed: Iterator[bytes]) -> Iterator[bytes]:
-    expander = Expander(_STREAMS[method])
-    try:
-        for piece in packed:
-            yield from expander.expand(piece)
-        yield from expander.finish()
-    except Broken as error:
-        raise BadContainer(f"it is damaged: its data {error.problem}") from None
+            yield from decoded(_STREAMS[member.method], self._packed(member))
 
 
 def _unpacked_lzma(packed: Iterator[bytes]) -> Iterator[bytes]:
-    """A content of LZMA, which ZIP writes with a header of its own."""
+    """A content of LZMA, which ZIP writes with a header of its own: version, length and properties."""
     head = b""
     for piece in packed:
         head += piece
         if len(head) >= _LZMA_HEAD:
             break
-    try:
-        decoder = _lzma(head[:_LZMA_HEAD])
-        piece = head[_LZMA_HEAD:]
-        while True:
-            unpacked = decoder.decompress(piece, PIECE_BYTES)
-            piece = b""
-            if unpacked:
-                yield unpacked
-            if decoder.eof:
-                return
-            if decoder.needs_input:
-                piece = next(packed, b"")
-                if not piece:
-                    return  # without a mark of its end; size and sum say whether it is all
-    except (lzma.LZMAError, ValueError) as error:
-        raise BadContainer(f"it is damaged ({error})") from None
-
-
-def _lzma(head: bytes) -> lzma.LZMADecompressor:
-    """A decoder by the bytes before the data: version, length of the properties, properties."""
-    size, properties = int.from_bytes(head[2:4], "little"), head[4:_LZMA_HEAD]
-    if size != 5 or len(properties) != 5 or properties[0] >= 9 * 5 * 5:
-        raise ValueError("its properties are wrong")
-    first, remembered = properties[0], int.from_bytes(properties[1:5], "little")
-    if remembered > EXPANSION_MEMORY_BYTES:
-        raise ValueError(f"a decoder would have to remember {remembered:,} bytes")
-    chosen = {
-        "id": lzma.FILTER_LZMA1,
-        "lc": first % 9,
-        "lp": first // 9 % 5,
-        "pb": first // 45,
-        "dict_size": max(remembered, 4096),
-    }
-    return lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=[chosen])
+    if int.from_bytes(head[2:4], "little") != 5:
+        raise BadContainer("it is damaged (its properties are wrong)")
+    chosen = lzma1_filter(head[4:_LZMA_HEAD])
+    return unpacked([chosen], chain([head[_LZMA_HEAD:]], packed))
