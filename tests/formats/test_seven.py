@@ -193,3 +193,7 @@ def test_links_are_links_and_none_is_longer_than_a_path() -> None:
     with pytest.raises(BadContainer, match="no link is that long"):
         found.reader.target(found.members["long"])
     assert _content(found, "a/b.txt") == b"a line\n"
+
+
+def test_every_hostile_file_has_its_name() -> None:
+    assert set(sevens.NAMES) == set(sevens.hostile())

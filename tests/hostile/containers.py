@@ -350,12 +350,12 @@ BUILDERS: Mapping[str, Callable[[], bytes]] = {
 }
 
 
-<<<<<<< HEAD
 SEVERAL: Mapping[tuple[str, ...], Callable[[], dict[str, bytes]]] = {
     ("names.zip", "names.tar"): escaping,
     ("links.zip", "links.tar"): linked,
     ("twice.zip", "twice.tar", "both.tar"): doubled,
     ("cut.zip", "broken.zip", "cut.tar", "no-members.tar"): damaged,
+    sevens.NAMES: sevens.hostile,
 }
 
 NAMES = sorted([*BUILDERS, *(name for names in SEVERAL for name in names)])
@@ -371,12 +371,6 @@ def archive(name: str) -> bytes:
 def all_of_them() -> Iterator[tuple[str, bytes]]:
     """Each with its name."""
     return ((name, archive(name)) for name in NAMES)
-=======
-@functools.cache
-def all_of_them() -> dict[str, bytes]:
-    found = {name: build() for name, build in BUILDERS.items()}
-    return found | escaping() | linked() | doubled() | damaged() | sevens.hostile()
->>>>>>> 01fbde3 (7z archives are read in place: listed, searched and read member by member, within the bounds of the others)
 
 
 if __name__ == "__main__":

@@ -176,6 +176,32 @@ def bomb(size: int = 24 * MB) -> bytes:
     return Writer(entries, (LZMA2,), stream, sums=False).written()
 
 
+NAMES = (
+    "bomb.7z",
+    "escaping.7z",
+    "twice.7z",
+    "links.7z",
+    "anti.7z",
+    "aes.7z",
+    "dictionary.7z",
+    "dictionary-lzma.7z",
+    "unknown.7z",
+    "more-than-it-says.7z",
+    "less-than-it-says.7z",
+    "huge-size.7z",
+    "far-behind.7z",
+    "huge-count.7z",
+    "huge-property.7z",
+    "coders.7z",
+    "encoded-deep.7z",
+    "cut.7z",
+    "broken.7z",
+    "no-header.7z",
+    "start-only.7z",
+)
+"""Of those that `hostile` makes."""
+
+
 @functools.cache
 def hostile() -> dict[str, bytes]:
     """Each with a name that says what it does."""
