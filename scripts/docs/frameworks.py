@@ -73,7 +73,7 @@ EXTRAS: Mapping[str, str] = {
     "all": "everything below but frameworks",
     "audit": "[secrets in recorded sessions](audit.md)",
     "dask": "[audits of many sessions on a cluster](audit.md#many-sessions)",
-    "data": "[tables in Parquet, Arrow and Feather files](data.md)",
+    "data": "[tables in Parquet, Arrow, Feather and Avro files](data.md)",
     "documents": "[PDF, Office, mail, books and HTML](documents.md), with their pictures",
     "grammars": "[outlines](outlines-and-symbols.md) of less common languages",
     "images": "images as a model sees them: upright, and small enough",

@@ -35,6 +35,7 @@ CASES = [
     Case("documents", "pypdfium2", "a.pdf", pdf([["Paper"]])),
     Case("images", "Pillow", "a.png", png(8, 8)),
     Case("grammars", "tree-sitter-kotlin", "a.kt", KOTLIN.encode(), {"view": "outline"}),
+    Case("data", "fastavro", "a.avro", b"Obj\x01" + bytes(64)),
     Case("data", "pyarrow", "a.parquet", b"PAR1" + bytes(64) + b"PAR1"),
 ]
 OF_FILES = [*(case.extra for case in CASES), "documents", "serve", "terminal"]

@@ -14,9 +14,11 @@ import random
 import sqlite3
 import struct
 import sys
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+import fastavro
 import pyarrow as pa
 import pyarrow.parquet
 
@@ -307,6 +309,59 @@ def bomb_sqlite_gz() -> bytes:
     return packed([bytes(database(*_WORDS)), *[bytes(MB)] * 200])
 
 
+def zigzag(value: int) -> bytes:
+    """A number as Avro writes it."""
+    value, out = (value << 1) ^ (value >> 63), b""
+    while value > 0x7F:
+        out += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+def avro() -> bytes:
+    """Rows of two columns, in several blocks."""
+    schema = {
+        "type": "record",
+        "name": "Row",
+        "fields": [{"name": "x", "type": "string"}, {"name": "y", "type": ["null", "long"]}],
+    }
+    rows = [{"x": f"word {at}", "y": at if at % 7 else None} for at in range(5000)]
+    out = io.BytesIO()
+    fastavro.writer(out, fastavro.parse_schema(schema), rows, codec="deflate", sync_interval=4000)
+    return out.getvalue()
+
+
+def avro_of(schema: bytes, row: bytes = b"", *, count: int = 1, codec: bytes = b"null") -> bytes:
+    """A file of one block that says whatever it is told."""
+    sync = b"0123456789abcdef"
+    about = {b"avro.schema": schema, b"avro.codec": codec}
+    head = b"".join(zigzag(len(part)) + part for pair in about.items() for part in pair)
+    return (
+        b"Obj\x01" + zigzag(len(about)) + head + b"\0" + sync + zigzag(count) + zigzag(len(row)) + row + sync
+    )
+
+
+def packed_bytes(size: int) -> bytes:
+    """A value of so many zeros, as a block holds it that is compressed."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    parts = [packer.compress(zigzag(size)), *(packer.compress(bytes(MB)) for _ in range(size // MB))]
+    return b"".join([*parts, packer.flush()])
+
+
+def deep_row_avro() -> bytes:
+    """A list that goes on in itself a million times, by a schema that names itself."""
+    schema = b'{"type": "record", "name": "L", "fields": [{"name": "next", "type": ["null", "L"]}]}'
+    return avro_of(schema, b"\2" * 1_000_000 + b"\0")
+
+
+def noise_avro(seed: int) -> bytes:
+    """Rows with bytes changed anywhere."""
+    data, order = bytearray(avro()), random.Random(seed)
+    for _ in range(20):
+        data[order.randrange(len(data))] = order.randrange(256)
+    return bytes(data)
+
+
 FILES: Mapping[str, Callable[[], bytes]] = {
     "cut.sqlite": cut_sqlite,
     "claimed-pages.sqlite": claimed_pages_sqlite,
@@ -334,6 +389,18 @@ FILES: Mapping[str, Callable[[], bytes]] = {
     "many-columns.parquet": many_columns_parquet,
     "deep-type.parquet": deep_type_parquet,
     **{f"noise{seed}.parquet": lambda seed=seed: noise_parquet(seed) for seed in range(3)},  # type: ignore[misc]  # as above
+    "cut.avro": lambda: avro()[:-200],
+    "schema.avro": lambda: avro_of(b'{"type": "record", "name": "R", "fields": "none"}'),
+    "deep-schema.avro": lambda: avro_of(b'{"type": "array", "items": ' * 5_000 + b'"int"' + b"}" * 5_000),
+    "deep-json.avro": lambda: avro_of(b"[" * 500_000),
+    "deep-row.avro": deep_row_avro,
+    "many-nulls.avro": lambda: avro_of(b'{"type": "array", "items": "null"}', zigzag(1 << 60) + b"\0"),
+    "endless-rows.avro": lambda: avro_of(b'"null"', b"", count=1 << 50),
+    "codec.avro": lambda: avro_of(b'"int"', b"\2", codec=b"lz4"),
+    "bomb.avro": lambda: avro_of(b'"bytes"', packed_bytes(200 * MB), codec=b"deflate"),
+    "claimed.avro": lambda: avro_of(b'"bytes"', zigzag(1 << 40) + b"x"),
+    "only-mark.avro": lambda: b"Obj\x01",
+    **{f"noise{seed}.avro": lambda seed=seed: noise_avro(seed) for seed in range(3)},  # type: ignore[misc]  # as above
     "cut.arrow": cut_arrow,
     "footer-huge.arrow": lambda: footer_arrow(2**31 - 1),
     "footer-negative.arrow": lambda: footer_arrow(-5),

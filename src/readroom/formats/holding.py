@@ -23,7 +23,7 @@ _TABLES = {"csv": "csv", "tsv": "csv", "tab": "csv", "psv": "csv", "jsonl": "jso
 _ARROW = frozenset({"arrow", "arrows", "ipc", "feather", "stream"})
 _ARROW_STREAM = b"\xff\xff\xff\xff"
 
-DATA = frozenset({"sqlite", "parquet", "arrow", *_TABLES.values()})
+DATA = frozenset({"sqlite", "parquet", "arrow", "avro", *_TABLES.values()})
 """Formats of tables, whose outline is their schema."""
 
 
@@ -36,5 +36,7 @@ def recognise_data(path: str, head: bytes) -> Recognised | None:
     ending = suffix(path)
     if head.startswith((b"ARROW1\0\0", b"FEA1")) or (ending in _ARROW and head.startswith(_ARROW_STREAM)):
         return Recognised("arrow")
+    if head.startswith(b"Obj\x01"):
+        return Recognised("avro")
     kind = _TABLES.get(ending)
     return None if kind is None else Recognised(kind, is_text=True, only_asked=True)

@@ -190,6 +190,7 @@ OPENERS: Mapping[str, str] = {
     "sqlite": "readroom.formats.data.sqlite",
     "parquet": "readroom.formats.data.columnar",
     "arrow": "readroom.formats.data.columnar",
+    "avro": "readroom.formats.data.avro",
     "csv": "readroom.formats.data.delimited",
     "jsonl": "readroom.formats.data.json_lines",
 }

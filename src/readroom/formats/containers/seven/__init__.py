@@ -38,7 +38,7 @@ from readroom.formats.containers.seven.header import (
     files_in,
     folders_in,
 )
-from readroom.limits.documents import (
+from readroom.limits.containers import (
     CONTAINER_DIRECTORY_BYTES,
     CONTAINER_RATIO,
     CONTAINER_RATIO_BYTES,
