@@ -93,7 +93,7 @@ print(own_peak_bytes())
 @pytest.mark.skipif("CI" not in os.environ, reason="thirteen records of 40 and 80 MB take minutes")
 @pytest.mark.parametrize("form", FORMS)
 def test_a_hostile_record_twice_as_large_takes_hardly_more_memory(form: str, tmp_path: Path) -> None:
-    """Below 256 MB; that one of 2 GB stays there, too, is shown by a committed run."""
+    """Below 256 MB, and nearly the same."""
     peaks = []
     for size in (40_000_000, 80_000_000):
         line = [sys.executable, "-c", _MEASURE, form, str(tmp_path / f"r{_SUFFIX.get(form, '.jsonl')}")]
