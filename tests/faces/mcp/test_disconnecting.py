@@ -239,7 +239,7 @@ def test_a_client_cannot_cancel_the_calls_of_another(url: str) -> None:
 @pytest.mark.parametrize("era", ERAS)
 def test_a_call_that_runs_when_the_http_server_shall_end_is_answered(folder: Path, era: str) -> None:
     name = f"{uuid4()}.txt"
-    endless_log(folder, name, size=2**29)
+    endless_log(folder, name, size=2**28)
     arguments = {"path": name, "offset": -1, "limit": 1}
     with http_server(folder) as (url, process), Http(url, version=era) as client:
         with closing(client.connect()) as connection:
