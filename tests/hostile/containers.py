@@ -347,6 +347,7 @@ BUILDERS: Mapping[str, Callable[[], bytes]] = {
     "cut-names.zip": cut_by_nul,
     "said-otherwise.tar": said_otherwise,
     "chain.tar": long_chain,
+    **sevens.hostile(),
 }
 
 
@@ -355,7 +356,6 @@ SEVERAL: Mapping[tuple[str, ...], Callable[[], dict[str, bytes]]] = {
     ("links.zip", "links.tar"): linked,
     ("twice.zip", "twice.tar", "both.tar"): doubled,
     ("cut.zip", "broken.zip", "cut.tar", "no-members.tar"): damaged,
-    sevens.NAMES: sevens.hostile,
 }
 
 NAMES = sorted([*BUILDERS, *(name for names in SEVERAL for name in names)])

@@ -7,7 +7,7 @@ import functools
 import lzma
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 MB = 1024 * 1024
@@ -176,34 +176,8 @@ def bomb(size: int = 24 * MB) -> bytes:
     return Writer(entries, (LZMA2,), stream, sums=False).written()
 
 
-NAMES = (
-    "bomb.7z",
-    "escaping.7z",
-    "twice.7z",
-    "links.7z",
-    "anti.7z",
-    "aes.7z",
-    "dictionary.7z",
-    "dictionary-lzma.7z",
-    "unknown.7z",
-    "more-than-it-says.7z",
-    "less-than-it-says.7z",
-    "huge-size.7z",
-    "far-behind.7z",
-    "huge-count.7z",
-    "huge-property.7z",
-    "coders.7z",
-    "encoded-deep.7z",
-    "cut.7z",
-    "broken.7z",
-    "no-header.7z",
-    "start-only.7z",
-)
-"""Of those that `hostile` makes."""
-
-
 @functools.cache
-def hostile() -> dict[str, bytes]:
+def hostile() -> dict[str, Callable[[], bytes]]:
     """Each with a name that says what it does."""
     line, text = b"a line\n", b"a line\n" * 100
     stream = packed("lzma2", line)
@@ -211,14 +185,14 @@ def hostile() -> dict[str, bytes]:
     whole = sevened({"a.txt": text, "b.txt": text})
     entries = [Entry("a.txt", line)]
     return {
-        "bomb.7z": bomb(),
-        "escaping.7z": sevened(dict.fromkeys(odd, line)),
-        "twice.7z": Writer(
+        "bomb.7z": bomb,
+        "escaping.7z": lambda: sevened(dict.fromkeys(odd, line)),
+        "twice.7z": lambda: Writer(
             [Entry("twice.txt", line), Entry("twice.txt", line), Entry("once.txt", line)],
             (LZMA2,),
             packed("lzma2", line * 3),
         ).written(),
-        "links.7z": Writer(
+        "links.7z": lambda: Writer(
             [
                 Entry("good", b"a/b.txt", LINK),
                 Entry("out", b"../../etc/passwd", LINK),
@@ -228,27 +202,29 @@ def hostile() -> dict[str, bytes]:
             (LZMA2,),
             packed("lzma2", b"a/b.txt../../etc/passwd" + b"x" * 9000 + line),
         ).written(),
-        "anti.7z": Writer([*entries, Entry("gone.txt", is_anti=True)], (LZMA2,), stream).written(),
-        "aes.7z": Writer(entries, (Coder(b"\6\xf1\7\1", b"\x13\0"), LZMA2), b"x" * 64).written(),
-        "dictionary.7z": Writer(entries, (Coder(b"\x21", b"\x28"),), stream).written(),
-        "dictionary-lzma.7z": Writer(
+        "anti.7z": lambda: Writer([*entries, Entry("gone.txt", is_anti=True)], (LZMA2,), stream).written(),
+        "aes.7z": lambda: Writer(entries, (Coder(b"\6\xf1\7\1", b"\x13\0"), LZMA2), b"x" * 64).written(),
+        "dictionary.7z": lambda: Writer(entries, (Coder(b"\x21", b"\x28"),), stream).written(),
+        "dictionary-lzma.7z": lambda: Writer(
             entries, (Coder(b"\3\1\1", b"\x5d\xff\xff\xff\xff"),), packed("lzma", line)
         ).written(),
-        "unknown.7z": Writer(entries, (Coder(b"\x7f\x7f"),), stream).written(),
-        "more-than-it-says.7z": Writer(entries, (LZMA2,), packed("lzma2", text)).written(),
-        "less-than-it-says.7z": Writer(
+        "unknown.7z": lambda: Writer(entries, (Coder(b"\x7f\x7f"),), stream).written(),
+        "more-than-it-says.7z": lambda: Writer(entries, (LZMA2,), packed("lzma2", text)).written(),
+        "less-than-it-says.7z": lambda: Writer(
             [Entry("a.txt", line, size=5000), Entry("b.txt", line)], (LZMA2,), stream
         ).written(),
-        "huge-size.7z": Writer(entries, (LZMA2,), stream, size=2**60).written(),
-        "far-behind.7z": Writer(
+        "huge-size.7z": lambda: Writer(entries, (LZMA2,), stream, size=2**60).written(),
+        "far-behind.7z": lambda: Writer(
             [Entry("first", b"\0", size=400 * MB), Entry("far.txt", line)], (LZMA2,), bytes(MB)
         ).written(),
-        "huge-count.7z": Writer(entries, (LZMA2,), stream, count=2**40).written(),
-        "huge-property.7z": Writer(entries, (LZMA2,), stream, extra=b"\x19" + number(2**50)).written(),
-        "coders.7z": Writer(entries, (LZMA2,) * 32, stream).written(),
-        "encoded-deep.7z": encoded({"a.txt": line}, 9),
-        "cut.7z": whole[: len(whole) // 2],
-        "broken.7z": whole[:40] + bytes([whole[40] ^ 0xFF]) + whole[41:],
-        "no-header.7z": framed(b"", b""),
-        "start-only.7z": whole[:20],
+        "huge-count.7z": lambda: Writer(entries, (LZMA2,), stream, count=2**40).written(),
+        "huge-property.7z": lambda: Writer(
+            entries, (LZMA2,), stream, extra=b"\x19" + number(2**50)
+        ).written(),
+        "coders.7z": lambda: Writer(entries, (LZMA2,) * 32, stream).written(),
+        "encoded-deep.7z": lambda: encoded({"a.txt": line}, 9),
+        "cut.7z": lambda: whole[: len(whole) // 2],
+        "broken.7z": lambda: whole[:40] + bytes([whole[40] ^ 0xFF]) + whole[41:],
+        "no-header.7z": lambda: framed(b"", b""),
+        "start-only.7z": lambda: whole[:20],
     }

@@ -24,7 +24,7 @@ from readroom.extras import install, problem
 from readroom.formats.compressed import Broken, Expander
 from readroom.formats.data import Column, Database, Rows
 from readroom.formats.documents import Unreadable
-from readroom.limits.data import AVRO_BEGINNING_BYTES, AVRO_BLOCK_BYTES, AVRO_BLOCKS
+from readroom.limits.documents import AVRO_BEGINNING_BYTES, AVRO_BLOCK_BYTES, AVRO_BLOCKS
 
 try:
     # At once: the process that reads a file can load no library of the system any more.

@@ -38,7 +38,7 @@ from readroom.formats.containers.seven.header import (
     files_in,
     folders_in,
 )
-from readroom.limits.containers import (
+from readroom.limits.documents import (
     CONTAINER_DIRECTORY_BYTES,
     CONTAINER_RATIO,
     CONTAINER_RATIO_BYTES,

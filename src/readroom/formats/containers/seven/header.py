@@ -15,7 +15,7 @@ from typing import final
 from msgspec import Struct
 
 from readroom.formats.containers.members import BadContainer
-from readroom.limits.containers import CONTAINER_MEMBERS
+from readroom.limits.documents import CONTAINER_MEMBERS
 
 DAMAGED = "its directory is damaged"
 
