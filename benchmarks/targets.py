@@ -32,6 +32,8 @@ LISTING_TOKENS = 1 / 80
 """The same in tokens, to server-filesystem."""
 READ_TOKENS = 1.16
 """A file as it is read, to its raw text."""
+SCHEMA_TOKENS = 1700
+"""Of names, descriptions and schemas of all tools, in every conversation."""
 OUTLINE = 1.3
 """To parsing alone."""
 OUTLINE_SHARE = 0.12
