@@ -26,6 +26,7 @@ from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 
+from benchmarks.suites.serving import load_of_machine
 from readroom.ledger import LedgerPolicy, open_book
 from readroom.ledger.ledger import Ledger
 from readroom.ledger.rows import Event
@@ -199,8 +200,8 @@ def write(
         f"# The dashboard over {rows:,} rows\n\n"
         "`python -m benchmarks.dashboard` on "
         f"{os.cpu_count()} processors ({platform.machine()}), Python {platform.python_version()}, Linux. "
-        "The machine was shared with other work, so seconds are too long by some part; processor time of "
-        "the server is beside them (in steps of 10 ms; that of PostgreSQL is not in it).\n\n"
+        f"Load of the machine at the end: {load_of_machine()}. Processor time of the server is beside that "
+        "of the clock (in steps of 10 ms; that of PostgreSQL is not in it).\n\n"
         + "\n".join(notes)
         + f"\nThe greatest memory of a child was {peak:,} MB.\n\n"
         '"first" is the first request for a view after the server has started.\n',
