@@ -23,7 +23,7 @@ _LATER_WEIGHT = 0.5
 With 1.0 the coverage of fixes at 5,000 tokens is 2 points lower."""
 
 _STAMP = re.compile(r"\d\d:\d\d:\d\d|\d{4}-\d\d-\d\d")
-"""In the first line of a log that was pasted: it is no title."""
+"""In the first line of a log that was pasted: it is not a title."""
 
 _REPEATED = 8
 """A word that stands more often in a log is what its lines have in common."""

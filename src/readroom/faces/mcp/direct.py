@@ -1,9 +1,9 @@
 """Tool calls in the threads that answer them: for a server of one client.
 
-To hand a result back to whoever hears what the client says, who then writes it, takes as
+Handing a result back to the thread that listens to the client, for it to write, takes as
 long as a read of a small file.  So here the thread of a call makes the whole answer and
 writes it.  The other thread only listens: a call that takes long, on a file system that
-does not answer, say, keeps nobody from a ping or from ending it.
+does not answer, say, delays neither a ping nor its own cancellation.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class _DirectProgress:
             self._tell()
 
     def end(self) -> None:
-        """Nothing more will come: what came last is told, so that quick work is seen to move, too."""
+        """Nothing more will come: the last value is sent, so that quick work is seen to move, too."""
         self._tell()
         self._ended = True
 

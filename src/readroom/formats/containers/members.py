@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.formats.containers.names import normal
+from readroom.limits.documents import CONTAINER_TARGET_BYTES
 from readroom.values import Bytes
 
 MemberKind: TypeAlias = Literal["file", "folder", "link", "other"]
@@ -16,6 +17,9 @@ MemberKind: TypeAlias = Literal["file", "folder", "link", "other"]
 
 PIECE_BYTES = 64 * 1024
 """A content is given in pieces of at most so much."""
+
+
+WRONG_SUM = "it is damaged: it is not what its sum says"
 
 
 class BadContainer(Exception):
@@ -70,6 +74,13 @@ def pieces(file: Bytes, at: int, left: int) -> Iterator[bytes]:
         yield piece
         at += len(piece)
         left -= len(piece)
+
+
+def link_target(member: Member, content: Iterable[bytes]) -> str:
+    """Where a link leads whose content says so. Raises BadContainer."""
+    if member.size > CONTAINER_TARGET_BYTES:
+        raise BadContainer("it is damaged: no link is that long")
+    return b"".join(content).decode("utf-8", "surrogateescape")
 
 
 class Reader(Protocol):

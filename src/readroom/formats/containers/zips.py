@@ -24,11 +24,13 @@ from msgspec.structs import replace
 from readroom.formats.compressed import Compression
 from readroom.formats.containers.expanding import decoded, inflated_raw, lzma1_filter, unpacked
 from readroom.formats.containers.members import (
+    WRONG_SUM,
     BadContainer,
     Container,
     Member,
     MemberKind,
     arranged,
+    link_target,
     pieces,
 )
 from readroom.limits.documents import (
@@ -36,7 +38,6 @@ from readroom.limits.documents import (
     CONTAINER_MEMBERS,
     CONTAINER_RATIO,
     CONTAINER_RATIO_BYTES,
-    CONTAINER_TARGET_BYTES,
 )
 from readroom.values import Bytes
 
@@ -276,13 +277,11 @@ class _Zip(Struct, frozen=True):
             check = zlib.crc32(piece, check)
             yield piece
         if size != member.size or check != member.check:
-            raise BadContainer("it is damaged: it is not what its sum says")
+            raise BadContainer(WRONG_SUM)
 
     def target(self, member: Member) -> str:
         """Where a link leads: its content. Raises BadContainer."""
-        if member.size > CONTAINER_TARGET_BYTES:
-            raise BadContainer("it is damaged: no link is that long")
-        return b"".join(self.pieces(member)).decode("utf-8", "surrogateescape")
+        return link_target(member, self.pieces(member))
 
     def over(self, file: Bytes) -> _Zip:
         """The same for the same bytes, opened again."""

@@ -87,7 +87,7 @@ class _Block(Struct, frozen=True):
 
 
 class _Avro(Struct, frozen=True, dict=True):
-    """The rows of a file; a schema that is no record makes a table of one column."""
+    """The rows of a file; a schema that is not a record makes a table of one column."""
 
     file: BinaryIO
     start: int

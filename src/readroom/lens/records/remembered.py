@@ -79,7 +79,7 @@ class Remembered(Generic[T]):
         self._most = most
         self._values: dict[int, T] = {}
         self.forgot = False
-        """Whether a name was forgotten that nobody has been told of."""
+        """Whether a name was forgotten and that has not been said yet."""
 
     def __len__(self) -> int:
         return len(self._values)

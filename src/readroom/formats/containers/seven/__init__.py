@@ -21,11 +21,13 @@ from typing import final
 from msgspec.structs import replace
 
 from readroom.formats.containers.members import (
+    WRONG_SUM,
     BadContainer,
     Container,
     Member,
     MemberKind,
     arranged,
+    link_target,
     pieces,
 )
 from readroom.formats.containers.seven.coders import content_of, is_encrypted, why_not
@@ -43,7 +45,6 @@ from readroom.limits.documents import (
     CONTAINER_RATIO,
     CONTAINER_RATIO_BYTES,
     CONTAINER_SKIPPED_BYTES,
-    CONTAINER_TARGET_BYTES,
 )
 from readroom.values import Bytes
 
@@ -233,13 +234,11 @@ class _Seven:
         with self._lock:
             self._cursor = cursor
         if stored.check is not None and check != stored.check:
-            raise BadContainer("it is damaged: it is not what its sum says")
+            raise BadContainer(WRONG_SUM)
 
     def target(self, member: Member) -> str:
         """Where a link leads: its content. Raises BadContainer."""
-        if member.size > CONTAINER_TARGET_BYTES:
-            raise BadContainer("it is damaged: no link is that long")
-        return b"".join(self.pieces(member)).decode("utf-8", "surrogateescape")
+        return link_target(member, self.pieces(member))
 
     def over(self, file: Bytes) -> _Seven:
         """The same for the same bytes, opened again."""
