@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom import Workspace
-from readroom.errors import BadValue
+from readroom.errors import BadCursor, BadValue
 from readroom.stores.memory import MemoryStore
 from tests.engine.find.test_find import STOCK, workspace
 from tests.laws.driving import Driver, fact
@@ -115,3 +115,14 @@ def test_any_bytes_are_a_file(data: bytes, question: str) -> None:
     room = Workspace(MemoryStore({"x": data, "a.py": data, "b.md": data, "c.log": data}))
     reply = room.call("find_relevant", {"query": "abc " + question})
     assert not reply.is_error, reply.text
+
+
+def test_a_cursor_that_lost_its_path_is_refused() -> None:
+    """It would begin again where nobody asked it to."""
+    lines = "def budget():\n    return 1\n" * 20
+    searched = workspace({f"module_{number}.py": lines for number in range(30)})
+    first = searched.find("budget return", budget_tokens=300)
+    cursor = fact(first, "next")["arguments"]["cursor"]
+    assert not searched.find("budget return", budget_tokens=300, cursor=cursor).is_error
+    with pytest.raises(BadCursor):
+        searched.find("budget return", budget_tokens=300, cursor=cursor.rpartition(".module_")[0])

@@ -56,7 +56,8 @@ def read_cursor(request: FindRequest) -> FindCursor:
     try:
         number, length, score, line = map(int, numbers.split("_"))
         since, path = paths[:length], paths[length:]
-        if number < 0 or length < 0 or line < 0:
+        is_cut = len(since) < length or (not path and (score or line))
+        if number < 0 or length < 0 or line < 0 or is_cut:
             raise ValueError
         after = Place(-score, parse(path), line) if path else None
         return FindCursor(parse(since) if since else "", number, after)
