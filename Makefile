@@ -27,9 +27,7 @@ install: .venv/installed
 	  *) echo "$(BIN)/readroom is there; add $(BIN) to your PATH to type it anywhere" ;; esac
 
 test: .venv/developer
-	@scripts/check
-	@.venv/bin/python -m scripts.mcp_conformance --install || true
-	@scripts/test
+	@scripts/everything
 
 bench: .venv/developer
 	@.venv/bin/python -m benchmarks

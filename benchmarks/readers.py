@@ -37,6 +37,12 @@ MOST_BYTES = 30_000_000
 TIMEOUT_S = 60
 NEAR = 0.98
 ENDINGS: Mapping[str, str] = {
+    **dict.fromkeys(("docx", "docm", "dotx"), "docx"),
+    **dict.fromkeys(("pptx", "ppsx", "potx"), "pptx"),
+    **dict.fromkeys(("xlsx", "xlsm"), "xlsx"),
+    **dict.fromkeys(("xls", "xlt"), "xls"),
+    **dict.fromkeys(("ods", "ots"), "ods"),
+    "epub": "epub",
     **dict.fromkeys(("odt", "ott"), "odt"),
     **dict.fromkeys(("odp", "otp"), "odp"),
     "rtf": "rtf",
@@ -170,10 +176,12 @@ def read(path):
     return " ".join([*book.sheet_names, *cells])
 """
 MARKITDOWN = """
+import re
 from markitdown import MarkItDown
 converter = MarkItDown()
 def read(path):
     text = converter.convert(path).text_content
+    text = re.sub(r"<!--.*?-->|!\\[.*?\\]\\(.*?\\)", "", text)  # its own marks
     stored = open(path, "rb").read().decode("utf-8", "replace")
     return None if text.split()[:50] == stored.split()[:50] else text  # the source, unread
 """
@@ -191,6 +199,12 @@ def readers(pandoc: str, others: str) -> Mapping[str, Mapping[str, Callable[[Pat
 
     markitdown, kreuzberg = module(others, MARKITDOWN), module(others, KREUZBERG)
     found: dict[str, dict[str, Callable[[Path], tuple[str, str]]]] = {
+        "docx": {"pandoc": converted("docx")},
+        "pptx": {},
+        "xlsx": {"python-calamine": module(sys.executable, CALAMINE)},
+        "xls": {"python-calamine": module(sys.executable, CALAMINE)},
+        "ods": {"python-calamine": module(sys.executable, CALAMINE)},
+        "epub": {"pandoc": converted("epub")},
         "odt": {"pandoc": converted("odt"), "odt2txt": program("odt2txt")},
         "odp": {"odt2txt": program("odt2txt")},
         "rtf": {"pandoc": converted("rtf"), "striprtf": module(others, STRIPRTF)},

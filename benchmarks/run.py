@@ -28,6 +28,7 @@ SUITES = (
     "auditing",
     "records",
     "hostile",
+    "huge",
 )
 
 
@@ -44,10 +45,11 @@ def main() -> None:
     record = Record(workers=given.workers)
     for name in names:
         record.say(f"## {name.capitalize()}", "")
-        importlib.import_module(f"benchmarks.suites.{name}").run(record)
-        # After each: a run that is ended early keeps what it has.
         several = [] if given.workers == 2 else [f"--workers {given.workers}"]
-        record.write(out, " ".join(["python -m benchmarks", *given.suite, *several]))
+        try:
+            importlib.import_module(f"benchmarks.suites.{name}").run(record)
+        finally:  # a run that is ended early keeps what it has
+            record.write(out, " ".join(["python -m benchmarks", *given.suite, *several]))
 
 
 if __name__ == "__main__":

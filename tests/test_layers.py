@@ -49,7 +49,6 @@ LAYERS = {
     # 5 workspace
     "readroom.async_workspace": 5,
     "readroom.config": 5,
-    "readroom.memory_workspaces": 5,
     "readroom.workspace": 5,
     "readroom.lens": 5,
     # 6 faces, and the client of one: it knows what goes over the wire, and nothing of what is behind it

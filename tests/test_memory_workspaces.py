@@ -9,7 +9,7 @@ import pytest
 from readroom.closeable import Closeable
 from readroom.errors import TooLarge
 from readroom.limits.session import STORE_IDLE_S, STORES
-from readroom.memory_workspaces import Instances
+from readroom.workspace import Instances
 
 
 class Held(Closeable):

@@ -112,8 +112,11 @@ def test_an_environment_that_was_moved_is_made_anew(clone: Path) -> None:
     assert "make-venv" in installs(clone)
 
 
-BESIDE = ["scripts/frameworks", "scripts/site", "scripts/package", "scripts/install-matrix"]
-STEPS = ["bin/make", *BESIDE, ".ci/account", ".ci/versions"]
+BESIDE = [
+    "scripts/frameworks", "scripts/site", "scripts/package", "scripts/install-matrix",
+    ".ci/versions", ".ci/account",
+]  # fmt: skip
+STEPS = ["bin/make", *BESIDE]
 
 SAYS_THAT_IT_RUNS = """#!/usr/bin/env bash
 echo "$0 runs" | tee --append "$CALLED"
@@ -142,7 +145,25 @@ def test_continuous_integration_takes_every_step_and_fails_with_each(
     else:
         assert done.returncode != 0
         assert f"{failing} runs\n" in done.stdout
-    assert failing != ".ci/account" or ".ci/versions" not in ran
+    after = BESIDE[BESIDE.index(failing) + 1 :] if failing in BESIDE else []
+    assert [step for step in after if f"{step} runs\n" in ran] == []
+
+
+@pytest.mark.parametrize("failing", [None, "ruff check", "ruff format", "mypy", "pytest"])
+def test_everything_is_checked_and_each_fails_it(tmp_path: Path, failing: str | None) -> None:
+    """`scripts/everything` itself, with a Python that only says what it is called with."""
+    for name in ("scripts/everything", "scripts/test"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy2(ROOT / name, tmp_path / name)
+    program = tmp_path / ".venv/bin/python"
+    program.parent.mkdir(parents=True)
+    program.write_text('#!/bin/sh\necho "$*"\ncase "$*" in *"$FAILING"*) exit 3;; esac\n', encoding="utf-8")
+    program.chmod(0o755)
+    done = run(str(tmp_path / "scripts/everything"), FAILING=failing or "none")
+    assert done.returncode == (0 if failing is None else 3)
+    if failing in (None, "mypy", "pytest"):
+        said = done.stdout.split("\n")
+        assert [said.count(f"-m {name}") for name in ("pytest", "mypy", "ruff check .")] == [1, 1, 1]
 
 
 def test_no_file_names_a_package_host() -> None:

@@ -11,7 +11,8 @@ from benchmarks.suites.serving import load_of_machine
 from tests.lens.hostile_records import FORMS
 
 _SIZES = (10_000_000, 40_000_000)
-_SUFFIX = {"opencode": ".db", "Inspect AI": ".eval", "SWE-agent": ".traj"}
+SUFFIX = {"opencode": ".db", "Inspect AI": ".eval", "SWE-agent": ".traj"}
+"""Endings of records that are no JSON Lines."""
 
 
 def run(record: Record) -> None:
@@ -26,7 +27,7 @@ def run(record: Record) -> None:
     with TemporaryDirectory(prefix="readroom-hostile-") as name:
         for form, write in FORMS.items():
             for size in _SIZES:
-                path = write(Path(name) / f"record{_SUFFIX.get(form, '.jsonl')}", size)
+                path = write(Path(name) / f"record{SUFFIX.get(form, '.jsonl')}", size)
                 spent_s, memory_mb, said = audited(path)
                 case = f"{form}, {size / 1e6:,.0f} MB"
                 record.add("hostile", case, "peak memory", [memory_mb], "MB")

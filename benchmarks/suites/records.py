@@ -46,9 +46,9 @@ def run(record: Record) -> None:
     record.table(["Record", "Copies", "What was read", "Processor time", "Peak memory, bound 256 MB"], rows)
 
 
-def audited(path: Path) -> tuple[float, float, str]:
+def audited(path: Path, *options: str) -> tuple[float, float, str]:
     """Seconds of the processor, peak of memory in MB, and the first line of the summary."""
-    line = [sys.executable, "-m", "readroom", "audit", str(path), "--workers", "1"]
+    line = [sys.executable, "-m", "readroom", "audit", str(path), "--workers", "1", *options]
     process = subprocess.Popen(line, stdout=subprocess.PIPE)
     assert process.stdout is not None
     said = process.stdout.read().decode()

@@ -13,7 +13,7 @@ from pathlib import Path
 from readroom.lens import normal_form, work
 from readroom.lens.audit import Options
 from readroom.lens.export import KINDS
-from readroom.lens.replay.fitting import FITTING
+from readroom.lens.replay import FITTING
 from readroom.lens.report import Totals, terminal
 from scripts.docs.blocks import fenced, table
 from tests.lens.ground_truth import SESSIONS, Compared, compare, unpacked

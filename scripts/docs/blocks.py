@@ -28,7 +28,7 @@ from readroom.policy.commands import DEVICES, SYSTEM, SYSTEM_FACTS, SYSTEM_PATTE
 from readroom.policy.executed import REPOSITORY, ROWS
 from readroom.policy.rules import RULES
 from readroom.quoting import RULES as NAME_RULES
-from readroom.search.re2_syntax import DIFFERENCES
+from readroom.search.pattern import DIFFERENCES
 from readroom.values import Kind
 
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
+
+# `python -m` looks for modules in the current folder first, which may be one that is served: what is imported
+# later would be its content.
+if not sys.flags.safe_path and sys.path[0] == os.getcwd() != os.path.dirname(os.path.dirname(__file__)):
+    del sys.path[0]
 
 from readroom.faces.cli.main import main
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from readroom.deadline import Deadline
 from readroom.engine.archives.opening import Archives
-from readroom.engine.documents.cache import DocumentRoom
+from readroom.engine.documents.cache import DocumentCache
 from readroom.engine.find.kept import KeptTexts
 from readroom.engine.services import Job, Services
 from readroom.errors import CommandsOff
@@ -31,7 +31,7 @@ def serving(guard: Guard, limits: Limits | None = None) -> Services:
         texts=TextCache(),
         outlines=OutlineCache(),
         found=KeptTexts,
-        documents=DocumentRoom,
+        documents=DocumentCache,
         archives=lambda: Archives(limits, indexes.expansions),
         commands=None,
         commands_off=lambda: CommandsOff("nobody has allowed it"),

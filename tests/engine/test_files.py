@@ -436,7 +436,7 @@ def test_what_is_thrown_away_can_be_moved_back(room: Room) -> None:
 def test_the_same_name_is_thrown_away_twice_in_one_moment(room: Room) -> None:
     for data, moment in ((b"1", "5"), (b"2", "6")):
         room.file("f", data)
-        done = trash(room.workspace.places, TrashRequest("f"), Deadline(), clock=lambda: 5_000_000)
+        done = trash(room.workspace.targets, TrashRequest("f"), Deadline(), clock=lambda: 5_000_000)
         assert done.trashed_to == f".trash/{moment}/f"
         assert room.data(done.trashed_to) == data
 

@@ -74,7 +74,7 @@ def expected(model: Tree, request: Request) -> Tree:
 
 
 def perform(room: Room, request: Request) -> None:
-    places = room.workspace.places
+    places = room.workspace.targets
     match request:
         case DeleteRequest():
             delete(places, TextCache(), CAP, request, Deadline())

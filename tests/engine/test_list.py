@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from readroom.config import Settings
 from readroom.contracts.native import MEASURE
-from readroom.contracts.native.listing import render_list
+from readroom.contracts.native.render import render_list
 from readroom.deadline import Deadline
 from readroom.engine.list import perform
 from readroom.errors import (

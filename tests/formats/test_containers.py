@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import lzma
 import sys
@@ -14,14 +15,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from readroom.deadline import Deadline
+from readroom.errors import TimedOut
 from readroom.formats import containers
 from readroom.formats.containers import open_container
 from readroom.formats.containers.members import BadContainer, Container, Member
 from readroom.formats.containers.names import led_to, normal
-from readroom.limits.documents import CONTAINER_MEMBERS
+from readroom.limits.documents import CONTAINER_FOLDERS, CONTAINER_MEMBERS
 from tests.depth import depth
 from tests.hostile import containers as hostile
-from tests.hostile import sevens
+from tests.hostile import misleading, sevens
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -49,7 +52,7 @@ class _Bytes:
 
 
 def _opened(data: bytes) -> Container:
-    found = open_container(_Bytes(data))
+    found = open_container(_Bytes(data), Deadline().check)
     assert found is not None
     return found
 
@@ -90,7 +93,7 @@ def test_a_zip_has_the_members_that_the_standard_library_finds(tree: dict[str, b
 def test_a_tar_has_the_members_that_the_standard_library_finds(tree: dict[str, bytes], form: int) -> None:
     data = hostile.tarred(tree, form=form)
     if not tree:
-        assert open_container(_Bytes(data)) is None or not _opened(data).members
+        assert open_container(_Bytes(data), Deadline().check) is None or not _opened(data).members
         return
     found = _opened(data)
     with tarfile.open(fileobj=io.BytesIO(data)) as oracle:
@@ -122,7 +125,7 @@ def test_damage_anywhere_is_said_and_never_a_crash(form: str, at: int, damage: b
     data[at : at + len(damage)] = damage
     for broken in (bytes(data), bytes(data[:at])):
         try:
-            found = open_container(_Bytes(broken))
+            found = open_container(_Bytes(broken), Deadline().check)
             for name in found.members if found is not None else ():
                 assert found is not None
                 member = found.members[name]
@@ -291,7 +294,7 @@ def test_old_tars_are_told_by_their_sum() -> None:
 def test_every_hostile_archive_is_opened_or_refused() -> None:
     for name, data in hostile.all_of_them():
         try:
-            found = open_container(_Bytes(data))
+            found = open_container(_Bytes(data), Deadline().check)
         except BadContainer:
             continue
         if found is None:
@@ -312,3 +315,74 @@ def test_sparse_files_are_named() -> None:
 def test_a_member_says_what_it_is() -> None:
     member: Member = _opened(hostile.zipped({"a/b.txt": "text"})).members["a/b.txt"]
     assert (member.kind, member.size) == ("file", 4)
+
+
+def test_folders_above_members_are_bounded_like_members() -> None:
+    """A member may lie in a hundred folders of its own, which its name pays for with two hundred bytes."""
+    deep = "a/" * 95
+    found = _opened(hostile.zipped({f"{number}/{deep}b": b"" for number in range(CONTAINER_FOLDERS // 90)}))
+    assert len(found.folders) < CONTAINER_FOLDERS + 100
+    assert found.notes == (f"only the members in its first {CONTAINER_FOLDERS:,} folders are looked at",)
+
+
+@pytest.mark.parametrize(("name", "words"), misleading.SAID.items())
+def test_what_an_archive_has_beside_its_members_is_said(name: str, words: str) -> None:
+    """An archive behind another, a member that no directory names: programs differ in what they see."""
+    data = misleading.ARCHIVES[name]()
+    found = _opened(gzip.decompress(data) if name.endswith(".gz") else data)
+    assert words in "; ".join(found.notes), found.notes
+
+
+def test_archives_of_every_day_have_nothing_beside_their_members() -> None:
+    """Times and owners in headers, sizes behind a content, blocks of zeros at the end."""
+
+    class Pipe(io.BytesIO):
+        def seekable(self) -> bool:
+            return False
+
+    out, pipe = io.BytesIO(), Pipe()
+    for target in (out, pipe):
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.mkdir("folder")
+            for at in range(5):
+                info = zipfile.ZipInfo(f"folder/{at}.txt")
+                info.extra = b"UT\x05\x00\x03" + bytes(4)
+                archive.writestr(info, b"a line\n" * at)
+        assert _opened(target.getvalue()).notes == ()
+    assert _opened(hostile.tarred({"a.txt": b"text\n"})).notes == ()
+    assert _opened(hostile.tarred({"a.txt": b"text\n"}) + b"\0" * 10_240).notes == ()
+
+
+def test_a_member_that_is_not_there_is_damaged_and_its_neighbours_are_read() -> None:
+    found = _opened(misleading.far_zip())
+    assert found.members["far.txt"].problem == "it is damaged or cut short"
+    assert _content(found, "a.txt") == misleading.LINE
+    with pytest.raises(BadContainer, match="damaged"):
+        _opened(misleading.huge_number_tar())
+    with pytest.raises(BadContainer, match="damaged"):
+        _opened(misleading.ARCHIVES["headers.tar"]())
+
+
+def test_members_without_a_name_are_counted() -> None:
+    found = _opened(misleading.nameless_zip())
+    assert (list(found.members), found.left_out_count) == (["a.txt"], 2)
+
+
+def test_a_walk_over_headers_ends_with_its_call() -> None:
+    """However many there are: a tar has no directory."""
+    calls = []
+
+    def check() -> None:
+        calls.append(1)
+        if len(calls) == 3:
+            raise TimedOut(10)
+
+    data = hostile.tarred({f"{at}.txt": b"text\n" for at in range(50)}, form=tarfile.USTAR_FORMAT)
+    with pytest.raises(TimedOut):
+        open_container(_Bytes(data), check)
+    assert len(calls) == 3
+
+
+def test_an_archive_that_was_to_be_cut_in_parts_and_is_whole_is_opened() -> None:
+    found = _opened(b"PK\7\x08" + hostile.zipped({"a.txt": b"a line\n"}))
+    assert _content(found, "a.txt") == b"a line\n"

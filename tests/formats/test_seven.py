@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from readroom.deadline import Deadline
 from readroom.engine.archives.content import Held
 from readroom.formats.containers import open_container
 from readroom.formats.containers.members import BadContainer, Container
@@ -26,7 +27,7 @@ _trees = st.dictionaries(_names, st.binary(max_size=3000), min_size=1, max_size=
 
 
 def _opened(data: bytes) -> Container:
-    found = open_container(Held(data))
+    found = open_container(Held(data), Deadline().check)
     assert found is not None
     assert found.form == "7z"
     return found

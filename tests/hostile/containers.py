@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from tests.hostile import sevens
+from tests.hostile import misleading, sevens
 
 MB = 1024 * 1024
 LINK_MODE = 0o120777 << 16
@@ -348,6 +348,7 @@ BUILDERS: Mapping[str, Callable[[], bytes]] = {
     "said-otherwise.tar": said_otherwise,
     "chain.tar": long_chain,
     **sevens.hostile(),
+    **misleading.ARCHIVES,
 }
 
 

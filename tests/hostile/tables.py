@@ -139,6 +139,36 @@ def many_columns_sqlite() -> bytes:
     return bytes(database(f"CREATE TABLE t ({columns})", "INSERT INTO t DEFAULT VALUES"))
 
 
+def freelist_sqlite() -> bytes:
+    """A list of free pages that is longer than the file, and begins outside of it."""
+    data = database(*_WORDS, _MANY, "DELETE FROM t WHERE id > 10")
+    data[32:40] = struct.pack(">II", 99_999, 2**31 - 1)
+    return bytes(data)
+
+
+def other_module_sqlite() -> bytes:
+    """Tables of a module that is nowhere, and of one that writes, beside a plain one."""
+    data = database(*_WORDS, "CREATE VIRTUAL TABLE f USING fts5(a)", "INSERT INTO f VALUES ('words')")
+    connection = sqlite3.connect(":memory:")
+    connection.deserialize(bytes(data))
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute(
+        "INSERT INTO sqlite_schema VALUES ('table', 'v', 'v', 0, 'CREATE VIRTUAL TABLE v USING evil(a)')"
+    )
+    connection.commit()
+    return bytes(connection.serialize())
+
+
+def nul_sqlite() -> bytes:
+    """Texts with a character at which programs in C end them, a short and a long one."""
+    return bytes(
+        database(
+            "CREATE TABLE t (x TEXT, y TEXT)",
+            "INSERT INTO t VALUES (char(97, 0, 98), printf('%.*c', 9000, 'x') || char(0) || 'end')",
+        )
+    )
+
+
 def noise_sqlite(seed: int) -> bytes:
     """A sound one with bytes changed all over, behind its first."""
     chance = random.Random(seed)
@@ -215,6 +245,22 @@ def deep_type_parquet() -> bytes:
     for _ in range(60):
         kind, value = pa.list_(kind), [value]
     return parquet(pa.table({"x": pa.array([value], kind)}))
+
+
+def more_rows_parquet() -> bytes:
+    """An end that says to have sixty rows more than there are: a next step to them would never end."""
+    data = parquet(pa.table({"x": ["words", "b", "c"]}))
+    assert b"\x16\x06" in data
+    return data.replace(b"\x16\x06", b"\x16\x7e")
+
+
+def zones_parquet() -> bytes:
+    """Instants of a zone whose name leads to a file, also within others, and one that is no zone."""
+    instant = pa.array([1_000_000_000_123_456_789], pa.timestamp("ns", "Asia/Tokyo"))
+    second = pa.array([1_000_000_000], pa.timestamp("s", "Asia/Tokyo"))
+    odd = pa.array([1_000_000_000], pa.timestamp("s", "../../etc/passwd"))
+    nested = pa.StructArray.from_arrays([second], names=["at"])
+    return parquet(pa.table({"x": instant, "y": nested, "z": odd}))
 
 
 def noise_parquet(seed: int) -> bytes:
@@ -377,6 +423,9 @@ FILES: Mapping[str, Callable[[], bytes]] = {
     "endless-views.sqlite": endless_views_sqlite,
     "many-tables.sqlite": many_tables_sqlite,
     "many-columns.sqlite": many_columns_sqlite,
+    "freelist.sqlite": freelist_sqlite,
+    "other-module.sqlite": other_module_sqlite,
+    "nul.sqlite": nul_sqlite,
     **{f"noise{seed}.sqlite": lambda seed=seed: noise_sqlite(seed) for seed in range(3)},  # type: ignore[misc]  # mypy infers no lambda with defaults
     "cut.parquet": cut_parquet,
     "footer-huge.parquet": lambda: footer_parquet(2**32 - 1),
@@ -388,6 +437,8 @@ FILES: Mapping[str, Callable[[], bytes]] = {
     "many-rows.parquet": many_rows_parquet,
     "many-columns.parquet": many_columns_parquet,
     "deep-type.parquet": deep_type_parquet,
+    "more-rows.parquet": more_rows_parquet,
+    "zones.parquet": zones_parquet,
     **{f"noise{seed}.parquet": lambda seed=seed: noise_parquet(seed) for seed in range(3)},  # type: ignore[misc]  # as above
     "cut.avro": lambda: avro()[:-200],
     "schema.avro": lambda: avro_of(b'{"type": "record", "name": "R", "fields": "none"}'),
@@ -396,6 +447,12 @@ FILES: Mapping[str, Callable[[], bytes]] = {
     "deep-row.avro": deep_row_avro,
     "many-nulls.avro": lambda: avro_of(b'{"type": "array", "items": "null"}', zigzag(1 << 60) + b"\0"),
     "endless-rows.avro": lambda: avro_of(b'"null"', b"", count=1 << 50),
+    "fewer-rows.avro": lambda: avro_of(b'"string"', b"\x0awords" * 3),
+    "more-rows.avro": lambda: avro_of(b'"string"', b"\x0awords", count=3),
+    "negative-rows.avro": lambda: avro_of(b'"string"', b"\x0awords", count=-5),
+    "negative-text.avro": lambda: avro_of(b'"string"', b"\1words"),
+    "no-such-branch.avro": lambda: avro_of(b'["null", "int"]', b"\x63"),
+    "huge-fixed.avro": lambda: avro_of(b'{"type": "fixed", "name": "F", "size": 4000000000}', b"1234"),
     "codec.avro": lambda: avro_of(b'"int"', b"\2", codec=b"lz4"),
     "bomb.avro": lambda: avro_of(b'"bytes"', packed_bytes(200 * MB), codec=b"deflate"),
     "claimed.avro": lambda: avro_of(b'"bytes"', zigzag(1 << 40) + b"x"),

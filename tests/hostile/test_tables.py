@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from readroom.limits import REPLY_BYTES
+from tests.depth import FULL
 from tests.hostile.asked import WAYS
 from tests.hostile.tables import FILES
 from tests.peak import REPO
@@ -26,13 +27,21 @@ READABLE = {
     ("endless-views.sqlite", "first"): "words",
     ("many-tables.sqlite", "plain"): "of 2000",
     ("noise0.sqlite", "first"): "and what follows cannot be read: it is damaged",
+    ("freelist.sqlite", "first"): "word 9",
+    ("other-module.sqlite", "plain"): "v (cannot be read)",
+    ("nul.sqlite", "first"): "a\\u0000b",
     ("bomb.sqlite.gz", "first"): "Read an unpacked copy.",
     ("cut.parquet", "first"): "damaged or cut short",
     ("encrypted.parquet", "first"): "encrypted",
     ("bomb.parquet", "first"): "more memory than documents get. Pick fewer columns.",
+    ("more-rows.parquet", "first"): "[It says to have 63 rows: from row 4 on none can be read.]",
+    ("zones.parquet", "first"): "2001-09-09 01:46:40.123456789+00:00",
     ("many-rows.parquet", "end"): "of 60000000",
     ("many-columns.parquet", "first"): "c0 int8",
     ("cut.avro", "first"): "word 1",
+    ("fewer-rows.avro", "first"): "A block has 12 bytes behind the rows that it says to have.",
+    ("more-rows.avro", "first"): "[It says to have 3 rows: from row 2 on none can be read.]",
+    ("negative-rows.avro", "first"): "It is damaged or cut short at byte",
     ("schema.avro", "first"): "its schema cannot be read",
     ("codec.avro", "first"): "compressed with lz4, which is not read here",
     ("bomb.avro", "first"): "bytes expanded",
@@ -55,6 +64,8 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], 
     folder = tmp_path_factory.mktemp("hostile")
     _run("tests.hostile.tables", folder)
     (folder / "plain.txt").write_text("still here\n", encoding="utf-8")
+    if not FULL:  # what goes on without an end takes all the time it is given
+        (folder / "readroom.toml").write_text("[limits]\ndocument_timeout_s = 3\n", encoding="utf-8")
     lines = _run("tests.hostile.asked", folder).splitlines()
     return {(found["name"], found.get("way", "")): found for found in map(json.loads, lines)}
 

@@ -485,6 +485,10 @@ def _quoted(arguments: dict[str, Any]) -> dict[str, Any]:
     return {key: _quoted(value) if isinstance(value, dict) else value for key, value in found.items()}
 
 
+_OTHERWISE = ("bytes_returned", "created_at", "updated_at")
+"""What may differ between two files of one content: a name has its length, and each was made at its time."""
+
+
 def _values(reply: Reply, name: str) -> object:
     """A reply with marks for the name: in any form as a whole field, as the rule has it in sentences."""
     sizes = re.compile(r'("bytes_returned"): ?\d+')
@@ -504,7 +508,7 @@ def _values(reply: Reply, name: str) -> object:
                     found = found.replace(given_, f"{root}@{end}")
             return found
         if isinstance(value, dict):
-            return {key: marked(one) for key, one in value.items() if key != "bytes_returned"}
+            return {key: marked(one) for key, one in value.items() if key not in _OTHERWISE}
         return [marked(one) for one in value] if isinstance(value, list) else value
 
     try:

@@ -2,26 +2,39 @@
 
 A form is written as pieces until there are enough bytes: tiny calls with ids that never come again, names
 that are long and everywhere others, results that wait for something, files of which a line each is shown,
-and texts whose characters take four bytes each.
+and texts whose characters take four bytes each. What the calls are is given: `huge_records` has calls whose
+texts are of 100 MB, or break the line that they stand in.
 """
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import sqlite3
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-Writer = Callable[[Path, int], Path]
+Call = tuple[str, dict[str, Any], str]
+Calls = Callable[[int], Call]
+"""An id, the arguments and the result of the call of a number."""
+
+
+class Output(Protocol):
+    """What bytes are written to."""
+
+    def write(self, data: bytes, /) -> int:
+        """Take them all."""
+
 
 _WIDE = "\U0001f600"
 """One of them in a text, and each of its characters takes four bytes."""
 
 
-def _call(number: int) -> tuple[str, dict[str, Any], str]:
+def hostile_call(number: int) -> Call:
     """An id, the arguments and the result of a call, of six kinds by turns."""
     kind = number % 6
     if kind == 0:
@@ -42,11 +55,32 @@ def _call(number: int) -> tuple[str, dict[str, Any], str]:
 _TOOLS = ("t", "read_file", "grep", "shell", "read_file", "edit_file")
 
 
+_LONG = re.compile(rb"@@([^@]+)@(\d+)@@")
+
+
+def long_text(piece: bytes, size: int) -> str:
+    """A text that stands for so many bytes of one piece after the other, written as they are."""
+    return f"@@{piece.hex()}@{size}@@"
+
+
+def put(stream: Output, data: bytes) -> int:
+    """Write a piece of a record with its long texts; how many bytes it is."""
+    written = at = 0
+    for match in _LONG.finditer(data):
+        piece, size = bytes.fromhex(match[1].decode()), int(match[2])
+        written += stream.write(data[at : match.start()])
+        block = piece * max(1, min(size, 1_000_000) // len(piece))
+        for _ in range(max(1, size // len(block))):
+            written += stream.write(block)
+        at = match.end()
+    return written + stream.write(data[at:])
+
+
 def _lines(path: Path, size: int, lines: Iterator[dict[str, Any]]) -> Path:
     written = 0
     with path.open("wb") as stream:
         for line in lines:
-            written += stream.write(json.dumps(line).encode() + b"\n")
+            written += put(stream, json.dumps(line).encode() + b"\n")
             if written >= size:
                 break
     return path
@@ -59,12 +93,12 @@ def _numbers() -> Iterator[int]:
         number += 1
 
 
-def claude_code(path: Path, size: int) -> Path:
+def claude_code(path: Path, size: int, calls: Calls = hostile_call) -> Path:
     """Calls of thousands of sessions by turns; every third session never answers what came back."""
 
     def lines() -> Iterator[dict[str, Any]]:
         for number in _numbers():
-            id, arguments, text = _call(number)
+            id, arguments, text = calls(number)
             head = {"sessionId": f"s{number % 3}" if number % 2 else f"n{number}", "uuid": f"u{number}"}
             head |= {"cwd": "/w", "version": "1"}
             use = {"type": "tool_use", "id": id, "name": _TOOLS[number % 6], "input": arguments}
@@ -79,13 +113,13 @@ def claude_code(path: Path, size: int) -> Path:
     return _lines(path, size, lines())
 
 
-def codex(path: Path, size: int) -> Path:
+def codex(path: Path, size: int, calls: Calls = hostile_call) -> Path:
     """One session; whole outputs beside calls that are never answered."""
 
     def lines() -> Iterator[dict[str, Any]]:
         yield {"type": "session_meta", "payload": {"id": "s", "cwd": "/w"}}
         for number in _numbers():
-            id, arguments, text = _call(number)
+            id, arguments, text = calls(number)
             call = {"type": "function_call", "call_id": id, "name": _TOOLS[number % 6]}
             yield {"type": "response_item", "payload": {**call, "arguments": json.dumps(arguments)}}
             whole = {"type": "item_completed", "item": {"id": id, "aggregated_output": text}}
@@ -99,13 +133,13 @@ def codex(path: Path, size: int) -> Path:
     return _lines(path, size, lines())
 
 
-def gemini_cli(path: Path, size: int) -> Path:
+def gemini_cli(path: Path, size: int, calls: Calls = hostile_call) -> Path:
     """Messages that never come again, results that were never sent, and lists that replace all."""
 
     def lines() -> Iterator[dict[str, Any]]:
         yield {"sessionId": "s", "projectHash": "p", "startTime": "2026-01-01T00:00:00Z"}
         for number in _numbers():
-            id, arguments, text = _call(number)
+            id, arguments, text = calls(number)
             response = {"id": id, "response": {"output": text}}
             result = [{"functionResponse": response}]
             call = {"id": id, "name": _TOOLS[number % 6], "args": arguments, "status": "success"}
@@ -118,12 +152,12 @@ def gemini_cli(path: Path, size: int) -> Path:
     return _lines(path, size, lines())
 
 
-def qwen_code(path: Path, size: int) -> Path:
+def qwen_code(path: Path, size: int, calls: Calls = hostile_call) -> Path:
     """Calls of sessions that begin and are never heard of again."""
 
     def lines() -> Iterator[dict[str, Any]]:
         for number in _numbers():
-            id, arguments, text = _call(number)
+            id, arguments, text = calls(number)
             session = "s" if number % 2 else f"s{number}"
             head = {"sessionId": session, "uuid": f"u{number}", "provenance": "x", "cwd": "/w"}
             call = {"functionCall": {"id": id, "name": _TOOLS[number % 6], "args": arguments}}
@@ -135,7 +169,7 @@ def qwen_code(path: Path, size: int) -> Path:
     return _lines(path, size, lines())
 
 
-def opencode(path: Path, size: int) -> Path:
+def opencode(path: Path, size: int, calls: Calls = hostile_call) -> Path:
     """A database of many sessions, half of all calls in one."""
     path.unlink(missing_ok=True)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -152,14 +186,23 @@ def opencode(path: Path, size: int) -> Path:
         )
         written = 0
         for number in _numbers():
-            id, arguments, text = _call(number)
+            id, arguments, text = calls(number)
             session = "s" if number % 2 else f"s{number}"
             state = {"status": "completed", "input": arguments, "output": text}
-            part = json.dumps({"type": "tool", "callID": id, "tool": _TOOLS[number % 6], "state": state})
+            whole = io.BytesIO()
+            put(
+                whole,
+                json.dumps(
+                    {"type": "tool", "callID": id, "tool": _TOOLS[number % 6], "state": state}
+                ).encode(),
+            )
+            part = whole.getvalue()
             connection.execute("INSERT OR IGNORE INTO session VALUES (?, '', '/w', '1')", (session,))
             row = (f"m{number:09}", session, '{"role": "assistant"}')
             connection.execute("INSERT INTO message VALUES (?, ?, ?)", row)
-            connection.execute("INSERT INTO part VALUES (?, ?, ?, ?)", (f"p{number}", row[0], session, part))
+            connection.execute(
+                "INSERT INTO part VALUES (?, ?, ?, CAST(? AS TEXT))", (f"p{number}", row[0], session, part)
+            )
             written += len(part) + 200
             if written >= size:
                 break
@@ -172,19 +215,19 @@ def _document(path: Path, size: int, head: str, elements: Iterator[dict[str, Any
     with path.open("wb") as stream:
         stream.write(head.encode())
         for element in elements:
-            written += stream.write((b",\n" if written else b"") + json.dumps(element).encode())
+            written += put(stream, (b",\n" if written else b"") + json.dumps(element).encode())
             if written >= size:
                 break
         stream.write(tail.encode())
     return path
 
 
-def swe_agent(path: Path, size: int) -> Path:
+def swe_agent(path: Path, size: int, calls: Calls = hostile_call) -> Path:
     """One trajectory of very many steps."""
 
     def steps() -> Iterator[dict[str, Any]]:
         for number in _numbers():
-            id, _, text = _call(number)
+            id, _, text = calls(number)
             actions = (
                 "",
                 f"open {id}/{_WIDE}.py",
@@ -198,9 +241,9 @@ def swe_agent(path: Path, size: int) -> Path:
     return _document(path, size, '{"trajectory": [', steps(), '], "history": [], "info": {}}')
 
 
-def _chat() -> Iterator[dict[str, Any]]:
+def _chat(calls: Calls) -> Iterator[dict[str, Any]]:
     for number in _numbers():
-        id, arguments, text = _call(number)
+        id, arguments, text = calls(number)
         function = {"name": _TOOLS[number % 6], "arguments": json.dumps(arguments)}
         call = {"id": id, "type": "function", "function": function}
         yield {"role": "assistant", "content": text, "tool_calls": [call]}
@@ -208,17 +251,17 @@ def _chat() -> Iterator[dict[str, Any]]:
             yield {"role": "tool", "tool_call_id": id, "content": text}
 
 
-def openai_messages(path: Path, size: int) -> Path:
+def openai_messages(path: Path, size: int, calls: Calls = hostile_call) -> Path:
     """An array of messages of OpenAI's interface."""
-    return _document(path, size, "[", _chat(), "]")
+    return _document(path, size, "[", _chat(calls), "]")
 
 
-def anthropic_messages(path: Path, size: int) -> Path:
+def anthropic_messages(path: Path, size: int, calls: Calls = hostile_call) -> Path:
     """An array of messages of Anthropic's interface."""
 
     def messages() -> Iterator[dict[str, Any]]:
         for number in _numbers():
-            id, arguments, text = _call(number)
+            id, arguments, text = calls(number)
             use = {"type": "tool_use", "id": id, "name": _TOOLS[number % 6], "input": arguments}
             yield {"role": "assistant", "content": [use]}
             block = {"type": "tool_result", "tool_use_id": id if number % 3 else "x", "content": text}
@@ -227,7 +270,7 @@ def anthropic_messages(path: Path, size: int) -> Path:
     return _document(path, size, '{"messages": [', messages(), "]}")
 
 
-def inspect(path: Path, size: int) -> Path:
+def inspect(path: Path, size: int, calls: Calls = hostile_call) -> Path:
     """A log of one sample of half the size, and of very many small ones."""
     path.unlink(missing_ok=True)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
@@ -235,24 +278,24 @@ def inspect(path: Path, size: int) -> Path:
         written = 0
         with archive.open("samples/1_epoch_1.json", "w", force_zip64=True) as stream:
             stream.write(b'{"messages": [')
-            for message in _chat():
-                written += stream.write((b"," if written else b"") + json.dumps(message).encode())
+            for message in _chat(calls):
+                written += put(stream, (b"," if written else b"") + json.dumps(message).encode())
                 if written >= size - size // 50:
                     break
             stream.write(b"]}")
-        chat = _chat()
+        chat = _chat(hostile_call)
         for number in range(2, min(30_000, size // 5_000)):
             messages = json.dumps({"messages": [next(chat), next(chat)]})
             archive.writestr(f"samples/{number}_epoch_1.json", messages)
     return path
 
 
-def pydantic_ai(path: Path, size: int) -> Path:
+def pydantic_ai(path: Path, size: int, calls: Calls = hostile_call) -> Path:
     """Histories of very many conversations in one list."""
 
     def messages() -> Iterator[dict[str, Any]]:
         for number in _numbers():
-            id, arguments, text = _call(number)
+            id, arguments, text = calls(number)
             name = {"conversation_id": "s" if number % 2 else f"s{number}"}
             call = {"part_kind": "tool-call", "tool_call_id": id, "tool_name": _TOOLS[number % 6]}
             yield {"kind": "response", **name, "parts": [{**call, "args": arguments}]}
@@ -263,12 +306,12 @@ def pydantic_ai(path: Path, size: int) -> Path:
     return _document(path, size, "[", messages(), "]")
 
 
-def opentelemetry(path: Path, size: int) -> Path:
+def opentelemetry(path: Path, size: int, calls: Calls = hostile_call) -> Path:
     """Spans of which every second is of another trace."""
 
     def spans() -> Iterator[dict[str, Any]]:
         for number in _numbers():
-            id, arguments, text = _call(number)
+            id, arguments, text = calls(number)
             attributes: dict[str, Any] = {
                 "gen_ai.operation.name": "execute_tool",
                 "gen_ai.tool.call.id": id,
@@ -283,12 +326,12 @@ def opentelemetry(path: Path, size: int) -> Path:
     return _lines(path, size, spans())
 
 
-def openai_agents(path: Path, size: int) -> Path:
+def openai_agents(path: Path, size: int, calls: Calls = hostile_call) -> Path:
     """An exported trace, of which every second span is of another."""
 
     def spans() -> Iterator[dict[str, Any]]:
         for number in _numbers():
-            id, arguments, text = _call(number)
+            id, arguments, text = calls(number)
             data = {"type": "function", "name": _TOOLS[number % 6], "input": json.dumps(arguments)}
             trace = "t" if number % 2 else f"t{number}"
             span = {"object": "trace.span", "id": id, "trace_id": trace}
@@ -297,12 +340,14 @@ def openai_agents(path: Path, size: int) -> Path:
     return _lines(path, size, spans())
 
 
-def readroom_ledger(path: Path, size: int) -> Path:
+def readroom_ledger(path: Path, size: int, calls: Calls = hostile_call) -> Path:
     """The export of a ledger with very many conversations, epochs and files."""
 
     def rows() -> Iterator[dict[str, Any]]:
         for number in _numbers():
-            id, arguments, _ = _call(number)
+            id, arguments, text = calls(number)
+            if text.startswith("@@"):  # a ledger has no results
+                arguments = {**arguments, "content": text}
             names = [f"{number}/{at}{_WIDE}" + "n" * 200 for at in range(5)]
             shown = [[name, "sha256:0", 1, 1 + number % 40] for name in names]
             row = {"number": number, "contract": "native", "tool": _TOOLS[number % 6], "outcome": "ok"}
@@ -310,6 +355,13 @@ def readroom_ledger(path: Path, size: int) -> Path:
             yield {**row, "session": "s" if number % 2 else f"s{number}", "epoch": number // 9, "tokens": 9}
 
     return _lines(path, size, rows())
+
+
+class Writer(Protocol):
+    """Writes a record of one form."""
+
+    def __call__(self, path: Path, size: int, calls: Calls = ..., /) -> Path:
+        """A record at `path`, of at least so many bytes."""
 
 
 FORMS: dict[str, Writer] = {

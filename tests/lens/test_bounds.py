@@ -4,9 +4,11 @@ them.
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.lens.audit import Options, audit
+from readroom.lens.bounds import BOUNDS
 from readroom.lens.names import KeptNames
 from readroom.lens.normal_form import SkippedPart
 from readroom.lens.records.remembered import Remembered, short_name
@@ -26,10 +29,14 @@ from tests.peak import REPO
 _SUFFIX = {"opencode": ".db", "Inspect AI": ".eval", "SWE-agent": ".traj"}
 
 
+def _path(form: str, folder: Path) -> Path:
+    return folder / f"r{_SUFFIX.get(form, '.jsonl')}"
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_hostile_record_of_every_form_is_read_to_its_end(form: str, tmp_path: Path) -> None:
     """Its calls are there, and no name in a row is longer than one should be."""
-    path = FORMS[form](tmp_path / f"r{_SUFFIX.get(form, '.jsonl')}", 150_000)
+    path = FORMS[form](_path(form, tmp_path), 150_000)
     parts = list(audit(path, Options(secrets=False)))
     sessions = [part for part in parts if isinstance(part, Audited)]
     assert sum(part.session.calls for part in sessions) >= 20
@@ -90,17 +97,46 @@ print(own_peak_bytes())
 """
 
 
-@pytest.mark.skipif("CI" not in os.environ, reason="thirteen records of 40 and 80 MB take minutes")
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.skipif("CI" not in os.environ, reason="records of 40 and 80 MB take most of a minute")
+@pytest.mark.parametrize("form", ["Claude Code", "Inspect AI"])
 def test_a_hostile_record_twice_as_large_takes_hardly_more_memory(form: str, tmp_path: Path) -> None:
-    """Below 256 MB, and nearly the same."""
+    """Below 256 MB, and nearly the same: lines, and a log whose samples are documents."""
     peaks = []
     for size in (40_000_000, 80_000_000):
-        line = [sys.executable, "-c", _MEASURE, form, str(tmp_path / f"r{_SUFFIX.get(form, '.jsonl')}")]
+        line = [sys.executable, "-c", _MEASURE, form, str(_path(form, tmp_path))]
         done = subprocess.run([*line, str(size)], cwd=REPO, capture_output=True, text=True, check=True)
         peaks.append(int(done.stdout.split()[-1]))
     assert max(peaks) < 256_000_000
     assert peaks[1] - peaks[0] < 40_000_000
+
+
+_SMALLER = 160
+"""So many times smaller than those of every audit are the bounds that any form is shown to keep to."""
+
+
+_MORE_SAMPLES_BYTES = 400 * 1_000
+"""What 400 samples more take in the directory of a log, a kilobyte each: that has a bound of its own."""
+
+
+@pytest.mark.skipif("CI" not in os.environ, reason="every object of thirteen audits is followed")
+@pytest.mark.parametrize("form", FORMS)
+def test_what_a_hostile_record_of_every_form_takes_is_its_bounds(form: str, tmp_path: Path) -> None:
+    """With bounds so many times smaller a record of a megabyte is beyond them, as one of 160 MB is
+    beyond those of every audit: of two megabytes more hardly anything is kept.
+    """
+    peaks = []
+    for size in (1_000_000, 3_000_000):
+        path = FORMS[form](_path(form, tmp_path), size)
+        gc.collect()
+        tracemalloc.start()
+        try:
+            for _ in audit(path, Options(secrets=False), BOUNDS.divided(_SMALLER)):
+                pass
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    assert max(peaks) < 3_000_000
+    assert peaks[1] - peaks[0] < 2_000_000 / 6 + (_MORE_SAMPLES_BYTES if form == "Inspect AI" else 0)
 
 
 def test_a_log_that_is_packed_to_hurt_is_told(tmp_path: Path) -> None:

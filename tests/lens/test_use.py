@@ -4,6 +4,7 @@ asked for is not a whole file.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -51,3 +52,63 @@ def test_only_a_file_that_was_asked_for_whole_was_read_whole(
     text = numbered(_LINES[:400]) if tool == "Read" else "\n".join(_LINES[:400])
     found = _found(tmp_path / "r.jsonl", tool, arguments, text, _LINES[7])
     assert found == ({("oversized", 1, 400)} if is_whole else set())
+
+
+@pytest.mark.parametrize(
+    "opened", ["src/3.py", "./src/3.py", "/home/dev/shop/src/3.py", "C:\\dev\\src\\3.py"]
+)
+def test_a_search_is_used_by_who_opens_a_file_that_it_showed(tmp_path: Path, opened: str) -> None:
+    """By its path in any form; a file that it did not show uses nothing."""
+    matches = "\n".join(f"src/{number % 9}.py:{number}:{line}" for number, line in enumerate(_LINES[:250], 1))
+    for name, used in ((opened, True), (opened.replace("3.py", "33.py"), False)):
+        path = record(
+            tmp_path / "r.jsonl",
+            [
+                called(1, "Grep", {"pattern": "value"}),
+                returned(1, matches),
+                called(2, "Read", {"file_path": name}),
+            ],
+        )
+        (part,) = audit(path, Options(secrets=False))
+        assert isinstance(part, Audited)
+        assert [one.kind for one in part.findings if one.kind == "unused"] == ([] if used else ["unused"])
+
+
+@pytest.mark.parametrize(
+    ("mark", "says", "tokens"),
+    [
+        ("... [20012 characters truncated] ...", "20,012 characters", range(1_000, 12_000)),
+        ("…1,234 tokens truncated…", "1,234 tokens", range(1_234, 1_235)),
+        ("[... 300 lines left out ...]", "300 lines", range(1_000, 12_000)),
+        ("... [TRUNCATED] ...", "an unknown part", range(1)),
+    ],
+)
+def test_a_cut_has_the_price_that_its_mark_says(tmp_path: Path, mark: str, says: str, tokens: range) -> None:
+    """Where nobody keeps what was cut: as dense as what was shown, and nothing where no number stands."""
+    text = "\n".join(["check 1 ok: all is well"] * 100 + [mark] + ["check 2 ok: all is well"] * 100)
+    path = record(
+        tmp_path / "r.jsonl", [called(1, "Bash", {"command": "make"}), returned(1, text), said("so")]
+    )
+    (part,) = audit(path, Options(secrets=False))
+    assert isinstance(part, Audited)
+    (lost,) = (one for one in part.findings if one.kind == "lost")
+    assert lost.what.startswith(says + " cut by the ")
+    assert lost.tokens in tokens
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Your proposed edit has introduced new syntax error(s). Please read this error message carefully.",
+        "No replacement was performed, old_str `x` did not appear verbatim in /repo/a.py.",
+        "<tool_use_error>String to replace not found in file.</tool_use_error>",
+    ],
+)
+def test_an_edit_that_its_tool_refused_has_failed(tmp_path: Path, text: str) -> None:
+    """In the words of SWE-agent's tools and of Claude Code, where a record says nothing else."""
+    path = tmp_path / "r.traj"
+    steps = [{"action": "edit 1:2", "observation": text}, {"action": "ls", "observation": ""}]
+    path.write_text(json.dumps({"trajectory": steps}))
+    (part,) = audit(path, Options(secrets=False))
+    assert isinstance(part, Audited)
+    assert [one.kind for one in part.findings] == ["failed-edits"]

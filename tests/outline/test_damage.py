@@ -78,3 +78,56 @@ def test_what_parses_is_certain(path: Path) -> None:
     if outline.partial is None:
         assert all(row.item.certain for row in rows(outline.items))
         assert not outline.errors
+
+
+def _names(text: str, name: str) -> list[str]:
+    return [row.name for row in rows(_outline(Path(name), text).items) if not row.item.minor]
+
+
+def test_functions_behind_quotes_that_the_grammar_pairs_wrongly_are_found() -> None:
+    """In backquotes in quotes a shell begins anew, and the grammar does not: the rest is text to it."""
+    text = r"""            command="`grep -E "^Exec(\[[^]=]*])?=" "$file_path" | cut -d= -f 2- | first_word`"
+exit_success()
+    if [ $# -gt 0 ]; then
+
+# Exit script on insufficient permission to write a specified file
+
+exit_failure_file_permission_write()
+{
+    if [ $# -gt 0 ]; then
+    fi
+}
+    if [ ! -e "$1" ]; then"""
+    found = {row.item.name for row in rows(_outline(Path("script.sh"), text).items)}
+    assert {"exit_success", "exit_failure_file_permission_write"} <= found
+
+
+def test_functions_in_a_block_whose_output_goes_elsewhere_are_found() -> None:
+    text = "if true; then\n{\nfirst() { :; }\nsecond() { :; } | cat\n} > log 2>&1\nfi\n"
+    assert _names(text, "script.sh") == ["first", "second"]
+
+
+def test_what_a_module_called_through_call_defines_is_found() -> None:
+    """As CoffeeScript wrote them, and as frameworks chain what they are handed."""
+    text = (
+        "(function() {\n  var helper;\n  helper = function(a) { return a; };\n"
+        "  exports.Parser = (function() {\n    function Parser() {}\n"
+        "    Parser.prototype.run = function() {};\n    return Parser;\n  })();\n}).call(this);\n"
+        "angular.module('x').controller('A', function First() {}).service('B', function Second() {});\n"
+    )
+    found = _names(text, "parser.js")
+    assert {"helper", "Parser", "First", "Second"} <= set(found)
+    assert any(name.endswith("Parser.run") for name in found), found
+
+
+def test_a_class_that_extends_an_imported_type_is_found_with_its_members() -> None:
+    text = (
+        "export default class Scale extends Element<import(\"../types.js\").Any, import('x').B> {\n"
+        "    constructor(cfg: any);\n    id: string;\n    init(options: import('./o').Options): void;\n}\n"
+    )
+    outline = _outline(Path("scale.d.ts"), text)
+    assert outline.partial is None
+    assert [row.name for row in rows(outline.items)] == [
+        "Scale", "Scale.constructor", "Scale.id", "Scale.init",
+    ]  # fmt: skip
+    assert 'import("../types.js").Any' in outline.items[0].signature

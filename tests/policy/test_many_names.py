@@ -11,7 +11,10 @@ from readroom.policy.ignore_files import IgnoreTree
 from readroom.policy.rules import AllowList, Denials, Layer, Rule, Rules
 from readroom.stores.memory import MemoryStore
 
-_NAMES = st.lists(
+_CROWD = [f"no pattern is about {number}" for number in range(70)]
+"""With so many names, all are looked at as one text before each is by itself."""
+
+_SOME_NAMES = st.lists(
     st.one_of(
         st.sampled_from(
             [".env", ".ENV", ".env.example", "a.pem", "A.PEM", "id_rsa", "Id_Rsa.pub", "a", "b.log"]
@@ -23,6 +26,7 @@ _NAMES = st.lists(
     unique=True,
     max_size=12,
 )
+_NAMES = st.builds(list[str].__add__, _SOME_NAMES, st.sampled_from([[], _CROWD]))
 _PATTERNS = st.lists(
     st.sampled_from(
         [

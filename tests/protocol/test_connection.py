@@ -287,8 +287,8 @@ def test_an_id_that_is_in_use_is_refused_and_the_first_call_goes_on() -> None:
 def test_progress_is_for_whoever_wants_it() -> None:
     connection = connected(State.HANDSHAKE)
     assert connection.progress(begun(connection, 1), 1, 2, "") is None
-    for odd in (None, True, [1]):
-        assert connection.progress(begun(connection, str(odd), progressToken=odd), 1, 2, "") is None
+    for number, odd in enumerate((None, True, [1], "\ud800"), 100):
+        assert connection.progress(begun(connection, number, progressToken=odd), 1, 2, "") is None
     for token in (0, "", "t"):
         sent = connection.progress(begun(connection, f"id {token}", progressToken=token), 1, 2, "bytes")
         assert sent is not None

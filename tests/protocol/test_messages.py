@@ -165,6 +165,15 @@ def test_what_cannot_be_encoded_is_an_error_for_its_request(
     assert (answer["id"], answer["error"]["code"]) == (None, eras.INTERNAL_ERROR)
 
 
+def test_a_refusal_may_repeat_half_of_a_surrogate_pair(caplog: pytest.LogCaptureFixture) -> None:
+    """Only its client can have sent it: that is nothing for the log, and says what was wrong."""
+    answer = json.loads(encode(Answer(9, {"content": ["no tool \ud800"], "isError": True})))
+    assert answer == {"jsonrpc": "2.0", "id": 9, "result": {"content": ["no tool ?"], "isError": True}}
+    answer = json.loads(encode(refusal("a", -32601, "Method not found", "x\ud800")))
+    assert answer["error"] == {"code": -32601, "message": "Method not found", "data": "x?"}
+    assert caplog.records == []
+
+
 def test_a_notification_is_one_line() -> None:
     data = notification("notifications/progress", {"progressToken": "a\n", "progress": 1})
     assert b"\n" not in data

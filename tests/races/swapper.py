@@ -112,7 +112,8 @@ def swapping(scene: Scene, rests: Sequence[float] = ()) -> Iterator[None]:
     Args:
         scene: The tree.
         rests: Seconds in which nothing changes places and everything belongs into the root, one after each
-            turn, over and over: for what takes longer than two changes do, as whatever is flushed to disk.
+            turn, over and over and each time twice as long: for what takes longer than two changes do, as
+            whatever is flushed to disk, however slow the machine is.
     """
     names = [os.fspath(name) for pair in scene.pairs for name in pair]
     child = subprocess.Popen(
@@ -148,12 +149,17 @@ def exchange(first: str, second: str) -> None:
         os.rename(first + ".moving", second)
 
 
+def _growing(rests: Sequence[float]) -> Iterator[float]:
+    for doublings in itertools.count():
+        yield from (rest * 2**doublings for rest in rests)
+
+
 def main(rests: Sequence[float], names: Sequence[str]) -> None:
     """Swap until standard input is closed; an even number of times, so that the tree is as it was."""
     sys.stdout.write("swapping\n")
     sys.stdout.flush()
     pairs = list(zip(names[::2], names[1::2], strict=True))
-    for rest in itertools.cycle(rests or [0]):
+    for rest in _growing(rests or [0]):
         until = time.monotonic() + rest
         while True:
             for _ in range(50):

@@ -24,7 +24,7 @@ from tests.engine.grep.searching import search
 from tests.races.swapper import LEADING_OUT, LEADING_TO_DENIED, Scene, leaf_out, swapping
 from tests.stores.worlds import WAYS, Way
 
-SEARCHES = depth(60, 16)
+SEARCHES = depth(60, 8)
 """For each scene, way and confinement: 1,200 searches of each pattern on a machine with all of them."""
 
 MOST = 40

@@ -120,13 +120,29 @@ def test_lines_without_an_end_are_looked_at_from_near(text: str) -> None:
         ("src/a_test.go", Role.TEST),
         ("web/a.spec.ts", Role.TEST),
         ("src/FooTest.java", Role.TEST),
+        ("src/Shop.Tests/Cart.cs", Role.TEST),
+        ("ShopTests/Cart.swift", Role.TEST),
+        ("core/src/commonTest/kotlin/Cart.kt", Role.TEST),
+        ("t/cart.t", Role.TEST),
         ("docs/a.md", Role.DOCUMENTATION),
+        ("man/shop.1.in", Role.DOCUMENTATION),
+        ("completions/_shop", Role.DOCUMENTATION),
+        ("assets/completions/shop.fish", Role.DOCUMENTATION),
+        ("assets/Shop.sublime-syntax", Role.DATA),
+        ("package-lock.json", Role.GENERATED),
+        ("Cargo.lock", Role.GENERATED),
+        ("Makefile", Role.BUILD),
+        ("web/vite.config.ts", Role.BUILD),
+        ("shop.gemspec", Role.BUILD),
         ("vendor/x/a.go", Role.VENDORED),
         ("dist/app.js", Role.GENERATED),
         ("app.min.js", Role.GENERATED),
         ("LICENSE", Role.LEGAL),
         ("pkg/__init__.py", Role.EXPORTS),
         ("examples/a.py", Role.EXAMPLE),
+        ("src/Shop.Benchmarks/Run.cs", Role.EXAMPLE),
+        ("benches/run.rs", Role.EXAMPLE),
+        ("index.d.cts", Role.EXPORTS),
     ],
 )
 def test_names_tell_what_files_are_for(path: str, role: Role) -> None:
@@ -134,7 +150,17 @@ def test_names_tell_what_files_are_for(path: str, role: Role) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["src/contest.py", "latest.py", "src/changeset.ex", "attestation/a.go", "docker.py"]
+    "path",
+    [
+        "src/contest.py",
+        "latest.py",
+        "src/changeset.ex",
+        "attestation/a.go",
+        "docker.py",
+        "Latest/a.cs",
+        "src/completion/fish.rs",
+        "src/clock.py",
+    ],
 )
 def test_names_that_only_look_like_it_have_no_role(path: str) -> None:
     assert roles(path, parse("connection pool"), older_versions([path])) == ()
@@ -164,6 +190,20 @@ def test_of_a_pasted_log_neither_numbers_nor_what_all_lines_have_are_looked_for(
     words = {term.word for term in parse("\n".join(beats)).terms}
     assert {"error", "handle", "snapshot", "version", "twelve"} <= words
     assert not words & {"heartbeat", "info", "2026", "node"}
+
+
+def test_of_a_log_of_any_length_the_lines_unlike_others_are_read() -> None:
+    beats = [f"2026-11-22T12:00:00 INFO served id=abcde{at:x}f path=/v{at}" for at in range(40_000)]
+    query = parse("\n".join([*beats, "2026-11-22T13:00:00 ERROR throttle backlog exceeded"]))
+    assert {"error", "throttle", "backlog", "exceeded"} <= {term.word for term in query.terms}
+
+
+@pytest.mark.parametrize(
+    "text", ["x" * 900_000, "a" * 900_000 + "x", "x." * 450_000, "x y\n" * 30_000, "é-" * 450_000]
+)
+def test_a_question_without_an_end_is_read_from_near(text: str) -> None:
+    """Whatever looks for numbers in it must not take the square of a run: hours here."""
+    assert parse(text).terms
 
 
 _FILES = st.dictionaries(

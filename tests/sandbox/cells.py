@@ -85,7 +85,8 @@ def _users() -> list[ParameterSet]:
     ]
 
 
-in_each_confinement = pytest.mark.parametrize("confinement", _confinements())
+EACH_CONFINEMENT = _confinements()
+in_each_confinement = pytest.mark.parametrize("confinement", EACH_CONFINEMENT)
 USERS = _users()
 
 

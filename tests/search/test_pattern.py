@@ -6,7 +6,8 @@ import pytest
 
 from readroom.deadline import Deadline
 from readroom.errors import TimedOut
-from readroom.search.pattern import BINARY_HEAD, Hit, Pattern, held, is_binary, words
+from readroom.search.pattern import Hit, Pattern, held, is_binary, words
+from readroom.text.encodings.detect import NUL_BYTES
 
 
 def hits(pattern: str, text: bytes, **options: bool) -> list[Hit]:
@@ -103,8 +104,8 @@ def test_a_pattern_that_names_a_cr_is_searched_in_text_that_keeps_it(pattern: st
 
 
 def test_a_nul_makes_a_file_binary_only_near_its_beginning() -> None:
-    assert is_binary(b"x" * (BINARY_HEAD - 1) + b"\0")
-    assert not is_binary(b"x" * BINARY_HEAD + b"\0")
+    assert is_binary(b"x" * (NUL_BYTES - 1) + b"\0")
+    assert not is_binary(b"x" * NUL_BYTES + b"\0")
 
 
 @pytest.mark.parametrize("multiline", [False, True])

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from readroom.search.pattern import Pattern
-from readroom.search.re2_syntax import Untranslatable, translate
+from readroom.search.pattern import Pattern, Untranslatable, translate
 from readroom.search.ripgrep import program
 
 

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.errors import StateFailed
+from readroom.limits import HTTP_SESSIONS
 from readroom.limits.session import BUDGET_ACCOUNTS, SESSION_FILES, STATE_CONVERSATIONS
 from readroom.session.conversation import SeenHere
 from readroom.session.shared import StatePolicy
@@ -131,7 +132,7 @@ def test_what_was_leased_and_not_used_is_there_for_others(tmp_path: Path) -> Non
 
 def test_a_session_is_found_by_its_owner_alone_and_ends_for_all(tmp_path: Path) -> None:
     with processes(tmp_path) as (one, other):
-        assert one.sessions.open("id", OWNER, "{}")
+        one.sessions.open("id", OWNER, "{}")
         assert other.sessions.find("id", OWNER) == "{}"
         for stranger in (("token", "other"), ("other", "workspace"), ("", "")):
             assert other.sessions.find("id", stranger) is None
@@ -142,6 +143,19 @@ def test_a_session_is_found_by_its_owner_alone_and_ends_for_all(tmp_path: Path) 
         other.sessions.close("id")
         assert one.sessions.find("id", OWNER) is None
         assert one.sessions.cancelled("id", 0) is None
+
+
+def test_the_sessions_of_whoever_has_most_make_way(tmp_path: Path) -> None:
+    with processes(tmp_path) as (one, other):
+        one.sessions.open("other", ("other", "workspace"), "{}")
+        rows = [(f"{number}", one.server, *OWNER, "{}", now_us() + number) for number in range(HTTP_SESSIONS)]
+        fields = "id, server, token, workspace, agreed, used_us"
+        sql = f"INSERT INTO state_sessions ({fields}) VALUES (?, ?, ?, ?, ?, ?)"
+        one.database.change(lambda execute: [execute(sql, row) for row in rows[1:]])
+        other.sessions.open("another", ("other", "second"), "{}")
+        assert [other.sessions.find(f"{number}", OWNER) for number in (1, 2)] == [None, "{}"]
+        assert one.sessions.find("other", ("other", "workspace")) == "{}"
+        assert one.sessions.find("another", ("other", "second")) == "{}"
 
 
 def test_what_was_shown_is_known_to_all_until_it_is_compacted_away(tmp_path: Path) -> None:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from contextlib import closing
+import time
+from contextlib import closing, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from readroom.errors import BadTokenStore, NoSuchToken
 from readroom.session.tokens import Tokens
+from tests.depth import depth
 
 
 @pytest.fixture
@@ -63,6 +68,41 @@ def test_a_revoked_token_ends_in_every_process(path: str) -> None:
         assert found is not None
         assert found.state(0.0) == "revoked"
         assert not server.any_valid()
+
+
+def tick(folder: Path) -> None:
+    """Wait until the system's times have gone on: they do in steps of some milliseconds."""
+    probe = folder / "probe"
+    probe.touch()
+    before = probe.stat().st_mtime_ns
+    while probe.stat().st_mtime_ns == before:
+        probe.touch()
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["make", "revoke", "find", "anew"]), st.integers(0, 3)), max_size=25)
+)
+@settings(deadline=None, max_examples=depth(60, 12))
+def test_what_is_kept_of_a_file_is_what_the_file_says(steps: list[tuple[str, int]]) -> None:
+    """Whatever happens to it between two looks; of a server, which takes any state for an old one here."""
+    later = time.time() + 10**6
+    with TemporaryDirectory() as folder:
+        path = os.path.join(folder, "tokens.db")
+        with closing(Tokens(path, clock=lambda: later)) as server:
+            made: list[tuple[str, str]] = []
+            for what, number in steps:
+                with closing(Tokens(path)) as operator:
+                    if what == "make":
+                        grant, secret = operator.create("bot")
+                        made.append((grant.token, secret))
+                    elif what == "revoke" and made:
+                        with suppress(NoSuchToken):
+                            operator.revoke(made[number % len(made)][0])
+                    elif what == "anew" and os.path.exists(path):
+                        os.unlink(path)
+                    tick(Path(folder))
+                    for _, secret in made:
+                        assert server.find(secret) == operator.find(secret)
 
 
 def test_a_token_ends_when_its_time_is_over(path: str) -> None:

@@ -12,10 +12,11 @@ from readroom.errors import Cancelled, TimedOut
 from readroom.limits import BLOCK_BYTES
 from readroom.text.encodings import UTF8, Encoding, chars, decode, named
 from readroom.text.line_index import (
+    Counter,
     LineIndex,
+    Pass,
     Shrunk,
     build_index,
-    count_lines,
     last_newline,
     measure_columns,
     nth_newline,
@@ -214,7 +215,7 @@ def test_a_file_that_became_shorter_is_noticed() -> None:
     with pytest.raises(Shrunk):
         build_index(held, UTF8, Deadline())
     with pytest.raises(Shrunk):
-        count_lines(held, UTF8, Deadline())
+        Pass(Counter(UTF8, BLOCK_BYTES), hashed=False).run(held, Deadline())
     whole = build_index(HeldBytes(b"x\n" * 1000), UTF8, Deadline())
     with pytest.raises(Shrunk):
         whole.line_start(held, 900)
@@ -222,7 +223,9 @@ def test_a_file_that_became_shorter_is_noticed() -> None:
 
 def test_counting_alone_agrees_with_the_index() -> None:
     for data in (b"", b"a", b"a\n", b"a\nb", b"\n" * BLOCK_BYTES + b"x"):
-        assert count_lines(HeldBytes(data), UTF8, Deadline()) == index_of(data).total_lines
+        counting = Pass(Counter(UTF8, BLOCK_BYTES), hashed=False)
+        counting.run(HeldBytes(data), Deadline())
+        assert counting.count.total_lines == index_of(data).total_lines
 
 
 def test_a_cancelled_pass_ends() -> None:

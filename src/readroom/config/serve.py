@@ -8,10 +8,10 @@
                                         # "auto", the default: those, or the token of the folder, and
                                         # none on a Unix socket until one was made
     rate = 6000                         # requests a minute of one token; 0 means no limit
-    address_rate = 60000                # and of one address
+    address_rate = 60000                # and of one address, without a token that works
     workers = 2                         # processes; "auto" is one for each processor
     threads = 8                         # calls that run at once in each of them
-    queue = 128                         # calls that wait in each of them
+    queue = 512                         # calls that wait in each of them
     state = "postgresql://me@db/agents" # what servers of several machines share, instead of a file
     access_log = true                   # one line of JSON for each request, on standard error
     max_chars = 20000                   # of a reply over MCP, instead of what each client passes on

@@ -280,8 +280,8 @@ def _parts_in_rows(measure: PartsMeasure, least: int) -> PartsMeasure:
 
 
 def _search_in_rows(measure: SearchMeasure, least: int) -> SearchMeasure:
-    def found(line: GrepLine) -> int:
+    def line_bytes(line: GrepLine) -> int:
         rows = 1 if line.symbol is None else _ROWS_OF_MATCH
-        return max(least * rows, measure.found(line))
+        return max(least * rows, measure.line(line))
 
-    return replace(measure, found_in=lambda file: max(least, measure.found_in(file)), found=found)
+    return replace(measure, file=lambda file: max(least, measure.file(file)), line=line_bytes)

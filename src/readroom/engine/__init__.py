@@ -39,7 +39,7 @@ from readroom.values.verbs import BY_REQUEST, changes, function, is_edit
 if TYPE_CHECKING:
     from readroom.engine.archives.opening import Archives
     from readroom.engine.command import CommandService
-    from readroom.engine.documents.cache import DocumentRoom
+    from readroom.engine.documents.cache import DocumentCache
     from readroom.engine.find.kept import KeptTexts
 
 
@@ -70,7 +70,7 @@ class Engine:
         self._indexes = indexes
         self.commands = commands
         """Where commands run; None where they do not."""
-        self._documents: DocumentRoom | None = None
+        self._documents: DocumentCache | None = None
         self._archives: Archives | None = None
         self._found: KeptTexts | None = None
         self._making = threading.Lock()
@@ -84,7 +84,7 @@ class Engine:
             texts=TextCache(),
             outlines=OutlineCache(),
             found=self._kept_texts,
-            documents=self._document_room,
+            documents=self._document_cache,
             archives=self._archive_room,
             commands=None,
             commands_off=commands_off,
@@ -191,13 +191,13 @@ class Engine:
                 self._archives = Archives(self.services.limits, self._indexes.expansions)
             return self._archives
 
-    def _document_room(self) -> DocumentRoom:
+    def _document_cache(self) -> DocumentCache:
         """What is kept of documents; made when the first is read."""
-        from readroom.engine.documents.cache import DocumentRoom
+        from readroom.engine.documents.cache import DocumentCache
 
         with self._making:
             if self._documents is None:
-                self._documents = DocumentRoom()
+                self._documents = DocumentCache()
             return self._documents
 
 

@@ -23,7 +23,7 @@ from readroom.values.commands import RunRequest, RunResult
 from readroom.values.steps import AS_IT_IS, Steps
 
 if TYPE_CHECKING:
-    from readroom.engine.documents.cache import DocumentRoom
+    from readroom.engine.documents.cache import DocumentCache
     from readroom.engine.find.kept import KeptTexts
 
 R_co = TypeVar("R_co", covariant=True)
@@ -52,7 +52,7 @@ class OwnCommands(Protocol):
         """Whether there is such an output."""
 
 
-class ArchiveRoom(Protocol):
+class ArchiveOpener(Protocol):
     """What opens archives in place."""
 
     def entered(self, guard: Guard, path: WorkPath, deadline: Deadline) -> Guard | None:
@@ -89,8 +89,8 @@ class Services(Struct, frozen=True):
     texts: TextCache
     outlines: OutlineCache
     found: Callable[[], KeptTexts]
-    documents: Callable[[], DocumentRoom]
-    archives: Callable[[], ArchiveRoom]
+    documents: Callable[[], DocumentCache]
+    archives: Callable[[], ArchiveOpener]
     commands: OwnCommands | None
     commands_off: Callable[[], ReadroomError]
 

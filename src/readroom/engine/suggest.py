@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.services import Services
 from readroom.errors import NotFound
-from readroom.paths import OUTPUTS, WorkPath, parent
-from readroom.values import FindRequest, GrepRequest, ListRequest, Request
+from readroom.paths import OUTPUTS, WorkPath, basename, parent
+from readroom.values import FindRequest, GrepRequest, ListRequest, ReadRequest, Request
 from readroom.values.verbs import BY_REQUEST, Suggestion
+
+_WITH_LINES = re.compile(
+    r"(?P<path>(?:.*/)?(?!\.{1,2}[:#])[^/]+?)(?::(?P<line>[1-9]\d{0,8})(?:-(?P<last>\d{1,9})|:\d+)?:?|#L(?P<mark>[1-9]\d{0,8})(?:-L?(?P<end>\d{1,9}))?)",
+    re.DOTALL,
+)
+"""A path with the lines that are meant, as programs print it: `a.c:7`, `a.c:7:2`, `a.c:7-9`, `a.c#L7-L9`."""
 
 
 def with_near_names(error: NotFound, services: Services, request: Request, deadline: Deadline) -> NotFound:
@@ -28,13 +36,34 @@ def with_near_names(error: NotFound, services: Services, request: Request, deadl
     if commands is not None and request.path.startswith(f"{OUTPUTS[1:]}/") and commands.holds(kept):
         return NotFound(request.path, [kept])
     verb = BY_REQUEST[type(request)]
-    near = services.guard.near(request.path, verb.near, deadline)
-    following = _next(verb.suggestion, request, near[0]) if near else None
+    asked = _without_lines(request)
+    near = services.guard.near(asked.path, verb.near, deadline)
+    if near and near[0] == asked.path:
+        near = near[:1]
+    following = _next(verb.suggestion, asked, near[0]) if near else None
     return NotFound(request.path, near, next_request=following)
+
+
+def _without_lines(request: Request) -> Request:
+    """The request with the lines that are named in the path of a file as lines that are read."""
+    lines = _WITH_LINES.fullmatch(request.path)
+    if lines is None:
+        return request
+    first, last = lines["line"] or lines["mark"], lines["last"] or lines["end"]
+    request = replace(request, path=lines["path"])
+    if not isinstance(request, ReadRequest) or request.offset is not None or request.view != "text":
+        return request
+    if last is not None and int(last) >= int(first):
+        request = replace(request, limit=int(last) - int(first) + 1)
+    return replace(request, offset=int(first))
 
 
 def _next(suggestion: Suggestion, request: Request, name: WorkPath) -> Request | None:
     match suggestion:
+        case "none" if isinstance(request, ReadRequest) and basename(name) == basename(
+            WorkPath(request.path)
+        ):
+            return replace(request, path=name)
         case "again":
             assert isinstance(request, (FindRequest, GrepRequest, ListRequest))
             return replace(request, path=name, cursor=None)

@@ -156,8 +156,8 @@ class Walk:
         names.sort(key=None if "".join(names).isascii() else os.fsencode)
         stops = (
             at
-            for at, name in enumerate(names)
-            if further and kinds.get(name) is EntryKind.FOLDER and self._enters(prefix + name)
+            for at, name in enumerate(names if further else ())
+            if kinds.get(name) is EntryKind.FOLDER and self._enters(prefix + name)
         )
         return _Level(Run(folder, prefix, names, kinds), stops)
 

@@ -134,7 +134,7 @@ class NotThisHost(RefusedError):
     def __init__(self, host: str) -> None:
         super().__init__(
             f"The request is for {_brief(host)!r}, which is not a name of this server",
-            "Use the address that the server printed. Whoever runs it can add names with --allow-host.",
+            "Use the address that the server printed. The operator can add names with --allow-host.",
             facts={"host": _brief(host)},
         )
 
@@ -148,7 +148,7 @@ class WrongOrigin(RefusedError):
         super().__init__(
             f"The request comes from a page of {_brief(origin)!r}",
             "Only pages of this very address can use this server, and programs, which send no Origin header. "
-            "Whoever runs it can add others with --allow-origin.",
+            "The operator can add others with --allow-origin.",
             facts={"origin": _brief(origin)},
         )
 
@@ -163,7 +163,7 @@ class Unauthorized(RefusedError):
         self.presented = presented
         super().__init__(
             f"The request has no token that works here: {problem}",
-            "Send the header Authorization: Bearer TOKEN. Whoever runs the server sees the token of its "
+            "Send the header Authorization: Bearer TOKEN. The operator of the server sees the token of its "
             "folder with `readroom token show DIR`, or makes another with `readroom token create NAME`.",
             facts={"problem": problem},
         )
@@ -305,7 +305,7 @@ class StateFailed(DatabaseFailed):
 
     code = "state_failed"
     noun = "shared state"
-    next_step = "Send the call again in some seconds. Whoever runs the server has to mend its database."
+    next_step = "Send the call again in some seconds. The operator of the server has to mend its database."
 
 
 class OneProcess(RefusedError):
@@ -316,6 +316,6 @@ class OneProcess(RefusedError):
     def __init__(self) -> None:
         super().__init__(
             "Stores in memory are kept by one process, and this server has several",
-            "Work in the folder itself, or ask whoever runs the server to start it with --workers 1 and "
+            "Work in the folder itself, or ask the operator of the server to start it with --workers 1 and "
             "without a shared state.",
         )

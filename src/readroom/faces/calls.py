@@ -17,9 +17,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
@@ -30,6 +29,7 @@ from readroom.caller import ANONYMOUS, Caller
 from readroom.contracts.base import Tool, tool_result
 from readroom.deadline import Deadline
 from readroom.errors import Busy
+from readroom.faces.turns import Turns, shared
 from readroom.limits import MCP_PROGRESS_S, MCP_WORKERS, SERVE_QUEUE
 from readroom.log import log
 from readroom.session.receipt import Receipt
@@ -115,7 +115,8 @@ class ClientScope:
 
 
 class Calls:
-    """The calls of one process. `threads` run at once, `queue` more wait in the order they came.
+    """The calls of one process. `threads` run at once, `queue` more wait, those of each token in the order
+    they came; one token has a share of both.
 
     With `grouped` their rows are written together: right for many clients, and slower for one.
     `on_open` is called with how many run or wait whenever that changes.
@@ -132,8 +133,10 @@ class Calls:
         self._everyone = ClientScope()
         self._grouped = grouped
         self._finished: _Finished | None = None
+        self._turns = Turns(threads)
         self._most = threads + queue
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="readroom-call")
+        self._most_of_one = shared(threads) + shared(queue)
+        self._open_of: Counter[str] = Counter()
         self._on_open = on_open
         self.open = 0
         """Calls that run or wait."""
@@ -188,29 +191,30 @@ class Calls:
         Raises:
             Failed: The reply could not be made.
         """
-        if self.open >= self._most:
+        token = access.caller.token
+        if self.open >= self._most or (token and self._open_of[token] >= self._most_of_one):
             if client_scope is not None:
                 client_scope.turned_away = True
             name = access.contract_name
             return seal(access.workspace.refuse(Busy(), name, tool, reply_bytes=reply_bytes))
-        self._change(+1)
+        self._change(token, +1)
         receipt = Receipt() if self._grouped else None
         work = partial(perform_call, access, tool, arguments, (reply_bytes, reply_lines), seal, receipt)
         try:
             if send_progress is None:
-                return await self._answer(work, client_scope, Deadline(access.seconds))
+                return await self._answer(token, work, client_scope, Deadline(access.seconds))
             progress = _Progress(send_progress)
             pump = asyncio.create_task(progress.pump())
             try:
                 deadline = Deadline(access.seconds, progress=progress.report)
-                answer: T = await self._answer(work, client_scope, deadline)
+                answer: T = await self._answer(token, work, client_scope, deadline)
                 progress.end()
                 await pump
                 return answer
             finally:
                 pump.cancel()
         finally:
-            self._change(-1)
+            self._change(token, -1)
 
     def stop(self) -> None:
         """End all work; those who wait get the answer that it was cancelled."""
@@ -219,15 +223,19 @@ class Calls:
     def close(self) -> None:
         """End all work and its threads."""
         self.stop()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._turns.close()
 
-    def _change(self, by: int) -> None:
+    def _change(self, token: str, by: int) -> None:
         self.open += by
+        self._open_of[token] += by
+        if not self._open_of[token]:
+            del self._open_of[token]
         if self._on_open is not None:
             self._on_open(self.open)
 
     async def _answer(
         self,
+        token: str,
         work: Callable[[Deadline, Callable[[T | Failed], None]], None],
         client_scope: ClientScope | None,
         deadline: Deadline,
@@ -239,7 +247,7 @@ class Calls:
         for scope in waiting:
             scope.wait_for(deadline)
         try:
-            self._pool.submit(work, deadline, partial(self._finished.put, answer))
+            self._turns.submit(token, partial(work, deadline, partial(self._finished.put, answer)))
             return await answer
         finally:
             # Harmless after an answer; when this task was cancelled, it ends the thread.

@@ -7,23 +7,25 @@ from typing import final
 
 import msgspec
 
+from readroom.lens.bounds import BOUNDS, Bounds
 from readroom.lens.records.events import Arguments
 from readroom.lens.records.values import text_bytes
-from readroom.limits.lens import ARGUMENT_CHARS, ARGUMENT_START_CHARS, ARGUMENTS_CHARS
+from readroom.limits.lens import ARGUMENT_CHARS, ARGUMENT_START_CHARS
 
 
 @final
 class KeptArguments:
     """The arguments of one session: few words of each where there are very many."""
 
-    def __init__(self) -> None:
+    def __init__(self, bounds: Bounds = BOUNDS) -> None:
+        self._most = bounds.arguments_chars
         self.chars = 0
         """Bytes that are kept of all of them."""
 
     def of(self, arguments: Arguments) -> str:
         """What is kept of those of the next call."""
         text = shortened(arguments)
-        if self.chars + text_bytes(text) > ARGUMENTS_CHARS and len(text) > ARGUMENT_START_CHARS:
+        if self.chars + text_bytes(text) > self._most and len(text) > ARGUMENT_START_CHARS:
             text = text[:ARGUMENT_START_CHARS] + "…"
         self.chars += text_bytes(text)
         return text

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from readroom.lens import findings, kept
+from readroom.lens.bounds import BOUNDS, Bounds
 from readroom.lens.findings.secrets import SecretScanner
 from readroom.lens.normal_form import SkippedPart
 from readroom.lens.records import NotReadable, Unknown, read
@@ -71,7 +72,7 @@ def _scanner() -> SecretScanner:
     return SecretScanner()
 
 
-def audit(record: Path, options: Options) -> Iterator[Audited | SkippedPart]:
+def audit(record: Path, options: Options, bounds: Bounds = BOUNDS) -> Iterator[Audited | SkippedPart]:
     """The sessions of one record and what of it was not read.
 
     A record that is not one is a `SkippedPart`, like a line that is broken: an audit of many goes on.
@@ -81,7 +82,7 @@ def audit(record: Path, options: Options) -> Iterator[Audited | SkippedPart]:
         BadConfig: The policy of `options.root` cannot be used.
     """
     made = findings.detectors(
-        _rules(options.root), kept.beside(record), _scanner() if options.secrets else None
+        _rules(options.root), kept.beside(record), _scanner() if options.secrets else None, bounds
     )
     name = str(record)
     count = _counter(options.counter)
@@ -97,7 +98,7 @@ def audit(record: Path, options: Options) -> Iterator[Audited | SkippedPart]:
                 replays[session] = Replay(workspace, count)
                 return [replays[session], *made(session)]
 
-        for part in sessions(_events(record), name, count, make):
+        for part in sessions(_events(record, bounds), name, count, make, bounds):
             if not isinstance(part, Audited):
                 yield part
             elif options.folder is None or part.session.folder == options.folder:
@@ -112,10 +113,10 @@ def _with_replay(part: Audited, replays: dict[str, Replay]) -> Audited:
     return part
 
 
-def _events(record: Path) -> Iterator[Event]:
+def _events(record: Path, bounds: Bounds) -> Iterator[Event]:
     """The events of a record; where it cannot be read on, that is the last of them."""
     try:
-        yield from read(record)
+        yield from read(record, bounds)
     except Unknown as error:
         yield Skipped(NO_RECORD, str(error))
     except NotReadable as error:

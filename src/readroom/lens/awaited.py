@@ -7,9 +7,9 @@ from typing import final
 import msgspec
 
 from readroom.lens.arguments import argument_bytes
+from readroom.lens.bounds import BOUNDS, Bounds
 from readroom.lens.records.events import Called
 from readroom.lens.records.values import text_bytes
-from readroom.limits.lens import PENDING_CALLS, PENDING_CHARS
 
 
 class Pending(msgspec.Struct, frozen=True):
@@ -31,7 +31,8 @@ def awaited(called: Called, turn: int, whole: str = "") -> Pending:
 class AwaitedCalls:
     """Those of one session, by their ids, the oldest first."""
 
-    def __init__(self) -> None:
+    def __init__(self, bounds: Bounds = BOUNDS) -> None:
+        self._bounds = bounds
         self._calls: dict[str, Pending] = {}
         self.chars = 0
         """Bytes that all of them keep."""
@@ -43,8 +44,8 @@ class AwaitedCalls:
         """Wait for one more; those that are given up for it, the oldest."""
         self.take(pending.called.id)
         given_up = []
-        most = PENDING_CHARS - pending.chars
-        while self._calls and (len(self._calls) >= PENDING_CALLS or self.chars > most):
+        most = self._bounds.pending_chars - pending.chars
+        while self._calls and (len(self._calls) >= self._bounds.pending_calls or self.chars > most):
             given_up += self._taken(next(iter(self._calls)))
         self._calls[pending.called.id] = pending
         self.chars += pending.chars

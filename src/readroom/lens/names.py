@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import final
 
+from readroom.lens.bounds import BOUNDS, Bounds
 from readroom.lens.records.remembered import short_name
 from readroom.lens.records.values import text_bytes
-from readroom.limits.lens import BRIEF_NAME_CHARS, NAMES_BYTES
+from readroom.limits.lens import BRIEF_NAME_CHARS
 
 _ENTRY_BYTES = 150
 """What a name takes beside its characters."""
@@ -16,7 +17,8 @@ _ENTRY_BYTES = 150
 class KeptNames:
     """The names of one session: each once, and briefly where there are very many."""
 
-    def __init__(self) -> None:
+    def __init__(self, bounds: Bounds = BOUNDS) -> None:
+        self._most = bounds.names_bytes
         self._names: dict[str, str] = {}
         self.bytes = 0
         """What all of them take."""
@@ -35,7 +37,7 @@ class KeptNames:
         if not name:
             return ""
         size = text_bytes(name) + _ENTRY_BYTES
-        if self.bytes + size > NAMES_BYTES:
+        if self.bytes + size > self._most:
             return short_name(name, BRIEF_NAME_CHARS)
         self.bytes += size
         return name

@@ -15,6 +15,7 @@ import msgspec
 
 from readroom.lens.arguments import KeptArguments, shortened, texts
 from readroom.lens.awaited import AwaitedCalls, Pending, awaited
+from readroom.lens.bounds import BOUNDS, Bounds
 from readroom.lens.evidence import Evidence, Known, Run, evidence
 from readroom.lens.evidence.tools import bare_name
 from readroom.lens.names import KeptNames
@@ -34,16 +35,10 @@ from readroom.lens.records.events import (
 )
 from readroom.lens.skips import count_left_out, count_skipped
 from readroom.limits.lens import (
-    CALLS_KEPT,
-    FILES_REMEMBERED,
     HELD_CHARS_OF_LINE,
-    HELD_LINES,
     HELD_LINES_OF_CALL,
-    LINES_REMEMBERED,
     RESULT_CHARS,
-    SESSIONS_OPEN,
     SPANS_KEPT,
-    SPANS_OF_SESSION,
 )
 
 
@@ -127,7 +122,7 @@ class DetectorMaker(Protocol):
 
 
 def sessions(
-    events: Iterable[Event], record: str, counter: Counter, detectors: DetectorMaker
+    events: Iterable[Event], record: str, counter: Counter, detectors: DetectorMaker, bounds: Bounds = BOUNDS
 ) -> Iterator[Audited | SkippedPart]:
     """The sessions of one record, each when it has ended, and what of the record was not read."""
     open_sessions: dict[str, _Assembler] = {}
@@ -139,49 +134,54 @@ def sessions(
             continue
         assembler = open_sessions.get(event.session)
         if assembler is None:
-            if len(open_sessions) >= SESSIONS_OPEN:
+            if len(open_sessions) >= bounds.sessions:
                 oldest = next(iter(open_sessions))
                 held -= open_sessions[oldest].held
-                yield _ended(open_sessions.pop(oldest), skipped)
+                yield from _ended(open_sessions.pop(oldest), skipped, bounds)
             assembler = open_sessions[event.session] = _Assembler(
-                event.session, record, counter, detectors(event.session)
+                event.session, record, counter, detectors(event.session), bounds
             )
         held -= assembler.held
         assembler.take(event)
         held += assembler.held
-        while held > HELD_LINES and len(open_sessions) > 1:
+        while held > bounds.held_lines and len(open_sessions) > 1:
             oldest = next(name for name in open_sessions if name != event.session)
             held -= open_sessions[oldest].held
-            yield _ended(open_sessions.pop(oldest), skipped)
+            yield from _ended(open_sessions.pop(oldest), skipped, bounds)
         if isinstance(event, Returned) and len(event.text) > RESULT_CHARS:
             why = f"lines beyond the first {RESULT_CHARS:,} characters of a result were not looked at"
             count_skipped(skipped, record, Skipped(f"call {event.id[:40]}", why))
     for assembler in open_sessions.values():
-        if assembler.has_content():
-            yield _ended(assembler, skipped)
+        yield from _ended(assembler, skipped, bounds)
     yield from skipped.values()
 
 
-def _ended(assembler: _Assembler, skipped: dict[tuple[str, str], SkippedPart]) -> Audited:
-    audited = assembler.finished()
-    count_left_out(skipped, audited.session)
-    return audited
+def _ended(
+    assembler: _Assembler, skipped: dict[tuple[str, str], SkippedPart], bounds: Bounds
+) -> Iterator[Audited]:
+    if assembler.has_content():
+        audited = assembler.finished()
+        count_left_out(skipped, audited.session, bounds)
+        yield audited
 
 
 class _Assembler:
     """One session while its events come."""
 
-    def __init__(self, session: str, record: str, counter: Counter, detectors: Sequence[Detector]) -> None:
+    def __init__(
+        self, session: str, record: str, counter: Counter, detectors: Sequence[Detector], bounds: Bounds
+    ) -> None:
+        self._bounds = bounds
         self._session = Session(session, record, "", tokens_exact=counter.exact)
         self._counter = counter
         self._detectors = detectors
-        self._known = Known()
+        self._known = Known(bounds=bounds)
         self._turns: list[Turn] = []
         self._turn_of: dict[int, int] = {}
         self._epoch = 0
         self._compactions = 0
         self._ends: list[int] = []  # the last turn of each epoch that a compaction ended
-        self._awaited = AwaitedCalls()
+        self._awaited = AwaitedCalls(bounds)
         self._numbers: dict[int, int] = {}
         self._calls: list[Call] = []
         self._lines: list[Lines] = []
@@ -189,8 +189,8 @@ class _Assembler:
         self._remembered = 0
         self._left_out = 0
         self._lines_left_out = 0
-        self._arguments = KeptArguments()
-        self._names = KeptNames()
+        self._arguments = KeptArguments(bounds)
+        self._names = KeptNames(bounds)
 
     @property
     def held(self) -> int:
@@ -256,7 +256,7 @@ class _Assembler:
                 self._turns[index], model=event.model or self._turns[index].model, **usage
             )
             return
-        if len(self._turns) >= CALLS_KEPT:
+        if len(self._turns) >= self._bounds.calls:
             return
         self._turn_of[hash(event.key)] = len(self._turns)
         number = len(self._turns) + 1
@@ -332,7 +332,7 @@ class _Assembler:
         spans = [span for span in event.shown if 0 < span[1] <= span[2]][:SPANS_KEPT]
         again: list[Lines] = []
         for path, first, last, version in spans:
-            lines = range(first, min(last, first + LINES_REMEMBERED) + 1)
+            lines = range(first, min(last, first + self._bounds.lines) + 1)
             again += self._spans(number, path, first, [hash((version, line)) for line in lines])
         result = Result(
             number, pending.turn, self._epoch, pending.called, returned, seen, event.tokens, "", again,
@@ -346,7 +346,7 @@ class _Assembler:
             detector.result(result)
 
     def _keep(self, result: Result, lines: int, characters: int) -> None:
-        if len(self._calls) >= CALLS_KEPT:
+        if len(self._calls) >= self._bounds.calls:
             self._left_out += 1
             return
         called, returned, seen = result.called, result.returned, result.seen
@@ -368,7 +368,7 @@ class _Assembler:
             Lines(self._session.session, result.number, self._names.of(file), line, line, characters)
             for file, line, characters in seen.wide
         )
-        room = SPANS_OF_SESSION - len(self._lines)
+        room = self._bounds.spans - len(self._lines)
         self._lines += map(self._named, result.again[: min(room, SPANS_KEPT)])
         self._lines += islice(wide, max(0, min(room - len(result.again), SPANS_KEPT)))
         self._lines_left_out += max(0, len(result.again) + len(seen.wide) - room)
@@ -388,7 +388,7 @@ class _Assembler:
         place = self._seen.get(hash(file))
         if place is None:
             place = {}
-            if len(self._seen) < FILES_REMEMBERED and self._remembered < LINES_REMEMBERED:
+            if len(self._seen) < self._bounds.files and self._remembered < self._bounds.lines:
                 self._seen[hash(file)] = place
         spans: list[Lines] = []
         for line, value in enumerate(hashes, first):
@@ -396,7 +396,7 @@ class _Assembler:
             again = None
             if before is not None and before[0] == value:
                 again = "in view" if before[1] == self._epoch else "compacted"
-            if before is not None or self._remembered < LINES_REMEMBERED:
+            if before is not None or self._remembered < self._bounds.lines:
                 self._remembered += before is None
                 place[line] = (value, self._epoch)
             if spans and spans[-1].last == line - 1 and spans[-1].again == again:
@@ -415,7 +415,7 @@ class _Assembler:
     def _compact(self, event: Compacted) -> None:
         # The request for the summary carried everything once more: it is a turn, or it is counted as one.
         self._compactions += 1
-        if len(self._ends) < CALLS_KEPT:
+        if len(self._ends) < self._bounds.calls:
             self._epoch += 1
             self._ends.append(len(self._turns) + (0 if event.counted else 1))
 
@@ -424,7 +424,7 @@ class _Assembler:
             self._unanswered(call)
 
     def _unanswered(self, pending: Pending) -> None:
-        if len(self._calls) >= CALLS_KEPT:
+        if len(self._calls) >= self._bounds.calls:
             self._left_out += 1
             return
         called = pending.called

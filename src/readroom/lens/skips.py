@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from readroom.lens.bounds import Bounds
 from readroom.lens.normal_form import Session, SkippedPart
 from readroom.lens.records.events import Skipped
-from readroom.limits.lens import CALLS_KEPT, FINDINGS_KEPT, SPANS_OF_SESSION
 
 _SKIPS_KEPT = 200
 
@@ -32,12 +32,12 @@ def count_skipped(
         skipped[last] = msgspec.structs.replace(skipped[last], count=skipped[last].count + count)
 
 
-def count_left_out(skipped: dict[tuple[str, str], SkippedPart], session: Session) -> None:
+def count_left_out(skipped: dict[tuple[str, str], SkippedPart], session: Session, bounds: Bounds) -> None:
     """What was not kept of a session that has ended is said like what was not read."""
     for count, what, most in (
-        (session.calls_left_out, "calls", CALLS_KEPT),
-        (session.lines_left_out, "line ranges", SPANS_OF_SESSION),
-        (session.findings_left_out, "findings of one kind", FINDINGS_KEPT),
+        (session.calls_left_out, "calls", bounds.calls),
+        (session.lines_left_out, "line ranges", bounds.spans),
+        (session.findings_left_out, "findings of one kind", bounds.findings),
     ):
         if count:
             why = f"{what} of one session beyond {most:,} are counted and not kept"

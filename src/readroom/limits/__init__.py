@@ -381,8 +381,11 @@ MCP_LIST_TOOLS = 100
 MCP_EXIT_S = 2
 """Seconds for open connections and unsent replies when a server has to end."""
 
+MCP_SETTLE_S = 2
+"""Seconds for calls that run when their input ends. The SDK's clients wait as long, then send SIGTERM."""
+
 HTTP_SESSIONS = 1000
-"""Open sessions of clients before 2026-07-28, a few kB each. SDK: 10,000."""
+"""Open sessions of clients before 2026-07-28, a few kB each; a new one ends the oldest. SDK: 10,000."""
 
 HTTP_SESSION_IDLE_S = 30 * 60.0
 """A session without any open request for so long is forgotten; its client starts another. As the SDK."""
@@ -391,16 +394,17 @@ HTTP_STILL_S = 15.0
 """Seconds after which a client that waits for an MCP answer hears that the server is still there: a half of
 the shortest wait of common proxies. As the SDK."""
 
-HTTP_CONNECTIONS = 256
+HTTP_CONNECTIONS = 512
 """Connections at once on which requests were let in; above, clients are to try again. An editor holds
-one or two per window."""
+one or two per window, a proxy some hundred for all behind it."""
 
-SERVE_STRANGERS = 192
+SERVE_STRANGERS = 320
 """Connections at once on which no request was let in yet; a new one ends the oldest. With those above and
 what calls open, below the 1,024 descriptors that most systems give a process."""
 
-SERVE_ADDRESS_STRANGERS = 64
-"""Of these, those of one address. Every client of this machine has the same; four rounds of SERVE_ACCEPT."""
+SERVE_ADDRESS_STRANGERS = 288
+"""Of these, those of one address. Every client of this machine has the same, and so have all behind a proxy,
+which may open as many as a load test does (256) before it sends anything."""
 
 SERVE_ACCEPT = 16
 """Connections taken before anything is read: in a flood, a new one must be read before it is the oldest."""
@@ -408,9 +412,9 @@ SERVE_ACCEPT = 16
 SERVE_BACKLOG = 1024
 """Connections that wait to be taken, in the kernel."""
 
-SERVE_QUEUE = 128
-"""Calls that wait for a worker of a server; one more has to try again. At 20 ms a call, the last waits
-0.3 s; with long searches, a queue without end would only hold calls that are no longer waited for."""
+SERVE_QUEUE = 512
+"""Calls that wait for a worker of a server, one of each connection; one more has to try again. At 0.5 ms a
+read, the last waits 0.3 s; with long searches, more would only be calls that are no longer waited for."""
 
 SERVE_BODY_S = 30.0
 """Time for the whole of a request's body to come: 1 MB/s for the largest. nginx: 60 s between two pieces."""
@@ -441,7 +445,7 @@ SERVE_RATE = 6_000
 """Requests a minute of one token: ten times what a busy agent sends."""
 
 SERVE_ADDRESS_RATE = 60_000
-"""Requests a minute of one address, with or without tokens: more than a server of two cores can answer."""
+"""Requests a minute of one address without a token that has worked: more than two cores can answer."""
 
 SERVE_FAILED_RATE = 60
 """Requests a minute of one address without a token that works, where tokens are needed: guessing is hopeless,

@@ -292,6 +292,11 @@ AVRO_BLOCKS = 200_000
 CONTAINER_MEMBERS = 120_000
 """Members of an archive that are looked at; each takes some 400 bytes. The source of Linux has 90,000."""
 
+CONTAINER_FOLDERS = 120_000
+"""Folders above them, each of some 400 bytes as well: a member may lie in CONTAINER_NAME_DEPTH of its own.
+The source of Linux has 6,000.
+"""
+
 CONTAINER_DIRECTORY_BYTES = 32 * 1024 * 1024
 """The directory of a ZIP file, which goes by in one piece: CONTAINER_MEMBERS with names of 200 bytes."""
 

@@ -46,11 +46,15 @@ would take longer than all the rest of a search."""
 FIND_SMALL_CHARS = 16 * 1024
 """A file that is no longer is always outlined: it takes a millisecond or two."""
 
-FIND_PARSED_BYTES = 256 * 1024
+FIND_PARSED_CHARS = 256 * 1024
 """Longer texts are cut by lines instead of definitions: to parse them takes a tenth of a second each."""
 
+FIND_SYMBOL_CHARS = 1024 * 1024
+"""Of files that seem to define the one symbol that is asked for, best first: its definition is what is
+wanted, and many that everybody knows stand in files of 300,000 characters.  Longer ones are cut by lines."""
+
 FIND_PARSE_S = 0.5
-"""Longest parsing of one file; then it is cut by lines."""
+"""Longest parsing of one file, in processor time; then it is cut by lines."""
 
 FIND_LINE_CHARS = 500
 """Longest line of a passage; what is longer is minified or data, and reading it is the next call."""
@@ -69,6 +73,20 @@ FIND_LEFT_NAMES = 20
 FIND_APART_CHARS = 2 * 1024 * 1024
 """Characters of files that are kept as they were taken apart, for the next page of the same question; each
 takes some two bytes so."""
+
+FIND_AHEAD = 16
+"""Of so many passages behind the first that does not fit, those that do fill the page: a twentieth more is
+shown.  The cursor holds a bit for each."""
+
+FIND_SENTENCES_TOKENS = 65
+"""Of the budget for the first line and the last, with the next call, beside the question; of a small budget a
+quarter at most."""
+
+FIND_REST_TOKENS = 35
+"""Of the budget for the call that reads the rest of a passage that is longer than a page, beside its path."""
+
+FIND_REPEATED_CHARS = 300
+"""Longest question that the last line repeats in the next call; a longer one is not paid twice."""
 
 CURSOR_DIGITS = 6
 """Hex digits of the arguments' fingerprint in a cursor: a mix-up passes once in 16 million times, for 4

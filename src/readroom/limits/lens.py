@@ -32,6 +32,17 @@ RECORD_CHUNK_BYTES = 256 * 1024
 RECORD_SNIFF_LINES = 50
 """So many lines are looked at to tell whose record it is: the heads of resumed sessions come first."""
 
+RECORD_DATABASE_MEMORY_BYTES = 80 * 1024 * 1024
+"""What SQLite may take while it reads a record: a schema that is larger is not read. Usual ones take 1 MB,
+beside 8 MB of pages.
+"""
+
+RECORD_DATABASE_STEPS = 10_000_000
+"""Steps of SQLite for one record, some 0.2 s, beside RECORD_DATABASE_STEPS_OF_BYTE for each byte of it."""
+
+RECORD_DATABASE_STEPS_OF_BYTE = 20
+"""A row of 200 bytes takes some 300; without the client's indexes each session takes those of all rows."""
+
 RECORD_MEMBER_BYTES = 4 * 1024 * 1024 * 1024
 """A member of a zip that unpacks to more is skipped: no log of one sample is that long."""
 

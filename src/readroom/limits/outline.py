@@ -10,7 +10,7 @@ OUTLINE_TIMEOUT_S = 5.0
 """Time for one outline that was asked for. A sound text of OUTLINE_BYTES needs 0.3 s, hostile ones any."""
 
 OUTLINE_ASIDE_S = 1.0
-"""Time for an outline that was not asked for: of what a cut reply does not show."""
+"""Processor time for an outline that was not asked for: of what a cut reply does not show."""
 
 OUTLINE_MEMORY_KIB = 256 * 1024
 """How much the process may grow while one text is parsed, in KiB: some 80 MB is usual, hostile texts take

@@ -142,3 +142,29 @@ WORKER_READY_S = 60.0
 WORKER_LEAST_S, WORKER_MOST_S = 0.1, 10.0
 """Before a worker that has died is started again: doubled for each that died before it had lived for the
 longer of the two, so that one that cannot start costs little."""
+
+SERVE_DESCRIPTORS = 4096
+"""Files and connections that a process of a server may have open, where the system lets it say so: some
+give it 256 to begin with."""
+
+SERVE_KNOWN_TOKENS = 10_000
+"""Tokens that are remembered to have worked, so that what others at the same address send is not counted as
+theirs; each takes 200 bytes."""
+
+SERVE_SMALL_BODY_BYTES = 64 * 1024
+"""Of a request's body that any connection may hold: more than most calls have."""
+
+SERVE_CALLER_BODIES_BYTES = 128 * 1024 * 1024
+"""What bodies have beyond that, of one token or, where there is none, one address: four of the longest."""
+
+SERVE_BODIES_BYTES = 256 * 1024 * 1024
+"""The same of all; above, clients are to try again."""
+
+SERVE_JOINED_BYTES = 256 * 1024
+"""Of answers that are sent as one: more than a reply of the usual size and its head."""
+
+TOKEN_SETTLED_S = 5.0
+"""After that a file of tokens has another time when it is written again: some systems keep times of 2 s."""
+
+TOKENS_FOUND = 1000
+"""Tokens whose rows are kept while their file stays as it is."""

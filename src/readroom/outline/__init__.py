@@ -18,7 +18,7 @@ from msgspec import Struct
 from readroom.deadline import Deadline
 from readroom.limits import NEAR_NAMES
 from readroom.limits.outline import LARGE_MEMORY_KIB, OUTLINE_BRACKETS, OUTLINE_ERRORS, OUTLINE_MEMORY_KIB
-from readroom.outline.syntax import Grammar, MissingGrammar, load
+from readroom.outline.syntax import Grammar, MissingGrammar, load, plan_of
 from readroom.quoting import unquoted
 from readroom.text.encodings import visible
 from readroom.values.files import Item, Outline, Row, rows
@@ -95,7 +95,7 @@ def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline, *, i
     items = walk.items(tree.root_node)
     from readroom.outline.certain import bare_bodies, damage_of, with_ends
 
-    damage = damage_of(tree.root_node, deadline)
+    damage = damage_of(tree.root_node, deadline, plan_of(parsing.grammar).larger)
     if damage.errors:
         tree, items, damage = _simplified(text, parsing, walk, tree, items, damage)
     partial, bare = None, bare_bodies(tree.root_node)
@@ -145,7 +145,7 @@ def _simplified(
     from readroom.outline.recover import with_others
 
     other = simple.whole()
-    behind = damage_of(other.root_node, parsing.deadline)
+    behind = damage_of(other.root_node, parsing.deadline, plan_of(parsing.grammar).larger)
     if len(behind.errors) >= len(damage.errors):
         return tree, items, damage
     others = with_ends(items, text, "", damage.errors)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING, final
 
 from msgspec import Struct
@@ -58,8 +58,16 @@ _NARROW_BYTES = 300
 """What was skipped within as much was skipped alone: to parse it once more would skip it again."""
 
 
-def damage_of(root: Node, deadline: Deadline) -> Damage:
-    """What a parser did not understand, without what it did understand within that."""
+_SWALLOWED_ROWS = 10
+"""What has more rows and holds no definitions may have swallowed some where there are errors around it: a
+string that began at the wrong quote goes on to the next one."""
+
+
+def damage_of(root: Node, deadline: Deadline, larger: Container[int] = ()) -> Damage:
+    """What a parser did not understand, without what it did understand within that.
+
+    `larger` are the kinds of nodes that may hold definitions.
+    """
     spans, wide, waiting = set[tuple[int, int]](), set[tuple[int, int]](), [root] if root.has_error else []
     while waiting:
         node = waiting.pop()
@@ -71,8 +79,16 @@ def damage_of(root: Node, deadline: Deadline) -> Damage:
             spans |= lines
             if node.is_missing or node.end_byte - node.start_byte > _NARROW_BYTES:
                 wide |= lines
-        waiting += [child for child in node.children if child.has_error]
+        for child in node.children:
+            if child.has_error:
+                waiting.append(child)
+            if larger and child.kind_id not in larger and _rows(child) > _SWALLOWED_ROWS:
+                wide.add((child.start_point[0] + 1, child.end_point[0] + 1))
     return Damage(sorted(spans), sorted(wide))
+
+
+def _rows(node: Node) -> int:
+    return node.end_point[0] - node.start_point[0]
 
 
 def bare_bodies(root: Node) -> list[tuple[int, int]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -69,11 +70,14 @@ def _pieces(source: bytes, errors: Sequence[tuple[int, int]]) -> Iterator[Range]
     from tree_sitter import Range
 
     firsts, start, row, left = [first for first, _ in errors], 0, 0, OUTLINE_PIECES
+    # How far those reach that begin before one: there are some of many lines.
+    reached = list(accumulate((last for _, last in errors), max, initial=0))
     for close in _CLOSED.finditer(source):
         end = close.end()
         rows_in = source.count(b"\n", start, end)
         at = bisect_left(firsts, row + 1)
-        if at < len(firsts) and firsts[at] <= row + rows_in and (start or end < len(source)):
+        touched = reached[at] > row or (at < len(firsts) and firsts[at] <= row + rows_in)
+        if touched and (start or end < len(source)):
             left -= 1
             if left < 0:
                 return

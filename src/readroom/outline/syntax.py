@@ -144,6 +144,11 @@ class Action(Struct, frozen=True):
     is_embedded: bool
 
     @property
+    def is_larger(self) -> bool:
+        """Whether such a node may hold definitions, or is one that may: no field, no variable."""
+        return self.rule is None or not self.rule.minor
+
+    @property
     def defines(self) -> bool:
         """Whether such a node may define something itself."""
         return self.rule is not None or self.choose is not None
@@ -153,7 +158,7 @@ class Plan(Struct, frozen=True):
     """A grammar by the numbers that its language has for names: those of nodes are far quicker to ask for.
 
     `actions` are by the kinds of nodes; any other defines and holds nothing.  `fields` are by
-    their names, and `kinds`: one name may be that of several.
+    their names, and `kinds`: one name may be that of several.  `larger` are those that may hold others.
     """
 
     actions: Mapping[int, Action]
@@ -161,6 +166,7 @@ class Plan(Struct, frozen=True):
     kinds: Mapping[str, frozenset[int]]
     not_signature: frozenset[int]
     modifiers: frozenset[int]
+    larger: frozenset[int]
     _numbers: dict[tuple[str, ...], tuple[tuple[int, ...], frozenset[int]]]
 
     def numbers(self, names: tuple[str, ...]) -> tuple[tuple[int, ...], frozenset[int]]:
@@ -201,17 +207,18 @@ def plan_of(grammar: Grammar) -> Plan:
             language = _LANGUAGES[key]
             kinds = {at: language.node_kind_for_id(at) for at in range(language.node_kind_count)}
             named = {at: kind for at, kind in kinds.items() if kind and language.node_kind_is_named(at)}
-            chosen = ((at, _action(grammar, kind)) for at, kind in {**named, _BROKEN_ID: _BROKEN}.items())
+            chosen = {at: _action(grammar, kind) for at, kind in {**named, _BROKEN_ID: _BROKEN}.items()}
             fields = ((language.field_name_for_id(at), at) for at in range(1, language.field_count + 1))
             numbers: dict[str, frozenset[int]] = {}
             for at, kind in named.items():
                 numbers[kind] = numbers.get(kind, frozenset()) | {at}
             found = Plan(
-                {at: action for at, action in chosen if action is not None},
+                {at: action for at, action in chosen.items() if action is not None},
                 {name: at for name, at in fields if name},
                 numbers,
                 _of_kinds(numbers, grammar.not_signature),
                 _of_kinds(numbers, grammar.modifiers),
+                frozenset(at for at, action in chosen.items() if action is not None and action.is_larger),
                 {},
             )
             _PLANS[key] = found

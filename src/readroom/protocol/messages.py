@@ -7,6 +7,7 @@ the request is known: a client that is not answered waits for minutes.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any, Final, Literal, TypeAlias, TypeGuard
 
 import msgspec
@@ -115,11 +116,11 @@ def _lenient(value: object) -> Message | Answer:
         formed = value.get("jsonrpc") == "2.0" and (params is None or isinstance(params, dict))
         if formed and isinstance(method, str) and "id" not in value:
             return Notification(method, params)
-        if formed and isinstance(method, str) and _is_id(request_id):
+        if formed and isinstance(method, str) and _is_id(request_id) and not halves(str(request_id)):
             return Request(request_id, method, params)
         if formed and method is None and ("result" in value or "error" in value):
             return Unasked()
-        if _is_id(request_id) and not _halves(str(request_id)):
+        if _is_id(request_id) and not halves(str(request_id)):
             return refusal(request_id, eras.INVALID_REQUEST, _NO_MESSAGE)
     return refusal(None, eras.INVALID_REQUEST, _NO_MESSAGE)
 
@@ -131,7 +132,7 @@ def _is_id(value: object) -> TypeGuard[Id]:
     return isinstance(value, (int, str)) and not isinstance(value, bool)
 
 
-def _halves(text: str) -> bool:
+def halves(text: str) -> bool:
     """Whether it holds halves of surrogate pairs, which no answer can repeat."""
     return text != text.encode("utf-8", "replace").decode()
 
@@ -145,23 +146,36 @@ _ENCODER: Final = msgspec.json.Encoder()
 
 
 def encode(answer: Answer) -> bytes:
-    """The bytes of an answer, without a line feed in them; another failure when JSON cannot carry it."""
+    """The bytes of an answer, without a line feed in them; another failure when JSON cannot carry it.
+
+    A refusal that repeats half of a surrogate pair, which only its client can have sent, says "?" for it.
+    """
     try:
-        return _encoded(answer)
-    except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
+        return _encoded(answer, _ENCODER.encode)
+    except UnicodeEncodeError:
+        if answer.failure is not None or (answer.result or {}).get("isError"):
+            return _encoded(Answer(_sendable(answer.id), answer.result, answer.failure), _replaced)
         log().exception("an answer could not be put into JSON")
-    failed = "The reply could not be put into JSON"
-    try:
-        return _encoded(refusal(answer.id, eras.INTERNAL_ERROR, failed))
-    except UnicodeEncodeError:  # the id itself
-        return _encoded(refusal(None, eras.INTERNAL_ERROR, failed))
+    except (TypeError, ValueError, RecursionError):
+        log().exception("an answer could not be put into JSON")
+    failed = refusal(_sendable(answer.id), eras.INTERNAL_ERROR, "The reply could not be put into JSON")
+    return _encoded(failed, _ENCODER.encode)
 
 
-def _encoded(answer: Answer) -> bytes:
+def _encoded(answer: Answer, put: Callable[[object], bytes]) -> bytes:
     inner = answer.failure if answer.result is None else answer.result
     name = b'"result":' if answer.result is not None else b'"error":'
-    parts = (b'{"jsonrpc":"2.0","id":', _ENCODER.encode(answer.id), b",", name, _ENCODER.encode(inner), b"}")
+    parts = (b'{"jsonrpc":"2.0","id":', put(answer.id), b",", name, put(inner), b"}")
     return b"".join(parts)
+
+
+def _sendable(request_id: Id | None) -> Id | None:
+    return None if halves(str(request_id)) else request_id
+
+
+def _replaced(value: object) -> bytes:
+    text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace")
 
 
 def notification(method: str, params: dict[str, Any]) -> bytes:

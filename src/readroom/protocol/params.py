@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from readroom.protocol import eras
+from readroom.protocol.messages import halves
 
 Params: TypeAlias = Mapping[str, Any]
 
@@ -82,4 +83,5 @@ def envelope_problem(envelope: Mapping[str, Any]) -> str | None:
 def progress_token(envelope: Mapping[str, Any] | None) -> int | str | None:
     """What the client wants progress to be named by."""
     token = None if envelope is None else envelope.get("progressToken")
-    return token if isinstance(token, (int, str)) and not isinstance(token, bool) else None
+    fits = isinstance(token, (int, str)) and not isinstance(token, bool) and not halves(str(token))
+    return token if fits else None

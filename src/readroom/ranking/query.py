@@ -15,7 +15,14 @@ MAX_TERMS = 32
 """Words that are looked for; each costs a pass over the whole tree.  Real issues have 10 to 60."""
 
 MAX_CHARS = 20_000
-"""Read of a question: a log pasted whole is answered by its first pages."""
+"""Of a longer question, such as a log pasted whole, those lines are read that are unlike most others."""
+
+_READ_CHARS = 1_000_000
+"""Of one that is longer still its beginning and its end, where logs and traces say what went wrong."""
+
+_RUN, _VARIES = re.compile(r"[\w.+-]+"), re.compile(r"\D*\d|[A-Fa-f]{8,}\Z")
+"""Runs that begin so are what differs between lines of a log that say the same: times, numbers, ids.
+Both in one pattern would take the square of a long run."""
 
 _TITLE_CHARS = 100
 _LATER_WEIGHT = 0.5
@@ -98,9 +105,9 @@ def term_of(word: str, weight: float = 1.0) -> Term:
 
 def parse(text: str) -> Query:
     """The terms of a question; none when there is no letter or digit in it."""
-    text = text[:MAX_CHARS]
-    words = Counter(sub_words(text))
     first = text.strip().partition("\n")[0]
+    text, often = _unlike_others(text)
+    words = Counter(sub_words(text))
     is_log = _STAMP.search(first) is not None
     title = set(words if is_log else sub_words(first[:_TITLE_CHARS]))
     symbol = _symbol(text.strip())
@@ -111,10 +118,30 @@ def parse(text: str) -> Query:
         by_stem.setdefault(stem(word), term_of(word, 1.0 if word in title else _LATER_WEIGHT))
     terms = list(by_stem.values())
     if len(terms) > MAX_TERMS:
-        common = {word for word, times in words.items() if is_log and (word.isdigit() or times > _REPEATED)}
-        terms = _most_telling(terms, common)
+        common = {word for word, times in words.items() if word.isdigit() or times > _REPEATED}
+        terms = _most_telling(terms, {*common, *sub_words(often)} if is_log else frozenset())
     names = [name for name in dict.fromkeys(_NAME.findall(text)) if _is_compound(name)]
     return Query(text, terms, symbol, names[:MAX_TERMS], len(by_stem) - len(terms))
+
+
+def _unlike_others(text: str) -> tuple[str, str]:
+    """Of a long question the lines that fewest others are like, in order, and one of each frequent sort."""
+    if len(text) <= MAX_CHARS:
+        return text, ""
+    if len(text) > _READ_CHARS:
+        text = text[: _READ_CHARS // 2] + "\n" + text[-_READ_CHARS // 2 :]
+    lines = text.split("\n")
+    shapes = _RUN.sub(lambda run: "0" if _VARIES.match(run[0]) else run[0], text).split("\n")
+    alike = Counter(shapes)
+    often = "\n".join(shape for shape, times in alike.items() if times > _REPEATED)[:MAX_CHARS]
+    left, kept = MAX_CHARS, dict[int, str]()
+    # What went wrong stands where a log ends or a trace begins.
+    for at in sorted(range(len(lines)), key=lambda at: (alike[shapes[at]], min(at, len(lines) - 1 - at), at)):
+        if left <= 0 or alike[shapes[at]] > _REPEATED:
+            break
+        kept[at] = lines[at][:left]
+        left -= len(lines[at]) + 1
+    return "\n".join([*(kept[at] for at in sorted(kept)), often]), often
 
 
 def _symbol(text: str) -> tuple[str, ...]:

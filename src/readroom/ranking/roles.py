@@ -7,7 +7,7 @@ left out: where all that matches has a role, its order is that of the others.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -22,6 +22,7 @@ class Role(StrEnum):
     DOCUMENTATION = "documentation"
     LEGAL = "licence or history"
     DATA = "settings or data"
+    BUILD = "build script"
     GENERATED = "generated"
     VENDORED = "vendored"
     LEGACY = "deprecated"
@@ -37,18 +38,28 @@ _PATTERNS: tuple[tuple[Role, re.Pattern[str]], ...] = (
     (
         Role.TEST,
         _words(
-            r"(?:^|/)(?:tests?|specs?|__tests__|__mocks__|testing|testdata|test[-_]data|fixtures?|e2e|[\w-]+[-_]tests?)/"
-            r"|(?:^|/)(?:test_|tests?\.|conftest)[^/]*\Z|[^/](?:[-_.](?:tests?|spec))\.[^/]*\Z"
+            r"(?:^|/)(?:tests?|specs?|__tests__|__mocks__|mocks?|testing|testdata|testsuites?|test[-_]data|fixtures?"
+            r"|e2e|[\w.-]+[-_.]tests?)/"
+            r"|(?:^|/)(?:test_|tests?\.|conftest)[^/]*\Z|[^/](?:[-_.](?:tests?|spec))\.[^/]*\Z|\.t\Z"
         ),
     ),
+    # `Shop.Tests/`, `ShopTests/`, `commonTest/`, but not `Latest/`.
+    (Role.TEST, re.compile(r"[a-z0-9.](?:Tests?|Specs?)/")),
     (Role.TEST, re.compile(r"[a-z0-9](?:Tests?|Spec|IT|TestCase)\.(?:java|kt|scala|cs|swift|php|groovy)\Z")),
-    (Role.EXAMPLE, _words(r"(?:^|/)_?(?:examples?|samples?|demos?|playground|benchmarks?|bench)/")),
+    (
+        Role.EXAMPLE,
+        _words(
+            r"(?:^|/)_?(?:(?:[\w.-]+[-_.])?(?:examples?|samples?|demos?|benchmarks?)"
+            r"|playground|bench|benches|tutorials?)/"
+        ),
+    ),
     (Role.VENDORED, _words(r"(?:^|/)(?:vendor|vendored|_vendor|third[-_]party|node_modules|site-packages)/")),
     (
         Role.GENERATED,
         _words(
             r"(?:^|/)(?:dist|build|out|generated|__generated__|gen|locales?|i18n|translations)/"
-            r"|[-_.](?:min|bundle|generated|pb|pb2|pb2_grpc)\.[a-z]+\Z|\.(?:map|snap|po|pot)\Z"
+            r"|[-_.](?:min|bundle|generated|pb|pb2|pb2_grpc)\.[a-z]+\Z|\.(?:map|snap|po|pot|lock)\Z"
+            r"|(?:^|/)(?:package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.ya?ml|go\.sum)\Z"
         ),
     ),
     (Role.LEGACY, _words(r"(?:^|/)_?(?:deprecated|legacy|compat|obsolete|attic)(?:/|\.|\Z)")),
@@ -62,18 +73,32 @@ _PATTERNS: tuple[tuple[Role, re.Pattern[str]], ...] = (
     (
         Role.DOCUMENTATION,
         _words(
-            r"(?:^|/)(?:docs?|documentation|docs?_src|man)/|(?:^|/)readme[^/]*\Z"
-            r"|\.(?:md|mdx|markdown|rst|rdoc|adoc|txt|html?|org|pod|tex|pdf|docx?|epub|odt|rtf|[1-9])\Z"
+            r"(?:^|/)(?:docs?|documentation|docs?_src|man|manual)/|(?:^|/)readme[^/]*\Z"
+            r"|\.(?:md|mdx|markdown|rst|rdoc|adoc|txt|html?|org|pod|tex|pdf|docx?|epub|odt|rtf|man|[1-9])(?:\.in)?\Z"
+            # What a shell completes repeats the help of every option.
+            r"|(?:^|/)complet(?:e|ions?)/(?:_[^/]*|[^/]*\.(?:bash|fish|zsh|elv|nu|ps1)(?:\.in)?)\Z"
         ),
     ),
     (
         Role.DATA,
-        _words(r"\.(?:jsonl?|json5|ya?ml|toml|cfg|ini|conf|xml|csv|tsv|lock|properties|svg|log|sum|ipynb)\Z"),
+        _words(
+            r"\.(?:jsonl?|json5|ya?ml|toml|cfg|ini|conf|xml|csv|tsv|properties|svg|log|sum|ipynb|plist"
+            r"|sublime-syntax|tmlanguage|tmtheme)\Z"
+        ),
+    ),
+    (
+        Role.BUILD,
+        _words(
+            r"(?:^|/)(?:(?:gnu)?makefile|cmakelists\.txt|rakefile|gemfile|(?:gulp|grunt|vagrant|jenkins|docker)file"
+            r"|setup\.py|configure\.ac)(?:\.[^/]*)?\Z"
+            r"|\.(?:gemspec|podspec|nuspec|csproj|fsproj|vbproj|vcxproj|sln|gradle|cmake|mk)\Z"
+            r"|[^/]\.(?:config|conf)\.[cm]?[jt]s\Z|\.gradle\.kts\Z"
+        ),
     ),
     (
         Role.EXPORTS,
         re.compile(
-            r"(?:^|/)(?:__init__\.pyi?|index\.[cm]?[jt]sx?|mod\.rs|package-info\.java|[^/]*\.d\.ts)\Z"
+            r"(?:^|/)(?:__init__\.pyi?|index\.[cm]?[jt]sx?|mod\.rs|package-info\.java|[^/]*\.d\.[cm]?ts)\Z"
         ),
     ),
 )
@@ -85,6 +110,7 @@ _ASKED: Mapping[Role, tuple[str, ...]] = MappingProxyType(
         Role.DOCUMENTATION: ("doc", "docs", "document", "readm", "guid", "tutori", "manual"),
         Role.LEGAL: ("licens", "licenc", "changelog", "author", "notic", "copyright"),
         Role.DATA: ("config", "configur", "set", "json", "yaml", "toml", "csv", "log", "data"),
+        Role.BUILD: ("build", "instal", "packag", "compil", "make", "depend", "docker"),
         Role.GENERATED: ("generat", "locale", "local", "translat", "i18n"),
         Role.VENDORED: ("vendor", "depend"),
         Role.LEGACY: ("deprec", "legaci", "compat"),
@@ -110,6 +136,20 @@ def roles(path: str, query: Query, older: Callable[[str], bool], *, dense: bool 
     if older(path):
         matching[Role.OLDER] = None
     return tuple(role for role in matching if not query.asks_for(*_ASKED.get(role, ())))
+
+
+def are_tests(names: Sequence[str], query: Query) -> bool:
+    """Whether qualified names, the outermost first, say of a definition that it tests others beside it.
+
+    As Rust has them, `mod tests` in the very file; a question may ask for them.
+    """
+    inside = any(name in _TEST_MODULES for name in names[:-1])
+    of_itself = names[-1:] == ("tests",) or any(name.startswith("test_") for name in names)
+    return (inside or of_itself) and not query.asks_for(*_ASKED[Role.TEST])
+
+
+_TEST_MODULES = frozenset({"test", "tests"})
+"""As the last name, `test` is as often what tests something in the program."""
 
 
 def older_versions(paths: Iterable[str]) -> Callable[[str], bool]:

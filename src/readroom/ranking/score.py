@@ -3,7 +3,8 @@
     file   BM25 of its words + pairs of neighbours + its name and folders + names it defines,
            times a factor for what it is for
     part   BM25 of its words, those of its name counted more, + pairs of neighbours
-           + an exact definition, times the factor of the file, + a share of the file's score
+           + an exact definition, times the factor of the file, + shares of the score of the
+           better of its neighbours and of the file's
     order  of files: their own score and that of their best part
 
 How rare a word is comes from the files that were counted, and only from them: what may not be
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 
@@ -27,7 +28,7 @@ from readroom.ranking.counting import COUNTED, CountedText, pairs_of
 from readroom.ranking.names import NameHints, covered, in_names, likeness, names_of, words_of
 from readroom.ranking.parts import TextPart
 from readroom.ranking.query import Query
-from readroom.ranking.roles import Role, roles
+from readroom.ranking.roles import Role, are_tests, roles
 from readroom.ranking.words import fold, lower
 
 K1, B = 1.2, 0.5
@@ -51,6 +52,9 @@ SYMBOL = 8.0
 EXACT = 1000.0
 """Of the part that begins with that definition, as a grammar tells: it comes before all others."""
 
+CONTINUED = 500.0
+"""Of the parts that a long definition of it goes on in, less one for each: they follow, in their order."""
+
 NAMED = 2.0
 """A definition of a name that a longer question spells out: 1 to 4 points of NDCG."""
 
@@ -63,12 +67,16 @@ IMPORTS = 0.5
 FILE_SHARE = 0.2
 """Of the file's score in that of a part: with 0.5 coverage is 1 to 4 points lower."""
 
+NEIGHBOUR_SHARE = 0.3
+"""Of the better part beside it: what is to be changed stands beside what is spoken of; 3 points of coverage,
+and half or twice as much is as good."""
+
 FACTORS: Mapping[Role, float] = MappingProxyType(
     {
         **dict.fromkeys(Role, 0.4),
         **dict.fromkeys((Role.TEST, Role.EXAMPLE, Role.GENERATED, Role.VENDORED), 0.25),
         Role.LEGAL: 0.3,
-        Role.DATA: 0.6,
+        **dict.fromkeys((Role.DATA, Role.BUILD), 0.6),
         Role.EXPORTS: 0.8,
     }
 )
@@ -306,7 +314,9 @@ def rank_parts(scale: Scale, candidates: Sequence[Candidate]) -> list[RankedPart
 def most_promising(scale: Scale, candidates: Sequence[Candidate]) -> list[str]:
     """Their paths, those first that seem to define a name that is asked for, then by their best parts."""
     defining = [candidate.file.path for candidate in candidates if candidate.file.counted.defined]
-    return list(dict.fromkeys([*defining, *(part.path for part in rank_parts(scale, candidates))]))
+    # By what each part says itself: what is beside it depends on where lines happen to be cut.
+    parts = sorted(rank_parts(scale, candidates), key=lambda part: (-part.own, part.path, part.part.first))
+    return list(dict.fromkeys([*defining, *(part.path for part in parts)]))
 
 
 def rank_with_parts(files: Sequence[RankedFile], parts: Sequence[RankedPart]) -> list[RankedFile]:
@@ -345,23 +355,60 @@ class _NameLikeness:
 
 
 def _parts_of(scale: Scale, names: _NameLikeness, candidate: Candidate, mean: float) -> list[RankedPart]:
-    query, parts = scale.query, candidate.parts
-    counts, pairs = _counts(query, candidate)
+    file, scored = candidate.file, list(_scored_alone(scale, names, candidate, mean))
+    padded = [0.0, *(own for own, _ in scored), 0.0]
     ranked = []
-    for part, times, together in zip(parts, counts, pairs, strict=True):
+    asked = _places_in_definition(candidate.parts, scale.query)
+    for part, (own, whys), place, before, behind in zip(
+        candidate.parts, scored, asked, padded[:-2], padded[2:], strict=True
+    ):
+        score = own + NEIGHBOUR_SHARE * max(before, behind) + FILE_SHARE * file.score
+        if place:
+            score = CONTINUED - place
+            whys = [*whys, Why(f"goes on with {part.names[-1]}", 0.0)]
+        elif place is not None:
+            score += EXACT
+        if whys:
+            ranked.append(RankedPart(file.path, part, score, own, whys))
+    return ranked
+
+
+def _scored_alone(
+    scale: Scale, names: _NameLikeness, candidate: Candidate, mean: float
+) -> Iterator[tuple[float, Sequence[Why]]]:
+    """For each part what its own words and names give, and why; nothing where none is asked for."""
+    counts, pairs = _counts(scale.query, candidate)
+    # Tests in the very file that they test come behind the rest of it; in a file of tests, all are alike.
+    is_apart = candidate.file.factor <= FACTORS[Role.TEST]
+    for part, times, together in zip(candidate.parts, counts, pairs, strict=True):
         named = names.counts(part.names)
         if not any(times) and not any(named):
+            yield 0.0, ()
             continue
         whys = _part_points(scale, part, times, named, together, _length(_size(candidate, part), mean))
-        if whys:
-            own = math.fsum(why.points for why in whys) * candidate.file.factor
-            if part.imports:
-                own *= IMPORTS
-            score = own + FILE_SHARE * candidate.file.score
-            if query.symbol and _asked_for(part, query):
-                score += EXACT
-            ranked.append(RankedPart(candidate.file.path, part, score, own, whys))
-    return ranked
+        own = math.fsum(why.points for why in whys) * candidate.file.factor
+        if part.imports:
+            own *= IMPORTS
+        if not is_apart and are_tests(part.names, scale.query):
+            own *= FACTORS[Role.TEST]
+        yield own, whys
+
+
+def _places_in_definition(parts: Sequence[TextPart], query: Query) -> list[int | None]:
+    """For each part, whether the definition of the symbol begins in it (0) or goes on in it (1, 2, ...)."""
+    if not query.symbol:
+        return [None] * len(parts)
+    places: list[int | None] = []
+    whole: tuple[str, ...] | None = None
+    for part in parts:
+        if _asked_for(part, query):
+            whole = part.names
+            places.append(0)
+        elif whole is not None and part.names == whole and not part.inside and places[-1] is not None:
+            places.append(places[-1] + 1)
+        else:
+            places.append(None)
+    return places
 
 
 def _counts(query: Query, candidate: Candidate) -> tuple[list[list[int]], list[list[int]]]:

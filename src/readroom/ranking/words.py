@@ -1,9 +1,9 @@
 """Words as ranking counts them: sub-words of names, stems, folded letters, pairs of ideographs.
 
 `parseHTTPHeaders`, `parse_http_headers` and "parsing of HTTP headers" hold the same words.
-Letters lose their accents, and what is written without blanks (Chinese, Japanese, Thai) is
-counted by pairs of neighbouring letters.  Folding and lowering keep the number of characters,
-so that a place in what they return is the same place in the text.
+Letters lose their accents, and what is written without blanks (Chinese, Japanese, Thai), or in words
+that grow at their ends (Korean), is counted by pairs of neighbouring letters.  Folding and lowering
+keep the number of characters, so that a place in what they return is the same place in the text.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ _UNSPACED = (
     (0x1780, 0x17FF),  # Khmer
     (0x3040, 0x30FF),  # Hiragana, Katakana
     (0x3400, 0x9FFF),  # ideographs
+    (0xAC00, 0xD7A3),  # Hangul: blanks stand between phrases, not words
     (0xF900, 0xFAFF),
     (0x20000, 0x3FFFF),
 )
@@ -36,7 +37,7 @@ _CYRILLIC = ("Ѐ", "ӿ")
 
 
 def is_unspaced(letter: str) -> bool:
-    """Whether the script of a letter puts no blanks between words."""
+    """Whether the script of a letter puts no blanks between words, or not between all."""
     code = ord(letter)
     return code >= _UNSPACED[0][0] and any(first <= code <= last for first, last in _UNSPACED)
 
@@ -69,8 +70,8 @@ class _Lowering(dict[int, int]):
 # Each holds at most as many entries as there are characters; the same answer whoever asks.
 _FOLDING, _LOWERING = _Folding(), _Lowering()
 
-_OTHER = re.compile(r"[^\x00-\x7f\u2500-\u257f\u4e00-\u9fff]+")
-"""Runs of letters that may have accents; ASCII, lines of boxes and ideographs have none."""
+_OTHER = re.compile(r"[^\x00-\x7f\u2500-\u257f\u4e00-\u9fff\uac00-\ud7a3]+")
+"""Runs of letters that may have accents; ASCII, lines of boxes, ideographs and Hangul have none."""
 
 
 @lru_cache(maxsize=16384)

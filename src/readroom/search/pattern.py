@@ -4,21 +4,240 @@ RE2 searches the whole text at once and is told never to match a line feed, so a
 match stays in its line whatever the pattern says; the same is done by rg, which
 takes line feeds out of sets.  Text comes as `held` gives it: with LF where lines
 end, so that patterns that span lines find the same however lines end.
+
+Patterns are regular expressions as rg (Rust's regex crate) reads them.  For RE2, in this process, they
+are written so that they mean the same; what cannot be rewritten is left to rg.  Both take time linear in
+the text, and neither knows lookaround or backreferences.  `DIFFERENCES` lists what a store without files,
+which has RE2 only, does otherwise.  On local files it makes no difference: rg decides there.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, final
 
 from msgspec import Struct
 
-from readroom.search.re2_syntax import Untranslatable, translate
+from readroom.text.encodings.detect import NUL_BYTES
 
-BINARY_HEAD = 64 * 1024
-"""Where a NUL makes a file binary: rg's first read."""
+DIFFERENCES: Mapping[str, str] = MappingProxyType(
+    {
+        r"\b and \B beside letters that are not ASCII": r"RE2 takes é for no letter: \bcole finds école",
+        r"\< \> \b{start} \b{end}": "refused",
+        "[a-z&&[^aeiou]] [a--b] [a~~b] [[a]b]": "sets of sets are refused",
+        r"[^\D] [\W\S]": "complements inside a set are refused",
+        r"\p{Alphabetic} \p{sc=Greek} and other properties beside categories and scripts": "refused",
+        r"\p{...} without regard to case": "refused",
+        "(?x) (?u) (?R) (?-m)": "refused",
+        r"\A and \z when matches cannot span lines": "refused",
+        "a** a{2}{3} and repetitions of more than 1,000": "refused",
+        r"a lone \r inside a line": r"for rg $ matches before it and . does not match it",
+        r"$ in a pattern that names \r and spans lines": r"\r[^x]$ may find the \r of a \r\n",
+    }
+)
+"""Syntax, and what a store without files does about it, for the reference."""
+
+# Rust: Alphabetic, Mark, Decimal_Number, Connector_Punctuation, Join_Control. RE2 knows categories
+# only; the ranges are the circled and squared letters, alphabetic by another property.
+_WORD_SET = (
+    r"\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{200c}\x{200d}"
+    r"\x{24b6}-\x{24e9}\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189}"
+)
+_SPACE = r"\t\n\v\f\r \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}"
+_SETS = {"d": r"\p{Nd}", "w": _WORD_SET, "s": _SPACE}
+
+_PLAIN_ESCAPES = frozenset("nrtfva")
+_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;=?@[\\]^_`{|}~ ")
+"""What both engines take literally behind a backslash; `<` and `>` mean ends of words to rg."""
+
+_COUNT = re.compile(r"\{[0-9]+(?:,[0-9]*)?\}")
+_GROUP = re.compile(r"\(\?(?:P?<[A-Za-z_][A-Za-z0-9_]*>|(?:[isU]*(?:-[isU]+)?)[:)])")
+_PROPERTY = re.compile(r"[pP](?:[A-Z]|\{[A-Za-z_]+\})")
+_CODE = re.compile(r"x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[xuU]\{[0-9A-Fa-f]{1,8}\}")
+_POSIX = re.compile(r"\[:\^?[a-z]+:\]")
+_SET_OPERATORS = ("&&", "--", "~~")
+
+
+class Untranslatable(ValueError):
+    """Something that RE2 does not have or reads otherwise, or that is wrong in both."""
+
+    def __init__(self, what: str, at: int) -> None:
+        """`at` is the 0-based character where it stands."""
+        super().__init__(f"{what} at character {at}")
+        self.what = what
+        self.at = at
+
+
+class Translation(Struct, frozen=True):
+    """A pattern for RE2.
+
+    `ascii_borders` says that it asks for word borders, which RE2 sees around
+    ASCII letters only.
+    """
+
+    text: str
+    ascii_borders: bool
+
+
+def translate(pattern: str, *, ignore_case: bool, multiline: bool, keeps_cr: bool = False) -> Translation:
+    """The pattern for RE2, to be compiled with `(?m)`, that means what `pattern` means to rg.
+
+    `keeps_cr` says that lines of the text keep the CR of their CR LF.
+
+    Raises:
+        Untranslatable: There is none, or the pattern is not valid.
+    """
+    return _Translator(pattern, ignore_case, multiline, keeps_cr).whole()
+
+
+class _Translator:
+    def __init__(self, pattern: str, ignore_case: bool, multiline: bool, keeps_cr: bool) -> None:
+        self._text = pattern
+        self._at = 0
+        self._any_case = ignore_case
+        self._multiline = multiline
+        self._keeps_cr = keeps_cr
+        self._open: list[int] = []
+        self._borders = False
+        self._property_at: int | None = None
+        self._dot_all = False
+
+    def whole(self) -> Translation:
+        parts: list[str] = []
+        while self._at < len(self._text):
+            parts.append(self._next())
+        if self._open:
+            raise Untranslatable("unclosed group", self._open[-1])
+        if self._any_case and self._property_at is not None:
+            raise Untranslatable("a property without regard to case", self._property_at)
+        return Translation("".join(parts), self._borders)
+
+    def _next(self) -> str:
+        char = self._text[self._at]
+        match char:
+            case "\\":
+                return self._escape(inside=False)
+            case "(":
+                return self._group()
+            case "[":
+                return self._set()
+            case "{":
+                return self._take(_COUNT, "repetition")
+            case ")":
+                if not self._open:
+                    raise Untranslatable("unopened group", self._at)
+                self._open.pop()
+            case "$" if self._keeps_cr:
+                # It belongs to the line end.
+                char = r"(?:\r?$)"
+            case "." if self._keeps_cr and not self._dot_all:
+                char = r"[^\r\n]"
+            case "\n" | "\r" if not self._multiline:
+                raise Untranslatable("a line end", self._at)
+        self._at += 1
+        return char
+
+    def _take(self, form: re.Pattern[str], what: str) -> str:
+        match = form.match(self._text, self._at)
+        if match is None:
+            raise Untranslatable(what, self._at)
+        self._at = match.end()
+        return match[0]
+
+    def _group(self) -> str:
+        at = self._at
+        if not self._text.startswith("(?", at):
+            self._at += 1
+            self._open.append(at)
+            return "("
+        taken = self._take(_GROUP, "group")
+        if "<" not in taken:
+            on = taken.partition("-")[0]
+            self._any_case = self._any_case or "i" in on
+            self._dot_all = self._dot_all or "s" in on
+        if not taken.endswith(")"):
+            self._open.append(at)
+        return taken
+
+    # --- escapes and sets ---------------------------------------------------------------------
+
+    def _escape(self, *, inside: bool) -> str:
+        at = self._at
+        self._at += 1
+        char = self._text[self._at : self._at + 1]
+        if char in _SETS or char.lower() in _SETS:
+            self._at += 1
+            return self._named_set(char, at, inside)
+        if char in _PUNCTUATION or char in _PLAIN_ESCAPES:
+            if char in "nr" and not self._multiline and not inside:
+                raise Untranslatable("a line end", at)
+            self._at += 1
+            return "\\" + char if char != " " else " "
+        if char in ("p", "P"):
+            self._property_at = at
+            return "\\" + self._take(_PROPERTY, "property")
+        if char in ("x", "u", "U"):
+            code = int(self._take(_CODE, "character code")[1:].strip("{}"), 16)
+            if code in (0x0A, 0x0D) and not self._multiline:
+                raise Untranslatable("a line end", at)
+            if 0xD800 <= code < 0xE000:
+                raise Untranslatable("half of a surrogate pair", at)
+            return f"\\x{{{code:x}}}"
+        if not inside:
+            return self._border(char, at)
+        raise Untranslatable("escape", at)
+
+    def _border(self, char: str, at: int) -> str:
+        self._at += 1
+        if char in ("b", "B") and not self._text.startswith("{", self._at):
+            self._borders = True
+            return "\\" + char
+        if char in ("A", "z") and self._multiline:
+            return "\\" + char
+        raise Untranslatable("escape", at)
+
+    def _named_set(self, char: str, at: int, inside: bool) -> str:
+        members = _SETS[char.lower()]
+        if char.islower():
+            return members if inside else f"[{members}]"
+        if inside:
+            if char == "D":
+                return r"\P{Nd}"
+            raise Untranslatable("a complement in a set", at)
+        return f"[^{members}]"
+
+    def _set(self) -> str:
+        """A bracketed set, without sets inside it."""
+        start = self._at
+        self._at += 1
+        written = ["["]
+        if self._text.startswith("^", self._at):
+            written.append("^")
+            self._at += 1
+        if self._text.startswith("]", self._at):
+            written.append(r"\]")
+            self._at += 1
+        while self._at < len(self._text):
+            char = self._text[self._at]
+            if char == "]":
+                self._at += 1
+                return "".join((*written, "]"))
+            written.append(self._set_item(char))
+        raise Untranslatable("unclosed set", start)
+
+    def _set_item(self, char: str) -> str:
+        if char == "\\":
+            return self._escape(inside=True)
+        if char == "[":
+            return self._take(_POSIX, "a set in a set")
+        if self._text.startswith(_SET_OPERATORS, self._at):
+            raise Untranslatable("a set operator", self._at)
+        self._at += 1
+        return char
+
 
 _CHECK_EVERY = 1024
 """Matches between two looks at the clock."""
@@ -186,8 +405,8 @@ def asks_for_cr(pattern: str, *, fixed: bool) -> bool:
 
 
 def is_binary(text: bytes) -> bool:
-    """Whether a text, as `held` gives it, counts as binary: it holds a NUL near its beginning."""
-    return text.find(b"\0", 0, BINARY_HEAD) >= 0
+    """Whether a text, as `held` gives it, counts as binary: it holds a NUL where a read minds it, too."""
+    return text.find(b"\0", 0, NUL_BYTES) >= 0
 
 
 def words(pattern: str, *, fixed: bool) -> tuple[str, ...]:

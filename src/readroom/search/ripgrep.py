@@ -24,7 +24,7 @@ from readroom.errors import BadPattern, MissingProgram, ReadroomError
 from readroom.formats.compressed import MAGIC
 from readroom.limits import GREP_PROGRAM_BYTES, GREP_REPORTED_FILES, NEAR_NAMES
 from readroom.text.encodings import WIDE
-from readroom.text.encodings.detect import JOURNAL, SWITCHES
+from readroom.text.encodings.detect import JOURNAL, NUL_BYTES, SWITCHES
 from readroom.values import GrepRequest
 
 OLDEST = 14
@@ -387,7 +387,8 @@ class Records:
 #
 # A pass over a tree ends with a file at its first NUL, finds nothing in it, and tells
 # nobody but its log.  UTF-16 and UTF-32 without a mark are among these files, so that whoever
-# reads the log need not look at how all others begin.
+# reads the log need not look at how all others begin; and texts with a NUL far behind their
+# beginning, such as logs of a machine that lost its power.
 #
 # The log is made for people: a name can hold what looks like an end of a line, and one that
 # is not UTF-8 is not in it as it is.  Wherever that could be, `sure` is false and nothing is
@@ -398,7 +399,7 @@ _LOG = b"rg: DEBUG|"
 _CLAIM = b"found binary data"
 _BINARY = re.compile(
     rb"rg: DEBUG\|grep_printer::summary\|crates/printer/src/summary\.rs:\d+: "
-    rb"ignoring \./(.*): found binary data at offset \d+"
+    rb"ignoring \./(.*): found binary data at offset (\d+)"
 )
 _PRINTER = b"rg: DEBUG|grep_printer::"
 _LOSSY = "\ufffd".encode()
@@ -410,11 +411,13 @@ class Reports:
 
     Attributes:
         binary: Names of binary files, relative to the searched folder, in no order.
+        texts: Those of them that are texts for us: they begin without a NUL.
         sure: Whether these are all of them.
     """
 
     def __init__(self) -> None:
         self.binary: set[str] = set()
+        self.texts: set[str] = set()
         self.sure = comes_with_us()
         self._left = b""
 
@@ -436,5 +439,8 @@ class Reports:
             if match is None or _LOSSY in match[1] or len(self.binary) >= GREP_REPORTED_FILES:
                 self.sure = False
             else:
-                self.binary.add(os.fsdecode(match[1]))
+                name = os.fsdecode(match[1])
+                self.binary.add(name)
+                if int(match[2]) >= NUL_BYTES:
+                    self.texts.add(name)
         return logged

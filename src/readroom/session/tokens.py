@@ -2,8 +2,9 @@
 
 A token is `rr_<id>_<secret>`: the id finds the row, 256 random bits are the
 secret, and only its SHA-256 is stored (a hash that is slow on purpose protects
-guessable secrets; these are not).  The store is an SQLite file that servers read at
-every request, so a token that is revoked ends at once, in running servers too.
+guessable secrets; these are not).  The store is an SQLite file that servers look at
+for every request, so a token that is revoked ends at once, in running servers too; as
+long as the file was not written again, a token that was found is not looked for again.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from typing import cast, final
 from msgspec import Struct
 
 from readroom.errors import BadTokenStore, NoSuchToken
+from readroom.limits.session import TOKEN_SETTLED_S, TOKENS_FOUND
+from readroom.lru import LruCache
 
 _SCHEMA = 1
 _PREFIX = "rr"
@@ -83,6 +86,28 @@ class Grant(Struct, frozen=True):
         return self.workspaces is None or workspace in self.workspaces
 
 
+class _State(Struct, frozen=True):
+    """A state of the file, as the system tells it."""
+
+    identity: tuple[int, int]
+    size: int
+    times_ns: tuple[int, int]
+
+    def settled(self, now: float) -> bool:
+        """Whether the file will have other times when it is written again.
+
+        Times advance in steps: what is written twice within one looks the same, as git knows of its index.
+        """
+        return max(self.times_ns) < (now - TOKEN_SETTLED_S) * 1e9
+
+
+class _Found(Struct, frozen=True):
+    """What a token allowed in a state of the file."""
+
+    state: _State
+    grant: Grant
+
+
 @final
 class Tokens:
     """The tokens in one file. Safe to share between threads, and between processes."""
@@ -94,6 +119,7 @@ class Tokens:
         self._local = threading.local()
         self._opened: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
+        self._found: LruCache[bytes, _Found] = LruCache(TOKENS_FOUND)
 
     def create(
         self,
@@ -129,11 +155,19 @@ class Tokens:
     def find(self, token: str) -> Grant | None:
         """What a presented token allows, whatever its state; None for one that was never made here."""
         identifier = token_id(token)
-        if identifier is None:
+        state = None if identifier is None else self._state()
+        if identifier is None or state is None:
             return None
+        digest = hashed(token)
+        found = self._found.get(digest)
+        if found is not None and found.state == state:
+            return found.grant
         for row in self._rows("WHERE id = ?", (identifier,)):
-            if hmac.compare_digest(cast("bytes", row[1]), hashed(token)):
-                return _grant(row)
+            if hmac.compare_digest(cast("bytes", row[1]), digest):
+                grant = _grant(row)
+                if state.settled(self._clock()):
+                    self._found.put(digest, _Found(state, grant))
+                return grant
         return None
 
     def all(self) -> list[Grant]:
@@ -169,24 +203,37 @@ class Tokens:
             connection.close()
 
     def _rows(self, clause: str, values: tuple[object, ...]) -> list[tuple[object, ...]]:
-        if not os.path.exists(self._path):
-            return []
         try:
-            self._check()
-            return self._connection().execute(f"SELECT * FROM tokens {clause}", values).fetchall()
+            state = self._state()
+            if state is None:
+                return []
+            return (
+                self._connection(state.identity).execute(f"SELECT * FROM tokens {clause}", values).fetchall()
+            )
         except (sqlite3.Error, FileNotFoundError) as error:
             raise BadTokenStore(self._path, str(error)) from None
 
-    def _check(self) -> None:
-        """A file that another account has prepared would let that account in."""
-        ours(self._path, os.stat(os.path.dirname(self._path)), os.stat(self._path))
+    def _state(self) -> _State | None:
+        """The state of the file; None when there is none.
 
-    def _connection(self) -> sqlite3.Connection:
-        """This thread's, for reading."""
+        Raises:
+            BadTokenStore: Another account could have prepared it, and would be let in.
+        """
+        try:
+            folder, status = os.stat(os.path.dirname(self._path)), os.stat(self._path)
+        except OSError:
+            return None
+        ours(self._path, folder, status)
+        times = (status.st_mtime_ns, status.st_ctime_ns)
+        return _State((status.st_dev, status.st_ino), status.st_size, times)
+
+    def _connection(self, identity: tuple[int, int]) -> sqlite3.Connection:
+        """This thread's, for reading that very file: one that was removed and made anew is another."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
+        if connection is None or self._local.identity != identity:
             # Closed by `close`, which another thread calls.
             connection = self._local.connection = _opened(self._path, check_same_thread=False)
+            self._local.identity = identity
             with self._lock:
                 self._opened.append(connection)
         return connection
@@ -196,7 +243,7 @@ class Tokens:
         os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
         # Made before SQLite makes it, which would ask the umask.
         os.close(os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-        self._check()
+        self._state()
         try:
             with closing(_opened(self._path)) as connection, connection:
                 yield connection

@@ -55,7 +55,7 @@ class Counter:
     """Newlines per block and the forms of line ends, from pieces of whole blocks.
 
     `newlines[i]` counts the newlines before the end of block i, `checks[i]` tells its
-    bytes again, `ascii_blocks` has a 1 for every block in which each byte is a character.
+    bytes again, `ascii_blocks` has a 1 for blocks inside one line of which each byte is a character.
     """
 
     def __init__(self, encoding: Encoding, block_bytes: int, seed: int | None = None) -> None:
@@ -88,16 +88,20 @@ class Counter:
     def add(self, piece: memoryview) -> None:
         """Count the next bytes."""
         one_each = self.encoding.unit == 1 and self.encoding.name not in STATEFUL
-        is_ascii = one_each and _is_ascii(piece)
+        is_ascii: bool | None = None
         unit = self.encoding.unit
         for at in range(0, len(piece), self.block_bytes):
-            block = piece[at : at + self.block_bytes]
+            block, lines = piece[at : at + self.block_bytes], self.lines
             self._count(block)
+            inside_a_line = one_each and self.lines == lines
+            if inside_a_line and is_ascii is None:
+                # Only columns of very long lines ask for it, and it takes a third of the time of counting.
+                is_ascii = _is_ascii(piece)
             self._tail = bytes(block[-(len(block) % unit or unit) :])
             self.size += len(block)
             self.newlines.append(self.lines)
             self.checks.append(check(block, self.seed))
-            self.ascii_blocks.append(is_ascii)
+            self.ascii_blocks.append(inside_a_line and is_ascii is True)
             if len(block) == self.block_bytes:
                 self.crlf_whole = self.crlf
 
@@ -209,13 +213,6 @@ class Pass:
             deadline.report(self.count.size, size, "bytes")
 
 
-def count_lines(data: Bytes, encoding: Encoding, deadline: Deadline) -> int:
-    """Lines of the whole file without its hash: the counting pass alone, on one thread."""
-    counting = Pass(Counter(encoding, BLOCK_BYTES), hashed=False)
-    counting.run(data, deadline)
-    return counting.count.total_lines
-
-
 _LINES_MEASURED = 64
 """Very long lines whose columns are kept per file: a reply shows few, and all of a file of nothing else would
 grow without bound."""
@@ -236,7 +233,7 @@ class LineIndex(Struct, frozen=True):
 
     `newlines[i]` counts the newlines before the end of block i.  `columns` is
     filled as very long lines are looked into, by the byte their text starts at;
-    `ascii_blocks` has a 1 for every block in which each byte is a character.
+    `ascii_blocks` has a 1 for blocks inside one line of which each byte is a character.
     `block_bytes` is a multiple of the code unit and of no meaning to callers.
     `sha256` is empty when it is not known: of a file that was counted on as it grew.
     The other fields are those of `counting.Counter`.

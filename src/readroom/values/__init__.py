@@ -377,14 +377,14 @@ class SearchMeasure(Struct, frozen=True):
     """Of a search.
 
     Attributes:
-        found_in: What a file costs before its lines.
-        found: One line with everything around it.
+        file: What a file costs before its lines.
+        line: One line with everything around it.
         names_each: The reply names the file with every match.
         content_bytes: All matches at most; None for all that fit the reply.
     """
 
-    found_in: Callable[[GrepFile], int]
-    found: Callable[[GrepLine], int]
+    file: Callable[[GrepFile], int]
+    line: Callable[[GrepLine], int]
     names_each: bool = False
     content_bytes: int | None = None
 

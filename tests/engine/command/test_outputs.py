@@ -11,7 +11,7 @@ from readroom.errors import Binary, Denied, NotFound, OutputGone, OutsideRoot, P
 from readroom.limits import Limits
 from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
-from tests.engine.command.running import codes, follow, output, room
+from tests.engine.command.running import codes, ended_by_the_clock, follow, output, room
 from tests.laws.driving import Driver
 
 
@@ -159,8 +159,7 @@ def test_a_line_without_end_is_kept_in_part(root: Path) -> None:
 
 def test_an_endless_output_is_ended_by_the_time_limit_in_bounded_space(root: Path) -> None:
     with room(root, limits=Limits(run_kept_bytes=100_000)) as workspace:
-        reply = workspace.run("yes", timeout_s=0.5)
-        assert output(reply)["size_bytes"] > 1_000_000
+        reply = ended_by_the_clock(workspace, "yes", lambda reply: output(reply)["size_bytes"] > 1_000_000)
         assert output(reply)["kept_bytes"] < 101_000
         assert reply.facts["timed_out"]
 

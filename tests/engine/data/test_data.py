@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from readroom.limits.documents import SQLITE_COPIED_BYTES
 from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
+from tests.depth import depth
 from tests.formats.packing import PACK, SUFFIX
 from tests.hostile import containers as hostile
 from tests.laws.driving import STORES, Driver, StoreName, fact, stored
@@ -65,7 +66,7 @@ _values = st.lists(
 
 
 @pytest.mark.parametrize("store", STORES)
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=depth(4, 2), deadline=None)
 @given(values=_values, cap=st.sampled_from([1_200, 4_000, None]))
 def test_following_next_shows_every_row_once(store: StoreName, values: list[str], cap: int | None) -> None:
     lines = "".join(

@@ -80,6 +80,18 @@ def test_it_reaches_no_file(tmp_path: Path, what: str, name: str) -> None:
 
 
 @confined
+def test_where_other_modules_are_found_is_not_for_it_to_read(tmp_path: Path) -> None:
+    """As with PYTHONPATH, or `python -m` in a folder that is served."""
+    (tmp_path / "secret").write_text("s", encoding="utf-8")
+    sys.path.append(str(tmp_path))
+    try:
+        (line,) = attempt(tmp_path, "read", tmp_path / "secret").lines
+    finally:
+        sys.path.remove(str(tmp_path))
+    assert line == "refused: Permission denied"
+
+
+@confined
 def test_it_starts_no_program(tmp_path: Path) -> None:
     assert attempt(tmp_path, "run", "/bin/true").lines == ["refused: Permission denied"]
 

@@ -14,7 +14,7 @@ from readroom.contracts.base import Contract
 from readroom.contracts.kilo import made
 from readroom.contracts.setup import Setup
 from readroom.deadline import Deadline
-from readroom.engine.documents.cache import DocumentRoom
+from readroom.engine.documents.cache import DocumentCache
 from readroom.engine.documents.flat import read_flat
 from readroom.engine.documents.withheld import everything
 from readroom.errors import BadDocument, BadRange, Cancelled, EncryptedDocument, TimedOut
@@ -44,7 +44,7 @@ class Reader:
     def __init__(self, store: Store, tick_s: float = 0.0) -> None:
         """With `tick_s`, the clock goes on by that whenever it is looked at, and only then."""
         self.store = store
-        self.room = DocumentRoom()
+        self.room = DocumentCache()
         self.clock = itertools.count(0.0, tick_s).__next__ if tick_s else time.monotonic
 
     def read(
@@ -111,7 +111,7 @@ def test_no_more_parts_are_extracted_than_are_shown_and_none_twice(reader: Reade
 
 def test_parts_that_are_not_kept_are_counted_once() -> None:
     reader = Reader(MemoryStore({"a.pdf": pdf(PAGES[:5])}))
-    reader.room = DocumentRoom(part_bytes=0)
+    reader.room = DocumentCache(part_bytes=0)
     reader.read("a.pdf", offset=100)
     counted = reader.room.extracted
     reader.read("a.pdf", offset=100)
@@ -200,7 +200,7 @@ def test_a_cancelled_read_ends() -> None:
     deadline = Deadline()
     deadline.cancel()
     store = MemoryStore({"a.pdf": BOOK})
-    room = DocumentRoom()
+    room = DocumentCache()
     with store.open(WorkPath("a.pdf")) as source:
         found = recognise("a.pdf", BOOK[:100])
         assert found is not None

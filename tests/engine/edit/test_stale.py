@@ -30,12 +30,12 @@ def edited(
     room: Room, *edits: Edit, expected: str | None = None, most: int | None = None, path: str = "a"
 ) -> EditResult:
     request = EditRequest(path, expected, edits, most_bytes=most)
-    return edit(room.workspace.places, TextCache(), cap_of(room), request, Deadline())
+    return edit(room.workspace.targets, TextCache(), cap_of(room), request, Deadline())
 
 
 def written(room: Room, path: str, content: str) -> WriteResult:
     request = WriteRequest(path, content, None)
-    return write(room.workspace.places, TextCache(), cap_of(room), request, Deadline())
+    return write(room.workspace.targets, TextCache(), cap_of(room), request, Deadline())
 
 
 def test_an_edit_without_a_hash_changes_the_state_it_finds(room: Room) -> None:

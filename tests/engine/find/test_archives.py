@@ -97,3 +97,19 @@ def test_denied_members_and_archives_change_no_byte_of_any_reply(name: str) -> N
 
     plain = replies(seen, {})
     assert replies({**seen, **canary}, {"hushed.zip": hostile.zipped(canary)}) == plain
+
+
+def test_members_that_only_a_password_opens_are_named() -> None:
+    locked = bytearray(hostile.zipped(TREE))
+    for mark, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = locked.find(mark)
+        while at >= 0:
+            locked[at + flags] |= 1
+            at = locked.find(mark, at + 1)
+    driver = Driver(MemoryStore({"locked.zip": bytes(locked), "open.txt": b"the total price of items\n"}))
+    for arguments in ({"path": "locked.zip"}, {"include": ["archives"]}):
+        reply = driver.call("find_relevant", query="total price of items", **arguments)
+        (warning,) = fact(reply, "warnings")
+        assert warning["code"] == "unreadable"
+        assert "locked.zip!/README.md: it is encrypted" in warning["detail"]
+        assert [file["path"] for file in fact(reply, "files")] == ["open.txt"] * ("include" in arguments)

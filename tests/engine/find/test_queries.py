@@ -20,6 +20,7 @@ SCRIPTS = {
     "ru.md": "# Настройки\n\nСоединение с базой данных повторяется трижды.\n",
     "fr.md": "# Réglages\n\nLa connexion à la base est réessayée trois fois après un délai dépassé.\n",
     "el.md": "# Ρυθμίσεις\n\nΗ σύνδεση με τη βάση επαναλαμβάνεται.\n",
+    "ko.md": "# 설정\n\n데이터베이스의 연결이 끊기면 세 번 다시 시도합니다.\n",
     "th.md": "# ตั้งค่า\n\nเชื่อมต่อฐานข้อมูลใหม่สามครั้ง\n",
     "code.py": "def connect(retries=3):\n    return open_database(retries)\n",
 }
@@ -35,6 +36,7 @@ SCRIPTS = {
         ("RÉGLAGES RÉESSAYÉE", "fr.md"),
         ("σύνδεση βάση", "el.md"),
         ("ฐานข้อมูล", "th.md"),
+        ("데이터베이스 연결", "ko.md"),
         ("how does connecting retry?", "code.py"),
     ],
 )
@@ -97,6 +99,15 @@ def test_of_a_pasted_log_the_rare_words_count() -> None:
     }
     (first, *_) = fact(workspace(files).find(log), "files")
     assert first["path"] == "shop/ledger.py"
+    # However long it is: what went wrong stands at its end as a rule.
+    beats = "".join(
+        f"2026-11-22 12:{at // 60 % 60:02}:{at % 60:02} INFO worker={at:x} request={at * at:x} served ok\n"
+        for at in range(20_000)
+    )
+    reply = workspace(files).find(beats + log)
+    (first, *_) = fact(reply, "files")
+    assert first["path"] == "shop/ledger.py"
+    assert len(reply.text) < len(log)
 
 
 _ALPHABET = st.sampled_from(string.printable + "äöéßИяж数据库ひらकि\u200b\u202e\ud800🙂") | st.characters()

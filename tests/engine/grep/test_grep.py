@@ -431,7 +431,7 @@ def test_a_cursor_is_bound_to_its_arguments(world: World) -> None:
     world.files({"a": "x\nx\n"})
     following = world.find("x", limit=1).next
     assert following is not None
-    assert search(world.store, replace(following, limit=5, timeout_s=3, before=1)).shown == 1
+    assert search(world.store, replace(following, limit=5, timeout_s=30, before=1)).shown == 1
     for change in (
         {"pattern": "y"},
         {"ignore_case": True},

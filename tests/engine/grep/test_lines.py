@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from readroom.deadline import Deadline
 from readroom.engine.grep.lines import FileText, HeldText, preview, starts_after, starts_before
+from readroom.engine.grep.process import lines_of_source
 from readroom.limits import (
     GREP_CHILD_BYTES,
     GREP_LINE_BYTES,
@@ -19,6 +20,7 @@ from readroom.limits import (
     PREVIEW_CHARS,
     SMALL_FILE_BYTES,
 )
+from readroom.paths import WorkPath
 from readroom.search.pattern import Hit
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
@@ -199,6 +201,33 @@ def test_large_and_small_files_find_borders_of_words_like_rg(pattern: str, root:
     (root / "large").write_bytes(data + b"hay\n" * SMALL_FILE_BYTES)
     found = search(LocalStore(root), GrepRequest(pattern))
     assert rows(found) == [("large", 1, "é needle"), ("small", 1, "é needle")]
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize(
+    "pattern", ["needle", "^", r"\Aneedle", "é$", "^.needle", r"needle\z", "(?-m)^needle"]
+)
+def test_what_is_behind_a_line_of_a_large_file_is_found_as_from_its_start(
+    pattern: str, mark: bytes, root: Path
+) -> None:
+    """A page that goes on in a file begins where the one before ended, whatever its first bytes look like."""
+    odd = [
+        b"needle \xc3\xa9\r\n",
+        b"\xef\xbb\xbfneedle\n",
+        b"\xff\xfen\0e\0\n",
+        b"\n",
+        b"\r\n",
+        b"hay\n",
+        b"needle\n",
+    ]
+    lines = [*odd, b"hay " * (SMALL_FILE_BYTES // 4) + b"\n", *odd, b"needle"]
+    (root / "large").write_bytes(mark + b"".join(lines))
+    request = GrepRequest(pattern, "large")
+    with LocalStore(root).open(WorkPath("large")) as source:
+        every = list(lines_of_source(source, request, Deadline(60), ()))
+        for after in (*range(len(lines) + 2), 10**9):
+            behind = list(lines_of_source(source, request, Deadline(60), (), after))
+            assert behind == [hit for hit in every if hit.number > after]
 
 
 def test_matches_span_lines_of_large_files(root: Path) -> None:

@@ -7,7 +7,7 @@ import gzip
 import lzma
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import pytest
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import path_key
+from readroom.engine.grep.candidates import Rounds
 from readroom.engine.grep.ripgrep import Tree
 from readroom.engine.grep.sweep import Late, Swept
 from readroom.engine.scope import Scope
@@ -23,7 +24,7 @@ from readroom.paths import ROOT
 from readroom.policy.guard import Guard
 from readroom.search.ripgrep import LATE_LITERALS, Reports, comes_with_us, late_flags, pattern_flags
 from readroom.stores.local import LocalStore
-from readroom.values import GrepRequest
+from readroom.values import GrepRequest, GrepSort
 from tests.engine.grep.searching import search
 from tests.formats.packing import PACK
 
@@ -55,17 +56,20 @@ OTHERS = {
 
 @contextmanager
 def finders(
-    root: Path, pattern: str = "needle", filled: float = 1.0
+    root: Path, pattern: str = "needle", filled: float = 1.0, deadline: Deadline | None = None
 ) -> Iterator[tuple[Swept, Late, Tree, Tree]]:
-    """Both rounds of a search, its tree, and the tree that looks at how all files begin."""
-    guard, deadline, request = Guard(LocalStore(root)), Deadline(60), GrepRequest(pattern)
+    """Both rounds of a search, its tree, and the tree that looks at how all files begin.
+
+    `deadline` is that of the second round, without its processes.
+    """
+    guard, request = Guard(LocalStore(root)), GrepRequest(pattern)
     with guard.open_folder(ROOT) as top:
         scope, reports = Scope(guard, request, top.real, None), Reports()
-        given = (guard, top, scope, request, deadline, 60.0, top.fileno())
+        given = (guard, top, scope, request, Deadline(60), 60.0, top.fileno())
         tree = Tree(*given, pattern_flags(request, [pattern, *LATE_LITERALS]), reports=reports)
         heads = Tree(*given, late_flags(), heads=True)
-        first = Swept(tree, deadline, lambda: filled)
-        yield first, Late(heads, first, tree, reports, scope), tree, heads
+        first = Swept(tree, Deadline(60), lambda: filled)
+        yield first, Late(heads, first, tree, reports, scope, deadline or Deadline(60)), tree, heads
 
 
 def planted(root: Path, seed: int = 1, copies: int = 3) -> None:
@@ -139,6 +143,74 @@ def test_names_that_a_log_cannot_hold_have_all_beginnings_looked_at(tmp_path: Pa
     with finders(tmp_path) as (first, late, _, _):
         assert list(first.files(None)) == ["b"]
         assert list(late.files(None)) == [name]
+
+
+# -----------------------------------------------------------------------------
+# Texts with a NUL behind their beginning: of a log of a machine that lost its power, `read_file` shows
+# every line, and rg leaves it at the NUL.
+# -----------------------------------------------------------------------------
+
+LONG = b"words of a log\n" * 6_000
+TEXTS = {
+    "behind.log": LONG + b"\0\0\0\nneedle\n",
+    "beside.log": LONG + b"needle\0\n",
+    "z/both.log": b"needle\n" + LONG + b"\0\nneedle\n",
+    "early.log": LONG[:9_000] + b"\0\nneedle\n",
+    "z/not.log": LONG + b"\0\nthread\n",
+}
+PLAIN_FILES = {"a.txt": b"needle\n", "y/b.txt": b"needle\n", "image.bin": b"\0\1\2" + LONG + b"needle\n"}
+
+
+def _lines_of_pages(root: Path, request: GrepRequest) -> list[tuple[str, int]]:
+    """What all pages of a search show."""
+    shown: list[tuple[str, int]] = []
+    following: GrepRequest | None = request
+    while following is not None:
+        result = search(LocalStore(root), following)
+        shown += [(file.path, line.number) for file in result.files for line in file.lines]
+        following = result.next
+    return shown
+
+
+@pytest.mark.parametrize(
+    ("limit", "odd", "sort"),
+    [
+        (100, (), "path"),
+        (1, (), "path"),
+        (100, (os.fsdecode(b"\xff.txt"),), "path"),
+        (2, (os.fsdecode(b"\xff.txt"),), "path"),
+        (2, ("line\nfeed",), "relevance"),
+    ],
+)
+def test_texts_with_a_nul_behind_their_beginning_are_searched(
+    tmp_path: Path, limit: int, odd: Sequence[str], sort: GrepSort
+) -> None:
+    files = TEXTS | PLAIN_FILES | {"wide": TEXT.encode("utf-16-le")} | dict.fromkeys(odd, TEXTS["behind.log"])
+    for name, data in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    wanted = {("a.txt", 1), ("y/b.txt", 1), ("wide", 1), ("z/both.log", 1), ("z/both.log", 6_003)}
+    wanted |= {
+        ("early.log", 602),
+        ("behind.log", 6_002),
+        ("beside.log", 6_001),
+        *((name, 6_002) for name in odd),
+    }
+    shown = _lines_of_pages(tmp_path, GrepRequest("needle", limit=limit, sort=sort))
+    assert sorted(shown) == sorted(wanted)
+
+
+def test_a_search_that_has_no_time_to_find_such_texts_says_so(tmp_path: Path) -> None:
+    for name, data in (TEXTS | {"z/wide": TEXT.encode("utf-16-le")}).items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    with finders(tmp_path, deadline=Deadline(0)) as (first, late, tree, _):
+        # The first round of a page that goes on does not see all files.
+        assert [*late.files(None)] == ["z/wide"]
+        assert not Rounds(first, late, tree).texts_known
+    with finders(tmp_path) as (first, late, tree, _):
+        assert [*late.files(None)] == ["behind.log", "beside.log", "early.log", "z/not.log", "z/wide"]
+        assert Rounds(first, late, tree).texts_known
 
 
 def test_more_binary_files_than_are_remembered_are_not_all() -> None:

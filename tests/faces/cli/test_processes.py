@@ -8,6 +8,7 @@ import pty
 import shlex
 import signal
 import subprocess
+import sys
 import sysconfig
 import tomllib
 from pathlib import Path
@@ -24,6 +25,17 @@ def shell(line: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
     """Run a line of shell in which `readroom` is the command."""
     script = f'readroom() {{ {shlex.join(COMMAND)} "$@"; }}\n{line}'
     return subprocess.run(["sh", "-c", script], cwd=cwd, capture_output=True, timeout=60, check=False)
+
+
+def test_nothing_is_imported_from_a_folder_that_is_served(tmp_path: Path) -> None:
+    """Nor from the current one, in which `python -m` would look first."""
+    for name in ("click", "msgspec", "wave"):
+        (tmp_path / f"{name}.py").write_text("open('taken', 'w')\nraise SystemExit(3)\n", encoding="utf-8")
+    command = [sys.executable, "-m", "readroom"]
+    for words in (["ls", "--glob", "w*.py"], ["read", "wave.py"], ["grep", "raise"], ["--help"]):
+        done = subprocess.run([*command, *words], cwd=tmp_path, capture_output=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "taken").exists()
 
 
 def on_terminal(*arguments: str, cwd: Path, **environment: str) -> str:

@@ -15,6 +15,7 @@ import pytest
 
 from readroom import Workspace
 from readroom.contracts.base import tool_result
+from readroom.faces.turns import shared
 from readroom.limits import HTTP_CONNECTIONS
 from tests.faces.http.cluster import PROCESSES
 from tests.faces.http.serving import Agent, agent, command, open_agent
@@ -178,9 +179,14 @@ def test_connections_beyond_the_most_are_told_to_come_back(root: Path, tmp_path:
     """Each of them has a request that was let in, and whose body does not come."""
     head = "POST /v1/native/read_file HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     with agent(tmp_path / "state", str(root)) as found, ExitStack() as stack:
-        token = found.make_token("bot")
-        begun = f"{head}Authorization: Bearer {token}\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
-        for _ in range(HTTP_CONNECTIONS):
+        mine, token = found.make_token("bot"), found.make_token("other")
+        most = shared(HTTP_CONNECTIONS)
+        for number in range(HTTP_CONNECTIONS):
+            who = mine if number < most else token
+            begun = f"{head}Authorization: Bearer {who}\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
+            if number == most:  # one token has as many as it may have, and the others have room
+                assert found.call("read_file", {"path": "a.txt"}, token=mine).status == 503
+                assert found.call("read_file", {"path": "a.txt"}, token=token).status == 200
             line = stack.enter_context(closing(socket.create_connection((found.host, found.port), 60)))
             line.sendall(begun.encode())
             assert line.recv(100).startswith(b"HTTP/1.1 100 ")  # it is asked for, so the request is inside
@@ -295,6 +301,27 @@ def test_too_many_requests_say_when_to_come_back(root: Path, tmp_path: Path) -> 
     assert [answer.status for answer in answers[:5]] == [200] * 5
     assert answers[-1].status == 429
     assert 1 <= int(answers[-1].headers["retry-after"]) <= 120
+
+
+def test_what_others_at_its_address_send_does_not_count_for_a_token(root: Path, tmp_path: Path) -> None:
+    """All behind a proxy have one address; and a token whose requests are refused counts like them."""
+    config = tmp_path / "operator.toml"
+    config.write_text("[serve]\naddress_rate = 20\n", encoding="utf-8")
+    with agent(tmp_path / "state", "--config", str(config), str(root)) as found:
+        token = found.make_token("bot")
+
+        def status(path: str) -> int:
+            return found.call("read_file", {"path": path}, token=token).status
+
+        assert {status("a.txt") for _ in range(30)} == {200}
+        others = [found.call("read_file", {"path": "a.txt"}).status for _ in range(22)]
+        assert (others[0], others[-1]) == (401, 429)
+        assert {status("a.txt") for _ in range(30)} == {200}
+        assert found.request("GET", "/v1/%2e%2e/etc", token=token).status == 429
+        assert found.call("read_file", {"path": "a.txt"}, token=found.make_token("new")).status == 429
+        command(found.state, "token", "revoke", token.split("_")[1])
+        assert status("a.txt") in (401, 429)
+        assert status("a.txt") == 429
 
 
 def test_the_log_has_no_path_of_a_file_and_no_secret(root: Path, tmp_path: Path) -> None:

@@ -158,7 +158,17 @@ def test_what_policy_denies_is_in_no_answer(running: Agent) -> None:
 def test_a_token_that_may_not_see_a_folder_sees_no_trace_of_it(running: Agent, tmp_path: Path) -> None:
     policy = tmp_path / "no-hr.toml"
     policy.write_text('[policy]\ndeny = ["hr/"]\n', encoding="utf-8")
-    work(running, running.make_token("ada"))
+    ada = running.make_token("ada")
+    work(running, ada)
+    for spelled in (
+        "hr\\salaries.csv",
+        ".\\hr\\\\salaries.csv",
+        "hr%2Fsalaries.csv",
+        "hr%255csalaries.csv",
+        "./hr//salaries.csv",
+    ):
+        running.call("read_file", {"path": spelled}, token=ada)
+        running.call("grep_files", {"pattern": spelled}, token=ada)
     cookie = signed_in(running, running.make_token("bob", "--policy", str(policy)))
     for path in crawled(running, cookie):
         answer = get(running, path, cookie)

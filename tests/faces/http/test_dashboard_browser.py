@@ -10,18 +10,15 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 
 from readroom.ledger import LedgerPolicy, open_book
 from scripts import demo_ledger
+from tests.browsing import chromium, needs_chromium
 from tests.faces.http.serving import Agent, agent
 from tests.ledger.events import event
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None and not os.environ.get("CI"), reason="Chromium is not installed; CI has it"
-)
+pytestmark = needs_chromium
 
 SHAPES = [("light", 1280), ("dark", 390)]
 if os.environ.get("CI"):
@@ -47,12 +44,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Agent, s
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    assert CHROMIUM is not None, "Chromium is required here: see .ci/run"
-    flags = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_playwright() as tools:
-        opened = tools.chromium.launch(executable_path=CHROMIUM, args=flags)
+    with chromium() as opened:
         yield opened
-        opened.close()
 
 
 class Visitor:

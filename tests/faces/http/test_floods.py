@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import resource
 import socket
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
 from http.client import HTTPConnection
@@ -15,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.faces.http.connections import Crowd
+from readroom.faces.turns import shared
 from readroom.limits import SERVE_ADDRESS_STRANGERS, SERVE_STRANGERS
 from tests.faces.http.serving import Agent, agent
 
@@ -89,6 +91,20 @@ def test_a_flood_does_not_end_what_others_have_begun(served: tuple[Agent, str], 
         assert b"".join(iter(lambda: other.recv(4096), b"")).startswith(b"HTTP/1.1 200 ")
 
 
+def test_a_pool_that_connects_before_it_sends_anything_is_served_whole(served: tuple[Agent, str]) -> None:
+    """Load tests do so, and the pools of programs that have just started."""
+    found, token = served
+    body = b'{"path": "a.txt"}'
+    head = f"Host: localhost\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n"
+    asked = f"POST /v1/native/read_file HTTP/1.1\r\n{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+    with ExitStack() as stack:
+        place = (found.host, found.port)
+        pool = [stack.enter_context(closing(socket.create_connection(place, 60))) for _ in range(256)]
+        for line in pool:
+            line.sendall(asked)
+        assert {line.recv(12) for line in pool} == {b"HTTP/1.1 200"}
+
+
 class Guest:
     """A connection as the crowd sees it."""
 
@@ -103,7 +119,7 @@ def test_the_oldest_idle_one_of_the_address_goes_first() -> None:
     assert [crowd.came(one) for one in (answered, first, second)] == [None] * 3
     assert crowd.came(Guest("b")) is None
     assert crowd.came(third) is first
-    assert crowd.let_in(second)
+    assert crowd.let_in(second, "t")
     assert crowd.came(Guest("a")) is None  # who was let in counts no longer
 
 
@@ -142,7 +158,7 @@ def test_no_number_is_ever_passed_and_nobody_gives_way_for_another_address_with_
             strangers.append(one)
         elif what == "let in" and strangers:
             one = strangers[number % len(strangers)]
-            assert crowd.let_in(one) is (len(guests) < 4)
+            assert crowd.let_in(one, "") is (len(guests) < 4)
             if len(guests) < 4:
                 strangers.remove(one)
                 guests.append(one)
@@ -153,6 +169,28 @@ def test_no_number_is_ever_passed_and_nobody_gives_way_for_another_address_with_
         addresses = [other.address for other in strangers]
         assert len(strangers) <= 7
         assert all(addresses.count(address) <= 3 for address in addresses)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from(["a", "b", "c", "gone"])), max_size=80))
+def test_no_token_has_all_places_whoever_uses_a_connection_next(steps: list[tuple[int, str]]) -> None:
+    crowd = Crowd(share=100, strangers=100, guests=8)
+    lines = [Guest(str(number)) for number in range(10)]
+    for line in lines:
+        crowd.came(line)
+    held: dict[int, str] = {}
+    for number, token in steps:
+        if token == "gone":
+            crowd.went(lines[number])
+            held.pop(number, None)
+            continue
+        others = list(held.values())
+        fits = held.get(number) == token or (
+            (number in held or len(held) < 8) and others.count(token) < shared(8)
+        )
+        assert crowd.let_in(lines[number], token) is fits
+        if fits:
+            held[number] = token
+    assert max([0, *Counter(held.values()).values()]) <= shared(8)
 
 
 def test_the_share_leaves_room_for_other_addresses() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import ExitStack
 
 from readroom.faces.http.conversations import Session, Sessions
 from readroom.faces.mcp.listing import card, methods
@@ -60,14 +61,31 @@ def test_an_idle_session_is_forgotten_and_a_busy_one_is_not() -> None:
     assert sessions.find(busy.id, OWNER) is busy
 
 
-def test_there_are_only_so_many_and_idle_ones_make_way() -> None:
+def test_there_are_only_so_many_and_those_of_whoever_has_most_make_way() -> None:
+    """Clients that open a session for each call and end none keep nobody out."""
     clock = Clock()
     sessions = Sessions(CARD, clock)
-    for _ in range(HTTP_SESSIONS):
-        opened(sessions)
-    assert not sessions.open(sessions.made(OWNER))
-    clock.now = HTTP_SESSION_IDLE_S + 1
-    opened(sessions)
+    other = sessions.made(("other", "workspace"))
+    assert sessions.open(other)
+    mine = []
+    for number in range(HTTP_SESSIONS):
+        clock.now = float(number)
+        mine.append(opened(sessions))
+    assert sessions.find(mine[0].id, OWNER) is None
+    with sessions.using(mine[1]):  # it is in use now, and the next one is the oldest
+        another = sessions.made(("other", "second"))
+        assert sessions.open(another)
+    assert [sessions.find(session.id, OWNER) for session in mine[1:4]] == [mine[1], None, mine[3]]
+    for session in (other, another):
+        assert sessions.find(session.id, session.owner) is session
+
+
+def test_a_session_that_is_in_use_makes_way_for_nobody() -> None:
+    sessions = Sessions(CARD)
+    with ExitStack() as stack:
+        for _ in range(HTTP_SESSIONS):
+            stack.enter_context(sessions.using(opened(sessions)))
+        assert not sessions.open(sessions.made(("other", "workspace")))
 
 
 def _call(session: Session) -> ToolCall:

@@ -191,6 +191,25 @@ def test_requests_from_a_file_are_answered_into_a_file(folder: Path, tmp_path: P
     assert json.loads((tmp_path / "out").read_bytes())["result"]["protocolVersion"] == HANDSHAKE
 
 
+def test_a_call_in_a_last_line_without_end_is_made_once(tmp_path: Path) -> None:
+    """As `printf ... | readroom mcp DIR` has it: the input ends long before the first answer."""
+    asked = [initialize("somebody"), *(write(number, f"made-{number}.txt") for number in range(3))]
+    done = subprocess.run(
+        stdio_command(tmp_path),
+        input="\n".join(json.dumps(message) for message in asked).encode(),
+        capture_output=True,
+        timeout=END_S,
+        check=True,
+    )
+    answers = [json.loads(line) for line in done.stdout.split(b"\n") if line]
+    assert sorted(str(answer["id"]) for answer in answers) == ["0", "1", "2", "hello"]
+    assert "no answer yet" not in done.stdout.decode()
+
+
+def write(number: int, path: str) -> dict[str, object]:
+    return call(number, "write_file", {"path": path, "content": "x", "expected_hash": "absent"})
+
+
 _PRINTING = """
 import os, subprocess, sys
 from readroom import Workspace

@@ -69,7 +69,7 @@ class _Client:
         os.close(self.answers)
 
 
-def _serve(talk: Callable[[_Client, Event], None]) -> None:
+def _serve(talk: Callable[[_Client, Event], None], settle_s: float = 0) -> None:
     """Serve a client that, in a thread, does `talk(client, let)` and leaves."""
     let, client, failures = Event(), _Client(), list[BaseException]()
 
@@ -94,6 +94,7 @@ def _serve(talk: Callable[[_Client, Event], None]) -> None:
             Begun(served, client.theirs, client.answers),
             contract_name=record.name,
             reply_chars=None,
+            settle_s=settle_s,
         )
         thread.join(END_S)
     client.close()
@@ -147,9 +148,20 @@ def test_whoever_waits_at_the_end_is_told() -> None:
         assert client.receive()["id"] == 3
         client.leave()
         client.leave = lambda: None  # type: ignore[method-assign]
-        assert client.receive()["error"]["message"] == "The server has ended"
+        assert client.receive()["error"]["message"].startswith("The server has ended")
 
     _serve(talk)
+
+
+def test_what_was_asked_before_the_end_is_answered() -> None:
+    def talk(client: _Client, let: Event) -> None:
+        client.send(call(2, "read_file", {"path": "slow.txt"}))
+        client.leave()
+        client.leave = lambda: None  # type: ignore[method-assign]
+        let.set()
+        assert "late" in client.receive()["result"]["content"][0]["text"]
+
+    _serve(talk, settle_s=END_S)
 
 
 def test_what_waits_for_an_event_loop_is_a_defect() -> None:

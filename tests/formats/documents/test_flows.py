@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from readroom.formats.documents import Encrypted, Unit, rtf
-from readroom.formats.documents.odf import odp, odt
+from readroom.formats.documents.odf import odp
+from readroom.formats.documents.odf import text as odt
 from tests.formats.documents.packages import refused
 from tests.hostile import letters
 from tests.laws.planting_flows import OPEN_NAMES, p

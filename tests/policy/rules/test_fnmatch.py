@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from readroom.contracts.inspect_agents import IMPLICIT, FnmatchAllowList, FnmatchDenials
 from readroom.paths import WorkPath
 from readroom.policy.rules import Rules
-from readroom.policy.rules.fnmatch import IMPLICIT, FnmatchAllowList, FnmatchDenials
 
 
 @pytest.mark.parametrize(

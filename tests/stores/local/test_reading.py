@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -317,3 +317,40 @@ def test_what_the_system_forbids_is_told_as_such(way: Confinement) -> None:
         (root / "folder").chmod(0o700)
     passage = "ok" if sys.platform == "linux" or os.geteuid() else "no_permission"
     assert run.stdout.split() == [*["no_permission"] * 4, "ok", passage], run.stderr
+
+
+# --- files whose size says nothing -----------------------------------------------------------------
+
+PLACES = ("/proc/self/status", "/proc/self/maps", "/proc/sys/kernel/ostype", "/sys/kernel/uevent_seqnum")
+GENERATED = [path for path in PLACES if os.access(path, os.R_OK)]
+
+
+@pytest.mark.parametrize("path", GENERATED)
+def test_what_the_system_makes_as_it_is_read_has_the_size_of_its_content(path: str) -> None:
+    folder, name = os.path.split(path)
+    with closing(LocalStore(folder)) as store, store.open(WorkPath(name)) as source:
+        assert source.size == source.stat.size == len(whole := source.read_at(0, 1 << 20)) > 0
+        held = bytearray(source.size + 3)
+        assert source.read_into(1, memoryview(held)) == source.size - 1
+        assert bytes(held[: source.size - 1]) == whole[1:]
+        assert source.current() == source.version
+        assert whole.endswith(b"\n")
+
+
+@pytest.mark.skipif(not os.access("/proc/kallsyms", os.R_OK), reason="this system has no such file")
+def test_more_than_can_be_held_of_such_a_file_is_refused_and_not_cut() -> None:
+    with closing(LocalStore("/proc")) as store, pytest.raises(StoreFailed, match="makes it as it is read"):
+        store.open(WorkPath("kallsyms"))
+    descriptors = Path("/proc/self/fd").iterdir()
+    assert "/proc/kallsyms" not in [os.path.realpath(descriptor) for descriptor in descriptors]
+
+
+@pytest.mark.parametrize("size", [0, 1, 4096, 4097])
+def test_files_without_blocks_are_what_their_size_says(tmp_path: Path, size: int) -> None:
+    with open(tmp_path / "holes", "wb") as file:
+        file.truncate(size)
+    with closing(LocalStore(tmp_path)) as store, store.open(WorkPath("holes")) as source:
+        assert source.size == size
+        (tmp_path / "holes").write_bytes(b"a longer text" * 1000)
+        assert source.read_at(0, 10) == b"a longer t"
+        assert source.current() != source.version

@@ -103,6 +103,20 @@ class TestKeeping:
         assert replace(world, "f") == []
         assert os.getxattr(world.root / "f", "system.posix_acl_access") == listed
 
+    @on_linux
+    def test_what_a_folder_gives_new_files_opens_no_old_one(self, world: LocalWorld) -> None:
+        """The new file begins with the folder's list, in which others may be named."""
+        world.file("f", b"old")
+        (world.root / "f").chmod(0o640)
+        entries = [(0x01, 6, -1), (0x02, 6, 1234), (0x04, 0, -1), (0x10, 6, -1), (0x20, 0, -1)]
+        listed = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
+        os.setxattr(world.root, "system.posix_acl_default", listed)
+        (world.root / "new").touch()
+        assert "system.posix_acl_access" in os.listxattr(world.root / "new")
+        assert replace(world, "f") == []
+        assert "system.posix_acl_access" not in os.listxattr(world.root / "f")
+        assert stat.S_IMODE((world.root / "f").stat().st_mode) == 0o640
+
 
 NOBODY = """
 import json, os, sys

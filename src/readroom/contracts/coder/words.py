@@ -92,7 +92,7 @@ def of_chat(error: ReadroomError) -> str:
     """What is wrong with the arguments of a chat loop's call."""
     if isinstance(error, errors.MissingArgument):
         return f"{error.facts['argument']} is required"
-    return str(error)
+    return _spent(error) if isinstance(error, errors.BudgetSpent) else str(error)
 
 
 def of_open(error: ReadroomError, path: str) -> str:
@@ -185,6 +185,11 @@ _MANY = (
 )
 
 
+def _spent(error: errors.BudgetSpent) -> str:
+    """Without the tools that still work: they are not those of this contract."""
+    return f"{error.message}. Work with what you have seen, or ask the user for a larger budget."
+
+
 def _common(error: ReadroomError, path: str) -> str | None:
     name = as_given(path)
     match error:
@@ -192,7 +197,9 @@ def _common(error: ReadroomError, path: str) -> str | None:
             return f"file path must be absolute: {go_quoted(path)}"
         case errors.NoPermission():
             return f"permission denied: {name}"
-        case errors.BudgetSpent() | errors.NotGranted() | errors.TooManyRequests():
+        case errors.BudgetSpent():
+            return _spent(error)
+        case errors.NotGranted() | errors.TooManyRequests():
             return None
         case errors.OutsideRoot():
             return f"permission denied: {name}: it is outside the workspace"

@@ -33,6 +33,7 @@ from readroom.contracts.everruns.requests import (
     LIST,
     READ,
     ROOT,
+    SEARCHED,
     STAT,
     WHOLE,
     WRITE,
@@ -41,6 +42,7 @@ from readroom.contracts.everruns.requests import (
     required_path,
     shown,
     to_call,
+    work_path,
 )
 from readroom.contracts.native import facts as native_facts
 from readroom.errors import BadValue, MissingArgument
@@ -240,11 +242,11 @@ def _to_grep(arguments: EverrunsGrep) -> GrepRequest:
     lines = 1 + around
     return GrepRequest(
         pattern=arguments.pattern,
-        path=required_path(arguments.path, GREP),
+        path=work_path(arguments.path) or ".",
         glob=globs(arguments.path_pattern),
         before=arguments.before_context,
         after=arguments.after_context,
-        include=frozenset(("hidden",)),
+        include=SEARCHED,
         sort="path",
         limit=arguments.limit,
         skip=arguments.offset,
@@ -257,7 +259,7 @@ def _to_grep(arguments: EverrunsGrep) -> GrepRequest:
 
 
 def _to_list(arguments: EverrunsList) -> ListRequest:
-    path = required_path(arguments.path, LIST)
+    path = work_path(arguments.path) or "."
     return ListRequest(path, include=frozenset(("ignored",)), limit=arguments.limit, skip=arguments.offset)
 
 

@@ -19,6 +19,7 @@ from readroom.limits.contracts import (
     EVERRUNS_LIST_MOST,
     EVERRUNS_OLD_TEXT_CHARS,
 )
+from readroom.text.encodings import STATEFUL
 from readroom.text.select import byte_size
 from readroom.values import Cap, Fact, Reply
 
@@ -198,6 +199,26 @@ def _binary(failure: _Failure) -> str | None:
     )
 
 
+def _unencodable(failure: _Failure) -> str:
+    facts = failure.facts
+    where = str(facts["where"]).rpartition(".")[2]
+    char = str(facts["char"])
+    return (
+        f"File '{failure.path}' is {facts['encoding']}, which cannot hold {char!r} (U+{ord(char):04X}) "
+        f"in line {facts['line']} of {where}. Use characters that it has; "
+        "write_file replaces the whole file, in UTF-8."
+    )
+
+
+def _broken_place(failure: _Failure) -> str | None:
+    if failure.facts["encoding"] not in STATEFUL:
+        return None
+    return (
+        f"File '{failure.path}' is {failure.facts['encoding']}, whose bytes depend on those before them; "
+        "it is not edited. write_file replaces all of it, in UTF-8."
+    )
+
+
 def _read_only(failure: _Failure) -> str:
     return f"Cannot modify readonly file: {failure.path}"
 
@@ -218,6 +239,8 @@ _WORDS: Mapping[str, Callable[[_Failure], str | None]] = {
     "many_matches": _many,
     "binary": _binary,
     "overlap": lambda _: OVERLAP,
+    "broken_place": _broken_place,
+    "unencodable": _unencodable,
     "read_only_file": _read_only,
     "closed": lambda _: UNAVAILABLE,
 }

@@ -13,7 +13,7 @@ from readroom.formats.kinds import kind_among
 from readroom.limits.contracts import EVERRUNS_CONTENT_BYTES, EVERRUNS_OUTLINE_BYTES
 from readroom.paths import OUTPUTS, WorkPath, parse
 from readroom.quoting import as_value, quote
-from readroom.values import Call, Fact, GrepRequest, Kind, ListRequest, ReadRequest, Request
+from readroom.values import Call, Fact, GrepRequest, Include, Kind, ListRequest, ReadRequest, Request
 from readroom.values.changes import DeleteRequest, EditRequest, StatRequest, WriteRequest
 from readroom.values.commands import RunRequest
 from readroom.values.options import ReadOptions
@@ -153,6 +153,9 @@ EDIT, WRITE, STAT, DELETE = "edit_file", "write_file", "stat_file", "delete_file
 RUN = "bash"
 
 
+SEARCHED: frozenset[Include] = frozenset(("hidden",))
+"""What every search takes in."""
+
 _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&~-]")
 """Characters that mean something in a pattern."""
 
@@ -168,8 +171,9 @@ def to_call(request: Request) -> Call | None:
         case ReadRequest():
             return read_call(request)
         case GrepRequest():
-            # Nothing here asks for the content of compressed files.
-            return None if "compressed" in request.include else Call(GREP, _grep(request))
+            # Nothing here lets matches span lines, or asks for more files than are always searched.
+            unsaid = request.multiline or request.include - SEARCHED
+            return None if unsaid else Call(GREP, _grep(request))
         case ListRequest():
             return Call(LIST, _page({"path": shown(request.path)}, request.skip, request.limit))
         case EditRequest():

@@ -5,6 +5,9 @@ sandbox, they are in memory, one store for each `instance`, and their names are
 opaque: `/etc/passwd` is a key like any other.  In sandbox mode they are those of the
 workspace, whose root callers write as `INSPECT_AGENTS_FS_ROOT`.  Offsets count from 0.
 
+Its allow and deny lists are in the syntax of Python's `fnmatch`: unlike in ignore files, `*` also matches
+a slash, and a pattern means whole paths.
+
 Knows: the tools as the original has them, and where we differ.
 Does not know: the other contracts.
 May be touched: freely, with its clauses.
@@ -12,8 +15,11 @@ May be touched: freely, with its clauses.
 
 from __future__ import annotations
 
+import fnmatch
+import re
+from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, TypeAlias
+from typing import Annotated, TypeAlias, final
 
 import msgspec
 from msgspec import Meta
@@ -27,8 +33,8 @@ from readroom.contracts.inspect_agents.render import CallWords
 from readroom.contracts.setup import Setup
 from readroom.errors import Protected, TooLarge
 from readroom.limits.contracts import INSPECT_LINE_CHARS, INSPECT_LINES, INSPECT_REPLY_BYTES
-from readroom.policy.rules import Layer
-from readroom.policy.rules.fnmatch import FnmatchAllowList, FnmatchDenials
+from readroom.policy.rules import Layer, Rule, foldable
+from readroom.policy.rules.gitignore import byte_text
 from readroom.values import Call, ListRequest, ReadRequest, Request
 from readroom.values.changes import (
     DeleteRequest,
@@ -42,6 +48,71 @@ from readroom.values.changes import (
 )
 from readroom.values.options import ReadOptions
 from readroom.values.steps import AS_IT_IS, Steps, TextUpTo
+
+IMPLICIT = "<implicit-allow>"
+"""The rule that is named when a path is in no allow list."""
+
+
+@final
+class FnmatchDenials:
+    """A layer that denies what one of its patterns matches, whatever the case."""
+
+    __slots__ = ("_globs", "_patterns", "_source")
+
+    def __init__(self, globs: Sequence[str], source: str) -> None:
+        self._globs, self._source = tuple(globs), source
+        self._patterns = [re.compile(fnmatch.translate(byte_text(foldable(glob).lower()))) for glob in globs]
+
+    def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
+        """The rule that denies exactly this name, if any."""
+        for glob, pattern in zip(self._globs, self._patterns, strict=True):
+            if pattern.match(folded):
+                return Rule(glob, self._source, "denied by configuration")
+        return None
+
+    def concerned(self, folded: Sequence[str]) -> Sequence[int]:
+        """All: a pattern may name the folders above."""
+        return range(len(folded))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FnmatchDenials) and other._key() == self._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return (self._globs, self._source)
+
+
+@final
+class FnmatchAllowList:
+    """A layer that denies every file that none of its patterns matches; folders are passed through."""
+
+    __slots__ = ("_globs", "_patterns", "_source")
+
+    def __init__(self, globs: Sequence[str], source: str) -> None:
+        self._globs, self._source = tuple(globs), source
+        self._patterns = [re.compile(fnmatch.translate(byte_text(glob))) for glob in globs]
+
+    def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
+        """The rule, for a name that is not listed."""
+        if folder or any(pattern.match(path) for pattern in self._patterns):
+            return None
+        return Rule(IMPLICIT, self._source, "not in the list of allowed names")
+
+    def concerned(self, folded: Sequence[str]) -> Sequence[int]:
+        """All: it denies what is not listed."""
+        return range(len(folded))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FnmatchAllowList) and other._key() == self._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return (self._globs, self._source)
+
 
 Offset = Annotated[int, Meta(ge=0, description="First line, from 0")]
 Limit = Annotated[int, Meta(ge=1, description="Lines")]
@@ -186,7 +257,7 @@ class _Dialect:
         self._setup = setup.inspect
         self.in_store = self._setup.mode != "sandbox" or self._setup.preflight == "skip"
 
-    def to_call(self, request: Request) -> Call:
+    def to_call(self, request: Request) -> Call | None:
         return to_call(request, in_store=self.in_store)
 
     def words_of(self, op: str, path: str, other: str = "") -> CallWords:

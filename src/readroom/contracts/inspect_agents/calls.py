@@ -64,13 +64,18 @@ READ = "read_file"
 FILES = "files"
 
 
-def to_call(request: Request, *, in_store: bool) -> Call:
-    """The call for a request; for what no tool of this contract can do, the list of files."""
+def to_call(request: Request, *, in_store: bool) -> Call | None:
+    """The call for a request; for what no tool of this contract can do, the list of files.
+
+    None for the rest of a line: nothing here shows it.
+    """
 
     def name(path: str) -> str:
         return key_sendable(key_of_path(path)) if in_store else as_value(path)
 
     match request:
+        case ReadRequest() if request.column > 1:
+            return None
         case ReadRequest():
             window: dict[str, Fact] = {"file_path": name(request.path)}
             if (request.offset or 1) > 1:

@@ -15,6 +15,8 @@ from readroom.contracts.native import render as native_render
 from readroom.contracts.setup import InspectSetup
 from readroom.errors import (
     BadRange,
+    Binary,
+    BrokenPlace,
     Denied,
     ManyMatches,
     NoMatch,
@@ -23,12 +25,16 @@ from readroom.errors import (
     Protected,
     ReadroomError,
     SymbolicLink,
+    Taken,
     TimedOut,
     TooLarge,
+    Unencodable,
     WrongCount,
 )
+from readroom.formats.kinds import UNKNOWN
 from readroom.limits.contracts import INSPECT_NUMBER_WIDTH
 from readroom.quoting import as_given
+from readroom.text.encodings import STATEFUL
 from readroom.text.select import MARK_BYTES
 from readroom.values import (
     Call,
@@ -72,7 +78,7 @@ class CallWords(Struct, frozen=True):
     op: str
     path: str
     other: str
-    to_call: Callable[[Request], Call]
+    to_call: Callable[[Request], Call | None]
 
     @property
     def answered_by(self) -> str:
@@ -136,12 +142,29 @@ def words(call: CallWords, error: ReadroomError) -> str:
                 f"String '{call.other}' stands more than once in file '{call.shown}'. "
                 "Add text around it until it is unique, or use replace_all."
             )
+        case Binary() if error.facts["media_type"] == UNKNOWN.name and call.op == "read":
+            size = f"{error.facts['size_bytes']:,} bytes"
+            return f"File '{call.shown}' is binary ({size}), not text. Only text can be read."
+        case BrokenPlace() if error.facts["encoding"] in STATEFUL:
+            return f"{error.message}. The command write replaces all of it, in that encoding."
+        case Unencodable():
+            advice = (
+                "Use characters that it has, or move the file away first (trash): a file that write makes "
+                "is in UTF-8."
+            )
+            return f"{_in_our_names(call, error, error.message)}. {advice}"
+        case Taken():
+            name = call.shown if call.op == "mkdir" else as_given(call.other)
+            return (
+                f"'{name}' already exists ({error.facts['kind']}). "
+                "Choose another name, or move or delete what is there first."
+            )
         case TimedOut():
             return (
                 f"Timeout: {call.op or 'the call'} took longer than {call.setup.seconds:g} seconds. "
                 "Ask for less, or increase INSPECT_AGENTS_TOOL_TIMEOUT."
             )
-    return _any(call, error)
+    return _in_our_names(call, error, str(error))
 
 
 def _missing(call: CallWords) -> str:
@@ -184,15 +207,16 @@ def _denied(call: CallWords, error: Denied) -> str:
     return f"PolicyDenied: operation '{call.op}' on '{path}' denied by rule '{rule}' under root '{root}'"
 
 
-def _any(call: CallWords, error: ReadroomError) -> str:
-    """The engine's own sentence, in this contract's names."""
-    text = str(error)
+def _in_our_names(call: CallWords, error: ReadroomError, text: str) -> str:
+    """Sentences of the engine, in this contract's names."""
     for ours, theirs in (
         ("edits[0].old_text", "old_string"),
         ("edits[0].new_text", "new_string"),
         ("old_text", "old_string"),
         ("new_text", "new_string"),
+        ("destination=", "dst_path="),
         ("write_file", "the command write"),
+        ("edit_file", "the command edit"),
         ("list_directory", "the command ls"),
     ):
         text = text.replace(ours, theirs)

@@ -347,7 +347,7 @@ def _words(call: KiloRequest, path: str, error: ReadroomError) -> str:
             return f"Error: Cannot read '{path}' because it is a {_what(error)}"
         case Binary():
             return f"Error reading file: Cannot read text for file type: {_file_type(error)}"
-        case BadRange() if "total_lines" in error.facts:
+        case BadRange() if "total_lines" in error.facts and "total_columns" not in error.facts:
             return f"Error: {_past_end(call, path, error)}"
         case BudgetSpent():  # the tools that may still work are not those of this contract
             return f"Error: {error.message}. Work with what you have seen, or ask the user for more."

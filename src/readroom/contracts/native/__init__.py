@@ -27,7 +27,7 @@ from readroom.contracts.native import render as native_render
 from readroom.contracts.native.calls import GREP, LIST, READ, to_call
 from readroom.contracts.native.changes import EDIT_FILE, WRITE_FILE
 from readroom.contracts.native.command import RUN_COMMAND
-from readroom.contracts.native.listing import entry_bytes, render_list
+from readroom.contracts.native.render import entry_bytes, render_list
 from readroom.contracts.native.search import FIND_RELEVANT, file_bytes, line_bytes, render_find, render_grep
 from readroom.errors import BadValue
 from readroom.formats.kinds import default_lines

@@ -19,7 +19,7 @@ from readroom.contracts.native.render import (
     reply,
     warning_parts,
 )
-from readroom.limits.find import FIND_BUDGET_TOKENS
+from readroom.limits.find import FIND_BUDGET_TOKENS, FIND_REPEATED_CHARS
 from readroom.quoting import as_value, quote
 from readroom.text.select import byte_size
 from readroom.values import (
@@ -124,9 +124,6 @@ def _found_line(line: GrepLine) -> str:
 # -----------------------------------------------------------------------------
 # find_relevant: its arguments, its call, how its pages are worded, and their facts.
 # -----------------------------------------------------------------------------
-
-_LONG_QUERY = 300
-"""Characters of a question that the closing line repeats in the next call; a longer one is not paid twice."""
 
 
 class FindArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -262,7 +259,7 @@ def _asides(result: FindResult) -> list[str | Aside]:
     for item in result.omitted:
         if item.reason == "documents":
             # A long question is not paid twice; the facts have the call.
-            request = item.request if len(result.request.query) <= _LONG_QUERY else None
+            request = item.request if len(result.request.query) <= FIND_REPEATED_CHARS else None
             left_out = f"{_number(item.last, 'document')} not looked at"
             parts.append(f"{left_out}." if request is None else Aside(f"{left_out}; with them", request))
         elif item.what == "parts":
@@ -298,7 +295,7 @@ def _following(result: FindResult) -> str:
     following = result.next
     if following is None:
         return ""
-    if len(following.query) > _LONG_QUERY:
+    if len(following.query) > FIND_REPEATED_CHARS:
         return f'Next: the same call with cursor="{following.cursor}"'
     return f"Next: {shown(following)}"
 

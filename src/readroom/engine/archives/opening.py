@@ -130,7 +130,7 @@ class Archives:
         head = source.read_at(0, HEAD_BYTES)
         compression = by_magic(head[:MAGIC_BYTES])
         if compression is None:
-            container = self._container(source, source, path, recognise(head) is not None)
+            container = self._container(source, source, path, deadline, is_one=recognise(head) is not None)
             return None if container is None else Origin(path, source, source, container)
         try:
             expanded = self._expansions.opened(
@@ -146,14 +146,16 @@ class Archives:
             raise StoreFailed(path, error.strerror or type(error).__name__) from None
         if expanded.out_of_time is not None:
             raise expanded.out_of_time
-        container = self._container(source, expanded, path, True)
+        container = self._container(source, expanded, path, deadline, is_one=True)
         if container is None:
             return None
         notes = () if expanded.stopped is None else (expanded.stopped.detail,)
         container = replace(container, notes=(*container.notes, *notes))
         return Origin(path, source, expanded, container, compression)
 
-    def _container(self, source: Source, content: Bytes, path: WorkPath, is_one: bool) -> Container | None:
+    def _container(
+        self, source: Source, content: Bytes, path: WorkPath, deadline: Deadline, *, is_one: bool
+    ) -> Container | None:
         """The members, as they were found before or anew."""
         if not is_one:
             return None
@@ -165,7 +167,7 @@ class Archives:
         if container is not None:
             return replace(container, reader=container.reader.over(content))
         try:
-            made = open_container(content)
+            made = open_container(content, deadline.check)
         except BadContainer as error:
             if error.is_encrypted:
                 advice = "Ask the user to unpack it."

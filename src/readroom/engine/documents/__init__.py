@@ -23,7 +23,7 @@ from typing import final
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
-from readroom.engine.documents.cache import DocumentRoom, Reading
+from readroom.engine.documents.cache import DocumentCache, Reading
 from readroom.engine.documents.parts import PartContent, PartLines, Parts
 from readroom.engine.documents.withheld import Denies
 from readroom.engine.read.window import hidden_in_page, rest_from
@@ -52,7 +52,7 @@ _ROWS_OF_HEAD = 3
 
 
 def read_document(
-    room: DocumentRoom,
+    room: DocumentCache,
     source: Source,
     recognised: Recognised,
     limits: Limits,

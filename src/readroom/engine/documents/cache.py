@@ -53,7 +53,7 @@ class _Idle(Struct):
 
 
 @final
-class DocumentRoom:
+class DocumentCache:
     """Safe to share between threads."""
 
     def __init__(
@@ -197,7 +197,7 @@ class Reading:
 
     def __init__(
         self,
-        room: DocumentRoom,
+        room: DocumentCache,
         source: Source,
         form: str,
         deadline: Deadline,

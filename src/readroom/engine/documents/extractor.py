@@ -14,8 +14,11 @@ import select
 import signal
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
+from functools import cache
+from pathlib import Path
 from typing import TypeVar, final
 
 import msgspec
@@ -252,14 +255,31 @@ def _processor_s(pid: int) -> float | None:
         return None  # it has ended
 
 
+_OWN = str(Path(worker.__file__).parents[3])
+"""Where the package is found."""
+
+
+@cache
+def _holds_libraries(path: str) -> bool:
+    """Whether Python's own modules or installed ones are there; others may be those of a served folder."""
+    python = sysconfig.get_path("stdlib")
+    own = (python, os.path.join(python, "lib-dynload"), _OWN)
+    try:
+        return path in own or any(name.endswith(".dist-info") for name in os.listdir(path))
+    except OSError:
+        return False
+
+
 def _start(
     source: Source, module: str, argument: str, memory_bytes: int, most_s: int
 ) -> subprocess.Popen[bytes]:
     descriptor = source.fileno()
     fd = _copied(source) if descriptor is None else descriptor
     nothing = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    paths = [path for path in sys.path if os.path.isabs(path)]
     order = worker.Order(
-        paths=[path for path in sys.path if os.path.isabs(path)],
+        paths=paths,
+        libraries=[path for path in paths if _holds_libraries(path)],
         module=module,
         argument=argument,
         file=fd,

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
-from readroom.engine.documents.cache import DocumentRoom, Reading
+from readroom.engine.documents.cache import DocumentCache, Reading
 from readroom.engine.documents.parts import PartLines
 from readroom.engine.documents.withheld import everything
 from readroom.engine.read.window import line_chars
@@ -43,7 +43,7 @@ class _Lines(Struct, frozen=True):
 
 
 def read_flat(
-    room: DocumentRoom,
+    room: DocumentCache,
     source: Source,
     recognised: Recognised,
     limits: Limits,

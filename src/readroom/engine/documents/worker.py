@@ -35,10 +35,12 @@ _FONTS = ("/usr/share/fonts", "/usr/local/share/fonts", "/etc/fonts")
 class Order(TypedDict):
     """What is to be opened. `paths` is where modules are found, `file` a descriptor of the document.
 
-    `argument`, where there is one, is for the module.
+    `libraries` are those of the paths in which files may be read later, `argument`, where there is one, is
+    for the module.
     """
 
     paths: list[str]
+    libraries: list[str]
     module: str
     argument: str
     file: int
@@ -281,7 +283,7 @@ def _confine(order: Order, *, reopens: bool) -> None:
         return
     from readroom.sandbox import landlock, seccomp
 
-    libraries = [place for place in {*order["paths"], *_FONTS} if os.path.isdir(place)]
+    libraries = [place for place in {*order["libraries"], *_FONTS} if os.path.isdir(place)]
     own = f"/proc/self/fd/{order['file']}"
     if reopens and os.path.exists(os.readlink(own)):
         libraries.append(own)

@@ -61,7 +61,7 @@ def write(
     expected = ""
     if request.expected_hash is not None and not new:
         expected = hashes.parse_hash("expected_hash", request.expected_hash)
-    encoding = None if request.encoding is None else _named(request.encoding)
+    encoding = None if request.encoding is None else _named(request)
     _require_small(request)
     for _ in range(CHANGED_TRIES):
         with places.find(request.path) as place:
@@ -81,7 +81,8 @@ def write(
     raise Changed(request.path, next_request=ReadRequest(request.path))
 
 
-def _named(name: str) -> Encoding:
+def _named(request: WriteRequest) -> Encoding:
+    name = request.encoding or ""
     try:
         encoding = encodings.named(name)
     except encodings.UnknownEncoding as unknown:
@@ -92,7 +93,11 @@ def _named(name: str) -> Encoding:
             unknown.problem,
             f"{near}Leave it out to keep the encoding of the file, or utf-8 for a new one.",
         ) from None
-    plain = _MARKED.get(codecs.lookup(name).name)
+    codec = codecs.lookup(name).name
+    if codec == "ascii":
+        # It is read as UTF-8, which holds more; what is written has to be what was asked for.
+        _stored(request.path, request.content, Encoding(codec))
+    plain = _MARKED.get(codec)
     return encoding if plain is None else Encoding(plain, _MARK.encode(plain), encoding.unit)
 
 
@@ -134,6 +139,23 @@ def _changed(old: LineEnds, new: LineEnds) -> list[Warn]:
     return warnings
 
 
+def _stored(path: str, text: str, encoding: Encoding) -> _Bytes:
+    """The content in an encoding. Raises Unencodable."""
+    if encoding.bom:
+        text = text.removeprefix(_MARK)
+    try:
+        return _Bytes(encoding.bom + encode(text, encoding), text, encoding)
+    except NotEncodable as problem:
+        raise Unencodable(
+            path,
+            "content",
+            problem.char,
+            text.count("\n", 0, problem.index) + 1,
+            encoding.name,
+            'Use characters that it has, or send encoding="utf-8".',
+        ) from None
+
+
 class _Writing:
     """One try at one write. Holds what its steps share."""
 
@@ -157,7 +179,7 @@ class _Writing:
         """The file made, with the folders above it."""
         if self._place.look() is not None:
             raise Exists(self._request.path)
-        content = self._as_it_is() or self._stored(self._request.content, self._asked or UTF8)
+        content = self._as_it_is() or _stored(self._request.path, self._request.content, self._asked or UTF8)
         warnings = self._place.put([content.data], None, self._deadline.check)
         return self._described(content, None, warnings)
 
@@ -178,7 +200,7 @@ class _Writing:
         text = self._request.content
         if ends.form == "crlf" and "\r" not in text:
             text = text.replace("\n", "\r\n")
-        content = self._as_it_is() or self._stored(text, self._asked or detected or UTF8)
+        content = self._as_it_is() or _stored(self._request.path, text, self._asked or detected or UTF8)
         warnings += _changed(ends, content.ends)
         warnings += self._put(source, content)
         return self._described(content, index.sha256, warnings)
@@ -209,21 +231,6 @@ class _Writing:
             return None
         encoding = encodings.detect(data[:HEAD_BYTES], complete=len(data) <= HEAD_BYTES) or UTF8
         return _Bytes(data, encodings.decode(data[len(encoding.bom) :], encoding), encoding)
-
-    def _stored(self, text: str, encoding: Encoding) -> _Bytes:
-        if encoding.bom:
-            text = text.removeprefix(_MARK)
-        try:
-            return _Bytes(encoding.bom + encode(text, encoding), text, encoding)
-        except NotEncodable as problem:
-            raise Unencodable(
-                self._request.path,
-                "content",
-                problem.char,
-                text.count("\n", 0, problem.index) + 1,
-                encoding.name,
-                'Use characters that it has, or send encoding="utf-8".',
-            ) from None
 
     def _described(self, content: _Bytes, previous: str | None, warnings: Sequence[Warn]) -> WriteResult:
         digits = sha256(content.data).hexdigest()

@@ -36,6 +36,7 @@ from readroom.errors import BadValue, Binary, TimedOut
 from readroom.formats.kinds import SEARCHED, UNKNOWN, searched_as, sniff, suffix
 from readroom.limits import CLOSING_BYTES, HEAD_BYTES, MAX_WARNINGS
 from readroom.limits.find import (
+    FIND_AHEAD,
     FIND_BUDGET_TOKENS,
     FIND_FILE_BYTES,
     FIND_FILES_APART,
@@ -43,8 +44,11 @@ from readroom.limits.find import (
     FIND_MAX_TOKENS,
     FIND_MIN_TOKENS,
     FIND_OUTLINED_CHARS,
-    FIND_PARSED_BYTES,
+    FIND_PARSED_CHARS,
+    FIND_REPEATED_CHARS,
+    FIND_SENTENCES_TOKENS,
     FIND_SMALL_CHARS,
+    FIND_SYMBOL_CHARS,
 )
 from readroom.quoting import quote
 from readroom.ranking import score as scoring
@@ -140,6 +144,13 @@ def _require_usable(request: FindRequest, query: Query) -> None:
         )
 
 
+def _tokens_of_passages(request: FindRequest) -> int:
+    """What is left of the budget when the first and the last line are paid."""
+    budget = request.budget_tokens or FIND_BUDGET_TOKENS
+    repeated = estimate(request.query) if len(request.query) <= FIND_REPEATED_CHARS else 0
+    return budget - min(FIND_SENTENCES_TOKENS + repeated, budget // 4)
+
+
 @final
 class _Ranking:
     """One call behind its first stage. Holds what its steps share."""
@@ -162,7 +173,7 @@ class _Ranking:
         self._deadline, self._patient = deadline, job.deadline
         self._begun = False
         self._large: LargeText | None = None
-        self._tokens = request.budget_tokens or FIND_BUDGET_TOKENS
+        self._tokens = _tokens_of_passages(request)
         self._size = job.cap.size - CLOSING_BYTES - len(request.path.encode("utf-8", "replace"))
 
     @property
@@ -235,14 +246,25 @@ class _Ranking:
     def _worth_outlines(self, scale: Scale, apart: Sequence[Apart]) -> set[str]:
         """The paths of small files, and of larger ones those that promise most, while there is room."""
         sizes = {each.candidate.file.path: each.candidate.text.size for each in apart}
+        worth = self._defining(apart)
         if self._request.output == "outline" or sum(sizes.values()) <= FIND_OUTLINED_CHARS:
-            return set(sizes)
-        left, worth = FIND_OUTLINED_CHARS, set[str]()
+            return worth | {path for path, size in sizes.items() if size <= FIND_PARSED_CHARS}
+        left = FIND_OUTLINED_CHARS
         for path in scoring.most_promising(scale, [each.candidate for each in apart]):
-            if sizes[path] <= min(left, FIND_PARSED_BYTES):
+            if sizes[path] <= min(left, FIND_PARSED_CHARS):
                 left -= sizes[path]
                 worth.add(path)
         return worth | {path for path, size in sizes.items() if size <= FIND_SMALL_CHARS}
+
+    def _defining(self, apart: Sequence[Apart]) -> set[str]:
+        """Those of the files that seem to define the one symbol that is asked for, while there is room."""
+        left, paths = FIND_SYMBOL_CHARS, set[str]()
+        for each in apart if self._query.symbol else ():
+            candidate = each.candidate
+            if candidate.file.counted.defined and candidate.text.size <= left:
+                left -= candidate.text.size
+                paths.add(candidate.file.path)
+        return paths
 
     def _parts(self, scale: Scale, seen: Seen, apart: Sequence[Apart]) -> list[RankedPart]:
         if seen.files == 1 and apart:
@@ -268,7 +290,7 @@ class _Ranking:
             cursor, waiting = self._shown(page, cursor, self._parts(scale, seen, apart))
             if waiting:
                 break
-            cursor = replace(cursor, round=cursor.round + 1, after=None)
+            cursor = replace(cursor, round=cursor.round + 1, after=None, ahead=0)
             if cursor.round * FIND_FILES_APART >= len(files) or not page.has_room:
                 break
         begun = (cursor.round + 1) * FIND_FILES_APART if waiting else cursor.round * FIND_FILES_APART
@@ -291,14 +313,28 @@ class _Ranking:
     def _shown(
         self, page: PageOfPassages, cursor: FindCursor, parts: Sequence[RankedPart]
     ) -> tuple[FindCursor, int]:
-        """Where the page goes on after as many of the parts as fit, and how many are left."""
+        """Where the page goes on after as many of the parts as fit, and how many are left.
+
+        Behind the first that does not fit, shorter ones fill the page.
+        """
         placed = [(place_of(part.score, part.path, part.part.first), part) for part in parts]
-        waiting = [(place, part) for place, part in placed if cursor.after is None or place > cursor.after]
-        for at, (place, part) in enumerate(waiting):
-            if not page.add(part, explain=self._request.explain):
-                return cursor, len(waiting) - at
-            cursor = replace(cursor, after=place)
-        return cursor, 0
+        behind = [(place, part) for place, part in placed if cursor.after is None or place > cursor.after]
+        shown = {at for at in range(min(FIND_AHEAD, len(behind))) if cursor.shows(at)}
+        first = None
+        for at, (_, part) in enumerate(behind):
+            if at in shown:
+                continue
+            if first is not None and (at - first >= FIND_AHEAD or not page.has_room):
+                break
+            if page.add(part, explain=self._request.explain):
+                shown.add(at)
+            elif first is None:
+                first = at
+        if first is None:
+            return replace(cursor, after=behind[-1][0] if behind else cursor.after, ahead=0), 0
+        ahead = sum(1 << at - first for at in shown if at > first)
+        after = behind[first - 1][0] if first else cursor.after
+        return replace(cursor, after=after, ahead=ahead), len(behind) - len(shown)
 
     def _names(self, scale: Scale, seen: Seen, files: BestFirst) -> FindResult:
         """The names of the best files that fit."""

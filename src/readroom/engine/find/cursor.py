@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.errors import BadCursor, BadPath, OutsideRoot
-from readroom.limits.find import CURSOR_DIGITS, SCORE_SCALE
+from readroom.limits.find import CURSOR_DIGITS, FIND_AHEAD, SCORE_SCALE
 from readroom.paths import parse
 from readroom.quoting import as_value
 from readroom.values import FindRequest
@@ -28,12 +28,18 @@ class FindCursor(Struct, frozen=True):
     Attributes:
         since: The first path, relative to the searched folder, that is looked at; "" for all.
         round: How many times the best files were taken apart before.
-        after: What was shown last in this round; None at its beginning.
+        after: Up to here everything of this round was shown; None at its beginning.
+        ahead: Which of those behind it were shown, too, to fill a page: a bit each, from the next one on.
     """
 
     since: str = ""
     round: int = 0
     after: Place | None = None
+    ahead: int = 0
+
+    def shows(self, position: int) -> bool:
+        """Whether what stands at a position behind `after` was shown before."""
+        return bool(self.ahead >> position & 1)
 
 
 BEGINNING = FindCursor()
@@ -54,13 +60,13 @@ def read_cursor(request: FindRequest) -> FindCursor:
         raise BadCursor("was not given for these arguments", next_request=again)
     numbers, _, paths = rest.partition(".")
     try:
-        number, length, score, line = map(int, numbers.split("_"))
+        number, length, score, line, ahead = map(int, numbers.split("_"))
         since, path = paths[:length], paths[length:]
-        is_cut = len(since) < length or (not path and (score or line))
-        if number < 0 or length < 0 or line < 0 or is_cut:
+        is_cut = len(since) < length or (not path and (score or line or (ahead and not number)))
+        if min(number, length, line, ahead) < 0 or ahead >> FIND_AHEAD or is_cut:
             raise ValueError
         after = Place(-score, parse(path), line) if path else None
-        return FindCursor(parse(since) if since else "", number, after)
+        return FindCursor(parse(since) if since else "", number, after, ahead)
     except (ValueError, BadPath, OutsideRoot):
         raise BadCursor("is not one that a search gave", next_request=again) from None
 
@@ -70,7 +76,8 @@ def write_cursor(request: FindRequest, cursor: FindCursor) -> str:
     since = as_value(cursor.since) if cursor.since else ""
     after = cursor.after or Place(0, "")
     path = as_value(after.path) if after.path else ""
-    return f"{_fingerprint(request)}.{cursor.round}_{len(since)}_{-after.score}_{after.line}.{since}{path}"
+    numbers = (cursor.round, len(since), -after.score, after.line, cursor.ahead)
+    return f"{_fingerprint(request)}.{'_'.join(map(str, numbers))}.{since}{path}"
 
 
 def _fingerprint(request: FindRequest) -> str:

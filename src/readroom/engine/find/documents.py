@@ -16,8 +16,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
-from readroom.engine.documents.cache import DocumentRoom
-from readroom.engine.documents.pieces import Piece, pieces
+from readroom.engine.documents.cache import DocumentCache
+from readroom.engine.documents.parts import Piece, pieces
 from readroom.engine.documents.withheld import denied_in
 from readroom.errors import BadDocument, EncryptedDocument, TimedOut
 from readroom.formats.documents import OTHER_COPY, Encrypted, Unit, Unreadable
@@ -121,7 +121,7 @@ class DocumentText(Struct):
 class DocumentTexts:
     """Looks at documents for one search."""
 
-    def __init__(self, room: DocumentRoom, limits: Limits, *, alone: bool) -> None:
+    def __init__(self, room: DocumentCache, limits: Limits, *, alone: bool) -> None:
         """With `alone` there is one, which has all the time of a document."""
         self._room = room
         self._most_s = limits.document_timeout_s

@@ -17,7 +17,12 @@ from readroom.engine.services import Services
 from readroom.errors import Cancelled, ReadroomError, TimedOut
 from readroom.formats.kinds import kind_by_name
 from readroom.limits import HEAD_BYTES, MAX_WARNINGS
-from readroom.limits.find import FIND_LINE_CHARS, FIND_MIN_TOKENS, FIND_PARSE_S, FIND_PARSED_BYTES
+from readroom.limits.find import (
+    FIND_LINE_CHARS,
+    FIND_MIN_TOKENS,
+    FIND_PARSE_S,
+    FIND_REST_TOKENS,
+)
 from readroom.outline.languages import language_of
 from readroom.paths import WorkPath
 from readroom.policy.guard import Guard
@@ -150,12 +155,10 @@ def _items(
     language = language_of(path, text[:HEAD_BYTES])
     if language is None or not can_outline(language) or kind_by_name(path) in _WHOLE:
         return ()
-    if len(text) > FIND_PARSED_BYTES:
-        return ()
     outline = outlines.get(language, encoding, digits)
     if outline is None:
         try:
-            outline = build(text, language, deadline.within(FIND_PARSE_S))
+            outline = build(text, language, deadline.of_thread(FIND_PARSE_S))
         except Unparsable:
             return ()
         except TimedOut:
@@ -309,10 +312,11 @@ class PageOfPassages:
     def _cut(self, path: str, passage: Passage) -> Passage:
         """As many first lines of a passage as there is room for, at least one."""
         low, high = 1, len(passage.rows)
+        room = max(self._tokens - FIND_REST_TOKENS - estimate(path), self._tokens * 2 // 3)
         while low < high:
             middle = (low + high + 1) // 2
             tokens, size = self._cost(path, _first_lines(passage, middle))
-            fits = tokens <= self._tokens and size <= self._size
+            fits = tokens <= room and size <= self._size
             low, high = (middle, high) if fits else (low, middle - 1)
         return _first_lines(passage, low)
 

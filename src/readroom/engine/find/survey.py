@@ -270,6 +270,11 @@ class Survey:
                 return None if text is None else self._texts.put(self._key(real), source, text)
         except Cancelled:
             raise
+        except (BrokenData, BadDocument) as error:
+            # A member that is encrypted or damaged; its archive told its name.
+            problem = error.facts.get("problem") or "it is damaged"
+            self.seen.unreadable.append(f"{quote(real)}: {problem}")
+            return None
         except ReadroomError:
             return None  # what may not be read is not there; what cannot be read has no words
 

@@ -31,7 +31,15 @@ from readroom.engine.grep.file import FileSearch
 from readroom.engine.grep.lines import Opened, Searcher
 from readroom.engine.grep.order import UNRANKED, Ranked, Relevance, Symbols, by_age
 from readroom.engine.grep.page import Last, Page, part_of, place_in, uncounted
-from readroom.engine.grep.warnings import hidden_in, left_out, linked, pattern_of, require_usable, warnings_of
+from readroom.engine.grep.warnings import (
+    TEXTS_UNKNOWN,
+    hidden_in,
+    left_out,
+    linked,
+    pattern_of,
+    require_usable,
+    warnings_of,
+)
 from readroom.engine.scope import Scope, join_below
 from readroom.engine.services import Job, Services
 from readroom.errors import (
@@ -335,6 +343,7 @@ class _Search:
                 self._saw_late = self._saw_late or late
                 if late and wide is False and self._rounds is not None:
                     self._rounds.add_late(relative)
+                late = late or (wide is True and self._rounds is not None and self._rounds.has_text(relative))
                 return wide not in (None, late) or self.files.one_of_many(file, path, relative)
 
         goes_on = self._opened(relative, shown) is not False
@@ -376,6 +385,8 @@ class _Search:
         for finder in {id(each): each for each in (rounds.plain, rounds.wide)}.values():
             for path, searched, size in finder.left:
                 self._left.text(path, searched, size, 0)
+        if not rounds.texts_known:
+            self._left.beside.append(TEXTS_UNKNOWN)
         new = set(rounds.plain.unreadable).difference(self._left.unreadable)
         self._left.unreadable += sorted(new)
 

@@ -22,7 +22,7 @@ from readroom.engine.cursors import Cursor, path_key
 from readroom.engine.grep.candidates import Finder, Rounds, Walked
 from readroom.engine.grep.process import LeftFile
 from readroom.engine.scope import Scope, join_below
-from readroom.engine.services import ArchiveRoom
+from readroom.engine.services import ArchiveOpener
 from readroom.errors import BadDocument, BrokenData, RefusedError
 from readroom.formats.holding import is_archive_name
 from readroom.paths import BORDER, WorkPath
@@ -35,7 +35,9 @@ from readroom.values import GrepRequest
 class ArchiveSearch:
     """The archives of one search. `close` releases the one that is open."""
 
-    def __init__(self, archives: ArchiveRoom, guard: Guard, request: GrepRequest, deadline: Deadline) -> None:
+    def __init__(
+        self, archives: ArchiveOpener, guard: Guard, request: GrepRequest, deadline: Deadline
+    ) -> None:
         self._archives = archives
         self._guard = guard
         self._request = request

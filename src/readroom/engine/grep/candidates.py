@@ -1,10 +1,10 @@
 """Where the files come from that a search opens: one round for nearly all, one for the rest.
 
-rg takes a file with a NUL for binary, and UTF-16 without a mark is full of them; into
-compressed files it is not to look.  Both are searched in a second round, behind all others, or
-else nothing could be shown before all files were seen.  A search that begins knows them from
-the pass of the first round (`sweep`); one that goes on looks at how all files begin, in a
-process of its own.  Stores without rg keep the same order.
+rg takes a file with a NUL for binary, and UTF-16 without a mark is full of them; a log of a machine
+that lost its power may have some in its middle; into compressed files rg is not to look.  All of them
+are searched in a second round, behind all others, or else nothing could be shown before all files were
+seen.  They are known from a pass over all files (`sweep`).  Stores without rg keep the same order,
+but for the texts with a NUL in their middle, which are like any other there.
 """
 
 from __future__ import annotations
@@ -126,6 +126,15 @@ class Rounds(Struct, frozen=True):
         if isinstance(self.wide, Late):
             self.wide.add(path)
 
+    def has_text(self, path: str) -> bool:
+        """Whether a candidate of the second round is a text that rg takes for binary."""
+        return isinstance(self.wide, Late) and path in self.wide.texts
+
+    @property
+    def texts_known(self) -> bool:
+        """Whether such texts were all found."""
+        return not isinstance(self.wide, Late) or self.wide.texts_known
+
     def all(self) -> Generator[str]:
         """The candidates of both, each once, those of the first in path order."""
         self.begin()
@@ -174,7 +183,7 @@ class Finding:
         heads = Tree(*shared, GREP_FILE_LEAST_S, root, late_flags(), heads=True)
         opened.callback(heads.close)
         first = Swept(tree, self._deadline, self._filled)
-        return Rounds(first, Late(heads, first, tree, reports, scope), tree)
+        return Rounds(first, Late(heads, first, tree, reports, scope, self._deadline), tree)
 
     def _sought(self) -> tuple[list[str], list[str] | None]:
         """What rg looks for, and what instead when that is too much for it."""

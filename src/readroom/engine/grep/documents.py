@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import Cursor, path_key
-from readroom.engine.documents.cache import DocumentRoom, Reading
-from readroom.engine.documents.pieces import pieces
+from readroom.engine.documents.cache import DocumentCache, Reading
+from readroom.engine.documents.parts import pieces
 from readroom.engine.documents.withheld import denied_in
 from readroom.engine.grep.candidates import Finder, Rounds
 from readroom.engine.grep.lines import HeldText, Searched
@@ -44,7 +44,7 @@ class DocumentSearch:
 
     def __init__(
         self,
-        room: DocumentRoom,
+        room: DocumentCache,
         request: GrepRequest,
         pattern: Pattern,
         limits: Limits,

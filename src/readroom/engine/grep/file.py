@@ -74,7 +74,7 @@ class FileSearch:
         if self._request.output == "count":
             matches = self._searcher.count(file)
             return not matches or self._page.add_file(path, relative, matches)
-        searched = self._searcher.search(file)
+        searched = self._searcher.search(file, after)
         if searched is None:
             return True
         if self._request.output == "files":

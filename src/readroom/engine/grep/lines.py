@@ -29,7 +29,7 @@ from readroom.limits import (
     HEAD_BYTES,
     SMALL_FILE_BYTES,
 )
-from readroom.search.pattern import BINARY_HEAD, Hit, Pattern, held, is_binary
+from readroom.search.pattern import Hit, Pattern, held, is_binary
 from readroom.search.prefilter import superset
 from readroom.stores.base import Source
 from readroom.text.encodings import (
@@ -271,12 +271,11 @@ class Opened:
     def __init__(self, source: Source, deadline: Deadline) -> None:
         self.source = source
         self.deadline = deadline
-        self.head = source.read_at(0, BINARY_HEAD)
-        sample = self.head[:HEAD_BYTES]
-        detected = by_bom(sample) or detect(sample, complete=source.size <= len(sample))
+        self.head = source.read_at(0, HEAD_BYTES)
+        detected = by_bom(self.head) or detect(self.head, complete=source.size <= len(self.head))
         self.encoding = detected or UTF8
         self.foreign = self.encoding.name != "utf-8"
-        self.wide_unmarked = is_wide_unmarked(sample, detected)
+        self.wide_unmarked = is_wide_unmarked(self.head, detected)
         self.compression = by_magic(self.head)
 
     @property
@@ -311,8 +310,8 @@ class Searcher:
         self.too_wide: list[str] = []
         self.as_bytes: list[str] = []
 
-    def search(self, file: Opened) -> Searched | None:
-        """The matching lines of a file; None when it is not searched."""
+    def search(self, file: Opened, after: int = 0) -> Searched | None:
+        """The matching lines of a file, those up to line `after` or not; None when it is not searched."""
         if file.foreign and file.too_large:
             if file.encoding.unit > 1:
                 self.too_wide.append(file.source.real)
@@ -320,7 +319,7 @@ class Searcher:
             self.as_bytes.append(file.source.real)
         if file.encoding.unit == 1 and self._is_binary(file.head):
             return None
-        searched = self._by_program(file) if self._stays_in_file(file) else self._small(file)
+        searched = self._by_program(file, after) if self._stays_in_file(file) else self._small(file)
         binary = file.encoding.unit == 1 and _looks_binary(file.head)
         return replace(searched, binary=True) if binary and searched is not None else searched
 
@@ -362,11 +361,11 @@ class Searcher:
         hits = lines_of_bytes(text, self._request, file.deadline)
         return Searched(kept, (self._placed(kept, hit, file.deadline) for hit in hits))
 
-    def _by_program(self, file: Opened) -> Searched:
+    def _by_program(self, file: Opened, after: int) -> Searched:
         source = file.source
         text = FileText(source, file.deadline, file.encoding)
         mark = len(codecs.BOM_UTF8) if file.head.startswith(codecs.BOM_UTF8) else 0
-        hits = lines_of_source(source, self._request, file.deadline, self._across_line_ends())
+        hits = lines_of_source(source, self._request, file.deadline, self._across_line_ends(), after)
         moved = (replace(hit, start=hit.start + mark) for hit in hits)
         lines = (hit for hit in moved if _is_start(text, hit.start, mark))
         return Searched(text, (self._placed(text, hit, file.deadline) for hit in lines))

@@ -134,7 +134,7 @@ class Page:
     def add_file(self, path: WorkPath, relative: str, matches: int) -> bool:
         """Take a whole file whose lines are not shown; False when the page is full."""
         file = GrepFile(path, matches)
-        if not self._takes(self._measure.found_in(file) + _COUNT_BYTES, relative):
+        if not self._takes(self._measure.file(file) + _COUNT_BYTES, relative):
             return False
         self.files.append(file)
         self.shown += 1
@@ -144,7 +144,7 @@ class Page:
     def add_lines(self, path: WorkPath, relative: str, searched: Searched, after: int) -> bool:
         """Take the matching lines of a file behind line `after`; False when no more are wanted."""
         symbols = None if self._symbols is None else self._symbols.of(path, searched.text)
-        heading = self._measure.found_in(GrepFile(path))
+        heading = self._measure.file(GrepFile(path))
         part = _FilePart(path, searched.text, self._request, heading, symbols=symbols)
         try:
             self._add_hits(part, searched, relative, after)
@@ -184,7 +184,7 @@ class Page:
 
         With each part comes the place at its end. What was taken stays when `parts` raises.
         """
-        heading = self._measure.found_in(GrepFile(path))
+        heading = self._measure.file(GrepFile(path))
         lines: list[GrepLine] = []
         matches = 0
         try:
@@ -237,8 +237,8 @@ class Page:
 
     def _cost(self, part: _FilePart, lines: Sequence[GrepLine]) -> int:
         known = part.lines
-        new = sum(self._measure.found(line) for line in lines)
-        old = sum(self._measure.found(known[line.number]) for line in lines if line.number in known)
+        new = sum(self._measure.line(line) for line in lines)
+        old = sum(self._measure.line(known[line.number]) for line in lines if line.number in known)
         named = part.heading if self._measure.names_each or not part.matches else 0
         return new - old + named + self._request.options.entry_bytes
 

@@ -15,18 +15,23 @@ import subprocess
 import sys
 import tempfile
 import time
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias, final
+
+import stringzilla
 
 from readroom.closeable import Closeable
 from readroom.deadline import Deadline
 from readroom.errors import StoreFailed
-from readroom.limits import GREP_CHILD_BYTES, HEAD_BYTES
+from readroom.limits import BLOCK_BYTES, GREP_CHILD_BYTES, HEAD_BYTES
 from readroom.limits.files import CLOCK_S, PIPE_BYTES
 from readroom.sandbox import landlock
 from readroom.search.pattern import Hit
 from readroom.search.ripgrep import Reports, pattern_flags, program, refusal
 from readroom.stores.base import Folder, Source
+from readroom.text.encodings import UTF8
+from readroom.text.line_index import nth_newline
 from readroom.values import GrepRequest
 
 _MESSAGE_BYTES = 256 * 1024
@@ -334,16 +339,49 @@ def _file_of(data: bytes) -> int:
         return os.dup(file.fileno())
 
 
-def lines_of_source(
-    source: Source, request: GrepRequest, deadline: Deadline, patterns: Sequence[str]
-) -> Iterator[Hit]:
-    """The matching lines of an opened file, read through its descriptor; offsets without a mark.
+class _Begin(NamedTuple):
+    """Where rg begins to read a file: the byte, how many lines are before it, and what its offsets lack."""
 
-    `patterns` are looked for instead of that of the request if there are any.
+    byte: int = 0
+    lines: int = 0
+    offset: int = 0
+
+
+_WHOLE = _Begin()
+
+
+def lines_of_source(
+    source: Source, request: GrepRequest, deadline: Deadline, patterns: Sequence[str], after: int = 0
+) -> Iterator[Hit]:
+    """The matching lines of an opened file behind line `after`; offsets without a mark.
+
+    It is read through its descriptor.  `patterns` are looked for instead of that of the request if
+    there are any.
     """
     fd = source.fileno()
     assert fd is not None
-    yield from _lines(fd, request, deadline, _ways(source), patterns)
+    begin = _WHOLE
+    if after > 1 and not request.multiline:
+        # Behind a million matches the next page would cost all of them.  The line that is done is
+        # read once more and dropped: for rg it is the first of all, which a pattern may ask for.
+        byte = _start_of(source, after, deadline)
+        mark = len(BOM_UTF8) if source.read_at(0, len(BOM_UTF8)) == BOM_UTF8 else 0
+        begin = _Begin(byte, after - 1, byte - mark)
+    yield from _lines(fd, request, deadline, _ways(source), patterns, after, begin)
+
+
+def _start_of(source: Source, line: int, deadline: Deadline) -> int:
+    """The byte where a line begins; the end of a file that does not have it."""
+    at, left = 0, line - 1
+    while left and at < source.size:
+        deadline.check()
+        block = source.read_at(at, BLOCK_BYTES)
+        feeds = stringzilla.count(block, "\n")
+        if feeds >= left:
+            return at + nth_newline(block, left, UTF8) + 1
+        left -= feeds
+        at += BLOCK_BYTES
+    return min(at, source.size)
 
 
 def _ways(source: Source) -> tuple[bool, ...]:
@@ -357,20 +395,22 @@ def _lines(
     deadline: Deadline,
     ways: Sequence[bool] = (False,),
     patterns: Sequence[str] = (),
+    last: int = 0,
+    begin: _Begin = _WHOLE,
 ) -> Iterator[Hit]:
     # One column: what is wanted is where the line is, and a line may have a gigabyte.
     flags = ["--byte-offset", "--max-columns=1", "--no-filename", "--line-buffered"]
-    last = 0
     for mapped in ways:
-        with _on_descriptor(fd, flags, request, deadline, mapped, patterns) as child:
+        byte, before, offset = _WHOLE if mapped else begin
+        with _on_descriptor(fd, flags, request, deadline, mapped, patterns, byte) as child:
             left = b""
             for data in child.output():
                 *whole, left = (left + data).split(b"\n")
                 for line in whole:
                     match = _HIT.match(line)
-                    if match is not None and (number := int(match[1])) > last:
+                    if match is not None and (number := int(match[1]) + before) > last:
                         last = number
-                        yield Hit(number, int(match[2]))
+                        yield Hit(number, int(match[2]) + offset)
             if child.status in (0, 1):
                 return
             if not child.starved:
@@ -399,9 +439,12 @@ def _on_descriptor(
     deadline: Deadline,
     mapped: bool,
     patterns: Sequence[str] = (),
+    begin: int = 0,
 ) -> Child:
     # Its offset is shared with the child; whoever reads by position does not mind.
-    os.lseek(fd, 0, os.SEEK_SET)
+    os.lseek(fd, begin, os.SEEK_SET)
+    if begin:
+        flags = [*flags, "--encoding=none"]  # what stands there is no mark
     text = [] if "binary" in request.include else ["--text"]
     where = "/dev/fd/0" if mapped else "-"
     flags = [*pattern_flags(request, patterns), *text, *flags, "--", where]

@@ -17,6 +17,7 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
+from copy import copy
 from typing import final
 
 from readroom.deadline import Deadline
@@ -223,7 +224,18 @@ class Tree:
     @property
     def looks_at_all(self) -> bool:
         """Whether nothing was left out of what rg looks at."""
-        return not self._passed and "--text" not in self._sought
+        return not self._passed and self.leaves_binary
+
+    @property
+    def leaves_binary(self) -> bool:
+        """Whether rg leaves a file at its first NUL."""
+        return "--text" not in self._sought
+
+    def as_text(self) -> Tree:
+        """The same search of all files, whatever NUL they hold."""
+        tree = copy(self)
+        tree._sought, tree._reports = [*self._sought, "--text"], None
+        return tree
 
     def begin(self) -> None:
         """Start the process of `files(None)` already now: it looks while others are waited for."""

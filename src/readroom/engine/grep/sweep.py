@@ -7,14 +7,15 @@ the names are sorted at the end.  What is too large for that, or needs another a
 in path order, where each file can be waited for and a search that is out of time knows its place.
 
 The same pass says which files the second round looks at: those that rg takes for binary, and those in
-which it found how a late file begins.  A search that goes on from a cursor does not see all files, and
-looks at how all of them begin.
+which it found how a late file begins.  A search that goes on from a cursor has not seen all files: it
+makes such a pass for its second round, and where time does not suffice, looks at how all files begin.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from typing import final
@@ -105,9 +106,16 @@ class Swept:
 
 @final
 class Late:
-    """The second round: what can only be found by how it begins. Attributes as of `Tree`."""
+    """The second round: what can only be found by how it begins, and texts that rg takes for binary.
 
-    def __init__(self, tree: Tree, first: Swept, searched: Tree, reports: Reports, scope: Scope) -> None:
+    Attributes as of `Tree`, and:
+        texts: Texts with a NUL behind their beginning, for which rg left them in the first round.
+        texts_known: Whether these are all.
+    """
+
+    def __init__(
+        self, tree: Tree, first: Swept, searched: Tree, reports: Reports, scope: Scope, deadline: Deadline
+    ) -> None:
         """Prepare a round.
 
         Args:
@@ -116,13 +124,18 @@ class Late:
             searched: Its tree.
             reports: What was said of binary files meanwhile.
             scope: Which files are asked for.
+            deadline: Ends the search.
         """
         self._tree = tree
         self._first = first
         self._searched = searched
         self._reports = reports
         self._scope = scope
+        self._deadline = deadline
         self._seen: set[str] = set()
+        self._waiting: deque[str] = deque()
+        self.texts: set[str] = set()
+        self.texts_known = True
 
     @property
     def unreadable(self) -> list[str]:
@@ -132,7 +145,8 @@ class Late:
     @property
     def stopped_at(self) -> str | None:
         """Where the deadline found it."""
-        return self._tree.stopped_at
+        stopped = self._tree.stopped_at
+        return stopped if stopped is None else min(stopped, *self._waiting, key=path_key)
 
     @property
     def left(self) -> Sequence[LeftFile]:
@@ -150,17 +164,48 @@ class Late:
 
     def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
         """Candidates in path order; from a cursor on, its own file included."""
-        if after is not None or not self._knows_all():
-            yield from self._tree.files(after, at_once=at_once)
+        least = b"" if after is None else after.place.key
+        if self._knows_all(begins=after is None):
+            binary = sorted(filter(self._scope.takes, self._reports.binary - self._seen), key=path_key)
+            with closing(self._tree.named(binary)) as named:
+                late = {*named, *self._seen}
+            self.texts = set(filter(self._scope.takes, self._reports.texts)) - late
+            yield from sorted((path for path in late | self.texts if path_key(path) >= least), key=path_key)
             return
-        binary = sorted(filter(self._scope.takes, self._reports.binary - self._seen), key=path_key)
-        with closing(self._tree.named(binary)) as named:
-            late = {*named, *self._seen}
-        yield from sorted(late, key=path_key)
+        if self._searched.leaves_binary and self.texts_known:
+            self.texts = self._taken_for_binary()
+        self._waiting.extend(sorted((path for path in self.texts if path_key(path) >= least), key=path_key))
+        with closing(self._tree.files(after, at_once=at_once)) as heads:
+            for path in heads:
+                while self._waiting and path_key(self._waiting[0]) < path_key(path):
+                    yield self._waiting.popleft()
+                self.texts.discard(path)
+                if self._waiting and self._waiting[0] == path:
+                    self._waiting.popleft()
+                yield path
+        while self._waiting:
+            yield self._waiting.popleft()
 
-    def _knows_all(self) -> bool:
-        known = self._first.saw_all and self._reports.sure and self._searched.looks_at_all
+    def _knows_all(self, *, begins: bool) -> bool:
+        """Whether a pass over all files has said what there is; a search that goes on makes one for that."""
+        if not self._reports.sure or not self._searched.looks_at_all:
+            return False
+        if not (begins and self._first.saw_all):
+            _, self.texts_known = self._searched.everything(self._part())
+        known = self.texts_known and self._reports.sure and self._searched.looks_at_all
         return known and (self._tree.is_confined or not self._reports.binary)
+
+    def _taken_for_binary(self) -> set[str]:
+        """What rg finds only where it takes no file for binary: some are, as whoever opens them sees."""
+        texts, all_texts = self._searched.as_text().everything(self._part())
+        others, all_others = self._searched.everything(self._part())
+        self.texts_known = all_texts and all_others
+        return set(texts).difference(others) if self.texts_known else set()
+
+    def _part(self) -> Deadline:
+        """Some of the time that is left."""
+        left = self._deadline.remaining
+        return Deadline() if left is None else self._deadline.within(left * GREP_SWEEP_SHARE)
 
 
 def _has_threads() -> bool:

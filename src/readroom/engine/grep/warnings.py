@@ -102,6 +102,13 @@ def warnings_of(
     return warnings
 
 
+TEXTS_UNKNOWN = Warn(
+    "left_out",
+    "time did not suffice to find texts that hold a NUL; a search of one by its path looks into all of it",
+)
+"""Of a search that goes on in a tree that cannot be passed over within its time."""
+
+
 def linked(names: Mapping[str, int]) -> list[Warn]:
     """That some of the shown files have several names, with how many each has."""
     if not names:

@@ -43,7 +43,7 @@ from readroom.values import Cap, Kind, Omission, ReadRequest, ReadResult, Warn
 from readroom.values.files import OUTLINES, Item, Outline, OutlineView, Row, folded_in, main_rows, rows
 
 if TYPE_CHECKING:
-    from readroom.engine.documents.cache import DocumentRoom
+    from readroom.engine.documents.cache import DocumentCache
 
 
 def plain(request: ReadRequest) -> ReadRequest:
@@ -109,7 +109,7 @@ class Outliner(Struct, frozen=True):
     cap: Cap
     request: ReadRequest
     deadline: Deadline
-    documents: Callable[[], DocumentRoom]
+    documents: Callable[[], DocumentCache]
 
     def result(self, content: Content) -> ReadResult:
         """The outline, or the window of the definition, that the request asks for.
@@ -361,7 +361,7 @@ def with_outline(outliner: Outliner, content: Content, result: ReadResult) -> Re
     if name is None or name in DATA or _is_large(outliner.source, content):
         return result
     try:
-        within = outliner.deadline.within(OUTLINE_ASIDE_S)
+        within = outliner.deadline.of_thread(OUTLINE_ASIDE_S)
         outline = outline_of(outliner.request, content, name, outliner.outlines, within)
     except (TimedOut, NoOutline):
         return result

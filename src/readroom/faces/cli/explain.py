@@ -46,7 +46,7 @@ def _explain(path: str, root: str | None, config: str | None, as_json: bool) -> 
     is an answer, so the exit code is 0.
     """
     with Where(root, config).open() as workspace:
-        finding = _find(workspace.guard, workspace.places, path_argument(path))
+        finding = _find(workspace.guard, workspace.targets, path_argument(path))
     return finish(Reply("\n".join(_lines(finding)), lambda: _facts(finding)), as_json=as_json)
 
 

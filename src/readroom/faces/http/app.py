@@ -23,7 +23,7 @@ from readroom.faces.http.access_log import Exchange, Metrics
 from readroom.faces.http.asking import Ask, here
 from readroom.faces.http.conversations import OwnConversations, Sessions, SharedConversations
 from readroom.faces.http.errors import ok, refused
-from readroom.faces.http.gate import ACCESS, EXCHANGE, MCP_PATH, OPENS, ROOM, within
+from readroom.faces.http.gate import ACCESS, EXCHANGE, MCP_PATH, OPENS, PAGE_ADDRESS, within
 from readroom.faces.http.routes import Endpoint, route
 from readroom.faces.http.streamable import Streamable
 from readroom.faces.http.visitors import UI_PATH, SignIn
@@ -112,7 +112,7 @@ class _Inside:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         inside = self._router
         if scope["type"] == "http":
-            if ROOM in scope:
+            if PAGE_ADDRESS in scope:
                 inside = self._pages
             elif scope["path"] == MCP_PATH:
                 inside = self._mcp
@@ -133,7 +133,7 @@ class PagesOnly:
         if scope["type"] == "http" and scope["path"] == "/healthz":
             await ok({"status": "ok"})(scope, receive, send)
             return
-        if scope["type"] == "http" and ROOM not in scope:
+        if scope["type"] == "http" and PAGE_ADDRESS not in scope:
             raise NoSuchRoute
         await self._pages(scope, receive, send)
 

@@ -6,16 +6,18 @@ the oldest stranger of that address that waits for nothing of ours is ended; whe
 places of all strangers are taken, the oldest of the address that has most of them.  A
 client sends its headers with its first packet and is a stranger for a millisecond;
 a flood of half-open connections ends its own.  A connection on which a request was
-let in is a guest, and counts among guests alone.
+let in is a guest, and counts among guests alone; of these one token cannot have all places.
 
 Pure: who is ended is returned, not ended.  Used from the event loop only.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Protocol, final
 
 from readroom.faces.calls import ClientScope
+from readroom.faces.turns import shared
 from readroom.limits import HTTP_CONNECTIONS, SERVE_ADDRESS_STRANGERS, SERVE_STRANGERS
 
 
@@ -59,7 +61,9 @@ class Crowd:
         self._count = 0
         # Dictionaries keep the order of arrival.
         self._strangers: dict[str, dict[Visitor, None]] = {}
-        self._guests: set[Visitor] = set()
+        # With the token whose request came last: connections of a proxy carry those of many.
+        self._guests: dict[Visitor, str] = {}
+        self._of: Counter[str] = Counter()
 
     def came(self, visitor: Visitor) -> Visitor | None:
         """Count a stranger; returns the one to be ended for it."""
@@ -75,19 +79,30 @@ class Crowd:
             self.went(given_up)
         return given_up
 
-    def let_in(self, visitor: Visitor) -> bool:
-        """A request of it may be answered; False when there is no room for another guest."""
-        if visitor in self._guests:
+    def let_in(self, visitor: Visitor, token: str) -> bool:
+        """A request of it may be answered; False when there is no room for another guest, or one of a token.
+
+        One token may have three quarters of the room; an empty one is nobody in particular.
+        """
+        before = self._guests.get(visitor)
+        if before == token:
             return True
-        if len(self._guests) >= self._most_guests:
+        if before is None and len(self._guests) >= self._most_guests:
+            return False
+        if token and self._of[token] >= shared(self._most_guests):
             return False
         self.went(visitor)
-        self._guests.add(visitor)
+        self._guests[visitor] = token
+        self._of[token] += 1
         return True
 
     def went(self, visitor: Visitor) -> None:
         """Forget it."""
-        self._guests.discard(visitor)
+        token = self._guests.pop(visitor, None)
+        if token is not None:
+            self._of[token] -= 1
+            if not self._of[token]:
+                del self._of[token]
         mine = self._strangers.get(visitor.address, {})
         if visitor in mine:
             del mine[visitor]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
@@ -52,7 +53,7 @@ class Sessions:
         return Session(owner, Connection(self._card, both=False), self._clock())
 
     def open(self, session: Session) -> bool:
-        """Keep a session, unless there are too many."""
+        """Keep a session; where there are too many, another makes way. False when all of them are in use."""
         ends = self._clock() - HTTP_SESSION_IDLE_S
         idle = [
             session_idle
@@ -61,9 +62,22 @@ class Sessions:
         ]
         for session_idle in idle:
             del self._open[session_idle.id]
-        if len(self._open) >= HTTP_SESSIONS:
+        if len(self._open) >= HTTP_SESSIONS and not self._made_way():
             return False
         self._open[session.id] = session
+        return True
+
+    def _made_way(self) -> bool:
+        """Forget the session unused for longest of the token that has most: some clients end none."""
+        idle = [session for session in self._open.values() if not session.requests]
+        if not idle:
+            return False
+        counts = Counter(session.owner[0] for session in idle)
+        token = max(counts, key=counts.__getitem__)
+        oldest = min(
+            (session for session in idle if session.owner[0] == token), key=lambda session: session.used
+        )
+        del self._open[oldest.id]
         return True
 
     def find(self, session_id: str, owner: Owner) -> Session | None:
@@ -88,7 +102,7 @@ class Sessions:
 
     def close(self, session: Session) -> None:
         """Forget a session, and end the calls in it."""
-        del self._open[session.id]
+        self._open.pop(session.id, None)
         _end(session)
 
 
@@ -108,7 +122,7 @@ class Conversations(Protocol):
         """A session that is not open yet: what `initialize` says decides that."""
 
     async def open(self, session: Session) -> bool:
-        """Keep a session, unless there are too many."""
+        """Keep a session; where there are too many, another makes way. False when all of them are in use."""
 
     async def find(self, session_id: str, owner: Owner) -> Session | None:
         """The session of that id; for anybody but its owner there is none."""
@@ -175,7 +189,8 @@ class SharedConversations:
         """See `Conversations`. Raises StateFailed."""
         session.noted = session.connection.agreement
         row = _written(session.noted)
-        return await self._ask(lambda: self._rows.open(session.id, session.owner, row))
+        await self._ask(lambda: self._rows.open(session.id, session.owner, row))
+        return True
 
     async def find(self, session_id: str, owner: Owner) -> Session | None:
         """See `Conversations`. Raises StateFailed."""

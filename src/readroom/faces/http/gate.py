@@ -24,28 +24,25 @@ from readroom.caller import Caller, conversation
 from readroom.contracts import NAMES, contract
 from readroom.errors import (
     BadRequest,
-    BodyTooLarge,
     Busy,
     Closing,
     NoSuchRoute,
     ReadroomError,
     RepeatedHeader,
-    SlowRequest,
     TokenInAddress,
     Unauthorized,
 )
 from readroom.faces.calls import Access, ClientScope
 from readroom.faces.http.access_log import Exchange, Metrics
+from readroom.faces.http.bodies import Bodies
 from readroom.faces.http.connections import Carrier, Crowd
 from readroom.faces.http.errors import refused
 from readroom.faces.http.hosts import Hosts
 from readroom.faces.http.rate_limit import Rates
 from readroom.faces.http.refusal_log import Refusals
-from readroom.faces.http.visitors import UI_PATH, Room, SignIn
+from readroom.faces.http.visitors import UI_PATH, PageAddress, SignIn
 from readroom.faces.http.workspaces import Workspaces
 from readroom.limits import (
-    MCP_MESSAGE_BYTES,
-    SERVE_BODY_S,
     SERVE_CALL_S,
     SERVE_LINGER_BYTES,
     SERVE_LINGER_S,
@@ -118,9 +115,9 @@ ACCESS = "readroom.access"
 CLIENT_SCOPE = "readroom.client_scope"
 EXCHANGE = "readroom.exchange"
 OPENS = "readroom.opens"
-ROOM = "readroom.room"
+PAGE_ADDRESS = "readroom.page_address"
 """Where the gate keeps an `Access`, a `ClientScope`, an `Exchange`, the names of the workspaces that the
-caller may open, and for a page of the dashboard its `Room` in a request's scope."""
+caller may open, and for a page of the dashboard its `PageAddress` in a request's scope."""
 
 MCP_PATH = "/mcp"
 """Where MCP is served, of the default workspace and below each named one."""
@@ -166,6 +163,7 @@ class Gate:
         self._rates = rates
         self._metrics = metrics
         self._refusals = refusals
+        self._bodies = Bodies()
         self.crowd = Crowd()
         self.closing = False
 
@@ -186,7 +184,9 @@ class Gate:
         try:
             inside = await self._admitted(scope, exchange, connection)
             inside[CLIENT_SCOPE], inside[EXCHANGE] = client_scope, exchange
-            await self._inner(inside, _Incoming(scope, receive, out).receive, out.send)
+            body = self._bodies.begun(scope, receive, out.refuse, exchange.token or exchange.address)
+            with body:
+                await self._inner(inside, body.receive, out.send)
         except ReadroomError as error:
             await out.refuse(error)
         finally:
@@ -212,16 +212,30 @@ class Gate:
         """The scope for the inside; addresses in a workspace look like those of the default one."""
         if self.closing:
             raise Closing
-        health = scope["path"] in _OPEN
-        if health:
+        if scope["path"] in _OPEN:
             self._rates.health(exchange.address)
-        elif counting := self._rates.address(exchange.address):
+            self._hosts.check(_headers(scope))
+            checked(scope)
+            return {**scope}
+        # All behind a proxy have its address: who holds a token that works is counted by that.
+        known = self._sign_in.knows(_presented(scope))
+        if not known:
+            await self._count(exchange.address)
+        try:
+            return await self._inside(scope, exchange, connection)
+        except ReadroomError:
+            if known:
+                await self._count(exchange.address)
+            raise
+
+    async def _count(self, address: str) -> None:
+        if counting := self._rates.address(address):
             await counting
+
+    async def _inside(self, scope: Scope, exchange: Exchange, connection: Carrier | None) -> Scope:
         headers = _headers(scope)
         self._hosts.check(headers)
         path = checked(scope)
-        if health:
-            return {**scope}
         _no_token_in(scope["query_string"])
         if path == UI_PATH or path.startswith(f"{UI_PATH}/"):
             return await self._visited(
@@ -244,7 +258,7 @@ class Gate:
             # A browser says where a form comes from, and `Hosts` has looked at it: SameSite is not all.
             raise BadRequest("it does not say which page sent it", "Use the dashboard in a browser.")
         name, path = split(path)
-        inside = {**scope, "path": path, ROOM: Room(name, self._workspaces.default), OPENS: []}
+        inside = {**scope, "path": path, PAGE_ADDRESS: PageAddress(name, self._workspaces.default), OPENS: []}
         if path.startswith(_DOORS):
             return inside
         grant = None
@@ -266,7 +280,7 @@ class Gate:
         connection: Carrier | None,
     ) -> Scope:
         """The scope with what the caller may use."""
-        if connection is not None and not self.crowd.let_in(connection):
+        if connection is not None and not self.crowd.let_in(connection, "" if grant is None else grant.token):
             raise Busy
         exchange.agent = _name(headers, b"readroom-agent") or exchange.agent
         exchange.session = _name(headers, b"readroom-session")
@@ -284,17 +298,29 @@ class Gate:
         authorization = headers.get(b"authorization")
         if authorization is None and not self._sign_in.asks:
             return None
-        kind, _, token = (authorization or b"").decode("latin-1").partition(" ")
-        if authorization is None or kind.lower() != "bearer":
+        token = None if authorization is None else _bearer(authorization)
+        if token is None:
             await self._sign_in.failed(exchange)
             if authorization is None:
                 raise Unauthorized("there is none", presented=False)
             raise Unauthorized("it is not of the kind Bearer")
-        return await self._sign_in.check(token.strip(), exchange)
+        return await self._sign_in.check(token, exchange)
 
 
 _DOORS = ("/static/", "/sign-in", "/sign-out")
 """Of the dashboard, what is there for those who are not signed in."""
+
+
+def _presented(scope: Scope) -> str:
+    """The token of a request, whatever else is wrong with it; nothing when there is none."""
+    authorization = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+    return _bearer(authorization) or ""
+
+
+def _bearer(authorization: bytes) -> str | None:
+    """The token in the value of a header; None when it is of another kind."""
+    kind, _, token = authorization.decode("latin-1").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else None
 
 
 def _trimmed(scope: Scope) -> list[tuple[bytes, bytes]]:
@@ -389,37 +415,3 @@ class _Outgoing:
                     left -= len(message.get("body", b""))
                     if not message.get("more_body", False):
                         return
-
-
-class _Incoming:
-    """A body, bounded in size and in time."""
-
-    def __init__(self, scope: Scope, receive: Receive, out: _Outgoing) -> None:
-        self._receive = receive
-        self._out = out
-        self._ends = time.monotonic() + SERVE_BODY_S
-        self._left = MCP_MESSAGE_BYTES
-        self._complete = False
-        declared = dict(scope["headers"]).get(b"content-length", b"0")
-        if not declared.isdigit() or int(declared) > MCP_MESSAGE_BYTES:
-            raise BodyTooLarge(MCP_MESSAGE_BYTES)
-
-    async def receive(self) -> Message:
-        if self._complete:
-            return await self._receive()
-        try:
-            async with asyncio.timeout(max(0.0, self._ends - time.monotonic())):
-                message = await self._receive()
-        except TimeoutError:
-            return await self._refuse(SlowRequest(SERVE_BODY_S))
-        if message["type"] != "http.request":
-            return message
-        self._left -= len(message.get("body", b""))
-        if self._left < 0:
-            return await self._refuse(BodyTooLarge(MCP_MESSAGE_BYTES))
-        self._complete = not message.get("more_body", False)
-        return message
-
-    async def _refuse(self, error: ReadroomError) -> Message:
-        await self._out.refuse(error)
-        return {"type": "http.disconnect"}

@@ -31,6 +31,7 @@ from readroom.faces.calls import ClientScope
 from readroom.faces.http.access_log import Exchange
 from readroom.faces.http.errors import refused
 from readroom.faces.http.gate import CONNECTION, Gate
+from readroom.faces.http.joined import JoinedWrites
 from readroom.limits import SERVE_HEAD_BYTES, SERVE_HEADER_S, SERVE_IDLE_S
 
 _OFFER = re.compile(rb"^upgrade:[^\n]*\n", re.IGNORECASE | re.MULTILINE)
@@ -105,9 +106,9 @@ class Protocol(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Wait for a request, and not for ever: a connection that says nothing holds a place."""
         assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = JoinedWrites(transport, self._loop)
         self._since = self._loop.time()
-        self._inner.connection_made(transport)
+        self._inner.connection_made(self._transport)
         self._watch = self._loop.call_later(SERVE_HEADER_S, self._look)
         if self._inner.client is None:
             return  # it is that of this account, which alone can connect to a Unix socket

@@ -11,6 +11,7 @@ import asyncio
 import errno
 import ipaddress
 import os
+import resource
 import signal
 import socket
 import stat
@@ -39,7 +40,7 @@ from readroom.faces.http.workspaces import Workspaces
 from readroom.faces.mcp import stdio
 from readroom.lens.normal_form import Finding
 from readroom.limits import MCP_EXIT_S, SERVE_ACCEPT, SERVE_BACKLOG, SERVE_EXIT_S
-from readroom.limits.session import STATE_SWEEP_S
+from readroom.limits.session import SERVE_DESCRIPTORS, STATE_SWEEP_S
 from readroom.session.admission import Admission, Keys, MadeTokens
 from readroom.session.shared.state import SharedState
 from readroom.workspace import Workspace
@@ -265,6 +266,7 @@ def serve_http(
     """
     serving, shared, admission = served.serving, served.shared, served.admission
     stdio.to_stderr(access=LOG if serving.access_log else None)
+    _take_descriptors()
     loopback = admission.private or admission.local
     workspaces = Workspaces(served.workspaces, serving.default or next(iter(served.workspaces)))
     refusals = Refusals(workspaces, processes=served.workers)
@@ -307,6 +309,15 @@ def serve_http(
         refusals.close()
         ask.close()
         workspaces.close()
+
+
+def _take_descriptors() -> None:
+    """Have room for all connections, as far as the system lets a process say so itself."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = SERVE_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(SERVE_DESCRIPTORS, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):  # macOS has a bound of its own
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _rates(serving: Serving, shared: SharedState | None, ask: Ask) -> Rates:

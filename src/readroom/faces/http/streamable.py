@@ -268,7 +268,9 @@ class Streamable:
                 await arrival.reply.answer(event, 400)
                 return
             if not await self._sessions.open(session):
-                await arrival.reply.refuse(503, "Too many open sessions", eras.INTERNAL_ERROR)
+                await arrival.reply.refuse(
+                    503, "Too many open sessions, all of them in use", eras.INTERNAL_ERROR
+                )
                 return
         elif event is None and isinstance(message, Notification):
             await self._cancel_elsewhere(session, message)

@@ -22,6 +22,7 @@ from readroom.faces.http.access_log import Exchange
 from readroom.faces.http.asking import Ask, here
 from readroom.faces.http.rate_limit import Rates
 from readroom.limits import SERVE_VISIT_S, SERVE_VISITORS
+from readroom.limits.session import SERVE_KNOWN_TOKENS
 from readroom.lru import LruCache
 from readroom.session.admission import Admission
 from readroom.session.tokens import Grant
@@ -94,6 +95,8 @@ class SignIn:
         self._visits: Visits = visits or OwnVisits()
         self._ask = ask
         self._clock = clock
+        # Hashes, and not what could be used.
+        self._known: LruCache[bytes, bool] = LruCache(SERVE_KNOWN_TOKENS)
 
     @property
     def asks(self) -> bool:
@@ -102,11 +105,19 @@ class SignIn:
 
     async def check(self, token: str, exchange: Exchange) -> Grant:
         """What a token allows. Raises Unauthorized, or TooManyRequests where many were tried."""
+        key = _key(token)
         try:
-            return await self._valid(token, exchange)
+            grant = await self._valid(token, exchange)
         except Unauthorized:
+            self._known.pop(key)
             await self.failed(exchange)
             raise
+        self._known.put(key, True)
+        return grant
+
+    def knows(self, token: str) -> bool:
+        """Whether a token worked when it was last shown here: a word for rates, that lets nobody in."""
+        return self._known.get(_key(token)) is not None
 
     async def failed(self, exchange: Exchange) -> None:
         """Count a token that does not work, or none. Raises TooManyRequests."""
@@ -149,7 +160,7 @@ class SignIn:
         return grant
 
 
-class Room(Struct, frozen=True):
+class PageAddress(Struct, frozen=True):
     """The workspace that a page is about.
 
     Attributes:
@@ -181,6 +192,10 @@ def _header(secret: str, seconds: float, *, secure: bool) -> str:
 
 def _secrets(cookies: bytes) -> list[str]:
     return _COOKIE.findall(cookies.decode("latin-1"))
+
+
+def _key(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "replace")).digest()
 
 
 def _hashed(secret: str) -> str:

@@ -179,7 +179,7 @@ def program() -> list[str]:
     if any(part in sys.prefix for part in _PASSING):
         return ["uvx", "readroom"] if f"{os.sep}uv{os.sep}" in sys.prefix else ["pipx", "run", "readroom"]
     script = os.path.join(os.path.dirname(sys.executable), "readroom")
-    return [script] if os.path.exists(script) else [sys.executable, "-m", "readroom"]
+    return [script] if os.path.exists(script) else [sys.executable, "-P", "-m", "readroom"]
 
 
 def shell_word(word: str) -> str:

@@ -31,7 +31,7 @@ from readroom.faces.mcp.direct import DirectCalls, driven
 from readroom.faces.mcp.listing import card, methods
 from readroom.faces.mcp.server import WITHOUT_WORK, PendingCall, Sender, Server
 from readroom.faces.mcp.streams import Lines, own_streams
-from readroom.limits import MCP_CHUNK_BYTES, MCP_EXIT_S, MCP_MESSAGE_BYTES
+from readroom.limits import MCP_CHUNK_BYTES, MCP_EXIT_S, MCP_MESSAGE_BYTES, MCP_SETTLE_S
 from readroom.protocol.connection import CallCancelled, Connection, Event, Notice, ToolCall
 from readroom.protocol.messages import Answer, encode
 from readroom.workspace import Workspace
@@ -86,6 +86,9 @@ _CLOSED = -32000
 """The code of an answer to a call that the end of the server has ended; as the SDKs have it."""
 
 
+_ENDED = "The server has ended: keep its input open until the answer has come"
+
+
 def serve_stdio(workspace: Workspace, *, contract_name: str, reply_chars: int | None) -> None:
     """Serve one client until it closes standard input, or SIGINT or SIGTERM comes.
 
@@ -112,8 +115,18 @@ def serve_stdio(workspace: Workspace, *, contract_name: str, reply_chars: int | 
         )
 
 
-def go_on(workspace: Workspace, begun: Begun, *, contract_name: str, reply_chars: int | None) -> None:
-    """Serve a client that may have had answers already; otherwise as `serve_stdio`."""
+def go_on(
+    workspace: Workspace,
+    begun: Begun,
+    *,
+    contract_name: str,
+    reply_chars: int | None,
+    settle_s: float = MCP_SETTLE_S,
+) -> None:
+    """Serve a client that may have had answers already; otherwise as `serve_stdio`.
+
+    Calls that run when the input ends have `settle_s` to be answered.
+    """
     to_stderr()
     calls, access = DirectCalls(), Access(workspace, contract_name, caller=Caller(face="mcp"))
     server = Server(
@@ -127,6 +140,7 @@ def go_on(workspace: Workspace, begun: Begun, *, contract_name: str, reply_chars
             for event in begun.waiting:
                 talk.take(event)
             reader.run(talk.hear)
+            talk.settle(reader, settle_s)
             talk.end()
     finally:
         calls.close()
@@ -157,6 +171,8 @@ class _Talk:
         self._access = access
         self._writer = writer
         self._waiting: dict[ToolCall, ClientScope] = {}
+        self._on_settled: Callable[[], None] | None = None
+        """Called when no call runs any more; None while more may come."""
 
     def hear(self, line: bytes) -> None:
         """Take a line."""
@@ -177,10 +193,16 @@ class _Talk:
         elif isinstance(event, Notice):
             self._server.hear(event, Sender(self._access))
 
+    def settle(self, reader: Reader, seconds: float) -> None:
+        """Give the calls that still run a moment: whoever sends them from a file or a shell is done then."""
+        self._on_settled = reader.end
+        if self._waiting:
+            reader.wait(seconds)
+
     def end(self) -> None:
         """End the calls that still run."""
         for call, scope in list(self._waiting.items()):
-            answer = self._connection.refuse(call, _CLOSED, "The server has ended")
+            answer = self._connection.refuse(call, _CLOSED, _ENDED)
             if answer is not None:
                 self._write(answer)
             scope.leave()
@@ -201,6 +223,8 @@ class _Talk:
                 self._write(answer)
         finally:
             self._waiting.pop(call, None)
+            if self._on_settled is not None and not self._waiting:
+                self._on_settled()
 
     def _write(self, answer: Answer) -> None:
         self._writer.write(encode(answer) + b"\n")
@@ -240,6 +264,12 @@ class Reader:
             data = _read(self._fd)
             for line in self._lines.feed(data) if data else self._lines.rest():
                 on_line(line)
+
+    def wait(self, seconds: float) -> None:
+        """Wait until `end` is called, at once if it was, but no longer than that."""
+        wait = select.poll()
+        wait.register(self._ended, select.POLLIN)
+        wait.poll(seconds * 1000)
 
     def end(self) -> None:
         """Read no more; from any thread, and from a handler of a signal."""

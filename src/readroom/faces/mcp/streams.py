@@ -52,9 +52,10 @@ class Lines:
         yield from self._add(rest)
 
     def rest(self) -> Iterator[bytes]:
-        """What stands after the last line end."""
+        """What stands after the last line end, once."""
         if self._held and not self._dropping:
             yield bytes(self._held)
+        self._held.clear()
 
     def _add(self, piece: bytes) -> Iterator[bytes]:
         if self._dropping:

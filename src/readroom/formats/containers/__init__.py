@@ -13,6 +13,8 @@ May be touched: with the hostile archives of the tests; what is new gets a build
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from readroom.formats.containers.members import Container
 from readroom.values import Bytes
 
@@ -22,7 +24,7 @@ HEAD_BYTES = 512
 
 def recognise(head: bytes) -> str | None:
     """The form of the archive that begins with these bytes; None when they begin none."""
-    if head.startswith((b"PK\3\4", b"PK\5\6")):
+    if head.startswith((b"PK\3\4", b"PK\5\6", b"PK\7\x08")):  # the last where it was to be cut in parts
         return "zip"
     if head.startswith(b"7z\xbc\xaf\x27\x1c"):
         return "7z"
@@ -31,8 +33,12 @@ def recognise(head: bytes) -> str | None:
     return None
 
 
-def open_container(file: Bytes) -> Container | None:
+def open_container(file: Bytes, check: Callable[[], object]) -> Container | None:
     """The archive in `file`, nothing of it expanded; None when it is none.
+
+    Args:
+        file: Its bytes.
+        check: Is called while members are looked for one after the other, and raises what ends that.
 
     Raises:
         BadContainer: It is damaged, or its directory is too much.
@@ -49,7 +55,7 @@ def open_container(file: Bytes) -> Container | None:
     if form == "tar":
         from readroom.formats.containers import tars
 
-        return tars.open_tar(file)
+        return tars.open_tar(file, check)
     return None
 
 

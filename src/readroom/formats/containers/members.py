@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.formats.containers.names import normal
-from readroom.limits.documents import CONTAINER_TARGET_BYTES
+from readroom.limits.documents import CONTAINER_FOLDERS, CONTAINER_TARGET_BYTES
 from readroom.values import Bytes
 
 MemberKind: TypeAlias = Literal["file", "folder", "link", "other"]
@@ -150,9 +150,12 @@ def arranged(
     left_out: list[str] = []
     left_out_count = again = both = 0
     for member in stored:
+        if len(folders) > CONTAINER_FOLDERS:
+            remarks.append(f"only the members in its first {CONTAINER_FOLDERS:,} folders are looked at")
+            break
         name = normal(member.name)
         if not name:
-            if name is None:
+            if name is None or member.kind != "folder":  # the top itself has an entry now and then
                 left_out_count += 1
                 left_out += [member.name] if len(left_out) < NAMED_LEFT_OUT else []
             continue

@@ -8,7 +8,7 @@ name the last counts, as when they are unpacked: that is how tar files are appen
 from __future__ import annotations
 
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct, field
 
@@ -49,11 +49,29 @@ _WITHOUT_DATA = (
     tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE,
 )  # fmt: skip
 _SPARSE = "it is a sparse file, whose map is not read here"
+_CUT_SHORT = "it is cut short: what follows the last member is missing"
+
+_TOO_LARGE = 1 << 63
+"""A size that no file has; a header can hold larger ones."""
+
+_BEHIND_BYTES = 1024 * 1024
+"""So much behind the end is looked at for anything but zeros, which programs write up to 512 kB of."""
+
+_HEADERS_BEFORE = 64
+"""More headers before one member are no archive: programs write three, and each may have a megabyte."""
 
 
-def open_tar(file: Bytes) -> Container:
-    """The archive in `file`. Raises BadContainer when it does not begin with a member."""
-    walk = _Walk(file)
+def open_tar(file: Bytes, check: Callable[[], object]) -> Container:
+    """The archive in `file`.
+
+    Args:
+        file: Its bytes.
+        check: Is called before each header, and raises what ends the walk.
+
+    Raises:
+        BadContainer: It does not begin with a member.
+    """
+    walk = _Walk(file, check)
     members = list(walk.members())
     if not members and walk.notes:
         raise BadContainer(walk.notes[0])
@@ -74,6 +92,7 @@ class _Walk(Struct):
     """One pass over the headers; `notes` says why it ended early."""
 
     file: Bytes
+    check: Callable[[], object]
     notes: list[str] = field(default_factory=list)
     _at: int = 0
     _read: bytes = b""
@@ -82,12 +101,12 @@ class _Walk(Struct):
 
     def members(self) -> Iterator[Member]:
         """The members in their order."""
-        header, count = _Said(), 0
+        header, count, headers = _Said(), 0, 0
         while True:
+            self.check()
             block = self._block(self._at)
             if block is None or block == _EMPTY:
-                if block is None and self._at != self.file.size:
-                    self.notes.append("it is cut short: what follows the last member is missing")
+                self._end(block, is_open=bool(headers))
                 return
             try:
                 info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
@@ -97,7 +116,7 @@ class _Walk(Struct):
             if count == CONTAINER_MEMBERS:
                 self.notes.append(f"only its first {count:,} members are looked at")
                 return
-            if info.size < 0:
+            if not 0 <= info.size < _TOO_LARGE or headers > _HEADERS_BEFORE:
                 self.notes.append(f"it is damaged at byte {self._at:,}: what follows is not looked at")
                 return
             self._at += _BLOCK
@@ -107,13 +126,25 @@ class _Walk(Struct):
             ):
                 if not self._extended(info, header):
                     return
+                headers += 1
                 continue
             member = self._member(info, block, header)
-            header = _Said()
+            header, headers = _Said(), 0
             if member is None:
                 return
             count += 1
             yield member
+
+    def _end(self, block: bytes | None, *, is_open: bool) -> None:
+        """Say what is odd about the end, which is a block of zeros or that of the file.
+
+        Programs that unpack stop at the zeros, too; where archives were put behind one another the
+        first would pass for all of them.
+        """
+        if is_open or (block is None and self._at != self.file.size):
+            self.notes.append(_CUT_SHORT)
+        elif block is not None and self.file.read_at(self._at, _BEHIND_BYTES).strip(b"\0"):
+            self.notes.append(f"more stands behind its end at byte {self._at:,}, which is not looked at")
 
     def _extended(self, info: tarfile.TarInfo, header: _Said) -> bool:
         """Take what a header says of the next one; whether the walk goes on."""
@@ -127,10 +158,14 @@ class _Walk(Struct):
             header.name = text
         elif info.type == tarfile.GNUTYPE_LONGLINK:
             header.target = text
-        elif info.type == tarfile.XGLTYPE:
-            self._always |= dict(_records(data))
         else:
-            _take(header, dict(_records(data)))
+            fields, is_whole = _records(data)
+            if not is_whole:
+                self.notes.append(f"what it says of the member behind byte {self._at:,} is damaged")
+            if info.type == tarfile.XGLTYPE:
+                self._always |= fields
+            else:
+                _take(header, fields)
         return True
 
     def _member(self, info: tarfile.TarInfo, block: bytes, header: _Said) -> Member | None:
@@ -171,7 +206,7 @@ class _Walk(Struct):
         while more:
             following = self._block(self._at)
             if following is None:
-                self.notes.append("it is cut short: what follows the last member is missing")
+                self.notes.append(_CUT_SHORT)
                 return False
             more = following[504]
             self._at += _BLOCK
@@ -179,6 +214,8 @@ class _Walk(Struct):
 
     def _block(self, at: int) -> bytes | None:
         """The block there; None when there is none."""
+        if at + _BLOCK > self.file.size:
+            return None  # a size may be more than any place in a file
         start = at - self._read_at
         if start < 0 or start + _BLOCK > len(self._read):
             self._read, self._read_at, start = self.file.read_at(at, _READ_BYTES), at, 0
@@ -195,19 +232,21 @@ def _nanoseconds(seconds: float) -> int:
     return int(seconds * 1_000_000_000) if abs(seconds) < 253_402_300_800 else 0
 
 
-def _records(data: bytes) -> Iterator[tuple[str, str]]:
-    """Fields of an extended header: length, space, keyword=value, line feed. What is damaged ends them."""
+def _records(data: bytes) -> tuple[dict[str, str], bool]:
+    """Fields of an extended header (length, space, keyword=value, line feed), and whether that is all."""
+    fields: dict[str, str] = {}
     at = 0
     while at < len(data):
         length, _, rest = data[at : at + 20].partition(b" ")
         if not length.isdigit() or not rest or len(length) > 8:
-            return
+            return fields, not data[at:].strip(b"\0")
         end = at + int(length)
         keyword, mark, value = data[at + len(length) + 1 : end - 1].partition(b"=")
         if end > len(data) or end <= at or not mark:
-            return
-        yield keyword.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape")
+            return fields, False
+        fields[keyword.decode("utf-8", "surrogateescape")] = value.decode("utf-8", "surrogateescape")
         at = end
+    return fields, True
 
 
 def _take(header: _Said, fields: dict[str, str]) -> None:

@@ -69,6 +69,12 @@ _OTHER_METHODS = {
 
 _CUT_SHORT = "it is damaged or cut short"
 
+_DESCRIPTOR = 24
+"""The longest record of sizes behind a content."""
+
+_GAPS = 1_000
+"""So many headers are read at most to know what stands between two members; most archives need none."""
+
 
 def open_zip(file: Bytes) -> Container:
     """The archive in `file`.
@@ -93,6 +99,7 @@ def open_zip(file: Bytes) -> Container:
         members = members[:CONTAINER_MEMBERS]
     elif len(members) != count:
         notes.append(f"its end says that it has {count:,} members, its directory has {len(members):,}")
+    notes += _unnamed(file, members, at)
     return arranged("zip", _Zip(file), _apart(members, at), notes, last_counts=False)
 
 
@@ -237,19 +244,48 @@ def _time(clock: int, day: int, extra: bytes) -> int:
     return calendar.timegm((*fields, 0, 0, 0)) * 1_000_000_000
 
 
+def _unnamed(file: Bytes, members: list[Member], directory: int) -> list[str]:
+    """What is to be said of bytes of no member: of programs before it, other archives, hidden members."""
+    places = sorted((member.at, member.packed, len(member.name)) for member in members)
+    notes = []
+    front = min(places[0][0] if places else directory, directory)
+    if front:
+        notes.append(f"{front:,} bytes stand in front of its first member, which are not looked at")
+    between = looked = 0
+    ends = [at for at, _, _ in places[1:]] + [directory]
+    for (at, packed, name), end in zip(places, ends, strict=False):
+        if end - at - _LOCAL.size - packed <= name or looked == _GAPS:
+            continue
+        looked += 1
+        header = file.read_at(at, _LOCAL.size)
+        if len(header) == _LOCAL.size:
+            lengths = _LOCAL.unpack(header)[9:]
+            gap = end - at - _LOCAL.size - sum(lengths) - packed
+            between += gap if gap > _DESCRIPTOR else 0
+    if between:
+        notes.append(f"{between:,} bytes between its members belong to none that its directory names")
+    contents = sum(member.kind == "folder" and member.size > 0 for member in members)
+    if contents:
+        notes.append(f"{contents:,} of its folders {'has' if contents == 1 else 'have'} a content, not shown")
+    return notes
+
+
 def _apart(members: list[Member], directory: int) -> list[Member]:
     """The members; of those that share bytes it is said that they cannot be read.
 
     Bombs are made of them, and different programs read them differently.
     """
-    places = sorted((member.at, number) for number, member in enumerate(members))
     shared, end, holder = set[int](), 0, -1
-    for at, number in [*places, (directory, -1)]:
+    for at, number in sorted((member.at, number) for number, member in enumerate(members)):
+        member = members[number]
+        own_end = at + _LOCAL.size + member.packed
+        if own_end > directory:  # nothing is there: neither it nor what it would reach over is shared
+            members[number] = replace(member, problem=member.problem or _CUT_SHORT)
+            continue
         if at < end:
             shared |= {number, holder}
-        own_end = at + _LOCAL.size + members[number].packed if number >= 0 else at
         end, holder = max((end, holder), (own_end, number))
-    for number in shared - {-1}:
+    for number in shared:
         member = members[number]
         if member.kind != "folder" and not member.problem:
             members[number] = replace(member, problem="its bytes are those of another member, too")

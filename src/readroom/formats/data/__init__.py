@@ -180,6 +180,10 @@ def _window(table: DataTable, number: int, area: Area, notes_before: Sequence[st
         known = not window.more
         total = end + 1 if window.more else end
     notes = [*notes_before, *window.notes, *_column_notes(number, area, picked, columns)]
+    if len(lines) < count and end < total:
+        # What a file says of itself may be wrong, and a next step to rows that are not there would never end.
+        notes.append(f"It says to have {_count(total, 'row')}: from row {end + 1:,} on none can be read.")
+        total = end
     notes += _cut_notes(number, [columns[at].name for at in picked], written, chars)
     return Part(
         number,

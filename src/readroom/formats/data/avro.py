@@ -152,7 +152,7 @@ class _Avro(Struct, frozen=True, dict=True):
         blocks, stopped = self._walked
         rows, notes, names = list[list[object]](), list[str](), [self.columns[at].name for at in columns]
         try:
-            for value in self._values(blocks, first, count):
+            for value in self._values(blocks, first, count, notes):
                 rows.append([value.get(name) for name in names] if self._is_record else [value])
         except Unreadable as error:
             if not rows:
@@ -162,8 +162,8 @@ class _Avro(Struct, frozen=True, dict=True):
             notes.append(f"{stopped[0].upper()}{stopped[1:]}: what follows is not shown and not counted.")
         return Rows(rows, notes)
 
-    def _values(self, blocks: Sequence[_Block], first: int, count: int) -> Iterator[Any]:
-        """The rows of a window, decoded one after the other."""
+    def _values(self, blocks: Sequence[_Block], first: int, count: int, notes: list[str]) -> Iterator[Any]:
+        """The rows of a window, decoded one after the other, and notes of what blocks have beside theirs."""
         last = first + count - 1
         for block in blocks:
             if block.first + block.count <= first or block.first > last:
@@ -179,6 +179,8 @@ class _Avro(Struct, frozen=True, dict=True):
                     raise Unreadable(f"{_DAMAGED} ({words})", _ANOTHER) from None
                 if number >= first:
                     yield value
+            if last >= block.first + block.count - 1 and (left := len(data.getbuffer()) - data.tell()):
+                notes.append(f"A block has {left:,} bytes behind the rows that it says to have.")
 
     def _expanded(self, block: _Block) -> bytes:
         if block.size > AVRO_BLOCK_BYTES:

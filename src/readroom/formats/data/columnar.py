@@ -7,7 +7,7 @@ batches that hold it, only the columns that are asked for, one piece at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import Any, BinaryIO
 
@@ -211,7 +211,21 @@ _ODD = (ArithmeticError, ValueError, TypeError, LookupError, NotImplementedError
 """What comes of values that Python has nothing for: nanoseconds, far away dates, text that is no UTF-8."""
 
 
+def _in_utc(kind: Any) -> Any:
+    """The type with its instants in UTC: the names of other zones are in files that are not read here."""
+    types = pyarrow.types
+    if types.is_timestamp(kind) and kind.tz is not None:
+        return pyarrow.timestamp(kind.unit, "UTC")
+    if types.is_struct(kind):
+        return pyarrow.struct([part.with_type(_in_utc(part.type)) for part in kind])
+    if types.is_list(kind):
+        return pyarrow.list_(kind.value_field.with_type(_in_utc(kind.value_type)))
+    return kind
+
+
 def _values(column: Any) -> Sequence[object]:
+    with suppress(*_ODD):
+        column = column.cast(_in_utc(column.type))
     try:
         values: list[object] = column.to_pylist()
     except _ODD:
@@ -227,6 +241,9 @@ def _one(value: Any) -> object:
     except _ODD:
         pass
     try:
+        if pyarrow.types.is_timestamp(value.type) and value.type.tz is not None:
+            plain = pyarrow.scalar(value.value, pyarrow.timestamp(value.type.unit))
+            return f"{plain.cast('string').as_py()}+00:00"
         return value.cast("string").as_py()
     except _ODD:
         return f"<{value.type}>"

@@ -288,9 +288,14 @@ class _SqliteTable(Struct, frozen=True, dict=True):
 
     def rows(self, first: int, count: int, columns: Sequence[int], chars: int) -> Rows:
         chosen = ", ".join(
-            f"CASE typeof({name}) WHEN 'text' THEN substr({name}, 1, {chars + 1}) "
+            f"CASE typeof({name}) "
+            # Functions on texts end at a NUL, which a text can have.
+            f"WHEN 'text' THEN CASE WHEN instr({name}, char(0)) AND {_bytes(name)} <= {4 * chars} "
+            f"THEN {name} ELSE substr({name}, 1, {chars + 1}) END "
             f"WHEN 'blob' THEN substr({name}, 1, {BLOB_BYTES}) ELSE {name} END, "
-            f"CASE WHEN typeof({name}) IN ('text', 'blob') THEN length({name}) END"
+            f"CASE typeof({name}) "
+            f"WHEN 'text' THEN CASE WHEN instr({name}, char(0)) THEN {_bytes(name)} ELSE length({name}) END "
+            f"WHEN 'blob' THEN length({name}) END"
             for name in (_name_of(self.columns[at].name) for at in columns)
         )
         notes, rows = list[str](), list[list[object]]()
@@ -306,7 +311,13 @@ class _SqliteTable(Struct, frozen=True, dict=True):
         return Rows(rows[:count], notes, len(rows) > count)
 
 
+def _bytes(name: str) -> str:
+    return f"length(CAST({name} AS BLOB))"
+
+
 def _value(value: object, size: object) -> object:
+    if isinstance(value, str) and isinstance(size, int) and "\0" in value and len(value) >= size // 4:
+        return value  # its size is one of bytes
     if isinstance(value, str | bytes) and isinstance(size, int) and size > len(value):
         return Clipped(value, size)
     return value

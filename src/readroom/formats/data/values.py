@@ -15,7 +15,7 @@ from readroom.limits.documents import BLOB_BYTES, PADDED_CHARS
 SEPARATOR = " | "
 NULL = "NULL"
 
-_BREAKS = re.compile("\r\n|[\t\r\n\v\f\x1c-\x1e\x85\u2028\u2029]")
+_BREAKS = re.compile("\r\n|[\0\t\r\n\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
 class Clipped(Struct, frozen=True):

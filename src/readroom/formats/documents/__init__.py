@@ -178,7 +178,7 @@ OPENERS: Mapping[str, str] = {
     "ods": "readroom.formats.documents.sheets",
     "xls": "readroom.formats.documents.sheets",
     "xlsb": "readroom.formats.documents.sheets",
-    "odt": "readroom.formats.documents.odf.odt",
+    "odt": "readroom.formats.documents.odf.text",
     "odp": "readroom.formats.documents.odf.odp",
     "rtf": "readroom.formats.documents.rtf",
     "doc": "readroom.formats.documents.doc",

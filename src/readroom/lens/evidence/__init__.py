@@ -12,12 +12,12 @@ import re
 
 import msgspec
 
+from readroom.lens.bounds import BOUNDS, Bounds
 from readroom.lens.evidence import commands, numbering, tools, wrapping
 from readroom.lens.evidence.numbering import WIDE_CHARS, Run
 from readroom.lens.evidence.tools import Kind
 from readroom.lens.evidence.wrapping import Unwrapped, Who
 from readroom.lens.records.events import Arguments, Called, Returned
-from readroom.limits.lens import FILES_REMEMBERED, LINES_REMEMBERED
 
 __all__ = ["Evidence", "Known", "Run", "evidence"]
 
@@ -32,6 +32,7 @@ class Known(msgspec.Struct):
     totals: dict[int, int] = msgspec.field(default_factory=dict)
     lines: dict[int, dict[int, int]] = msgspec.field(default_factory=dict)
     remembered: int = 0
+    bounds: Bounds = BOUNDS
 
     def total(self, file: str) -> int | None:
         """How many lines a file has; None where nothing said so."""
@@ -39,19 +40,19 @@ class Known(msgspec.Struct):
 
     def put_total(self, file: str, lines: int) -> None:
         """Remember how many lines a file has, while there is room."""
-        if hash(file) in self.totals or len(self.totals) < FILES_REMEMBERED:
+        if hash(file) in self.totals or len(self.totals) < self.bounds.files:
             self.totals[hash(file)] = lines
 
     def learn(self, run: Run) -> None:
         """Remember the lines of a run by their hashes, while there is room."""
         place = self.lines.get(hash(run.file))
         if place is None:
-            if len(self.lines) >= FILES_REMEMBERED or self.remembered >= LINES_REMEMBERED:
+            if len(self.lines) >= self.bounds.files or self.remembered >= self.bounds.lines:
                 return
             place = self.lines[hash(run.file)] = {}
         for number, line in enumerate(run.lines, run.first):
             if number not in place:
-                if self.remembered >= LINES_REMEMBERED:
+                if self.remembered >= self.bounds.lines:
                     return
                 self.remembered += 1
             place[number] = hash(line)
@@ -124,13 +125,18 @@ _HEADER = re.compile(r"\[File: (\S{1,1000}) \((\d+) lines total\)\]")
 _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.{1,1000})$", re.MULTILINE)
 
 
+def _patch_of(arguments: Arguments) -> str:
+    texts = (arguments.get(name) for name in ("input", "text", "patch", "patchText", "patch_text"))
+    return next((text for text in texts if isinstance(text, str)), "")
+
+
 def _path(kind: Kind, arguments: Arguments, body: str) -> str:
     """The file, or for a search the folder, that a call is about."""
     header = _HEADER.search(body, 0, 20_000)
     if kind in ("read", "edit", "write") and header and not tools.path_of(arguments):
         return header[1]
     if kind in ("read", "edit", "write"):
-        patch = _PATCHED.search(str(arguments.get("input") or arguments.get("text") or ""))
+        patch = _PATCHED.search(_patch_of(arguments))
         return tools.path_of(arguments) or (patch[1] if patch else "")
     if kind in ("search", "list"):
         return tools.folder_of(arguments)
@@ -339,7 +345,8 @@ def _parted(runs: list[Run]) -> tuple[list[Run], list[tuple[str, int, int]]]:
     for run in runs:
         first = run.first
         whole_lines: list[str] = []
-        for number, line in enumerate(run.lines, run.first):
+        for number, row in enumerate(run.lines, run.first):
+            line = row.removesuffix("\r")  # it belongs to the end of the line
             if len(line) < WIDE_CHARS and not (run.partial and number == run.last):
                 whole_lines.append(line)
                 continue

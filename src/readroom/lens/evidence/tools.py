@@ -7,6 +7,8 @@ Names are data: a client that is not known here still works when it calls its to
 from __future__ import annotations
 
 import posixpath
+import re
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from readroom.lens.records.events import Arguments
@@ -17,8 +19,9 @@ Kind: TypeAlias = Literal["read", "search", "list", "edit", "write", "command", 
 
 _KINDS: dict[str, Kind] = {}
 for _kind, _names in {
-    "read": "read read_file readfile view view_file view_range view_image open_file cat fetch_file "
-    "get_file_contents read_text_file read_media_file read_file_content open goto scroll_up scroll_down",
+    "read": "read read_file readfile notebookread notebook_read view view_file view_range view_image "
+    "open_file cat fetch_file get_file_contents read_text_file read_media_file read_file_content open goto "
+    "scroll_up scroll_down",
     "search": "grep grep_search grep_files search search_file_content search_files search_for_pattern "
     "ripgrep "
     "rg codebase_search find_relevant search_dir search_file",
@@ -27,8 +30,11 @@ for _kind, _names in {
     "str_replace_editor str_replace_based_edit_tool replace_in_file search_replace",
     "write": "write write_file create create_file save_file notebookedit notebook_edit",
     "command": "bash shell run_shell_command run_command exec_command execute_command terminal local_shell "
-    "exec "
+    "exec shell_command bashoutput bash_output taskoutput task_output powershell "
     "python run_terminal_cmd write_stdin",
+    # Not the tools `search`, `fetch`, `write` and `read` of servers with these names.
+    "other": "web_search web_fetch google_web_search google_search code_search tool_search memory_search "
+    "todo_write todo_read",
     "agent": "agent task spawn_agent invoke_agent wait_agent dispatch_agent new_task subagent",
 }.items():
     _KINDS |= dict.fromkeys(_names.split(), _kind)  # type: ignore[arg-type]
@@ -42,6 +48,8 @@ _PATHS = (
     "filename",
     "file",
     "relative_path",
+    "notebook_path",
+    "notebookPath",
 )
 _FOLDERS = ("dir_path", "path", "directory", "include_path")
 _COMMANDS = ("command", "cmd", "script", "code")
@@ -106,17 +114,25 @@ def command_of(arguments: Arguments) -> str:
     return ""
 
 
+_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+"""How a path of Windows begins: with a drive, or with the name of a server."""
+
+
 def name_of_file(path: str, root: str) -> str:
     """The name a file has in reports: relative to the session's folder when it lies below it, without `.`
     and `//`.
     """
     if not path:
         return ""
+    fold: Callable[[str], str] = str
+    if _WINDOWS.match(path) or _WINDOWS.match(root):
+        path, root, fold = path.replace("\\", "/"), root.replace("\\", "/"), str.lower
     normal = posixpath.normpath(path)
-    if root and normal == root.rstrip("/"):
+    root = root.rstrip("/")
+    if root and fold(normal) == fold(root):
         return "."
-    if root and normal.startswith(root.rstrip("/") + "/"):
-        normal = normal[len(root.rstrip("/")) + 1 :]
+    if root and fold(normal).startswith(fold(root) + "/"):
+        normal = normal[len(root) + 1 :]
     return short_name(normal.removeprefix("./"), PATH_CHARS)
 
 

@@ -50,6 +50,7 @@ _CODEX = re.compile(
     r"(?:Original token count: [^\n]*\n)?Output:\n?"
     r"(Warning: truncated output[^\n]*\n(?:Total output lines: (\d+)\n)?\n?)?"
 )
+_JSON_OUTPUT = '{"output":'
 _QWEN = re.compile(r"\ACommand: [\s\S]*?\nDirectory: [^\n]*\nOutput: ")
 _QWEN_TAIL = re.compile(
     r"\nError: [\s\S]{0,4000}?\nExit Code: (-?\d+|\(none\))\nSignal: [^\n]*(?:\n[^\n]*){0,4}\s*\Z"
@@ -72,6 +73,8 @@ def unwrap(text: str) -> Unwrapped:
     lines: int | None = None
     by_client = False
     body = _without_reminders(text)
+    if body.startswith(_JSON_OUTPUT):
+        body, exit_code = _of_json(body)
     if (codex := _CODEX.match(body)) and codex[0]:
         exit_code = int(codex[1]) if codex[1] else None
         by_client = bool(codex[2])
@@ -101,6 +104,20 @@ def unwrap(text: str) -> Unwrapped:
         exit_code,
         kept[1].rstrip(").,]") if kept else "",
     )
+
+
+def _of_json(text: str) -> tuple[str, int | None]:
+    """The output in a result that is an object with it, as older versions of Codex send it, and its exit
+    code.
+    """
+    try:
+        whole = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return text, None
+    output = whole.get("output")
+    beside = whole.get("metadata")
+    code = beside.get("exit_code") if isinstance(beside, dict) else None
+    return output if isinstance(output, str) else text, code if type(code) is int else None
 
 
 def _without_reminders(text: str) -> str:
@@ -146,7 +163,7 @@ _FAILED = re.compile(
     r"\A\s*(?:<tool_use_error>|Error[: ]|error: |An error occurred|File does not exist|File not found|"
     r"No such file|Access to .{1,1000} is denied|apply_patch verification failed|Could not find|"
     r"Failed to (?:edit|find)|.{1,1000} has changed: expected sha256|Path not in workspace"
-    r"|old (?:text )?occurs 0 times)"
+    r"|old (?:text )?occurs 0 times|Your proposed edit has introduced|No replacement was performed)"
 )
 
 
@@ -155,6 +172,18 @@ def says_error(text: str, exit_code: int | None) -> bool:
     if exit_code is not None and exit_code != 0:
         return True
     return bool(_FAILED.match(text))
+
+
+_STATED_CUT = re.compile(r"([\d,]{1,12}) (chars|characters|tokens|lines) (?:truncated|omitted|left out)")
+
+
+def stated_cut(text: str) -> tuple[int, str] | None:
+    """How much a mark in a result says was cut, and of what: characters, tokens or lines."""
+    match = next((mark for cut in _CUT_INSIDE.finditer(text) if (mark := _STATED_CUT.search(cut[0]))), None)
+    if match is None:
+        return None
+    unit = "characters" if match[2] == "chars" else match[2]
+    return int(match[1].replace(",", "") or 0), unit
 
 
 _RECEIPT = re.compile(

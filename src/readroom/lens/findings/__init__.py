@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from readroom.lens.bounds import BOUNDS, Bounds
 from readroom.lens.findings.content import Denied, Hidden, Instructions, Secrets
 from readroom.lens.findings.cuts import Cuts, KeptText
 from readroom.lens.findings.edits import FailedEdits, Floods
@@ -22,7 +23,7 @@ __all__ = ["detectors"]
 
 
 def detectors(
-    rules: Rules, kept_text: KeptText, scanner: SecretScanner | None
+    rules: Rules, kept_text: KeptText, scanner: SecretScanner | None, bounds: Bounds = BOUNDS
 ) -> Callable[[str], Sequence[Detector]]:
     """What makes the detectors of a session.
 
@@ -30,13 +31,14 @@ def detectors(
         rules: The policy of today.
         kept_text: What a client kept of whole outputs beside its record.
         scanner: What finds secrets; None leaves that kind out.
+        bounds: How much of a session they keep.
     """
 
     def make(session: str) -> Sequence[Detector]:
         made: list[Detector] = [
-            Denied(rules), Cuts(kept_text), Repeats(), Use(),
-            FailedEdits(), Floods(), Hidden(), Instructions(),
+            Denied(rules, bounds), Cuts(kept_text, bounds), Repeats(bounds), Use(bounds),
+            FailedEdits(bounds), Floods(bounds), Hidden(bounds), Instructions(bounds),
         ]  # fmt: skip
-        return [Secrets(scanner), *made] if scanner is not None else made
+        return [Secrets(scanner, bounds), *made] if scanner is not None else made
 
     return make

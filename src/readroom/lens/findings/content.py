@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from readroom.errors import ReadroomError
+from readroom.lens.bounds import Bounds
 from readroom.lens.findings.places import KeptFindings, Place, excerpt, places
 from readroom.lens.findings.secrets import SecretScanner
 from readroom.lens.normal_form import Finding, FindingKind
@@ -24,8 +25,8 @@ _NEVER_READ = frozenset({"list", "agent", "other"})
 class _Quiet:
     """A detector that looks at results alone."""
 
-    def __init__(self) -> None:
-        self._found = KeptFindings()
+    def __init__(self, bounds: Bounds) -> None:
+        self._found = KeptFindings(bounds)
 
     @property
     def held(self) -> int:
@@ -54,8 +55,8 @@ class _Quiet:
 class Secrets(_Quiet):
     """Secrets in results; each is told by its place and kind and never quoted."""
 
-    def __init__(self, scanner: SecretScanner) -> None:
-        super().__init__()
+    def __init__(self, scanner: SecretScanner, bounds: Bounds) -> None:
+        super().__init__(bounds)
         self._scanner = scanner
 
     def result(self, result: Result) -> None:
@@ -70,8 +71,8 @@ class Secrets(_Quiet):
 class Denied(_Quiet):
     """Files that the policy of today denies."""
 
-    def __init__(self, rules: Rules) -> None:
-        super().__init__()
+    def __init__(self, rules: Rules, bounds: Bounds) -> None:
+        super().__init__(bounds)
         self._rules = rules
 
     def result(self, result: Result) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from readroom.lens.bounds import Bounds
 from readroom.lens.evidence.numbering import WIDE_CHARS
-from readroom.lens.evidence.wrapping import unwrap
+from readroom.lens.evidence.wrapping import stated_cut, unwrap
 from readroom.lens.findings.places import KeptFindings, excerpt
 from readroom.lens.normal_form import Finding, FindingKind, counted
 from readroom.lens.sessions import Result
@@ -29,9 +30,9 @@ KeptText = Callable[[str], str]
 class Cuts:
     """Results cut by the client or the tool."""
 
-    def __init__(self, kept_text: KeptText) -> None:
+    def __init__(self, kept_text: KeptText, bounds: Bounds) -> None:
         self._kept_text = kept_text
-        self._found = KeptFindings()
+        self._found = KeptFindings(bounds)
         self._kept: dict[str, int] = {}  # where the whole is, and the finding that says so
         self._later: set[str] = set()
 
@@ -70,10 +71,10 @@ class Cuts:
             self._add(result, "lost-errors", estimate("\n".join(lost)), what, quoted)
         elif not tells_rest:
             kept = f", the whole is kept at {seen.kept_at}" if seen.kept_at else " and no way to see the rest"
-            known = counted(len(lost), "line") if whole else "an unknown part"
-            self._add(
-                result, "lost", estimate("\n".join(lost)), f"{known} cut by the {seen.cut_by}{kept}", ""
-            )
+            tokens, known = estimate("\n".join(lost)), counted(len(lost), "line")
+            if not whole:
+                tokens, known = _as_stated(result)
+            self._add(result, "lost", tokens, f"{known} cut by the {seen.cut_by}{kept}", "")
 
     def _add(self, result: Result, kind: FindingKind, tokens: int, what: str, quoted: str) -> None:
         seen = result.seen
@@ -85,6 +86,16 @@ class Cuts:
         """What was found, without what the model went to see where the whole is kept."""
         gone_to = {self._kept[path] for path in self._later}
         return (finding for index, finding in enumerate(self._found.rows) if index not in gone_to)
+
+
+def _as_stated(result: Result) -> tuple[int, str]:
+    """What was cut where nobody kept it, as its mark says: with tokens as dense as in what was shown."""
+    stated = stated_cut(result.returned.text)
+    if stated is None:
+        return 0, "an unknown part"
+    count, unit = stated
+    shown = result.returned.text.count("\n") + 1 if unit == "lines" else len(result.returned.text)
+    return count if unit == "tokens" else round(result.tokens * count / shown), f"{count:,} {unit}"
 
 
 def _errors(lines: list[str]) -> list[str]:

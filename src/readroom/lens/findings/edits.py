@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from readroom.lens.bounds import Bounds
 from readroom.lens.findings.places import KeptFindings, excerpt
 from readroom.lens.normal_form import Finding
 from readroom.lens.sessions import Result
@@ -16,8 +17,8 @@ from readroom.text.tokens import estimate
 class FailedEdits:
     """Edits that failed, each run of failures on one file as one finding."""
 
-    def __init__(self) -> None:
-        self._found = KeptFindings()
+    def __init__(self, bounds: Bounds) -> None:
+        self._found = KeptFindings(bounds)
         self._open: dict[str, int] = {}
 
     @property
@@ -70,8 +71,8 @@ class FailedEdits:
 class Floods:
     """Searches whose result is longer than a search should be."""
 
-    def __init__(self) -> None:
-        self._found = KeptFindings()
+    def __init__(self, bounds: Bounds) -> None:
+        self._found = KeptFindings(bounds)
 
     @property
     def held(self) -> int:

@@ -6,16 +6,18 @@ from collections.abc import Iterator
 
 import msgspec
 
+from readroom.lens.bounds import Bounds
 from readroom.lens.evidence.numbering import WIDE_CHARS
 from readroom.lens.normal_form import Finding
 from readroom.lens.sessions import Result
-from readroom.limits.lens import EXCERPT_CHARS, FINDINGS_KEPT, HELD_LINES_OF_CALL
+from readroom.limits.lens import EXCERPT_CHARS, HELD_LINES_OF_CALL
 
 
 class KeptFindings:
     """Findings of one kind in one session, in bounds: what comes beyond them is counted."""
 
-    def __init__(self) -> None:
+    def __init__(self, bounds: Bounds) -> None:
+        self._most = bounds.findings
         self.rows: list[Finding] = []
         self.left_out = 0
 
@@ -26,7 +28,7 @@ class KeptFindings:
 
     def add(self, finding: Finding) -> bool:
         """Keep one more; False when there are too many."""
-        if len(self.rows) >= FINDINGS_KEPT:
+        if len(self.rows) >= self._most:
             self.left_out += 1
             return False
         self.rows.append(finding)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from readroom.lens.bounds import Bounds
 from readroom.lens.findings.places import KeptFindings
 from readroom.lens.normal_form import Finding, FindingKind, Lines
 from readroom.lens.sessions import Result
@@ -18,8 +19,8 @@ _LEAST_LINES = 3
 class Repeats:
     """Unchanged lines shown again; `kind` says whether while in view, or since a compaction."""
 
-    def __init__(self) -> None:
-        self._found = KeptFindings()
+    def __init__(self, bounds: Bounds) -> None:
+        self._found = KeptFindings(bounds)
 
     @property
     def held(self) -> int:

@@ -1,7 +1,8 @@
 """What became of what was read: quoted, edited or named afterwards, or never.
 
 A line counts as used when the model later writes it (in an edit, a quotation, a command), names its
-number with the file, or writes a word that stands in no other line of that result. The measure is
+number with the file, names the file that a search showed it of, or writes a word that stands in no other
+line of that result. The measure is
 generous: what is told as unused was neither written nor named in any way a program can see.
 """
 
@@ -12,16 +13,15 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
+from readroom.lens.bounds import Bounds
 from readroom.lens.evidence import commands, tools
 from readroom.lens.normal_form import Finding, FindingKind
 from readroom.lens.sessions import Result
 from readroom.limits.lens import (
     HELD_LINES_OF_CALL,
-    LINES_REMEMBERED,
     RESULT_CHARS,
     UNUSED_TOKENS,
     USED_SHARE,
-    WATCHED_RESULTS,
     WHOLE_FILE_LINES,
 )
 
@@ -79,10 +79,12 @@ class _Index:
 class Use:
     """Whole files read for a few lines, and output nobody came back to."""
 
-    def __init__(self) -> None:
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
         self._watched: list[_Watched] = []
         self._lines = _Index()
         self._words = _Index()
+        self._paths = _Index()
         self._files: dict[str, list[int]] = {}
         self._remembered = 0
 
@@ -102,7 +104,8 @@ class Use:
             return
         lines = {hash(line.strip()) for line in text.split("\n") if len(line.strip()) >= _LEAST_LINE}
         words = set(map(hash, _WORD.findall(text)))
-        for places in (self._lines.of(lines), self._words.of(words)):
+        paths = {hash(path) for token in _PATH.findall(text) for path in _ends(token)}
+        for places in (self._lines.of(lines), self._words.of(words), self._paths.of(paths)):
             for watched, number in places:
                 self._watched[watched].used.add(number)
         for file, results in self._files.items():
@@ -124,7 +127,7 @@ class Use:
         seen = result.seen
         if result.tokens < UNUSED_TOKENS or seen.error or seen.kind in ("edit", "write", "agent", "list"):
             return
-        if len(self._watched) >= WATCHED_RESULTS or self._remembered >= LINES_REMEMBERED:
+        if len(self._watched) >= self._bounds.watched or self._remembered >= self._bounds.lines:
             return
         lines: dict[int, int] = {}
         words: dict[int, int] = {}
@@ -143,16 +146,18 @@ class Use:
                     words[word] = number
         first, last = _span(result)
         watched = _Watched(result_of(result), len(rows), first, last, _is_whole(result), set())
-        self._watch(watched, lines, words)
+        self._watch(watched, lines, words, _files(result))
 
-    def _watch(self, watched: _Watched, lines: Mapping[int, int], words: Mapping[int, int]) -> None:
+    def _watch(
+        self, watched: _Watched, lines: Mapping[int, int], words: Mapping[int, int], paths: Mapping[int, int]
+    ) -> None:
         at = len(self._watched)
-        for index, texts in ((self._lines, lines), (self._words, words)):
+        for index, texts in ((self._lines, lines), (self._words, words), (self._paths, paths)):
             for key, number in texts.items():
                 index.add(key, at, number)
         if watched.result.seen.file:
             self._files.setdefault(watched.result.seen.file, []).append(at)
-        self._remembered += len(lines) + len(words)
+        self._remembered += len(lines) + len(words) + len(paths)
         self._watched.append(watched)
 
     def findings(self, session: str) -> Iterator[Finding]:
@@ -168,6 +173,33 @@ class Use:
                 tokens = round(watched.result.tokens * (1 - used / lines))
                 what = f"{lines:,} lines read, {used:,} of them quoted, edited or named later"
                 yield _finding(watched, "oversized", tokens, what)
+
+
+_PATH = re.compile(r"[^\s\"'`:;,()<>|&=*]{3,300}")
+"""What may be a path in what the model writes."""
+
+_PATH_DEPTH = 12
+
+
+def _ends(token: str) -> Iterator[str]:
+    """A path, and what is left of it behind each of its first folders: it may be absolute."""
+    path = token.replace("\\", "/")
+    for _ in range(_PATH_DEPTH):
+        yield path
+        path = path.partition("/")[2]
+        if not path:
+            return
+
+
+def _files(result: Result) -> dict[int, int]:
+    """The files that a search shows, each with its first line in the result: who opens one has used it."""
+    files: dict[int, int] = {}
+    number = 0
+    for run in result.seen.runs:
+        if run.file != result.seen.file:
+            files.setdefault(hash(run.file), number)
+        number += len(run.lines)
+    return files
 
 
 def result_of(result: Result) -> Result:

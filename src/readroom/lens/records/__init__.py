@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from stat import S_ISREG
 
+from readroom.lens.bounds import BOUNDS, Bounds
 from readroom.lens.records import (
     claude_code,
     codex,
@@ -29,12 +30,12 @@ from readroom.lens.records.events import Event, Skipped
 from readroom.lens.records.remembered import with_short_names
 from readroom.lens.records.stream import Element, Line, elements, lines
 from readroom.lens.records.values import NotReadable, Object, as_object, decode
-from readroom.limits.lens import RECORD_DOCUMENT_BYTES, RECORD_SNIFF_LINES
+from readroom.limits.lens import RECORD_SNIFF_LINES
 
 __all__ = ["NotReadable", "Unknown", "read"]
 
-LineReader = Callable[[Iterable[Line | Skipped]], Iterator[Event]]
-ElementReader = Callable[[Iterable[Element | Skipped], str], Iterator[Event]]
+LineReader = Callable[[Iterable[Line | Skipped], Bounds], Iterator[Event]]
+ElementReader = Callable[[Iterable[Element | Skipped], str, Bounds], Iterator[Event]]
 
 LINE_READERS: tuple[tuple[Callable[[Object], bool], LineReader], ...] = (
     (codex.recognises, codex.read),
@@ -53,7 +54,7 @@ LIST_READERS: tuple[tuple[Callable[[Object], bool], ElementReader], ...] = (
 )
 """By what an element of a list says."""
 
-DATABASES: tuple[tuple[set[str], Callable[[Path], Iterator[Event]]], ...] = (
+DATABASES: tuple[tuple[set[str], Callable[[Path, Bounds], Iterator[Event]]], ...] = (
     (opencode.TABLES, opencode.read),
     (openai_agents.TABLES, openai_agents.read_database),
     (readroom_ledger.TABLES, readroom_ledger.read_database),
@@ -65,7 +66,7 @@ class Unknown(Exception):
     """A file that is not the record of a client that is known here."""
 
 
-def read(path: Path) -> Iterator[Event]:
+def read(path: Path, bounds: Bounds = BOUNDS) -> Iterator[Event]:
     """What the record at `path` tells, in order.
 
     Raises:
@@ -75,60 +76,60 @@ def read(path: Path) -> Iterator[Event]:
     """
     if not S_ISREG(path.stat().st_mode):
         raise Unknown("not a file")
-    return with_short_names(_events(path))
+    return with_short_names(_events(path, bounds))
 
 
-def _events(path: Path) -> Iterator[Event]:
+def _events(path: Path, bounds: Bounds) -> Iterator[Event]:
     with path.open("rb") as stream:
         head = stream.read(16)
     if head == sqlite.MAGIC:
-        return _database(path)
+        return _database(path, bounds)
     if head.startswith(b"PK\x03\x04"):
         from readroom.lens.records import inspect_logs
 
-        return inspect_logs.read(path)
+        return inspect_logs.read(path, bounds)
     if not head.strip():
         raise Unknown("empty")
-    return _json(path)
+    return _json(path, bounds)
 
 
-def _database(path: Path) -> Iterator[Event]:
+def _database(path: Path, bounds: Bounds) -> Iterator[Event]:
     with sqlite.opened(path) as connection:
         tables = sqlite.tables(connection)
     for wanted, reader in DATABASES:
         if wanted <= tables:
-            return reader(path)
+            return reader(path, bounds)
     raise Unknown("a database of something else")
 
 
-def _json(path: Path) -> Iterator[Event]:
-    events = _as_lines(path) or _as_document(path)
+def _json(path: Path, bounds: Bounds) -> Iterator[Event]:
+    events = _as_lines(path, bounds) or _as_document(path, bounds)
     if events is None:
         raise Unknown("not a record of a client that is known")
     return events
 
 
-def _as_lines(path: Path) -> Iterator[Event] | None:
+def _as_lines(path: Path, bounds: Bounds) -> Iterator[Event] | None:
     """The events of a file of lines, when one of its first lines is of a known client."""
     with path.open("rb") as stream:
         for seen, line in enumerate(lines(stream), 1):
             if isinstance(line, Line) and isinstance(line.value, dict):
                 for recognises, reader in LINE_READERS:
                     if recognises(line.value):
-                        return _of_lines(path, reader)
+                        return _of_lines(path, reader, bounds)
                 if messages.recognises(line.value):
-                    return messages.read(_line_elements(path), path.stem)
+                    return messages.read(_line_elements(path), path.stem, bounds)
             if seen >= RECORD_SNIFF_LINES:
                 return None
     return None
 
 
-def _of_lines(path: Path, reader: LineReader) -> Iterator[Event]:
+def _of_lines(path: Path, reader: LineReader, bounds: Bounds) -> Iterator[Event]:
     with path.open("rb") as stream:
         if reader is gemini_cli.read:
-            yield from gemini_cli.read(lines(stream), path.parent.name)
+            yield from gemini_cli.read(lines(stream), bounds, path.parent.name)
         else:
-            yield from reader(lines(stream))
+            yield from reader(lines(stream), bounds)
 
 
 def _line_elements(path: Path) -> Iterator[Element | Skipped]:
@@ -137,29 +138,33 @@ def _line_elements(path: Path) -> Iterator[Element | Skipped]:
             yield line if isinstance(line, Skipped) else Element("", line.value)
 
 
-def _as_document(path: Path) -> Iterator[Event] | None:
+def _as_document(path: Path, bounds: Bounds) -> Iterator[Event] | None:
     """The events of a file that is one JSON document: a list of messages, or an object that holds them."""
     size = path.stat().st_size
-    if size <= RECORD_DOCUMENT_BYTES:
+    if size <= bounds.document_bytes:
         try:
             whole = as_object(decode(path.read_bytes()))
         except NotReadable:
             whole = {}
         for recognises, reader in LINE_READERS:
             if whole and recognises(whole):
-                return reader([Line(1, whole)])
-    for element in _elements(path):
+                return reader([Line(1, whole)], bounds)
+    for element in _elements(path, bounds):
         if isinstance(element, Skipped):
             continue
         if element.key == "trajectory":
-            return swe_agent.read(_elements(path), path.stem)
+            return swe_agent.read(_elements(path, bounds), path.stem)
+        if element.key == "samples" and "messages" in as_object(element.value):
+            from readroom.lens.records import inspect_logs
+
+            return inspect_logs.read_document(_elements(path, bounds), path.stem)
         if element.key in ("", "messages", "input") and isinstance(element.value, dict):
             for recognises, read_elements in LIST_READERS:
                 if recognises(element.value):
-                    return read_elements(_elements(path), path.stem)
+                    return read_elements(_elements(path, bounds), path.stem, bounds)
     return None
 
 
-def _elements(path: Path) -> Iterator[Element | Skipped]:
+def _elements(path: Path, bounds: Bounds) -> Iterator[Element | Skipped]:
     with path.open("rb") as stream:
-        yield from elements(stream, path.stat().st_size)
+        yield from elements(stream, path.stat().st_size, bounds)

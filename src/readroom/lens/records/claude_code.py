@@ -11,22 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from readroom.lens.bounds import Bounds
+from readroom.lens.records.blocks import answer_events
 from readroom.lens.records.events import (
     Answered,
     Asked,
-    Called,
     Compacted,
     Event,
     Opened,
     Returned,
-    Said,
     Skipped,
 )
-from readroom.lens.records.remembered import short_name
+from readroom.lens.records.remembered import Remembered, short_name
 from readroom.lens.records.stream import Line, each
 from readroom.lens.records.values import (
     Object,
     as_count,
+    as_list,
     as_object,
     as_text,
     objects,
@@ -34,7 +35,7 @@ from readroom.lens.records.values import (
     text_bytes,
     time_of,
 )
-from readroom.limits.lens import PENDING_CHARS, RESULT_BYTES, SESSIONS_OPEN
+from readroom.limits.lens import RESULT_BYTES
 
 NAME = "Claude Code"
 
@@ -73,9 +74,9 @@ def recognises(line: Object) -> bool:
     return "sessionId" in line and ("uuid" in line or as_text(line.get("type")) in _SILENT)
 
 
-def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
+def read(lines: Iterable[Line | Skipped], bounds: Bounds) -> Iterator[Event]:
     """The events of one file, a main session or a sub-agent."""
-    sessions = _ClaudeSessions()
+    sessions = _ClaudeSessions(bounds)
     yield from each(lines, sessions.events)
     yield from sessions.rest()
 
@@ -83,8 +84,10 @@ def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
 class _ClaudeSessions:
     """The sessions that were met so far, and what waits in each of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
         self._pending: dict[str, _Held] = {}
+        self._roots = Remembered[str](bounds.ids)
         self._chars = 0
         """Of all results that wait; of too many or too long ones the oldest session's are let go."""
 
@@ -97,7 +100,7 @@ class _ClaudeSessions:
             return
         if "uuid" not in entry and kind in _SILENT:
             return
-        session = _session(entry)
+        session = self._session(entry)
         waiting = self._pending.get(session)
         if waiting is None:
             waiting = self._pending[session] = _Held()
@@ -105,10 +108,24 @@ class _ClaudeSessions:
         before = waiting.chars
         yield from _events(entry, session, waiting, number)
         self._chars += waiting.chars - before
-        while len(self._pending) > SESSIONS_OPEN or self._chars > PENDING_CHARS:
+        while len(self._pending) > self._bounds.sessions or self._chars > self._bounds.pending_chars:
             oldest = self._pending.pop(next(iter(self._pending)))
             self._chars -= oldest.chars
             yield from oldest.release()
+
+    def _session(self, entry: Object) -> str:
+        """The session of a line; a sub-agent is one of its own, by its name or, in older versions, which put
+        it into the same file without one, by the line that it begins with.
+        """
+        session = as_text(entry.get("sessionId")) or "unnamed"
+        if entry.get("isSidechain") is not True:
+            return short_name(session)
+        agent = as_text(entry.get("agentId"))
+        if not agent:
+            own = as_text(entry.get("uuid"))
+            agent = self._roots.get(as_text(entry.get("parentUuid"))) or short_name(own)
+            self._roots.put(own, agent)
+        return short_name(f"{session}/{agent}")
 
     def rest(self) -> Iterator[Event]:
         """What was waiting when the file ended."""
@@ -138,12 +155,6 @@ class _Held:
         self.chars = 0
 
 
-def _session(entry: Object) -> str:
-    session = as_text(entry.get("sessionId")) or "unnamed"
-    agent = as_text(entry.get("agentId"))
-    return short_name(f"{session}/{agent}" if agent and entry.get("isSidechain") is True else session)
-
-
 def _opened(entry: Object, session: str) -> Opened:
     parent = session.partition("/")[0] if "/" in session else ""
     return Opened(
@@ -167,13 +178,26 @@ def _events(entry: Object, session: str, pending: _Held, number: int) -> Iterato
     elif kind == "attachment":
         yield from _attachment(entry, session, pending)
     elif kind == "system":
-        if as_text(entry.get("subtype")) == "compact_boundary":
-            yield from pending.release()
-            yield Compacted(session, time_of(entry.get("timestamp")))
+        yield from _system(entry, session, pending)
     elif kind not in _SILENT:
         yield Skipped(f"line {number}", f"kind {kind[:40]!r} is not known", session)
     if entry.get("version") and kind in ("user", "assistant"):
         yield Opened(session, version=as_text(entry["version"]), folder=as_text(entry.get("cwd")))
+
+
+_CLEARED = "[Old tool result content cleared]"
+"""What later requests carry in place of a result, when the client makes room without a summary."""
+
+
+def _system(entry: Object, session: str, pending: _Held) -> Iterator[Event]:
+    kind = as_text(entry.get("subtype"))
+    if kind == "compact_boundary":
+        yield from pending.release()
+        yield Compacted(session, time_of(entry.get("timestamp")))
+    elif kind == "microcompact_boundary":
+        yield from pending.release()
+        for id in as_list(as_object(entry.get("microcompactMetadata")).get("compactedToolIds")):
+            yield Returned(session, as_text(id), _CLEARED, rewritten=True)
 
 
 def _answer(entry: Object, message: Object, session: str) -> Iterator[Event]:
@@ -190,12 +214,7 @@ def _answer(entry: Object, message: Object, session: str) -> Iterator[Event]:
         as_count(usage.get("cache_read_input_tokens")),
         as_count(usage.get("cache_creation_input_tokens")),
     )
-    for block in objects(message.get("content")):
-        if block.get("type") == "text":
-            yield Said(session, as_text(block.get("text")))
-        elif block.get("type") in ("tool_use", "server_tool_use"):
-            tool = as_text(block.get("name"))
-            yield Called(session, as_text(block.get("id")), tool, as_object(block.get("input")), time)
+    yield from answer_events(message.get("content"), session, time)
 
 
 def _user(entry: Object, message: Object, session: str, pending: _Held) -> Iterator[Event]:

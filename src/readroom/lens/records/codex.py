@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import (
     Answered,
     Asked,
@@ -46,6 +47,16 @@ _KNOWN = frozenset(
     ]
 )
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
+_SILENT = (
+    "reasoning",
+    "ghost_snapshot",
+    "compaction",
+    "context_compaction",
+    "item_reference",
+    "mcp_list_tools",
+)
+"""How the kinds of items begin that call nothing and show nothing of files."""
+
 _OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "local_shell_call_output"})
 
 
@@ -54,7 +65,7 @@ def recognises(line: Object) -> bool:
     return isinstance(line.get("payload"), dict) and as_text(line.get("type")) in _KNOWN
 
 
-def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
+def read(lines: Iterable[Line | Skipped], _bounds: Bounds) -> Iterator[Event]:
     """The events of one rollout file."""
     yield from each(lines, _Rollout().events)
 
@@ -66,6 +77,7 @@ class _Rollout:
 
     def __init__(self) -> None:
         self._session = "unnamed"
+        self._named = False
         self._model = ""
         self._answer = 0
         self._open = False
@@ -75,7 +87,10 @@ class _Rollout:
         payload = as_object(entry.get("payload"))
         time = time_of(entry.get("timestamp"))
         if kind == "session_meta":
-            yield self._opened(payload)
+            # A fork begins with its own, and with all lines of what it was forked from behind it.
+            if not self._named:
+                self._named = True
+                yield self._opened(payload)
         elif kind == "turn_context":
             self._model = as_text(payload.get("model")) or self._model
         elif kind == "response_item":
@@ -127,7 +142,8 @@ class _Rollout:
         )
 
     def _item(self, item: Object, time: str) -> Iterator[Event]:
-        of_model = item.get("role") == "assistant" or item.get("type") in _CALLS
+        kind = as_text(item.get("type"))
+        of_model = item.get("role") == "assistant" or kind in _CALLS or kind.endswith("_call")
         if of_model and not self._open:
             self._open = True
             self._answer += 1
@@ -156,3 +172,26 @@ def item_events(item: Object, session: str, time: str) -> Iterator[Event]:
         yield Said(session, parts_text(item.get("content"))[0])
     elif role:
         yield Asked(session, parts_text(item.get("content"), "\n")[0])
+    elif kind.endswith("_call"):
+        yield from _by_provider(item, kind, session, time)
+    elif kind and not kind.startswith(_SILENT):
+        yield Skipped("an item", f"kind {kind[:40]!r} is not known", session)
+
+
+def _by_provider(item: Object, kind: str, session: str, time: str) -> Iterator[Event]:
+    """A tool that the provider runs itself: a search of the web, of files, code, a server of MCP.
+
+    Its result stands in the same item, where it is told at all.
+    """
+    id = as_text(item.get("id")) or as_text(item.get("call_id")) or f"{kind} {time}"
+    arguments = item.get("arguments", item.get("action", item.get("queries", item.get("code"))))
+    tool = as_text(item.get("name")) or kind.removesuffix("_call")
+    given = as_arguments(arguments if isinstance(arguments, dict | str) else {"input": arguments})
+    yield Called(session, id, tool, given, time, as_text(item.get("server_label")))
+    failed = bool(item.get("error")) or item.get("status") == "failed"
+    text, images = parts_text(item.get("output", item.get("outputs", item.get("results"))))
+    if failed and not text:
+        error = item.get("error")
+        text = error if isinstance(error, str) else as_text(as_object(error).get("message"))
+    if text or images or failed or item.get("status") == "completed":
+        yield Returned(session, id, text, failed or None, images, time)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import (
     Answered,
     Asked,
@@ -22,7 +23,7 @@ from readroom.lens.records.events import (
     Said,
     Skipped,
 )
-from readroom.lens.records.remembered import FORGOTTEN, Remembered, short_name
+from readroom.lens.records.remembered import Remembered, forgotten, short_name
 from readroom.lens.records.stream import Line, each
 from readroom.lens.records.values import (
     Object,
@@ -30,12 +31,13 @@ from readroom.lens.records.values import (
     as_list,
     as_object,
     as_text,
+    body_text,
     objects,
     parts_text,
     text_bytes,
     time_of,
 )
-from readroom.limits.lens import PENDING_CHARS, RESULT_BYTES
+from readroom.limits.lens import RESULT_BYTES
 
 NAME = "Gemini CLI"
 _MESSAGES = frozenset({"user", "gemini", "info", "error", "warning"})
@@ -46,9 +48,9 @@ def recognises(line: Object) -> bool:
     return "projectHash" in line or set(line) == {"$set"} or (line.get("type") == "gemini" and "id" in line)
 
 
-def read(lines: Iterable[Line | Skipped], folder: str = "") -> Iterator[Event]:
+def read(lines: Iterable[Line | Skipped], bounds: Bounds, folder: str = "") -> Iterator[Event]:
     """The events of one file; the name of its `folder` is the session whose sub-agent it is."""
-    reader = _Chat(folder)
+    reader = _Chat(folder, bounds)
     yield from each(lines, reader.events)
     yield from reader.rest()
 
@@ -56,12 +58,13 @@ def read(lines: Iterable[Line | Skipped], folder: str = "") -> Iterator[Event]:
 class _Chat:
     """Messages met so far, by id, and which calls were made and answered."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, bounds: Bounds) -> None:
+        self._bounds = bounds
         self._folder = folder
         self._session = "unnamed"
-        self._seen = Remembered[None]()
-        self._called = Remembered[None]()
-        self._returned = Remembered[int]()
+        self._seen = Remembered[None](bounds.ids)
+        self._called = Remembered[None](bounds.ids)
+        self._returned = Remembered[int](bounds.ids)
         self._waiting: dict[str, Returned] = {}
         self._chars = 0
         """Of all results that wait; of too long ones the oldest are taken to have come so."""
@@ -80,7 +83,7 @@ class _Chat:
         elif as_text(entry.get("type")) in _MESSAGES:
             yield from self._message(entry)
         else:
-            kind = as_text(entry.get("type"))
+            kind = as_text(entry.get("type")) or ", ".join(list(entry)[:3])
             yield Skipped(f"line {number}", f"kind {kind[:40]!r} is not known", self._session)
 
     def _replaced(self, messages: list[object]) -> Iterator[Event]:
@@ -117,7 +120,8 @@ class _Chat:
             yield from self._user(message, time, first)
 
     def _answer(self, message: Object, id: str, time: str, first: bool) -> Iterator[Event]:
-        calls = [as_object(part.get("functionCall")) for part in objects(message.get("content"))]
+        content = _parts(message.get("content"))
+        calls = [as_object(part.get("functionCall")) for part in objects(content)]
         if any(short_name(as_text(call.get("id"))) in self._called for call in calls if call):
             return  # a compression or a resume writes what was said before once more, under new ids
         tokens = as_object(message.get("tokens"))
@@ -133,8 +137,9 @@ class _Chat:
                 cached,
             )
         if first and message.get("content"):
-            yield Said(self._session, parts_text(message["content"])[0])
-        for part in objects(message.get("content")):
+            spoken = [part for part in objects(content) if part.get("thought") is not True]
+            yield Said(self._session, parts_text(spoken or message["content"])[0])
+        for part in objects(content):
             if "functionCall" in part and not message.get("toolCalls"):
                 yield from self._call(as_object(part["functionCall"]))
         for call in objects(message.get("toolCalls")):
@@ -147,13 +152,14 @@ class _Chat:
             self._called.put(id, None)
             yield Called(self._session, id, as_text(call.get("name")), as_object(call.get("args")), time)
         failed = as_text(call.get("status")) == "error"
-        for part in objects(call.get("result")):
+        result = call.get("result")
+        for part in objects(_parts(result)):
             response = _response(part)
             if response and id not in self._returned:
                 self._let_go(id)
                 self._waiting[id] = _result(self._session, id, response, failed or None, time)
                 self._chars += _weight(self._waiting[id])
-        while self._chars > PENDING_CHARS:
+        while self._chars > self._bounds.pending_chars:
             oldest = self._let_go(next(iter(self._waiting)))
             if oldest is not None:
                 self._returned.put(oldest.id, len(oldest.text))
@@ -167,7 +173,7 @@ class _Chat:
         return waiting
 
     def _user(self, message: Object, time: str, first: bool) -> Iterator[Event]:
-        content = message.get("content")
+        content = _parts(message.get("content"))
         if isinstance(content, str):
             if first:
                 yield Asked(self._session, content)
@@ -201,7 +207,12 @@ class _Chat:
             if id not in self._returned:
                 yield result
         if self._seen.forgot or self._called.forgot or self._returned.forgot:
-            yield Skipped("file", FORGOTTEN, self._session)
+            yield Skipped("file", forgotten(self._bounds), self._session)
+
+
+def _parts(value: object) -> object:
+    """Parts of a message: a list of them, one alone, or a text."""
+    return [value] if isinstance(value, dict) else value
 
 
 def _weight(result: Returned) -> int:
@@ -217,5 +228,5 @@ def _result(session: str, id: str, response: Object, error: bool | None, time: s
     _, images = parts_text(response.get("parts"))
     if "error" in body and "output" not in body:
         return Returned(session, id, as_text(body["error"]), True, images, time)
-    text, more = parts_text(body.get("output", body.get("content")))
+    text, more = body_text(body, "output", "content")
     return Returned(session, id, text, error, images + more, time)

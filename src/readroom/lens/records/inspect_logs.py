@@ -1,91 +1,164 @@
 """Inspect AI: `logs/*.eval`, a zip of `header.json` and `samples/<id>_epoch_<n>.json`; a sample is a session.
 
 `messages` of a sample is the whole conversation; `events` repeats it. The members are compressed with
-Zstandard, which the standard library reads from 3.14 on. Their library is not needed, so a log costs no
-import of 2 seconds, and a sample of any size is read element by element.
+Zstandard. Their library is not needed, so a log costs no import of 2 seconds: a sample of any size is
+expanded in small pieces, by the reader of archives that bounds what a decoder may remember, and read
+element by element.
 """
 
 from __future__ import annotations
 
-import io
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
+from msgspec import Struct
+
+from readroom.formats.containers.members import BadContainer, Container, Member
+from readroom.formats.containers.zips import open_zip
+from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import Event, Opened, Skipped
 from readroom.lens.records.messages import message_events
-from readroom.lens.records.stream import elements
-from readroom.lens.records.values import NotReadable, Object, as_object, as_text, decode, time_of
+from readroom.lens.records.stream import Element, elements
+from readroom.lens.records.values import NotReadable, Object, as_object, as_text, decode, objects, time_of
 from readroom.limits.lens import RECORD_DIRECTORY_BYTES, RECORD_DOCUMENT_BYTES, RECORD_MEMBER_BYTES
 
-if sys.version_info >= (3, 14):
-    import zipfile
-else:
-    from backports.zstd import zipfile
-
 NAME = "Inspect AI"
-MAGIC = b"PK\x03\x04"
+
+_METHODS = frozenset({0, 8, 93})
+"""How a log is packed, in the numbers of ZIP: not, with Deflate, or with Zstandard."""
+
+_HEADERS = ("header.json", "_journal/start.json")
 
 
-def read(path: Path) -> Iterator[Event]:
+def read(path: Path, bounds: Bounds) -> Iterator[Event]:
     """The events of every sample in a log."""
-    try:
-        with _SmallReads(path) as stream, zipfile.ZipFile(stream) as archive:
-            header = _header(archive)
-            evaluation = as_object(header.get("eval"))
-            version = as_text(as_object(evaluation.get("packages")).get("inspect_ai"))
-            for member in archive.infolist():
-                name = member.filename
-                if not name.startswith("samples/") or not name.endswith(".json"):
-                    continue
-                if member.file_size > RECORD_MEMBER_BYTES:
-                    yield Skipped(name[:80], f"{member.file_size:,} bytes")
-                    continue
-                if member.compress_type not in _METHODS:
-                    yield Skipped(name[:80], "packed as no log is")
-                    continue
-                session = f"{as_text(evaluation.get('eval_id')) or path.stem}/{name[8:-5]}"
-                yield Opened(
-                    session,
-                    NAME,
-                    version,
-                    model=as_text(evaluation.get("model")),
-                    time=time_of(evaluation.get("created")),
-                )
-                with archive.open(member) as sample:
-                    yield from _sample(cast("BinaryIO", sample), member.file_size, session)
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, RuntimeError, ValueError) as error:
-        raise NotReadable(f"not a zip that can be read ({type(error).__name__})") from error
-
-
-_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_ZSTANDARD})
-"""How a log is packed. LZMA would take as much memory as a member says it needs, up to 4 GB."""
-
-
-class _SmallReads(io.FileIO):
-    """A file whose directory is not read when it is too large: it is read at once, and kept."""
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        """The next bytes. Raises OSError when they are too many."""
-        if size is None or not 0 <= size <= RECORD_DIRECTORY_BYTES:
-            raise OSError("a directory of too many members")
-        return super().read(size)
-
-
-def _header(archive: zipfile.ZipFile) -> Object:
-    for name in ("header.json", "_journal/start.json"):
+    with path.open("rb") as stream:
         try:
-            with archive.open(name) as stream:
-                return as_object(decode(stream.read(RECORD_DOCUMENT_BYTES)))
-        except (KeyError, NotReadable):
+            archive = open_zip(_Log(stream, path.stat().st_size))
+        except BadContainer as error:
+            raise NotReadable(f"not a zip that can be read: {error.problem}") from error
+        except OSError as error:
+            raise NotReadable(f"not a zip that can be read ({type(error).__name__})") from error
+        yield from _samples(archive, path.stem, bounds)
+
+
+def read_document(elements: Iterable[Element | Skipped], stem: str) -> Iterator[Event]:
+    """The events of a log that is one JSON document, as `--log-format json` writes it."""
+    evaluation: Object = {}
+    number = 0
+    for element in elements:
+        if isinstance(element, Skipped):
+            yield element
+        elif element.key == "eval":
+            evaluation = as_object(element.value)
+        elif element.key == "samples":
+            number += 1
+            sample = as_object(element.value)
+            of_sample = f"{as_text(sample.get('id')) or number}_epoch_{as_text(sample.get('epoch')) or 1}"
+            opened = _opened(evaluation, stem, of_sample)
+            yield opened
+            for at, message in enumerate(objects(sample.get("messages")), 1):
+                yield from message_events(message, opened.session, f"message {at}")
+
+
+def _opened(evaluation: Object, stem: str, sample: str) -> Opened:
+    version = as_text(as_object(evaluation.get("packages")).get("inspect_ai"))
+    session = f"{as_text(evaluation.get('eval_id')) or stem}/{sample}"
+    model, time = as_text(evaluation.get("model")), time_of(evaluation.get("created"))
+    return Opened(session, NAME, version, model=model, time=time)
+
+
+def _samples(archive: Container, stem: str, bounds: Bounds) -> Iterator[Event]:
+    header = _header(archive)
+    evaluation = as_object(header.get("eval"))
+    if archive.left_out_count:
+        yield Skipped("file", f"{archive.left_out_count:,} members whose names lead nowhere in it")
+    yield from (Skipped("file", note) for note in archive.notes)
+    for name, member in sorted(archive.members.items(), key=lambda item: item[1].at):
+        if not name.startswith("samples/") or not name.endswith(".json") or member.kind != "file":
+            continue
+        problem = _problem(member)
+        if problem:
+            yield Skipped(name[:80], problem)
+            continue
+        opened = _opened(evaluation, stem, name[8:-5])
+        yield opened
+        try:
+            yield from _sample(_Content(archive, member), member.size, opened.session, bounds)
+        except BadContainer as error:
+            yield Skipped(name[:80], error.problem, opened.session)
+
+
+def _problem(member: Member) -> str:
+    if member.size > RECORD_MEMBER_BYTES:
+        return f"{member.size:,} bytes"
+    return member.problem or ("" if member.method in _METHODS else "packed as no log is")
+
+
+class _Log(Struct, frozen=True):
+    """The file of a log as bytes by range; its directory, which is read at once, has to be small."""
+
+    stream: BinaryIO
+    size: int
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes from `offset`. Raises OSError when they are too many to be held."""
+        if size > RECORD_DIRECTORY_BYTES:
+            raise OSError("a directory of too many members")
+        self.stream.seek(offset)
+        return self.stream.read(size)
+
+    def read_into(self, offset: int, buffer: memoryview) -> int:
+        """Fill `buffer` from `offset`; the number of bytes, smaller only at the end."""
+        data = self.read_at(offset, len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _Content:
+    """The content of a member as a stream that can be read from its beginning again."""
+
+    def __init__(self, archive: Container, member: Member) -> None:
+        self._archive = archive
+        self._member = member
+        self.seek(0)
+
+    def seek(self, place: int, /) -> int:
+        """Go to the beginning, the only place there is a way to."""
+        self._pieces = self._archive.reader.pieces(self._member)
+        self._held = b""
+        return 0
+
+    def read(self, size: int, /) -> bytes:
+        """Up to `size` bytes, fewer only at the end. Raises BadContainer."""
+        pieces, length = [self._held], len(self._held)
+        while length < size:
+            piece = next(self._pieces, b"")
+            if not piece:
+                break
+            pieces.append(piece)
+            length += len(piece)
+        data = b"".join(pieces)
+        self._held = data[size:]
+        return data[:size]
+
+
+def _header(archive: Container) -> Object:
+    for name in _HEADERS:
+        member = archive.members.get(name)
+        if member is None or member.kind != "file" or _problem(member):
+            continue
+        try:
+            return as_object(decode(_Content(archive, member).read(RECORD_DOCUMENT_BYTES)))
+        except (BadContainer, NotReadable):
             continue
     return {}
 
 
-def _sample(stream: BinaryIO, size: int, session: str) -> Iterator[Event]:
+def _sample(content: _Content, size: int, session: str, bounds: Bounds) -> Iterator[Event]:
     number = 0
-    for element in elements(stream, size):
+    for element in elements(content, size, bounds):
         if isinstance(element, Skipped):
             yield Skipped(element.where, element.why, session)
         elif element.key == "messages":

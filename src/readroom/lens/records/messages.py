@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from readroom.lens.bounds import Bounds
+from readroom.lens.records.blocks import answer_events
 from readroom.lens.records.codex import item_events
 from readroom.lens.records.events import Answered, Asked, Called, Event, Opened, Returned, Said, Skipped
 from readroom.lens.records.stream import Element
@@ -34,7 +36,7 @@ def recognises(element: Object) -> bool:
     return as_text(element.get("role")) in _ROLES and ("content" in element or "tool_calls" in element)
 
 
-def read(elements: Iterable[Element | Skipped], session: str) -> Iterator[Event]:
+def read(elements: Iterable[Element | Skipped], session: str, _bounds: Bounds) -> Iterator[Event]:
     """The events of one conversation named `session`."""
     yield Opened(session, NAME)
     number = 0
@@ -72,12 +74,7 @@ def _answer(message: Object, session: str, time: str) -> Iterator[Event]:
     content = message.get("content")
     if isinstance(content, str) and content:
         yield Said(session, content)
-    for block in objects(content):
-        if block.get("type") == "tool_use":
-            arguments = as_object(block.get("input"))
-            yield Called(session, as_text(block.get("id")), as_text(block.get("name")), arguments, time)
-        elif block.get("type") == "text":
-            yield Said(session, as_text(block.get("text")))
+    yield from answer_events(content, session, time)
     for call in objects(message.get("tool_calls")):
         function = call.get("function")
         body = as_object(function) if isinstance(function, dict) else call

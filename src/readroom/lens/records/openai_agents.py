@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from readroom.lens.bounds import Bounds
 from readroom.lens.records.codex import item_events
 from readroom.lens.records.events import Answered, Called, Event, Opened, Returned, Skipped
 from readroom.lens.records.remembered import Remembered
@@ -34,7 +35,7 @@ TABLES = {"agent_sessions", "agent_messages"}
 _CALLS = frozenset({"function_call", "custom_tool_call"})
 
 
-def read_database(path: Path) -> Iterator[Event]:
+def read_database(path: Path, _bounds: Bounds) -> Iterator[Event]:
     """The events of every conversation in a `SQLiteSession` file."""
     query = """SELECT session_id, id, length(message_data), created_at,
         CASE WHEN length(message_data) <= ? THEN message_data END
@@ -69,9 +70,9 @@ def recognises(line: Object) -> bool:
     return as_text(line.get("object")) in ("trace", "trace.span")
 
 
-def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
+def read(lines: Iterable[Line | Skipped], bounds: Bounds) -> Iterator[Event]:
     """The events of exported traces; a trace is a session."""
-    opened_traces = Remembered[None]()
+    opened_traces = Remembered[None](bounds.ids)
     for line in lines:
         if isinstance(line, Skipped):
             yield line

@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import (
     Answered,
     Asked,
@@ -23,7 +24,8 @@ from readroom.lens.records.events import (
     Said,
     Skipped,
 )
-from readroom.lens.records.sqlite import columns, opened
+from readroom.lens.records.remembered import short_name
+from readroom.lens.records.sqlite import columns, opened, row_of
 from readroom.lens.records.values import (
     NotReadable,
     Object,
@@ -42,17 +44,21 @@ TABLES = {"session", "message", "part"}
 _SILENT = frozenset({"step-start", "patch", "snapshot", "reasoning", "agent", "retry", "subtask"})
 
 
-def read(path: Path) -> Iterator[Event]:
+_OF_SESSION = ("id", "parent_id", "directory", "version", "time_created")
+
+
+def read(path: Path, _bounds: Bounds) -> Iterator[Event]:
     """The events of every session in the database, one session after the other."""
     with opened(path) as connection:
         known = columns(connection, "session")
-        wanted = [
-            name for name in ("id", "parent_id", "directory", "version", "time_created") if name in known
-        ]
-        sessions = connection.execute(f"SELECT {', '.join(wanted)} FROM session ORDER BY rowid").fetchall()
-        for row in sessions:
-            session = dict(zip(wanted, row, strict=True))
+        wanted = [name for name in _OF_SESSION if name in known]
+        # By row, since a database may hold any number of sessions, and names of any length.
+        for (row,) in connection.execute("SELECT rowid FROM session ORDER BY rowid"):
+            session = row_of(connection, "session", wanted, row)
             id = as_text(session.get("id"))
+            if not id:
+                yield Skipped(f"session in row {row}", "its id is no text, or too long")
+                continue
             yield Opened(
                 id,
                 NAME,
@@ -61,41 +67,50 @@ def read(path: Path) -> Iterator[Event]:
                 as_text(session.get("parent_id")),
                 time=time_of(session.get("time_created")),
             )
-            yield from _session(connection, id)
+            try:
+                yield from _session(connection, id)
+            except (sqlite3.DataError, MemoryError):  # beyond what a value, or all of them, may take
+                yield Skipped(f"session {id[:40]}", "an id among its messages is too long: read up to it", id)
 
 
 _PARTS = """
-SELECT m.id, p.id, length(m.data), length(p.data),
-       CASE WHEN length(m.data) <= :most THEN m.data END, CASE WHEN length(p.data) <= :most THEN p.data END
+SELECT m.rowid, m.id, p.rowid, p.id
 FROM message AS m LEFT JOIN part AS p ON p.message_id = m.id
-WHERE m.session_id = :session
+WHERE m.session_id = ?
 ORDER BY m.id, p.id
 """
+"""Which parts, in order; what they hold is read part by part, since sorting it would be reading it twice."""
 
 
 def _session(connection: sqlite3.Connection, session: str) -> Iterator[Event]:
-    message_id = ""
+    message_row = None
     message: Object = {}
-    rows = connection.execute(_PARTS, {"session": session, "most": RECORD_LINE_BYTES})
-    for m_id, p_id, m_size, p_size, m_data, p_data in rows:
-        if m_id != message_id:
-            message_id = as_text(m_id)
-            try:
-                message = as_object(decode(str(m_data or "{}").encode()))
-            except NotReadable as error:
-                yield Skipped(f"message {message_id[:40]}", f"{m_size:,} characters, {error}", session)
-                message = {}
+    for m_row, m_id, p_row, p_id in connection.execute(_PARTS, (session,)):
+        if m_row != message_row:
+            message_row, message_id = m_row, short_name(as_text(m_id))
+            message, problem = _data(connection, "message", m_row)
+            if problem:
+                yield Skipped(f"message {message_id[:40]}", problem, session)
             yield from _message(message, message_id, session)
-        if p_data is None:
-            if p_id is not None:
-                yield Skipped(f"part {as_text(p_id)[:40]}", f"{p_size:,} characters, too long", session)
+        if p_row is None:
             continue
-        try:
-            part = as_object(decode(str(p_data).encode()))
-        except NotReadable as error:
-            yield Skipped(f"part {as_text(p_id)[:40]}", f"{p_size:,} characters, {error}", session)
-            continue
-        yield from _part(part, message, session)
+        part, problem = _data(connection, "part", p_row)
+        if problem:
+            yield Skipped(f"part {as_text(p_id)[:40]}", problem, session)
+        else:
+            yield from _part(part, message, session)
+
+
+def _data(connection: sqlite3.Connection, table: str, row: int) -> tuple[Object, str]:
+    """The JSON of a message or a part, or why it was not read."""
+    data = row_of(connection, table, ["data"], row).get("data")
+    if data is None:
+        return {}, f"more than {RECORD_LINE_BYTES:,} bytes, or nothing"
+    raw = data if isinstance(data, bytes) else str(data).encode()
+    try:
+        return as_object(decode(raw)), ""
+    except NotReadable as error:
+        return {}, f"{len(raw):,} bytes, {error}"
 
 
 def _message(message: Object, id: str, session: str) -> Iterator[Event]:

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
+from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import Answered, Asked, Called, Event, Opened, Returned, Said, Skipped
-from readroom.lens.records.remembered import FORGOTTEN, Remembered
+from readroom.lens.records.remembered import Remembered, forgotten
 from readroom.lens.records.stream import Line
 from readroom.lens.records.values import (
     NotReadable,
@@ -38,9 +41,9 @@ def recognises(line: Object) -> bool:
     )
 
 
-def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
+def read(lines: Iterable[Line | Skipped], bounds: Bounds) -> Iterator[Event]:
     """The events of all spans, in the order of their start within a line and of lines in the file."""
-    reader = _SpanReader()
+    reader = _SpanReader(bounds)
     for line in lines:
         if isinstance(line, Skipped):
             yield line
@@ -63,10 +66,11 @@ def _spans(entry: Object) -> Iterator[Object]:
 class _SpanReader:
     """Which sessions were opened, and which calls of each were met."""
 
-    def __init__(self) -> None:
-        self._opened = Remembered[None]()
-        self._called = Remembered[None]()
-        self._returned = Remembered[None]()
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
+        self._opened = Remembered[None](bounds.ids)
+        self._called = Remembered[None](bounds.ids)
+        self._returned = Remembered[None](bounds.ids)
 
     def span(self, span: Object) -> Iterator[Event]:
         attributes = _attributes(span.get("attributes"))
@@ -92,7 +96,7 @@ class _SpanReader:
     def rest(self) -> Iterator[Event]:
         """What is to be said when the record has ended."""
         if self._called.forgot or self._returned.forgot:
-            yield Skipped("file", FORGOTTEN)
+            yield Skipped("file", forgotten(self._bounds))
 
     @staticmethod
     def _is_new(met: Remembered[None], session: str, id: str) -> bool:
@@ -111,7 +115,7 @@ class _SpanReader:
             yield Called(session, call, as_text(attributes.get("gen_ai.tool.name")), arguments, started)
         result = attributes.get("gen_ai.tool.call.result")
         if result is not None and self._is_new(self._returned, session, call):
-            text, images = parts_text(result)
+            text, images = _result(result)
             failed = as_object(span.get("status")).get("code") in (2, "STATUS_CODE_ERROR", "ERROR")
             yield Returned(
                 session, call, text, True if failed or "error.type" in attributes else None, images, ended
@@ -142,12 +146,20 @@ class _SpanReader:
                     session, id, as_text(part.get("name")), as_arguments(part.get("arguments")), started
                 )
             elif kind == "tool_call_response" and self._is_new(self._returned, session, id):
-                text, images = parts_text(part.get("result", part.get("response")))
+                text, images = _result(part.get("result", part.get("response")))
                 yield Returned(session, id, text, None, images, started)
             elif kind == "text" and started and message.get("role") == "assistant":
                 yield Said(session, as_text(part.get("content")))
             elif kind == "text" and message.get("role") == "user":
                 yield Asked(session, as_text(part.get("content")))
+
+
+def _result(value: object) -> tuple[str, int]:
+    """A result, which is a text, parts, or any object, of which the model is sent the JSON."""
+    text, images = parts_text(value)
+    if text or images or not isinstance(value, dict | list):
+        return text, images
+    return (msgspec.json.encode(value).decode(), 0) if value else ("", 0)
 
 
 def _attributes(value: object) -> Object:

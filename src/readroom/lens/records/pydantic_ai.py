@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import Answered, Asked, Called, Event, Opened, Returned, Said, Skipped
 from readroom.lens.records.remembered import Remembered
 from readroom.lens.records.stream import Element
@@ -37,9 +38,9 @@ def recognises(element: Object) -> bool:
     return as_text(element.get("kind")) in ("request", "response") and isinstance(element.get("parts"), list)
 
 
-def read(elements: Iterable[Element | Skipped], session: str) -> Iterator[Event]:
+def read(elements: Iterable[Element | Skipped], session: str, bounds: Bounds) -> Iterator[Event]:
     """The events of one message history, named `session` unless it names itself."""
-    opened = Remembered[None]()
+    opened = Remembered[None](bounds.ids)
     for number, element in enumerate(elements, 1):
         if isinstance(element, Skipped):
             yield element
@@ -75,12 +76,15 @@ def _answer(message: Object, session: str, number: int) -> Iterator[Event]:
         as_cost(usage.get("cost")),
     )
     for part in objects(message.get("parts")):
-        if part.get("part_kind") in ("tool-call", "builtin-tool-call"):
+        kind = as_text(part.get("part_kind"))
+        if kind.endswith("tool-call"):
             arguments = as_arguments(part.get("args"))
             yield Called(
                 session, as_text(part.get("tool_call_id")), as_text(part.get("tool_name")), arguments, time
             )
-        elif part.get("part_kind") == "text":
+        elif kind.endswith("tool-return"):  # of a tool that the provider ran, in the same answer
+            yield from _input(part, session)
+        elif kind == "text":
             yield Said(session, as_text(part.get("content")))
 
 
@@ -88,7 +92,7 @@ def _input(part: Object, session: str) -> Iterator[Event]:
     kind = as_text(part.get("part_kind"))
     time = time_of(part.get("timestamp"))
     id = as_text(part.get("tool_call_id"))
-    if kind == "tool-return":
+    if kind.endswith("tool-return"):
         text, images = _content(part.get("content"))
         outcome = as_text(part.get("outcome"))
         if outcome in ("retried", "failed"):
@@ -100,10 +104,22 @@ def _input(part: Object, session: str) -> Iterator[Event]:
         yield Asked(session, _content(part.get("content"))[0])
 
 
+_FILES = frozenset({"binary", "image-url", "document-url", "audio-url", "video-url", "uploaded-file"})
+"""Parts of a content that are no text: what is sent of them is a file, or where one is."""
+
+
+def _is_image(part: Object) -> bool:
+    kind = as_text(part.get("kind"))
+    return kind == "image-url" or (kind == "binary" and as_text(part.get("media_type")).startswith("image/"))
+
+
 def _content(value: object) -> tuple[str, int]:
+    if isinstance(value, dict) and as_text(value.get("kind")) in _FILES:
+        value = [value]
     if isinstance(value, str | list):
         text, images = parts_text(value, "\n")
-        if text or images:
+        images += sum(1 for part in objects(value) if _is_image(part))
+        if text or images or any(part.get("kind") in _FILES for part in objects(value)):
             return text, images
     if value is None or value == []:
         return "", 0

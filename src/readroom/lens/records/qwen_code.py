@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import (
     Answered,
     Asked,
@@ -29,11 +30,11 @@ from readroom.lens.records.values import (
     as_list,
     as_object,
     as_text,
+    body_text,
     objects,
     parts_text,
     time_of,
 )
-from readroom.limits.lens import SESSIONS_OPEN
 
 NAME = "Qwen Code"
 _KNOWN = frozenset({"user", "assistant", "tool_result", "system"})
@@ -48,17 +49,17 @@ def recognises(line: Object) -> bool:
     )
 
 
-def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
+def read(lines: Iterable[Line | Skipped], bounds: Bounds) -> Iterator[Event]:
     """The events of one file."""
-    yield from each(lines, _QwenSessions().events)
+    yield from each(lines, _QwenSessions(bounds).events)
 
 
 class _QwenSessions:
     """The sessions that were met so far, and the answer that each is giving, which takes several lines."""
 
-    def __init__(self) -> None:
-        self._opened = Remembered[None]()
-        self._answers = Remembered[str](SESSIONS_OPEN)
+    def __init__(self, bounds: Bounds) -> None:
+        self._opened = Remembered[None](bounds.ids)
+        self._answers = Remembered[str](bounds.sessions)
 
     def events(self, entry: Object, number: int) -> Iterator[Event]:
         session = _session(entry)
@@ -131,8 +132,8 @@ def _input(message: Object, session: str, time: str) -> Iterator[Event]:
             continue
         body = as_object(response.get("response"))
         failed = "error" in body and "output" not in body
-        text, _ = parts_text(body.get("error") if failed else body.get("output", body.get("content")))
-        _, images = parts_text(response.get("parts"))
+        text, beside_text = parts_text(body["error"]) if failed else body_text(body, "output", "content")
+        images = parts_text(response.get("parts"))[1] + beside_text
         yield Returned(
             session, as_text(response.get("id")), text, True if failed else None, images + beside, time
         )

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import Answered, Called, Compacted, Event, Opened, Recorded, Skipped
 from readroom.lens.records.remembered import Remembered
-from readroom.lens.records.sqlite import opened
+from readroom.lens.records.sqlite import columns, opened
 from readroom.lens.records.stream import Line
 from readroom.lens.records.values import (
     NotReadable,
@@ -33,9 +34,9 @@ def recognises(line: Object) -> bool:
     return {"number", "contract", "tool", "outcome", "previous", "hash"} <= line.keys()
 
 
-def read(lines: Iterable[Line | Skipped]) -> Iterator[Event]:
+def read(lines: Iterable[Line | Skipped], bounds: Bounds) -> Iterator[Event]:
     """The events of an export."""
-    reader = _RowReader()
+    reader = _RowReader(bounds)
     for line in lines:
         if isinstance(line, Skipped):
             yield line
@@ -61,13 +62,15 @@ _COLUMNS = [
 ]
 
 
-def read_database(path: Path) -> Iterator[Event]:
+def read_database(path: Path, bounds: Bounds) -> Iterator[Event]:
     """The events of a ledger file."""
-    reader = _RowReader()
+    reader = _RowReader(bounds)
     with opened(path) as connection:
-        for row in connection.execute(f"SELECT {', '.join(_COLUMNS)} FROM calls ORDER BY number"):
-            entry: Object = dict(zip(_COLUMNS, row, strict=True))
-            for name in ("arguments", "shown"):
+        known = columns(connection, "calls")
+        wanted = [name for name in _COLUMNS if name in known]
+        for row in connection.execute(f"SELECT {', '.join(wanted)} FROM calls ORDER BY number"):
+            entry: Object = dict(zip(wanted, row, strict=True))
+            for name in {"arguments", "shown"} & known:
                 try:
                     entry[name] = decode(str(entry[name]).encode())
                 except NotReadable as error:
@@ -79,8 +82,8 @@ def read_database(path: Path) -> Iterator[Event]:
 class _RowReader:
     """The sessions met so far and the epoch of each."""
 
-    def __init__(self) -> None:
-        self._epochs = Remembered[int]()
+    def __init__(self, bounds: Bounds) -> None:
+        self._epochs = Remembered[int](bounds.ids)
 
     def events(self, row: Object) -> Iterator[Event]:
         if row.get("outcome") == "begun":

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar, final
 
 import msgspec
 
+from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import (
     Answered,
     Asked,
@@ -25,7 +26,7 @@ from readroom.lens.records.events import (
     Skipped,
     Whole,
 )
-from readroom.limits.lens import IDS_KEPT, NAME_CHARS
+from readroom.limits.lens import NAME_CHARS
 
 T = TypeVar("T")
 
@@ -67,15 +68,16 @@ def with_short_names(events: Iterable[Event]) -> Iterator[Event]:
         yield msgspec.structs.replace(event, **long) if long else event
 
 
-FORGOTTEN = f"ids beyond {IDS_KEPT:,} of one record: the oldest are no longer known when they come again"
-"""What is said of a record with more ids than are remembered."""
+def forgotten(bounds: Bounds) -> str:
+    """What is said of a record with more ids than are remembered."""
+    return f"ids beyond {bounds.ids:,} of one record: the oldest are no longer known when they come again"
 
 
 @final
 class Remembered(Generic[T]):
     """What is known by names that a record uses, the latest `most` of them."""
 
-    def __init__(self, most: int = IDS_KEPT) -> None:
+    def __init__(self, most: int) -> None:
         self._most = most
         self._values: dict[int, T] = {}
         self.forgot = False

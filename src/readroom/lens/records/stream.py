@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import msgspec
 
+from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import Event, Skipped
 from readroom.lens.records.values import NotReadable, Object, as_object, decode
 from readroom.limits.lens import (
     RECORD_CHUNK_BYTES,
-    RECORD_DOCUMENT_BYTES,
     RECORD_LINE_BYTES,
     RECORD_TEXT_BYTES,
 )
@@ -31,6 +31,12 @@ costs no memory.
 _HALF_ESCAPE = re.compile(rb"(?<!\\)(?:\\\\)*(\\(?:u[0-9A-Fa-f]{0,3})?)\Z")
 
 _OUTSIDE_STOP = re.compile(rb'["\[\]{},]')
+
+
+_INSIDE = re.compile(rb'(?:[^"\[\]{}]++|\[[^"\[\]{}]*+\]|\{[^"\[\]{}]*+\})++')
+"""What leaves the depth as it is inside of an element: values, and lists and objects without others or texts.
+A step for each of a hundred million empty lists would take minutes.
+"""
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -160,6 +166,16 @@ class Shortener:
             self.left_out += len(piece)
 
 
+class Content(Protocol):
+    """The bytes of a document, from its beginning on as often as that is asked for."""
+
+    def read(self, size: int, /) -> bytes:
+        """Up to `size` bytes, fewer only at the end."""
+
+    def seek(self, place: int, /) -> int:
+        """Go to a place, which is always the beginning."""
+
+
 class Element(msgspec.Struct, frozen=True):
     """One element of a list in a document: the key the list stands under ("" for a list that is the
     document).
@@ -169,14 +185,14 @@ class Element(msgspec.Struct, frozen=True):
     value: Any
 
 
-def elements(stream: BinaryIO, size: int) -> Iterator[Element | Skipped]:
+def elements(stream: Content, size: int, bounds: Bounds) -> Iterator[Element | Skipped]:
     """The elements of a document that is a list, or of the lists directly inside of an object, in order.
 
     Other members of an object are yielded once each under their key, as one element.
     """
-    if size <= RECORD_DOCUMENT_BYTES:
+    if size <= bounds.document_bytes:
         try:
-            document = decode(stream.read(RECORD_DOCUMENT_BYTES))
+            document = decode(stream.read(bounds.document_bytes))
         except NotReadable as error:
             # A document that breaks off is still read element by element, up to where it breaks.
             stream.seek(0)
@@ -198,7 +214,7 @@ def _of_document(document: Any) -> Iterator[Element]:
                 yield Element(str(key), item)
 
 
-def _split(stream: BinaryIO) -> Iterator[Element | Skipped]:
+def _split(stream: Content) -> Iterator[Element | Skipped]:
     splitter = _Splitter()
     while chunk := stream.read(RECORD_CHUNK_BYTES):
         for key, raw in splitter.feed(chunk):
@@ -228,6 +244,11 @@ class _Splitter:
         while at < len(chunk):
             if self._in_text:
                 at = self._text(chunk, at)
+                continue
+            inside = _INSIDE.match(chunk, at) if self._depth > self._base else None
+            if inside:
+                self._shortener.feed(inside[0])
+                at = inside.end()
                 continue
             stop = _OUTSIDE_STOP.search(chunk, at)
             end = stop.start() if stop else len(chunk)

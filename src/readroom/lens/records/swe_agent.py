@@ -6,9 +6,10 @@ Each step is one answer with one call; what the model got is the observation. Co
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
-from readroom.lens.records.events import Answered, Called, Event, Opened, Returned, Said, Skipped
+from readroom.lens.records.events import Answered, Arguments, Called, Event, Opened, Returned, Said, Skipped
 from readroom.lens.records.stream import Element
 from readroom.lens.records.values import NotReadable, Object, as_object, as_text, decode
 
@@ -43,8 +44,31 @@ def _step(step: Object, session: str, number: int) -> Iterator[Event]:
     words = action.split(maxsplit=1)
     tool = words[0] if words else ""
     id = f"step {number}"
-    yield Called(session, id, tool, {"command": action})
+    yield Called(session, id, tool, _edited(action) if tool == _EDITOR else {"command": action})
     yield Returned(session, id, as_text(step.get("observation")))
+
+
+_EDITOR = "str_replace_editor"
+_VIEW = re.compile(r"\S+\s+(\w+)\s+(?:'([^']{1,2000})'|(\S{1,2000}))")
+_RANGE = re.compile(r"\s--view_range\s+(\d+)\s+(-?\d+)")
+
+
+def _edited(action: str) -> Arguments:
+    """The arguments of the editor of newer versions, which are written as a command line: `str_replace_editor
+    view /repo/a.py --view_range 1 40`.
+    """
+    head = _VIEW.match(action)
+    if head is None:
+        return {"command": action}
+    arguments: Arguments = {
+        "command": head[1],
+        "path": head[2] or head[3],
+        "text": action[head.end() :].strip(),
+    }
+    bounds = _RANGE.match(action, head.end()) if head[1] == "view" else None
+    if bounds:
+        arguments["view_range"] = [int(bounds[1]), int(bounds[2])]
+    return arguments
 
 
 def _state(step: Object) -> Object:

@@ -16,6 +16,10 @@ Object: TypeAlias = dict[str, Any]
 """A decoded JSON object of a record: nothing about its values is known yet."""
 
 
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+"""What editors of Windows write before the first line."""
+
+
 class NotReadable(Exception):
     """A piece of a record that cannot be decoded; its text says why in a few words."""
 
@@ -26,6 +30,7 @@ def decode(data: bytes) -> Any:
     Raises:
         NotReadable: It is not JSON, nested too deeply, or holds more values than memory should.
     """
+    data = data.removeprefix(_BYTE_ORDER_MARK)
     _require_few_values(data)
     try:
         return msgspec.json.decode(data)
@@ -144,6 +149,20 @@ def _iso(seconds: float) -> str:
     from datetime import UTC, datetime
 
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def body_text(body: Object, *names: str) -> tuple[str, int]:
+    """The text of a result that is an object, by the names it may stand under, and how many images are in it.
+
+    Under other names it is what the model is sent: the object, as JSON.
+    """
+    for name in names:
+        value = body.get(name)
+        if isinstance(value, str | list):
+            text, images = parts_text(value)
+            if text or images or not value:
+                return text, images
+    return (msgspec.json.encode(body).decode(), 0) if body else ("", 0)
 
 
 def parts_text(value: Any, between: str = "") -> tuple[str, int]:

@@ -8,28 +8,33 @@ is the evidence: a line that the model was shown and used later (wrote, quoted, 
 the file unchanged must be shown again. Lines that differ now are told as changed, files that policy
 denies as denied.
 
+Which lines a reply shows is read from its text, as a model reads it; facts say it only where a contract
+does not number them, and which were cut inside.
+
 Knows: contracts by their records, and how their replies show lines.
 Does not know: forms of records.
-May be touched: `fitting` for a new client, `replies` for a new contract, each with a session in the tests.
+May be touched: `FITTING` for a new client, `lines_of` for a new contract, each with a session in the tests.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import msgspec
+from msgspec import Struct
 
 from readroom import config
+from readroom.contracts import NAMES
+from readroom.contracts.base import Contract
 from readroom.deadline import Deadline
 from readroom.errors import ReadroomError
-from readroom.lens.evidence import Run, tools
+from readroom.lens.evidence import Known, Run, commands, evidence, tools
 from readroom.lens.normal_form import Replayed, ReplayState
-from readroom.lens.records.values import as_object, as_text
-from readroom.lens.replay.fitting import NATIVE, call_in, fitting, narrowed
-from readroom.lens.replay.replies import lines_of
-from readroom.lens.replay.requests import NativeCall, requests
+from readroom.lens.records.events import Called, Returned
+from readroom.lens.records.values import as_count, as_list, as_object, as_text, decode
 from readroom.lens.sessions import Counter, Result
 from readroom.limits.lens import (
     ARGUMENT_CHARS,
@@ -39,8 +44,177 @@ from readroom.limits.lens import (
     REPLAY_PATIENCE,
     REPLAY_REPLIES,
 )
-from readroom.values import Call, Reply
+from readroom.values import Call, ReadRequest, Reply, Request
 from readroom.workspace import Workspace
+
+NativeCall: TypeAlias = tuple[str, dict[str, Any]]
+"""A tool of the native contract and its arguments."""
+
+
+def requests(result: Result) -> list[NativeCall]:
+    """The calls of our native contract that ask for what a recorded call showed; none where none fits."""
+    seen, arguments = result.seen, result.called.arguments
+    if seen.kind == "read" and seen.file and not seen.error:
+        return _reads(seen.file, seen.runs)
+    if seen.kind == "search":
+        pattern = arguments.get("pattern", arguments.get("query", arguments.get("regex")))
+        if not isinstance(pattern, str) or not pattern:
+            return []
+        glob = arguments.get("glob", arguments.get("include"))
+        where = {"path": seen.file} if seen.file else {}
+        chosen = {"glob": glob} if isinstance(glob, str) else {}
+        return [("grep_files", {"pattern": pattern, **where, **chosen})]
+    if seen.kind == "list":
+        return [("list_directory", {"path": seen.file or "."})]
+    return _of_command(result) if seen.kind == "command" else []
+
+
+def _reads(file: str, runs: tuple[Run, ...]) -> list[NativeCall]:
+    """One read for each stretch of lines that was shown: what was cut out of the middle is not asked for."""
+    if not runs:
+        return [("read_file", {"path": file})]
+    return [
+        ("read_file", {"path": run.file, "offset": run.first, "limit": len(run.lines)})
+        for run in runs[:REPLAY_REPLIES]
+    ]
+
+
+def _of_command(result: Result) -> list[NativeCall]:
+    pieces = commands.pieces(tools.command_of(result.called.arguments))
+    # A search may be in the syntax of another program, and what printed no lines of files is not a read.
+    if not result.seen.runs or any(piece.search for piece in pieces):
+        return []
+    return _reads(result.seen.file, result.seen.runs)
+
+
+_NUMBERED = {
+    "everruns": re.compile(r"(\d+)\|(.*)"),
+    "kilo": re.compile(r" *(\d+) \|(?: (.*))?"),
+    "coder": re.compile(r"(\d+)\t(.*)"),
+    "inspect_agents": re.compile(r" *(\d+)\t(.*)"),
+}
+"""How a contract numbers lines; one that is not here does not."""
+
+
+def lines_of(reply: Reply, contract_name: str, tool: str) -> tuple[Run, ...]:
+    """The lines of files that a reply of a contract shows whole."""
+    if contract_name == NATIVE:
+        return _native(reply, tool)
+    answer = as_object(decode(reply.text.encode()) if reply.text.startswith("{") else None)
+    if "matches" in answer:
+        return tuple(_matches(answer))
+    shown = as_object(reply.facts.get("lines_shown"))
+    if not shown:
+        return ()
+    header = as_count(reply.facts.get("header_line"))
+    first, last = as_count(shown.get("start")), as_count(shown.get("end"))
+    rows = as_text(answer.get("content") if answer else reply.text).split("\n")
+    pattern = _NUMBERED.get(contract_name)
+    if pattern is None:
+        numbers = [header] if header and header < first else []
+        pairs: Iterable[tuple[int, str]] = zip([*numbers, *range(first, last + 1)], rows, strict=False)
+    else:
+        pairs = (pair for pair in _pairs(pattern, rows) if first <= pair[0] <= last or pair[0] == header)
+    cut = {as_count(as_object(part).get("line")) for part in as_list(reply.facts.get("omitted"))}
+    file = as_text(reply.facts.get("path"))
+    return tuple(Run(file, number, (line,)) for number, line in pairs if number not in cut)
+
+
+def _native(reply: Reply, tool: str) -> tuple[Run, ...]:
+    # The header of a reply names the file, so its own arguments are not needed to read it.
+    path = reply.text.split(" | ", 1)[0]
+    called = Called("", "", tool, {"path": path}, server="readroom")
+    return evidence(called, Returned("", "", reply.text, False), Known()).runs
+
+
+def _pairs(pattern: re.Pattern[str], rows: list[str]) -> Iterator[tuple[int, str]]:
+    before = 0
+    for row in rows:
+        match = pattern.fullmatch(row)
+        if match and int(match[1]) > before:
+            before = int(match[1])
+            yield before, match[2] or ""
+
+
+def _matches(answer: Mapping[str, Any]) -> Iterator[Run]:
+    for match in map(as_object, as_list(answer.get("matches"))):
+        path = as_text(match.get("path")).removeprefix("/workspace/")
+        yield Run(path, as_count(match.get("line_number")), (as_text(match.get("line")),))
+
+
+NATIVE = "native"
+
+
+class Fit(Struct, frozen=True):
+    """A contract, and what it has in common with the tools of a client."""
+
+    contract: str
+    why: str
+
+
+FITTING: Mapping[str, Fit] = {
+    "Claude Code": Fit("inspect_agents", "`file_path`, `offset` and `limit`; lines numbered before a tab"),
+    "Gemini CLI": Fit("inspect_agents", "`read_file` with `file_path`, `offset` from 0 and `limit`"),
+    "Qwen Code": Fit("inspect_agents", "`read_file` with `file_path`, `offset` from 0 and `limit`"),
+    "Inspect AI": Fit("inspect_agents", "made for it"),
+    "opencode": Fit("kilo", "Kilo Code is built on it; lines numbered before a mark and a blank"),
+    "Codex": Fit("rnd", "text as it stands in the file, without numbers, as `cat` and `sed -n` print it"),
+    "SWE-agent": Fit("everruns", "a window of a file with numbered lines"),
+}
+"""The contract for each client whose tools are always the same."""
+
+
+def fitting(client: str, called: Called) -> str | None:
+    """The contract that fits; where the client is a framework, one that takes the call as it stands."""
+    fit = FITTING.get(client)
+    if fit is not None:
+        return fit.contract
+    name, server = tools.bare_name(called.tool)
+    if "readroom" in (called.server, server):
+        return None
+    return next((other for other in NAMES if other != NATIVE and _takes(other, name, called)), None)
+
+
+def _takes(contract_name: str, tool: str, called: Called) -> bool:
+    from readroom.contracts import contract
+
+    try:
+        contract(contract_name).bind(tool, called.arguments)
+    except ReadroomError:
+        return False
+    return True
+
+
+def call_in(workspace: Workspace, contract_name: str, tool: str, arguments: dict[str, Any]) -> Call | None:
+    """The call of a contract that means a native one; None where it has none.
+
+    Raises:
+        ReadroomError: The arguments mean nothing.
+    """
+    if contract_name == NATIVE:
+        return Call(tool, arguments)
+    request = workspace.contract(NATIVE).bind(tool, arguments).request
+    record = workspace.contract(contract_name)
+    call = record.to_call(request)
+    return call if call is not None and _means(record, call, request) else None
+
+
+def _means(record: Contract, call: Call, request: Request) -> bool:
+    # A contract without searches answers with the list of files, which is another question.
+    meant = record.bind(call.tool, call.arguments).request
+    return type(meant) is type(request) and getattr(meant, "path", "") == getattr(request, "path", "")
+
+
+def narrowed(workspace: Workspace, contract_name: str, call: Call, last: int) -> Call:
+    """A call that goes on reading, for no more than the lines up to `last`."""
+    record = workspace.contract(contract_name)
+    request = record.bind(call.tool, call.arguments).request
+    if not isinstance(request, ReadRequest) or (request.offset or 0) < 1 or request.column > 1:
+        return call
+    if request.pages is not None or request.symbol is not None or (request.limit or 1) < 1:
+        return call
+    count = max(1, last - (request.offset or 1) + 1)
+    return record.to_call(msgspec.structs.replace(request, limit=count)) or call
 
 
 def workspace_at(root: str) -> Workspace:

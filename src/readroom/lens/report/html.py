@@ -36,7 +36,8 @@ th, td {
   text-align: left; padding: .3rem .6rem .3rem 0; border-bottom: 1px solid var(--line);
   vertical-align: top; overflow-wrap: anywhere;
 }
-.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+th, td { min-width: 8rem; }
+.number { min-width: 0; text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 code, .quoted { font: .85rem/1.4 ui-monospace, monospace; overflow-wrap: anywhere; }
 .soft { color: var(--soft); }
 rect { fill: var(--bar); }
@@ -102,7 +103,7 @@ def _overview(totals: Totals, secrets: bool) -> Iterator[str]:
     if not totals.kinds:
         yield "<p>Nothing was found.</p>\n"
         return
-    yield '<div class="wide"><table>\n<thead><tr><th scope="col">What</th>'
+    yield '<div class="wide" tabindex="0"><table>\n<thead><tr><th scope="col">What</th>'
     yield _columns("Findings", "Sessions", "Tokens", "Carried") + "</tr></thead>\n<tbody>\n"
     for kind in totals.ordered_kinds():
         sum_ = totals.kinds[kind]
@@ -124,8 +125,12 @@ def _kind(totals: Totals, kind: FindingKind) -> Iterator[str]:
     heading = FINDINGS[kind][:1].upper() + FINDINGS[kind][1:]
     yield f'<h2 id="{kind}">{escape(heading)}</h2>\n<details{" open" if len(listed) <= 20 else ""}>'
     yield f"<summary>{sum_.count:,} findings, {sum_.carried_tokens:,} tokens carried</summary>\n"
-    yield '<div class="wide"><table>\n<thead><tr><th scope="col">Session, call</th><th scope="col">Place</th>'
-    yield '<th scope="col">What</th>' + _columns("Tokens", "Carried") + "</tr></thead>\n<tbody>\n"
+    yield '<div class="wide" tabindex="0"><table>\n<thead><tr><th scope="col">Session, call</th>'
+    yield (
+        '<th scope="col">Place</th><th scope="col">What</th>'
+        + _columns("Tokens", "Carried")
+        + "</tr></thead>\n<tbody>\n"
+    )
     for finding in listed:
         yield _row(finding)
     yield "</tbody></table></div>\n"
@@ -137,7 +142,7 @@ def _kind(totals: Totals, kind: FindingKind) -> Iterator[str]:
 def _replayed(totals: Totals) -> Iterator[str]:
     if not totals.replayed:
         return
-    yield '<h2>Made again with readroom</h2>\n<div class="wide"><table>\n<thead><tr>'
+    yield '<h2>Made again with readroom</h2>\n<div class="wide" tabindex="0"><table>\n<thead><tr>'
     yield '<th scope="col">Contract</th><th scope="col">Calls</th>'
     yield _columns("Tokens then", "Tokens now", "Lines then", "Lines now", "Differ today", "Used and missing")
     yield "</tr></thead>\n<tbody>\n"
@@ -175,7 +180,7 @@ def _spent(heading: str, name: str, spent: dict[str, Spent]) -> Iterator[str]:
     if not listed:
         return
     most = max(cost.carried_tokens for _, cost in listed) or 1
-    yield f'<h2>{heading}</h2>\n<div class="wide"><table>\n<thead><tr>'
+    yield f'<h2>{heading}</h2>\n<div class="wide" tabindex="0"><table>\n<thead><tr>'
     yield f'<th scope="col">{name.capitalize()}</th>'
     yield (
         _columns("Calls", "Failed", "Tokens", "Carried")
@@ -196,7 +201,7 @@ def _spent(heading: str, name: str, spent: dict[str, Spent]) -> Iterator[str]:
 
 def _sessions(totals: Totals) -> Iterator[str]:
     listed = totals.dearest_sessions()
-    yield '<h2>Sessions</h2>\n<div class="wide"><table>\n<thead><tr>'
+    yield '<h2>Sessions</h2>\n<div class="wide" tabindex="0"><table>\n<thead><tr>'
     yield '<th scope="col">Session</th><th scope="col">Client</th>'
     yield '<th scope="col">Started</th>' + _columns("Requests", "Calls", "Failed", "Tokens", "Carried")
     yield "</tr></thead>\n<tbody>\n"

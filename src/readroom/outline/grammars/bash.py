@@ -17,7 +17,8 @@ GRAMMAR = Grammar(
     wraps=words("declaration_command"),
     through=words(
         "if_statement else_clause elif_clause case_statement case_item compound_statement list "
-        "variable_assignments subshell while_statement for_statement do_group"
+        "variable_assignments subshell while_statement for_statement c_style_for_statement do_group "
+        "redirected_statement pipeline"
     ),
     inner=re.compile(rb"\(\s*\)|\bfunction\s"),
     inner_nodes=words("function_definition"),

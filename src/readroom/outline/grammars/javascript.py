@@ -258,7 +258,7 @@ JAVASCRIPT = Grammar(
         "assignment_expression function_expression arrow_function object pair new_expression "
         "for_statement for_in_statement while_statement switch_statement switch_body switch_case "
         "labeled_statement variable_declarator class class_body await_expression ternary_expression "
-        "binary_expression array"
+        "binary_expression array member_expression"
     ),
     scopes=words("function_expression arrow_function"),
     attached=words("decorator"),
@@ -273,6 +273,18 @@ JAVASCRIPT = Grammar(
     other="tsx",
     other_if=re.compile(rb"@flow|\bimport type\b|\)\s*:\s*[\w<?{]|\?:|[(,]\s*\w+\s*:\s*[\w?{]"),
 )
+
+_IMPORTED = re.compile(rb"\bimport\(\s*(?:\"[^\"\n]*\"|'[^'\n]*')\s*\)")
+
+
+def _without_imported(source: bytes) -> bytes:
+    """The text with a name in place of each `import("...")`.
+
+    The grammar does not expect it among the arguments of a type that a class extends, as in what a
+    compiler declares of JavaScript, and loses the class.
+    """
+    return _IMPORTED.sub(lambda found: b"i" * len(found[0]), source) if b"import(" in source else source
+
 
 _ACCESS = words("accessibility_modifier readonly override_modifier")
 
@@ -318,6 +330,7 @@ TYPESCRIPT = replace(
         }
     ),
     wraps=JAVASCRIPT.wraps | {"ambient_declaration"},
+    prepare=_without_imported,
     other="tsx",
     other_if=re.compile(rb"</\w|/>"),
 )

@@ -282,6 +282,8 @@ _DENIED: dict[str, Sequence[str]] = {
         "!.env.template",
         "!.env.dist",
         ".envrc",
+        "**/proc/*/environ",
+        "**/proc/*/task/*/environ",
     ),
     _VCS: (
         ".git",

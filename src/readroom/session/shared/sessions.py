@@ -1,4 +1,6 @@
-"""Sessions of MCP clients as rows: whose they are, and what was agreed on in them."""
+"""Sessions as rows: of MCP clients, whose they are and what was agreed on in them, and of people who are
+signed in to the dashboard. What is kept of people cannot be read without their cookies.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from collections.abc import Collection
 from typing import TypeAlias, final
 
 from readroom.database import Execute
-from readroom.limits import HTTP_SESSION_IDLE_S, HTTP_SESSIONS
+from readroom.limits import HTTP_SESSION_IDLE_S, HTTP_SESSIONS, SERVE_VISIT_S, SERVE_VISITORS
 from readroom.session.shared.database import Database, now_us
 
 Owner: TypeAlias = tuple[str, str]
@@ -26,9 +28,9 @@ class SharedSessions:
         self._database = database
         self._server = server
 
-    def open(self, session_id: str, owner: Owner, agreed: str) -> bool:
-        """Keep a new session, unless there are too many. Raises StateFailed."""
-        return self._database.change(lambda execute: self._open(execute, session_id, owner, agreed))
+    def open(self, session_id: str, owner: Owner, agreed: str) -> None:
+        """Keep a new session; where there are too many, another makes way. Raises StateFailed."""
+        self._database.change(lambda execute: self._open(execute, session_id, owner, agreed))
 
     def find(self, session_id: str, owner: Owner) -> str | None:
         """What was agreed on in a session; for anybody but its owner there is none. Raises StateFailed."""
@@ -53,12 +55,7 @@ class SharedSessions:
 
     def close(self, session_id: str) -> None:
         """Forget a session. Raises StateFailed."""
-
-        def work(execute: Execute) -> None:
-            execute("DELETE FROM state_sessions WHERE id = ?", (session_id,))
-            execute("DELETE FROM state_cancelled WHERE session = ?", (session_id,))
-
-        self._database.change(work)
+        self._database.change(lambda execute: self._forget(execute, session_id))
 
     def cancel(self, session_id: str, request: str) -> None:
         """The client no longer waits for a call that another process performs. Raises StateFailed."""
@@ -91,17 +88,70 @@ class SharedSessions:
         sql = "UPDATE state_sessions SET used_us = ? WHERE id = ?"
         self._database.change(lambda execute: execute(sql, (now, session_id)))
 
-    def _open(self, execute: Execute, session_id: str, owner: Owner, agreed: str) -> bool:
+    def _open(self, execute: Execute, session_id: str, owner: Owner, agreed: str) -> None:
         now = now_us()
         if execute("SELECT 1 FROM state_sessions WHERE id = ?", (session_id,)):
-            return True  # done, and the answer was lost
+            return  # done, and the answer was lost
         execute("DELETE FROM state_sessions WHERE server = ? AND used_us < ?", (self._server, now - _IDLE_US))
         count = execute("SELECT COUNT(*) FROM state_sessions WHERE server = ?", (self._server,))[0][0]
         if count >= HTTP_SESSIONS:
-            return False
+            self._make_way(execute)
         execute(
             "INSERT INTO state_sessions (id, server, token, workspace, agreed, used_us) "
             "VALUES (?, ?, ?, ?, ?, ?)",
             (session_id, self._server, *owner, agreed, now),
         )
-        return True
+
+    def _make_way(self, execute: Execute) -> None:
+        """Forget the session unused for longest of the token that has most: some clients end none."""
+        most = (
+            "SELECT token FROM state_sessions WHERE server = ? GROUP BY token ORDER BY COUNT(*) DESC, token "
+            "LIMIT 1"
+        )
+        (token,) = execute(most, (self._server,))[0]
+        oldest = "SELECT id FROM state_sessions WHERE server = ? AND token = ? ORDER BY used_us, id LIMIT 1"
+        (session_id,) = execute(oldest, (self._server, token))[0]
+        self._forget(execute, session_id)
+
+    def _forget(self, execute: Execute, session_id: str) -> None:
+        execute("DELETE FROM state_sessions WHERE id = ?", (session_id,))
+        execute("DELETE FROM state_cancelled WHERE session = ?", (session_id,))
+
+
+@final
+class SharedVisits:
+    """Those of one server, in a database. Every method raises StateFailed."""
+
+    def __init__(self, database: Database, server: str) -> None:
+        self._database = database
+        self._server = server
+
+    def begin(self, key: str, token: bytes) -> None:
+        """Keep one; of too many the oldest end."""
+        now = now_us()
+
+        def work(execute: Execute) -> None:
+            execute("DELETE FROM state_visits WHERE server = ? AND ends_us < ?", (self._server, now))
+            execute(
+                "DELETE FROM state_visits WHERE id IN "
+                "(SELECT id FROM state_visits WHERE server = ? ORDER BY ends_us DESC LIMIT ? OFFSET ?)",
+                (self._server, SERVE_VISITORS, SERVE_VISITORS - 1),
+            )
+            execute(
+                "INSERT INTO state_visits (id, server, token, ends_us) VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (id) DO NOTHING",
+                (key, self._server, token, now + int(SERVE_VISIT_S * 1_000_000)),
+            )
+
+        self._database.change(work)
+
+    def find(self, key: str) -> bytes | None:
+        """The token, unless its time is over."""
+        sql = "SELECT token FROM state_visits WHERE id = ? AND server = ? AND ends_us > ?"
+        rows = self._database.look(lambda execute: execute(sql, (key, self._server, now_us())))
+        return bytes(rows[0][0]) if rows else None
+
+    def end(self, key: str) -> None:
+        """Forget it."""
+        sql = "DELETE FROM state_visits WHERE id = ? AND server = ?"
+        self._database.change(lambda execute: execute(sql, (key, self._server)))

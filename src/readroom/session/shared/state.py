@@ -24,9 +24,8 @@ from readroom.session.shared.accounts import SharedAccounts
 from readroom.session.shared.conversations import SharedConversations
 from readroom.session.shared.database import Database, now_us
 from readroom.session.shared.outputs import SharedOutputs
-from readroom.session.shared.sessions import SharedSessions
+from readroom.session.shared.sessions import SharedSessions, SharedVisits
 from readroom.session.shared.tokens import SharedTokens
-from readroom.session.shared.visits import SharedVisits
 from readroom.session.shared.windows import SharedWindows
 
 _LOCK = 0x72656164726F6F6E

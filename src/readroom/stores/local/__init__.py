@@ -18,11 +18,14 @@ from itertools import islice
 from os import PathLike
 from typing import TYPE_CHECKING, Literal, TypeAlias, final
 
+from msgspec.structs import replace
+
 from readroom.closeable import Closeable
 from readroom.errors import BadPath, NotAFile, NotAFolder, NotFound, StoreFailed
 from readroom.paths import WorkPath, join
 from readroom.stores.local import openat2
 from readroom.stores.local.failures import translated
+from readroom.stores.local.generated import content_of
 from readroom.stores.local.openat2 import KernelWay
 from readroom.stores.local.resolve import READ_FLAGS, Found, Root, Way, checked, to_stat
 from readroom.stores.local.walk import WalkWay
@@ -41,16 +44,34 @@ Confinement: TypeAlias = Literal["auto", "kernel", "walk"]
 class LocalSource(Closeable):
     """An open regular file. Reads are by position, so threads may share it."""
 
-    __slots__ = ("_fd", "real", "size", "stat", "version")
+    __slots__ = ("_content", "_fd", "real", "size", "stat", "version")
 
     def __init__(self, opened: Found) -> None:
-        """Takes over the descriptor."""
+        """Takes over the descriptor.
+
+        Raises:
+            NoPermission, StoreFailed: It is one that the system makes as it is read, which failed.
+        """
         self._fd = opened.fd
         self.real = opened.real
         # What was known of it at the moment of opening; a read asks for each several times.
         self.size = opened.stat.st_size
         self.stat = to_stat(opened.stat)
         self.version = _version(opened.stat)
+        self._content: bytes | None = None
+        if not opened.stat.st_blocks:
+            self._hold_content(opened.stat)
+
+    def _hold_content(self, status: os.stat_result) -> None:
+        """Read all of it where its size says nothing."""
+        try:
+            self._content = content_of(self._fd, status, self.real)
+        except OSError as error:
+            self.close()
+            raise translated(error, self.real) from None
+        if self._content is not None:
+            self.size = len(self._content)
+            self.stat = replace(self.stat, size=self.size)
 
     def current(self) -> Version:
         """Identity of the state right now."""
@@ -61,6 +82,8 @@ class LocalSource(Closeable):
 
     def read_at(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes from `offset`; shorter only at the end."""
+        if self._content is not None:
+            return self._content[offset : offset + size]
         try:
             data = os.pread(self._fd, min(size, _PIECE_BYTES), offset)
             if len(data) == size or not data:
@@ -76,6 +99,10 @@ class LocalSource(Closeable):
 
     def read_into(self, offset: int, buffer: memoryview) -> int:
         """Fill `buffer` from `offset`; the number of bytes, smaller only at the end."""
+        if self._content is not None:
+            piece = self._content[offset : offset + len(buffer)]
+            buffer[: len(piece)] = piece
+            return len(piece)
         done, size = 0, len(buffer)
         try:
             while done < size:

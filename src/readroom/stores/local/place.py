@@ -42,6 +42,9 @@ from readroom.values.files import Warn
 _OF_THE_CONTENT = ("security.capability", "security.ima", "security.evm")
 """Attributes that vouch for the old content."""
 
+_ACCESS_LIST = "system.posix_acl_access"
+"""Of it the group's bits of a mode are the mask: what the group may do stands in the list."""
+
 
 def keep(old: int, new: int) -> Iterator[Warn]:
     """Give the file open as `new` what the one open as `old` has; says what could not be kept."""
@@ -59,6 +62,8 @@ def keep(old: int, new: int) -> Iterator[Warn]:
     lost = sorted(_attributes_lost(old, new))
     if lost:
         yield Warn("attributes_not_kept", f"extended attributes: {', '.join(lost)}")
+    if _ACCESS_LIST in lost:
+        mode &= ~stat.S_IRWXG
     os.fchmod(new, mode)
 
 
@@ -83,6 +88,18 @@ def _attributes_lost(old: int, new: int) -> Iterator[str]:
                 os.setxattr(new, name, value)
         except OSError:
             yield name
+    yield from _list_of_the_folder_kept(names, new)
+
+
+def _list_of_the_folder_kept(names: Sequence[str], new: int) -> Iterator[str]:
+    """Take from a new file the access list that its folder gives to new files, if the old file had none."""
+    if _ACCESS_LIST in names:
+        return
+    try:
+        os.removexattr(new, _ACCESS_LIST)
+    except OSError as error:
+        if error.errno not in (errno.ENODATA, errno.EOPNOTSUPP):
+            yield _ACCESS_LIST
 
 
 def _has(new: int, name: str, value: bytes) -> bool:

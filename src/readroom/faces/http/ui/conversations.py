@@ -10,8 +10,7 @@ from msgspec import Struct
 from readroom.errors import NoSuchView
 from readroom.faces.http.ui.overview import sessions_table
 from readroom.faces.http.ui.page import Cell, Figure, Link, Page, Table, lasted, moment, number, stamp
-from readroom.faces.http.ui.sight import HIDDEN
-from readroom.faces.http.ui.view import View
+from readroom.faces.http.ui.view import HIDDEN, View
 from readroom.ledger.queries import shown_twice
 from readroom.ledger.rows import Row
 from readroom.limits.lens import UI_EXPORT_ROWS, UI_ROWS, UI_SESSION_ROWS

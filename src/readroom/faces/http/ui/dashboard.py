@@ -2,31 +2,44 @@
 
 It answers GET, and POST where somebody signs in or out or has the ledger verified; the gate
 lets no POST in that a page of another origin sent.
-"""
+
+The ledgers of the served workspaces are opened for looking (`Books`): never the connection that records
+calls."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import re
+import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from importlib.resources import files
 from typing import Final, final
 from urllib.parse import parse_qsl, quote
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from readroom.errors import Internal, NoSuchView, ReadroomError, TooManyRequests, Unauthorized, WrongMethod
+from readroom.errors import (
+    Internal,
+    LedgerFailed,
+    NoSuchView,
+    ReadroomError,
+    TooManyRequests,
+    Unauthorized,
+    WrongMethod,
+)
 from readroom.faces.calls import Access
 from readroom.faces.http.access_log import Exchange
 from readroom.faces.http.errors import again_later, status_of
-from readroom.faces.http.gate import ACCESS, EXCHANGE, OPENS, ROOM
+from readroom.faces.http.gate import ACCESS, EXCHANGE, OPENS, PAGE_ADDRESS
 from readroom.faces.http.routes import whole_body
-from readroom.faces.http.ui.books import Books
 from readroom.faces.http.ui.conversations import call, calls, session
 from readroom.faces.http.ui.files import file
 from readroom.faces.http.ui.findings import findings
@@ -36,9 +49,78 @@ from readroom.faces.http.ui.overview import overview, sessions
 from readroom.faces.http.ui.page import Figure, Link, Page, Table, as_csv, moment, rendered
 from readroom.faces.http.ui.view import View
 from readroom.faces.http.visitors import UI_PATH, SignIn
+from readroom.ledger import LedgerPolicy, open_book
+from readroom.ledger.ledger import Ledger
+from readroom.ledger.verify import Verdict, verify
 from readroom.lens.normal_form import Finding
 from readroom.limits.lens import UI_SUM_S, UI_WORKERS
 from readroom.log import log
+from readroom.workspace import Workspace
+
+
+class Verified(Struct, frozen=True):
+    """What a verification came to, and when."""
+
+    verdict: Verdict
+    at_us: int
+    seconds: float
+
+
+@final
+class Books:
+    """Ledgers by where they are. Safe to share between threads."""
+
+    def __init__(self, executor: Executor) -> None:
+        """`executor` runs verifications, which take their time."""
+        self._executor = executor
+        self._lock = threading.Lock()
+        self._open: dict[tuple[str | None, str | None], Ledger] = {}
+        self._verifying: dict[str, Future[Verified]] = {}
+
+    def of(self, workspace: Workspace) -> Ledger:
+        """The ledger of a workspace. Raises LedgerFailed or MissingProgram."""
+        policy: LedgerPolicy = workspace.settings.ledger
+        if workspace.gatekeeper.recorder is None:
+            raise LedgerFailed("of this server", "none is kept", "Set `enabled = true` in [ledger].")
+        key = (policy.file, policy.url)
+        with self._lock:
+            if key not in self._open:
+                workspace.gatekeeper.recorder.open()  # it makes a new one
+                self._open[key] = open_book(policy, make=False)
+            return self._open[key]
+
+    def verify(self, workspace: Workspace) -> None:
+        """Begin to verify, unless somebody has begun already."""
+        book = self.of(workspace)
+        with self._lock:
+            running = self._verifying.get(book.name)
+            if running is None or running.done():
+                self._verifying[book.name] = self._executor.submit(_verified(book))
+
+    def verified(self, workspace: Workspace) -> Verified | bool | None:
+        """What the last verification came to; True while one runs, None before the first."""
+        running = self._verifying.get(self.of(workspace).name)
+        if running is None:
+            return None
+        return running.result() if running.done() else True
+
+    def close(self) -> None:
+        """Release them."""
+        with self._lock:
+            books, self._open = list(self._open.values()), {}
+        for book in books:
+            with suppress(ReadroomError):
+                book.close()
+
+
+def _verified(book: Ledger) -> Callable[[], Verified]:
+    def work() -> Verified:
+        began = time.monotonic()
+        verdict = verify(book)
+        return Verified(verdict, time.time_ns() // 1000, time.monotonic() - began)
+
+    return work
+
 
 PAGES: Final[Mapping[str, tuple[str, Callable[[View], Page]]]] = {
     "": ("Overview", overview),
@@ -117,7 +199,7 @@ class Dashboard:
             return await self._door(request, path)
         if ACCESS not in request.scope:
             query = request.scope["query_string"].decode("latin-1")
-            back = request.scope[ROOM].here(request.scope["path"], query)
+            back = request.scope[PAGE_ADDRESS].here(request.scope["path"], query)
             return RedirectResponse(f"{UI_PATH}/sign-in?next={quote(back, safe='')}", 303)
         if path == "verify":
             return await self._verify(request)
@@ -178,7 +260,7 @@ class Dashboard:
             raise WrongMethod(request.method, ["POST"])
         access: Access = request.scope[ACCESS]
         await self._in_thread(partial(self._begin_verifying, access))
-        return RedirectResponse(f"{request.scope[ROOM].base}/ledger", 303)
+        return RedirectResponse(f"{request.scope[PAGE_ADDRESS].base}/ledger", 303)
 
     def _begin_verifying(self, access: Access) -> Response:
         self._books.verify(access.workspace)
@@ -208,7 +290,7 @@ class Dashboard:
         assert recorder is not None
         return View(
             access,
-            request.scope[ROOM].base,
+            request.scope[PAGE_ADDRESS].base,
             wanted,
             Questions(book),
             recorder.workspace,
@@ -217,15 +299,15 @@ class Dashboard:
         )
 
     def _frame(self, request: Request, view: View | None, path: str) -> dict[str, object]:
-        room = request.scope[ROOM]
+        address = request.scope[PAGE_ADDRESS]
         menu = []
         for at, (name, _) in PAGES.items():
             if name and not (at == "findings" and self._findings is None):
-                href = f"{room.base}/{at}" if view is None else view.link(at)
+                href = f"{address.base}/{at}" if view is None else view.link(at)
                 menu.append(Link(name, href, at == path))
-        menu.append(Link("Ledger", f"{room.base}/ledger", path == "ledger"))
-        rooms = [Link(name, room.of(name), name == room.name) for name in request.scope[OPENS]]
-        return {"menu": menu, "rooms": rooms, "room": room, "signed_in": self._sign_in.asks}
+        menu.append(Link("Ledger", f"{address.base}/ledger", path == "ledger"))
+        workspaces = [Link(name, address.of(name), name == address.name) for name in request.scope[OPENS]]
+        return {"menu": menu, "workspaces": workspaces, "address": address, "signed_in": self._sign_in.asks}
 
     def _ledger(self, view: View) -> Page:
         book = self._books.of(view.access.workspace)
@@ -268,7 +350,7 @@ _ROUTES = frozenset((*PAGES, "ledger", "verify", "sign-in", "sign-out"))
 
 
 def _html(page: Page, frame: Mapping[str, object]) -> Response:
-    data = rendered(page, {"menu": (), "rooms": (), "room": None, "signed_in": False, **frame})
+    data = rendered(page, {"menu": (), "workspaces": (), "address": None, "signed_in": False, **frame})
     return Response(data, page.status, media_type="text/html")
 
 

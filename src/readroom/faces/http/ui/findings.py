@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from readroom.faces.http.ui.page import Cell, Filter, Option, Page, Table, number
-from readroom.faces.http.ui.sight import HIDDEN
-from readroom.faces.http.ui.view import View
+from readroom.faces.http.ui.view import HIDDEN, View
 from readroom.lens.normal_form import FINDINGS, Finding
 from readroom.limits.lens import UI_EXPORT_ROWS, UI_ROWS
 

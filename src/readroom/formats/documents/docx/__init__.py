@@ -10,6 +10,10 @@ The XML is walked here instead of with python-docx, which loads and parses every
 part of a package, pictures too, and knows neither notes nor text boxes nor tracked
 changes.  The tests compare with it.
 
+Of a story (body, note, comment, header) is shown: paragraphs and tables as blocks of lines, inserted text,
+the results of fields, links with their targets, text boxes after the paragraph that holds them, formulas as
+their letters.  Deleted and hidden text is counted, not shown.
+
 Knows: the XML of Word.
 Does not know: files and processes.
 May be touched: freely.
@@ -17,19 +21,311 @@ May be touched: freely.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import BinaryIO
 
-from readroom.formats.documents import Unreadable, drawings, ooxml, running
+from readroom.formats.documents import Unreadable, drawings, ooxml, running, sections, tables
 from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.formats.documents.docx import lists as docx_lists
-from readroom.formats.documents.docx.lists import W
-from readroom.formats.documents.docx.text import Story, unknown_texts
-from readroom.formats.documents.ooxml import Package
+from readroom.formats.documents.docx.lists import VAL, Lists, Styles, W
+from readroom.formats.documents.ooxml import Package, R, Relation
 from readroom.formats.documents.running import Block
 from readroom.formats.documents.sections import Sections
-from readroom.formats.documents.xml import Element
+from readroom.formats.documents.xml import Element, local
+
+_WP_NAMES = ("descr", "title")
+MAX_DEPTH = 8
+"""Deepest level of a list; programs have nine, from 0. What says to be deeper would be all indent."""
+
+_AGAIN = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_DRAWN_TEXT = "{http://schemas.openxmlformats.org/drawingml/2006/main}t"
+
+_LINE_END = re.compile(r"\r\n|[\r\n]")
+"""In text a line end is a space; the ends of lines are elements."""
+
+_OFF = ("0", "false", "off")
+_HOLDERS = frozenset(
+    ("sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag", "Choice", "dir", "bdo", "fldSimple")
+)
+"""Elements that only hold others."""
+
+_NOTES = {"footnoteReference": "", "endnoteReference": "e", "commentReference": "c"}
+"""Before the number of a mark, by the element that refers to a note."""
+
+
+class Story:
+    """Writes one part's text; lists are counted through the whole document."""
+
+    def __init__(
+        self,
+        styles: Styles,
+        lists: Lists,
+        relations: Mapping[str, Relation],
+        graphic: Callable[[str, str], list[str]],
+    ) -> None:
+        """`graphic` gives the lines of a chart or diagram by the id of its relation, and its kind."""
+        self._graphic = graphic
+        self._styles = styles
+        self._lists = lists
+        self._relations = relations
+        self._marks: list[str] = []
+        self._dropped: Counter[str] = Counter()
+        self._boxes: list[str] = []
+        self.texts = 0
+        """Elements of text that were shown or counted so far."""
+
+    def blocks(self, parent: Element) -> Iterator[Block]:
+        """The blocks inside `parent`, in order; empty paragraphs are left out."""
+        for block in self._blocks(parent):
+            if block.lines or self._dropped or self._marks:
+                marks, dropped = tuple(self._marks), self._dropped
+                self._marks, self._dropped = [], Counter()
+                yield Block(block.level, block.lines, block.table, marks, dropped)
+        if self._dropped or self._marks:  # behind the last block
+            marks, dropped = tuple(self._marks), self._dropped
+            self._marks, self._dropped = [], Counter()
+            yield Block(0, (), False, marks, dropped)
+
+    def _blocks(self, parent: Element) -> Iterator[Block]:
+        for element in parent:
+            name = local(element)
+            if name == "p":
+                yield self._paragraph(element)
+            elif name == "tbl":
+                yield from self._table(element)
+            elif name in _HOLDERS:
+                yield from self._blocks(element)
+            elif name == "AlternateContent":
+                yield from self._blocks(element[:1])
+            elif name in ("del", "moveFrom"):
+                self._drop("tracked deletion", element)
+            elif name == "altChunk":
+                self._dropped["embedded document"] += 1
+            elif name in ("oMath", "oMathPara"):
+                yield Block(0, (_formula(element),))
+            elif name == "sdtPr":
+                self._control(element)
+
+    def _paragraph(self, paragraph: Element) -> Block:
+        properties = paragraph.find(f"{W}pPr")
+        level = self._styles.heading(properties)
+        listed, depth = self._styles.listed(properties)
+        depth = min(depth, MAX_DEPTH)
+        label = self._lists.label(listed, depth) if listed else ""
+        outer, self._boxes = self._boxes, []
+        text = "".join(self._inline(paragraph))
+        boxes, self._boxes = self._boxes, outer
+        if not text.strip():
+            return Block(0, tuple(boxes))
+        if level:
+            title = " ".join(text.split())
+            return Block(level, (f"{'#' * level} {label + ' ' if label else ''}{title}", *boxes))
+        return Block(0, (*_labelled(text.rstrip(), label, depth), *boxes))
+
+    def _table(self, table: Element) -> Iterator[Block]:
+        """Its rows; those that are a line each as one block."""
+        about = table.find(f"{W}tblPr")
+        if about is not None and any(local(at) in ("tblCaption", "tblDescription") for at in about):
+            self._dropped["alternative text"] += 1
+        cells = ([self._cell(cell) for cell in self._held(row, "tc")] for row in self._held(table, "tr"))
+        rows = (list(tables.row(row)) for row in cells)
+        for (level, lines), is_table in tables.merged(rows):
+            yield Block(level, tuple(lines), table=is_table)
+
+    def _cell(self, cell: Element) -> list[tuple[int, Sequence[str]]]:
+        merge = cell.find(f"{W}tcPr/{W}vMerge")
+        if merge is not None and merge.get(VAL) != "restart":
+            self.texts += _texts(cell)
+            return []
+        return [(block.level, block.lines) for block in self._blocks(cell)]
+
+    def _held(self, parent: Element, name: str) -> Iterator[Element]:
+        """Rows of a table or cells of a row, also inside what only holds them; deleted ones are not there."""
+        for element in parent:
+            if local(element) == name:
+                if element.find(f"{W}trPr/{W}del") is None:
+                    yield element
+                else:
+                    self._drop("tracked deletion", element)
+            elif local(element) in _HOLDERS:
+                yield from self._held(element, name)
+
+    def _inline(self, parent: Element) -> Iterator[str]:
+        for element in parent:
+            name = local(element)
+            if name == "r":
+                yield from self._run(element)
+            elif name == "hyperlink":
+                words, target = "".join(self._inline(element)), self._target(element)
+                self._dropped["link target"] += sections.is_lost(words, target)
+                yield sections.shown(words, target)
+            elif name in _HOLDERS:
+                yield from self._inline(element)
+            elif name in ("del", "moveFrom"):
+                self._drop("tracked deletion", element)
+            elif name == "sdtPr":
+                self._control(element)
+            elif name in ("oMath", "oMathPara"):
+                yield _formula(element)
+            elif name == "AlternateContent":
+                yield from self._inline(element[:1])
+
+    def _run(self, run: Element) -> Iterator[str]:
+        hidden = run.find(f"{W}rPr/{W}vanish")
+        if hidden is not None and hidden.get(VAL) not in _OFF:
+            if any(local(element) != "rPr" for element in run):
+                self._drop("hidden text", run)
+            return
+        for element in run:
+            name = local(element)
+            if name == "t":
+                self.texts += bool((element.text or "").strip())
+                yield " ".join(_LINE_END.split(element.text or ""))
+            elif name in _CHARACTERS:
+                yield _CHARACTERS[name](element)
+            elif name == "instrText":
+                self._dropped["field code"] += bool((element.text or "").strip())
+            elif name == "fldChar":
+                yield self._field(element)
+            elif name in _NOTES:
+                yield self._mark(name, element)
+            elif name in ("drawing", "pict", "object"):
+                yield self._drawing(element)
+            elif name == "AlternateContent":
+                yield "".join(self._run(element[0])) if len(element) else ""
+            elif name == "del":
+                self._drop("tracked deletion", element)
+            elif name == "ruby":
+                base, above = (element.find(f"{W}{part}") for part in ("rubyBase", "rt"))
+                yield "".join(self._inline(base)) if base is not None else ""
+                yield f"({''.join(self._inline(above))})" if above is not None else ""
+
+    def _drop(self, kind: str, element: Element) -> None:
+        """Count what is not shown, and the texts in it as known."""
+        self._dropped[kind] += 1
+        self.texts += _texts(element)
+
+    def _control(self, properties: Element) -> None:
+        """Count what can be chosen in a content control; what was chosen is its text."""
+        choices = sum(local(element) == "listItem" for element in properties.iter())
+        self._dropped["unselected choice"] += max(0, choices - 1)
+
+    def _field(self, mark: Element) -> str:
+        """The state of a form field of the old kind: what is typed in is text, what is chosen is not."""
+        for box in mark.iter(f"{W}checkBox"):
+            checked = box.find(f"{W}checked")
+            state = checked if checked is not None else box.find(f"{W}default")
+            return "[x]" if state is not None and state.get(VAL) not in _OFF else "[ ]"
+        for box in mark.iter(f"{W}ddList"):
+            entries = [entry.get(VAL, "") for entry in box.findall(f"{W}listEntry")]
+            chosen = box.find(f"{W}result")
+            said = chosen.get(VAL, "0") if chosen is not None else "0"
+            at = int(said) if said.isascii() and said.isdecimal() and len(said) < 6 else 0
+            self._dropped["unselected choice"] += max(0, len(entries) - 1)
+            return entries[at] if at < len(entries) else ""
+        return ""
+
+    def _mark(self, name: str, element: Element) -> str:
+        mark = _NOTES[name] + element.get(f"{W}id", "")
+        self._marks.append(mark)
+        return f"[^{mark}]"
+
+    def _drawing(self, drawing: Element) -> str:
+        """A picture's description in the text; the text of boxes after the paragraph."""
+        for box in drawing.iter(f"{W}txbxContent"):
+            if next(box.iterancestors(f"{W}txbxContent"), None) is None:
+                self._boxes += [line for block in self._blocks(box) for line in block.lines]
+        words = _described(drawing)
+        written: list[str] = []
+        for element in drawing.iter():
+            name = local(element)
+            if name in ("blip", "imagedata") and not written:
+                written.append(sections.picture(words))
+            elif name == "chart" or name == "relIds":
+                key, kind = ("id", "chart") if name == "chart" else ("dm", "diagram")
+                self._boxes += self._graphic(element.get(f"{R}{key}", ""), kind)
+            elif name == "OLEObject":
+                self._dropped["embedded object"] += 1
+            elif name == "textpath":
+                self._boxes.append(element.get("string", ""))
+            elif element.tag == _DRAWN_TEXT and (element.text or "").strip():
+                self.texts += 1
+                self._boxes.append(" ".join((element.text or "").split()))
+        return "".join(written) or (f"[drawing: {words}]" if words else "")
+
+    def _target(self, link: Element) -> str:
+        relation = self._relations.get(link.get(f"{R}id", ""))
+        return relation.target if relation is not None and relation.external else ""
+
+
+def _labelled(text: str, label: str, depth: int) -> list[str]:
+    lines = text.split("\n")
+    if not label:
+        return lines
+    indent = "  " * depth
+    return [f"{indent}{label} {lines[0].lstrip()}", *(f"{indent}  {line}" for line in lines[1:])]
+
+
+def _described(drawing: Element) -> str:
+    """The descriptions of a drawing and of its pieces, each once."""
+    said: dict[str, None] = {}
+    for element in drawing.iter():
+        name = local(element)
+        keys = _WP_NAMES if name in ("docPr", "cNvPr") else ("alt", "title") if name == "shape" else ()
+        said.update(dict.fromkeys(" ".join(element.get(key, "").split()) for key in keys))
+    return "; ".join(words for words in said if words)
+
+
+def _texts(element: Element) -> int:
+    """Elements of text inside another, those that stand in it a second time for old programs left out."""
+
+    def filled(holder: Element) -> int:
+        return sum(bool((at.text or "").strip()) for at in holder.iter(f"{W}t", _DRAWN_TEXT))
+
+    return filled(element) - sum(map(filled, element.iter(_AGAIN)))
+
+
+def unknown_texts(root: Element, story: Story) -> int:
+    """Elements of text in `root` that the story, which has read all of it, does not know."""
+    return max(0, _texts(root) - story.texts)
+
+
+def _symbol(element: Element) -> str:
+    try:
+        return chr(int(element.get(f"{W}char", ""), 16))
+    except (ValueError, OverflowError):
+        return ""
+
+
+def _break(element: Element) -> str:
+    return "" if element.get(f"{W}type") in ("page", "column") else "\n"
+
+
+_CHARACTERS: Mapping[str, Callable[[Element], str]] = {
+    "tab": lambda _: "\t",
+    "ptab": lambda _: "\t",
+    "br": _break,
+    "cr": lambda _: "\n",
+    "noBreakHyphen": lambda _: "-",
+    "sym": _symbol,
+}
+"""Characters that are elements."""
+
+
+def _formula(element: Element) -> str:
+    """The letters of a formula; fractions, powers and indexes as they are typed."""
+    name = local(element)
+    if name == "t":
+        return element.text or ""
+    parts = [_formula(child) for child in element if local(child) != "rPr"]
+    written = [part for part in parts if part]
+    joiner = {"f": "/", "sSup": "^", "sSub": "_"}.get(name)
+    if joiner is None:
+        return "".join(written)
+    return joiner.join(part if len(part) == 1 or part.isalnum() else f"({part})" for part in written)
+
 
 STORIES = (("footnotes", "", "footnote"), ("endnotes", "e", "endnote"), ("comments", "c", "comment"))
 """Parts of notes: their relation, what stands before their numbers, and the element of each note."""

@@ -2,6 +2,11 @@
 
 Everything that is not known is walked through, so that its text is shown; what is
 known and not shown (tracked deletions, hidden text, controls, programs) is counted.
+
+A text (.odt, .ott) has a part for each section, from one heading of the top level to the next, written
+as those of Word documents are: headings by `#`, items of lists by their label, rows of
+tables with ` | `, marks of notes and comments as `[^3]`, `[^e1]`, `[^c2]` with their
+text at the end of the section, headers and footers once at the start.
 """
 
 from __future__ import annotations
@@ -10,6 +15,7 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import BinaryIO
 
 from msgspec import Struct
 
@@ -17,6 +23,7 @@ from readroom.formats.documents import Unreadable, odf, running, sections, table
 from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.formats.documents.odf import DRAW, OFFICE, STYLE, TABLE, TEXT, XLINK, OdfPackage
 from readroom.formats.documents.running import Block
+from readroom.formats.documents.sections import Sections
 from readroom.formats.documents.xml import Element, local
 from readroom.limits.documents import DRAWING_WORDS, REPEATED_ROWS, REPEATED_SPACES, TABLE_LINE_CHARS
 
@@ -407,3 +414,16 @@ def _formula(element: Element) -> str:
     if joiner is None:
         return "".join(written)
     return joiner.join(part if len(part) == 1 or part.isalnum() else f"({part})" for part in written)
+
+
+def open_document(file: BinaryIO) -> Sections:
+    """The text in `file`. Raises Unreadable."""
+    package = odf.open_package(file)
+    walker = Walker(package)
+    try:
+        blocks = list(walker.blocks(package.body("text")))
+        beside_text = margins(package, walker)
+    except RecursionError:
+        raise too_deep() from None
+    beside: Counter[str] = package.beside() + walker.dropped
+    return running.document(blocks, beside_text, walker.notes, beside)

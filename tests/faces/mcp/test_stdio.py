@@ -22,7 +22,7 @@ END_S = 30
 def _cut(chunks: list[bytes], limit: int) -> list[bytes]:
     lines = Lines(limit)
     found = [line for chunk in chunks for line in lines.feed(chunk)]
-    return [*found, *lines.rest()]
+    return [*found, *lines.rest(), *lines.rest()]
 
 
 @given(data=st.binary(max_size=40).map(lambda b: b.replace(b"\x01", b"\n")), cuts=st.sets(st.integers(0, 40)))

@@ -244,15 +244,20 @@ def test_a_server_that_runs_already_is_reached_with_the_token_of_the_folder(
     assert cli.bare("connect", "zed", str(root), "--url", "http://127.0.0.1:1/mcp").code == 2
 
 
+def stand_in(home: Path, client: str, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program of the client's name, found before any other."""
+    program = home / "bin" / client
+    program.parent.mkdir()
+    program.write_text(script)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+
+
 def test_a_clients_own_check_is_shown_where_it_is_installed(
     home: Path, root: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A program of that name stands for the client: what it is asked, and where, is what counts."""
-    program = home / "bin" / "codex"
-    program.parent.mkdir()
-    program.write_text('#!/bin/sh\nprintf "\\033[32masked\\033[0m: $*\\n"; pwd\n')
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    stand_in(home, "codex", '#!/bin/sh\nprintf "\\033[32masked\\033[0m: $*\\n"; pwd\n', monkeypatch)
     done = cli.bare("connect", "codex", str(root), "--write")
     assert f"$ codex mcp get readroom\n  asked: mcp get readroom\n  {home}\n" in done.out
 
@@ -261,11 +266,7 @@ def test_a_client_is_started_in_a_folder_only_when_that_is_asked_for(
     home: Path, root: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It would start what else the folder configures, which may have come from anywhere."""
-    program = home / "bin" / "opencode"
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\necho started here: $(pwd)\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    stand_in(home, "opencode", "#!/bin/sh\necho started here: $(pwd)\n", monkeypatch)
     done = cli.bare("connect", "opencode", str(root), "--write")
     assert "started here" not in done.out
     assert "`opencode mcp list` in that folder, or --check" in done.out

@@ -1,0 +1,114 @@
+"""Bodies of requests while they are taken: bounded in size, in time, and in what all of them hold together.
+
+A body stays in memory until its request is answered, and a client may send many at
+once, slowly.  So what bodies have beyond a small beginning is counted, by caller and
+for all: one caller cannot fill the memory, nor take from others the room for an
+ordinary call, which is not counted at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import Self, final
+
+from starlette.types import Message, Receive, Scope
+
+from readroom.errors import BodyTooLarge, Busy, ReadroomError, SlowRequest
+from readroom.limits import MCP_MESSAGE_BYTES, SERVE_BODY_S
+from readroom.limits.session import SERVE_BODIES_BYTES, SERVE_CALLER_BODIES_BYTES, SERVE_SMALL_BODY_BYTES
+
+_Refuse = Callable[[ReadroomError], Awaitable[None]]
+
+
+@final
+class Bodies:
+    """The bodies of one server. Used from its event loop only."""
+
+    def __init__(
+        self,
+        *,
+        small: int = SERVE_SMALL_BODY_BYTES,
+        own: int = SERVE_CALLER_BODIES_BYTES,
+        total: int = SERVE_BODIES_BYTES,
+    ) -> None:
+        """What is not counted of each, and how much may be held for one caller and for all."""
+        self._small = small
+        self._own = own
+        self._most = total
+        self._held: Counter[str] = Counter()
+        self._total = 0
+
+    def begun(self, scope: Scope, receive: Receive, refuse: _Refuse, caller: str) -> Body:
+        """The body of a request, of which nothing was taken yet. Raises BodyTooLarge."""
+        return Body(self, scope, receive, refuse, caller)
+
+    def take(self, caller: str, before: int, now: int) -> bool:
+        """Have room for a body that grows from one size to another; False when there is none."""
+        more = max(0, now - self._small) - max(0, before - self._small)
+        if more and (self._held[caller] + more > self._own or self._total + more > self._most):
+            return False
+        self._total += more
+        if more:
+            self._held[caller] += more
+        return True
+
+    def free(self, caller: str, size: int) -> None:
+        """A body of that size is not needed any more."""
+        held = max(0, size - self._small)
+        self._total -= held
+        self._held[caller] -= held
+        if not self._held[caller]:
+            del self._held[caller]
+
+
+@final
+class Body:
+    """One body; at the end of the `with` statement it is free."""
+
+    def __init__(self, bodies: Bodies, scope: Scope, receive: Receive, refuse: _Refuse, caller: str) -> None:
+        self._bodies = bodies
+        self._receive = receive
+        self._refuse = refuse
+        self._caller = caller
+        self._ends = time.monotonic() + SERVE_BODY_S
+        self._size = 0
+        self._complete = False
+        declared = dict(scope["headers"]).get(b"content-length", b"0")
+        if not declared.isdigit() or int(declared) > MCP_MESSAGE_BYTES:
+            raise BodyTooLarge(MCP_MESSAGE_BYTES)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self._bodies.free(self._caller, self._size)
+
+    async def receive(self) -> Message:
+        """The next message of the server about it; a disconnection when it was refused."""
+        if self._complete:
+            return await self._receive()
+        try:
+            async with asyncio.timeout(max(0.0, self._ends - time.monotonic())):
+                message = await self._receive()
+        except TimeoutError:
+            return await self._refused(SlowRequest(SERVE_BODY_S))
+        if message["type"] != "http.request":
+            return message
+        size = self._size + len(message.get("body", b""))
+        if size > MCP_MESSAGE_BYTES:
+            return await self._refused(BodyTooLarge(MCP_MESSAGE_BYTES))
+        if not self._bodies.take(self._caller, self._size, size):
+            return await self._refused(Busy())
+        self._size = size
+        self._complete = not message.get("more_body", False)
+        return message
+
+    async def _refused(self, error: ReadroomError) -> Message:
+        await self._refuse(error)
+        return {"type": "http.disconnect"}

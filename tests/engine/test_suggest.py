@@ -1,0 +1,65 @@
+"""What is suggested for a file that is missing."""
+
+from __future__ import annotations
+
+import pytest
+
+from readroom.stores.memory import MemoryStore
+from tests.laws.driving import Driver, fact
+
+TEXT = "".join(f"line {number}\n" for number in range(1, 31))
+
+
+def driver() -> Driver:
+    files = {"src/evict.py": TEXT, "src/dict.py": "x = 1\n", "odd:7": "this one is there\n"}
+    return Driver(MemoryStore({path: text.encode() for path, text in files.items()}))
+
+
+@pytest.mark.parametrize(
+    ("path", "lines"),
+    [
+        ("src/evict.py:12", "lines 12-30 of 30"),
+        ("src/evict.py:12:", "lines 12-30 of 30"),
+        ("src/evict.py:12:5", "lines 12-30 of 30"),
+        ("src/evict.py:12-15", "lines 12-15 of 30"),
+        ("src/evict.py#L12", "lines 12-30 of 30"),
+        ("src/evict.py#L12-L15", "lines 12-15 of 30"),
+        ("evict.py:12-9", "lines 12-30 of 30"),
+    ],
+)
+def test_lines_that_are_named_in_a_path_are_read_by_the_next_step(path: str, lines: str) -> None:
+    machine = driver()
+    refusal = machine.call("read_file", path=path)
+    assert fact(refusal, "error")["facts"]["near"] == ["src/evict.py"]
+    reply = machine.follow(fact(refusal, "error")["next"])
+    assert lines in reply.text.split("\n")[0]
+
+
+def test_what_else_was_asked_of_a_file_that_is_elsewhere_is_asked_again() -> None:
+    machine = driver()
+    reply = machine.follow(
+        fact(machine.call("read_file", path="evict.py", offset=3, limit=2), "error")["next"]
+    )
+    assert "lines 3-4 of 30" in reply.text.split("\n")[0]
+    refusal = machine.call("read_file", path="src/evict.py:12", limit=2)
+    assert "lines 12-13 of 30" in machine.follow(fact(refusal, "error")["next"]).text.split("\n")[0]
+    alike = fact(machine.call("read_file", path="src/evct.py", offset=3), "error")["next"]
+    assert alike["arguments"] == {"path": "src/evict.py"}
+
+
+def test_a_search_in_a_file_with_a_line_is_one_in_the_file() -> None:
+    machine = driver()
+    refusal = machine.call("grep_files", pattern="line 7", path="src/evict.py:3")
+    assert "7\tline 7" in machine.follow(fact(refusal, "error")["next"]).text
+
+
+def test_a_name_that_looks_like_a_place_is_a_name_first() -> None:
+    assert "this one is there" in driver().call("read_file", path="odd:7").text
+
+
+@pytest.mark.parametrize(
+    "path", ["..:3", "src/..:3", "src/.:3", ":3", "src/:3", "#L3", "evict.py:0", "src:3"]
+)
+def test_other_paths_with_numbers_lead_nowhere_else(path: str) -> None:
+    refusal = driver().call("read_file", path=path)
+    assert fact(refusal, "error")["code"] == "not_found"

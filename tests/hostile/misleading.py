@@ -1,0 +1,194 @@
+"""Archives that are not what their directory, their headers or their end say, each small."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+
+LINE = b"a line\n"
+_ZEROS = b"\0" * 512
+_END = _ZEROS * 2
+_FULL = 2**32 - 1
+
+
+# --- ZIP ---------------------------------------------------------------------------------------------------
+
+
+def _zipped(members: Mapping[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+def head(name: bytes, data: bytes = LINE, flags: int = 0) -> bytes:
+    """What stands before a content."""
+    sizes = (zlib.crc32(data), len(data), len(data))
+    return struct.pack("<4s5H3L2H", b"PK\3\4", 20, flags, 0, 0, 33, *sizes, len(name), 0) + name
+
+
+def entry(name: bytes, at: int, data: bytes = LINE, size: int | None = None, extra: bytes = b"") -> bytes:
+    """What the directory says of a member."""
+    sizes = (zlib.crc32(data), *[len(data) if size is None else size] * 2)
+    places = (len(name), len(extra), 0, 0, 0, 0, at)
+    return struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, 20, 0, 0, 0, 33, *sizes, *places) + name + extra
+
+
+def ended(body: bytes, directory: bytes, count: int) -> bytes:
+    """An archive of these."""
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, count, count, len(directory), len(body), 0)
+    return body + directory + end
+
+
+def hidden_zip() -> bytes:
+    """A member between two others that the directory does not name."""
+    shown, last = head(b"shown.txt") + LINE, head(b"last.txt") + LINE
+    before = shown + head(b"hidden.txt") + LINE
+    return ended(before + last, entry(b"shown.txt", 0) + entry(b"last.txt", len(before)), 2)
+
+
+def two_zips() -> bytes:
+    """An archive behind another one, of which only the last is opened."""
+    return _zipped({"first.txt": LINE}) + _zipped({"second.txt": LINE})
+
+
+def end_in_comment_zip() -> bytes:
+    """A comment that is the end of an empty archive."""
+    other = ended(b"", b"", 0)
+    return _zipped({"first.txt": LINE})[:-2] + struct.pack("<H", len(other)) + other
+
+
+def far_zip() -> bytes:
+    """A member that is behind the end of the file, by the fields for large ones."""
+    far = entry(b"far.txt", _FULL, size=_FULL, extra=struct.pack("<HHQQQ", 1, 24, 7, 7, 2**62))
+    return ended(head(b"a.txt") + LINE, entry(b"a.txt", 0) + far, 2)
+
+
+def cut_extra_zip() -> bytes:
+    """The field for large sizes, without the sizes."""
+    return ended(head(b"a.txt") + LINE, entry(b"a.txt", _FULL, size=_FULL, extra=b"\1\0\x18\0\1"), 1)
+
+
+def folder_zip() -> bytes:
+    """A folder that has a content."""
+    body = head(b"folder/") + LINE
+    return ended(body, entry(b"folder/", 0), 1)
+
+
+def nameless_zip() -> bytes:
+    """Members whose names are none."""
+    names = (b"", b".", b"a.txt")
+    bodies = [head(name) + LINE for name in names]
+    places = [sum(map(len, bodies[:at])) for at in range(len(bodies))]
+    return ended(b"".join(bodies), b"".join(map(entry, names, places)), len(names))
+
+
+def own_head_zip() -> bytes:
+    """A member that is encrypted by its own head, and in the clear by the directory."""
+    return ended(head(b"a.txt", flags=1) + LINE, entry(b"a.txt", 0), 1)
+
+
+def own_name_zip() -> bytes:
+    """Archives in archives, all of one name."""
+    data = _zipped({"self.txt": LINE})
+    for _ in range(6):
+        data = _zipped({"self.zip": data})
+    return data
+
+
+# --- tar ---------------------------------------------------------------------------------------------------
+
+
+def block(name: str, kind: bytes = tarfile.REGTYPE, size: int = 0, target: str = "") -> bytes:
+    """One header."""
+    info = tarfile.TarInfo(name)
+    info.type, info.size, info.linkname = kind, size, target
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+def member(name: str, data: bytes = LINE, kind: bytes = tarfile.REGTYPE) -> bytes:
+    """A header and its content."""
+    return block(name, kind, len(data)) + data.ljust(-(-len(data) // 512) * 512, b"\0")
+
+
+def said(field: bytes, value: bytes, kind: bytes = tarfile.XHDTYPE) -> bytes:
+    """A header that says one thing of the next member, or of all that follow."""
+    length = len(field) + len(value) + 3
+    length += len(str(length + len(str(length))))
+    return member("said", b"%d %s=%s\n" % (length, field, value), kind)
+
+
+def huge_number_tar() -> bytes:
+    """A size of twelve bytes, beyond all files."""
+    data = bytearray(block("x"))
+    data[124:136] = b"\x80" + b"\x7f" * 11
+    data[148:156] = b" " * 8
+    data[148:156] = b"%06o\0 " % sum(data)
+    return bytes(data) + _END
+
+
+ARCHIVES: Mapping[str, Callable[[], bytes]] = {
+    "hidden.zip": hidden_zip,
+    "two-archives.zip": two_zips,
+    "end-in-comment.zip": end_in_comment_zip,
+    "far.zip": far_zip,
+    "cut-extra.zip": cut_extra_zip,
+    "folder.zip": folder_zip,
+    "nameless.zip": nameless_zip,
+    "own-head.zip": own_head_zip,
+    "own-name.zip": own_name_zip,
+    "behind-end.tar": lambda: member("a.txt") + _END + member("hidden.txt") + _END,
+    "lone-zeros.tar": lambda: member("a.txt") + _ZEROS + member("hidden.txt") + _END,
+    "two-tars.tar.gz": lambda: (
+        gzip.compress(member("a.txt") + _END, mtime=0) + gzip.compress(member("b.txt") + _END, mtime=0)
+    ),
+    "huge-number.tar": huge_number_tar,
+    "far-end.tar": lambda: member("a.txt") + block("far.bin", size=2**33 - 1) + LINE,
+    "headers.tar": lambda: said(b"comment", b"x" * 900) * 20_000 + member("a.txt") + _END,
+    "header-alone.tar": lambda: member("a.txt") + said(b"path", b"lost.txt") + _END,
+    "damaged-header.tar": lambda: (
+        member("said", b"99999 path=other.txt\n", tarfile.XHDTYPE) + member("a.txt") + _END
+    ),
+    "one-name.tar": lambda: (
+        said(b"path", b"same.txt", tarfile.XGLTYPE) + member("a.txt", b"1\n") + member("b.txt", b"2\n") + _END
+    ),
+    "one-size.tar": lambda: said(b"size", b"100000", tarfile.XGLTYPE) + member("a.txt") + _END,
+    "odd-numbers.tar": lambda: said(b"size", b"-5") + said(b"mtime", b"-1e400") + member("a.txt") + _END,
+    "long-name.tar": lambda: (
+        member("././@LongLink", b"d/" * 200 + b".env\0", tarfile.GNUTYPE_LONGNAME) + member("a.txt") + _END
+    ),
+    "two-names.tar": lambda: (
+        member("././@LongLink", b".env\0", tarfile.GNUTYPE_LONGNAME)
+        + said(b"path", b"notes.txt")
+        + member("a.txt")
+        + _END
+    ),
+    "circle.tar": lambda: (
+        block("a", tarfile.LNKTYPE, target="b") + block("b", tarfile.LNKTYPE, target="a") + _END
+    ),
+    "link-content.tar": lambda: block("l", tarfile.SYMTYPE, 7, "a.txt") + member("a.txt") + _END,
+}
+"""By names that say what they do."""
+
+
+SAID: Mapping[str, str] = {
+    "hidden.zip": "between its members belong to none that its directory names",
+    "two-archives.zip": "bytes stand in front of its first member",
+    "end-in-comment.zip": "bytes stand in front of its first member",
+    "folder.zip": "1 of its folders has a content, not shown",
+    "behind-end.tar": "more stands behind its end at byte 1,024",
+    "lone-zeros.tar": "more stands behind its end at byte 1,024",
+    "two-tars.tar.gz": "more stands behind its end at byte 1,024",
+    "far-end.tar": "it is cut short",
+    "header-alone.tar": "it is cut short",
+    "damaged-header.tar": "what it says of the member behind byte 1,024 is damaged",
+    "one-name.tar": "1 more member of a name that is taken: the last counts",
+    "one-size.tar": "it is cut short",
+}
+"""What has to be said of some of them: what they have beside what is listed."""
