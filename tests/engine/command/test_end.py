@@ -21,6 +21,7 @@ from tests.engine.command.running import (
     codes,
     ended_by_the_clock,
     follow,
+    go_on,
     lines,
     output,
     processes,
@@ -130,19 +131,21 @@ def test_a_command_with_too_many_processes_is_ended(root: Path, confinement: Con
 
 
 @in_each_confinement
-def test_memory_is_taken_from_the_command_first(root: Path, confinement: Confinement) -> None:
+def test_memory_is_taken_from_the_command_first(root: Path, confinement: Confinement, mark: str) -> None:
     """When memory runs out the system ends what has the highest score."""
     with room(root, confinement) as workspace:
         assert lines(workspace.run("cat /proc/self/oom_score_adj")) in (["1000"], [])
-        # With Landlock a command cannot look; it can be looked at.
+        # With Landlock a command cannot look; it can be looked at, while it waits for that.
+        os.mkfifo(root / "gate")
         seen: list[str] = []
 
         def look(unit: str) -> None:
-            seen.extend(
-                Path(f"/proc/{pid}/oom_score_adj").read_text() for pid in processes("sleep\0000.3123")
-            )
+            found = processes(f"cat\0gate\0{mark}")
+            seen.extend(Path(f"/proc/{pid}/oom_score_adj").read_text() for pid in found)
+            if found:
+                go_on(root)
 
-        workspace.perform("run_command", {"command": "echo; sleep 0.3123; echo"}, deadline=Telling(look))
+        workspace.perform("run_command", {"command": f"cat gate {mark}"}, deadline=Telling(look))
     assert set(seen) == {"1000\n"}
 
 
@@ -175,11 +178,13 @@ def test_a_call_that_was_cancelled_before_it_began_runs_nothing(root: Path) -> N
 
 
 def test_progress_says_how_much_came_so_far(root: Path) -> None:
-    deadline = Telling()
+    """The command waits until all of it was told."""
+    os.mkfifo(root / "gate")
+    deadline = Telling(lambda unit: go_on(root) if "1,000 lines, 3,893 bytes" in unit else None)
     with room(root) as workspace:
-        workspace.perform("run_command", {"command": "seq 1000; sleep 0.6"}, deadline=deadline)
-    assert deadline.told[-1][1] == 120
-    assert "1,000 lines, 3,893 bytes" in deadline.told[-1][2]
+        reply = workspace.perform("run_command", {"command": "seq 1000; cat gate"}, deadline=deadline)
+    assert not reply.facts["timed_out"]
+    assert {total for _, total, _ in deadline.told} == {120}
 
 
 HOST = """

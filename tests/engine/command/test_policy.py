@@ -15,7 +15,7 @@ from readroom import config
 from readroom.errors import BadConfig
 from readroom.values.commands import Confinement
 from readroom.workspace import Workspace
-from tests.engine.command.running import changed, codes, lines, processes, refused, room, when
+from tests.engine.command.running import changed, codes, lines, refused, room
 from tests.sandbox.cells import in_each_confinement
 
 CANARY = "canary7f3a"
@@ -120,18 +120,16 @@ def test_a_denied_file_that_comes_meanwhile_is_hidden_from_the_next_command(
 ) -> None:
     """While a command runs its confinement stands; this is said on the page about commands."""
     with configured(root, confinement) as workspace:
-        done = threading.Event()
+        os.mkfifo(root / "gate")  # to open it waits for the other side
 
         def appear() -> None:
-            when(lambda: processes("sleep\x000.7771"))
-            (root / "src" / ".env").write_text(CANARY)
-            done.set()
+            with (root / "gate").open("w"):
+                (root / "src" / ".env").write_text(CANARY)
 
         thread = threading.Thread(target=appear)
         thread.start()
-        workspace.run("sleep 0.7771")
+        assert workspace.run("cat gate").facts["exit_code"] == 0
         thread.join()
-        assert done.is_set()
         reply = workspace.run("cat src/.env; grep -r canary .")
         assert CANARY not in reply.text
 

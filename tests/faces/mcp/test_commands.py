@@ -14,7 +14,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from readroom.contracts.base import FACTS_KEY
-from tests.engine.command.running import processes, when
+from tests.engine.command.running import go_on, processes, when
 from tests.faces.mcp.serving import ERAS, Stdio, call, request, stdio_command
 
 END_S = 90
@@ -89,11 +89,13 @@ def test_progress_streams_while_a_command_runs(root: Path, mode: str) -> None:
 
         async def tell(progress: float, total: float | None, message: str | None) -> None:
             told.append((progress, total, message))
+            if len(told) > 1 and "output so far: 1 line, 4 bytes" in str(message):
+                go_on(root)
 
+        os.mkfifo(root / "gate")
         await client.call_tool(
-            "run_command", {"command": "echo one; sleep 2.2; echo two"}, progress_callback=tell
+            "run_command", {"command": "echo one; cat gate; echo two"}, progress_callback=tell
         )
-        assert told
         assert [done for done, _, _ in told] == sorted({done for done, _, _ in told})
         assert {total for _, total, _ in told} == {120}
         assert any("output so far: 1 line, 4 bytes" in str(message) for _, _, message in told)
