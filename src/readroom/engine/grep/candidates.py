@@ -211,7 +211,7 @@ class Late:
         return known and (self._tree.is_confined or not self._reports.binary)
 
     def _taken_for_binary(self) -> set[str]:
-        """What rg finds only where it takes no file for binary: some are, as whoever opens them sees."""
+        """What rg finds only where it takes no file for binary: some are, as opening them shows."""
         texts, all_texts = self._searched.as_text().everything(self._part())
         others, all_others = self._searched.everything(self._part())
         self.texts_known = all_texts and all_others
