@@ -36,7 +36,7 @@ class Caller(Struct, frozen=True):
 
 
 ANONYMOUS = Caller()
-"""Whoever uses the library and does not say who they are."""
+"""A user of the library who does not say who they are."""
 
 
 def conversation(token: str, session: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from readroom.deadline import Deadline
-from readroom.engine.archives.opening import Archives
+from readroom.engine.archives import Archives
 from readroom.engine.documents.cache import DocumentCache
 from readroom.engine.find.kept import KeptTexts
 from readroom.engine.services import Job, Services

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LEDGER_LOCK = 0x72656164726F6F6D
-"""The advisory lock: "readroom". Whoever writes a ledger of this database holds it."""
+"""The advisory lock: "readroom". A process that writes a ledger of this database holds it."""
 
 
 class _PostgresStatements:
@@ -64,7 +64,7 @@ class PostgresBackend:
         Args:
             url: As libpq takes it; what is not in it comes from libpq's own variables and files.
             wait_s: How long it is tried to reach the server, and to get its lock.
-            lock: What whoever writes holds.
+            lock: What a writer holds.
             failure: What is raised when it cannot be used.
 
         Raises:

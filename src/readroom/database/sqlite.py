@@ -66,7 +66,7 @@ class SqliteBackend:
             failure: What is raised when it cannot be used.
 
         Raises:
-            DatabaseFailed: It cannot be opened, or belongs to somebody else.
+            DatabaseFailed: It cannot be opened, or belongs to another user.
         """
         self._path = path
         self._wait_s = wait_s
@@ -156,7 +156,7 @@ def _keep_log(connection: sqlite3.Connection) -> None:
 def _own_file(path: str, failure: type[DatabaseFailed], *, make: bool) -> tuple[int, int]:
     """Device and inode of the file, which nobody else may read; SQLite's other files get its mode.
 
-    A file that is there is looked at and never opened: whoever closes a descriptor of it ends the locks
+    A file that is there is looked at and never opened: closing a descriptor of it ends the locks
     of every connection that this process has to it (https://sqlite.org/howtocorrupt.html, 2.2), and
     another process that closes its own would take the log of these connections away.
     """

@@ -37,7 +37,7 @@ from readroom.values.steps import AS_IT_IS, Steps
 from readroom.values.verbs import BY_REQUEST, changes, function, is_edit
 
 if TYPE_CHECKING:
-    from readroom.engine.archives.opening import Archives
+    from readroom.engine.archives import Archives
     from readroom.engine.command import CommandService
     from readroom.engine.documents.cache import DocumentCache
     from readroom.engine.find.kept import KeptTexts
@@ -184,7 +184,7 @@ class Engine:
 
     def _archive_room(self) -> Archives:
         """What opens archives; made for the first."""
-        from readroom.engine.archives.opening import Archives
+        from readroom.engine.archives import Archives
 
         with self._making:
             if self._archives is None:

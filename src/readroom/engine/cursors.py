@@ -1,28 +1,59 @@
-"""Where a search goes on: bound to its arguments, and by name instead of by number.
+"""Where searches and listings go on: bound to their arguments, and by name instead of by number.
 
-A cursor names the last file that was shown and how far into it, so that files
-that come and go between two pages neither repeat nor hide others.
+A cursor begins with a fingerprint of the arguments that it was given for, and names the last thing that
+was shown, so that what comes and goes between two pages neither repeats nor hides others.
 """
 
 from __future__ import annotations
 
 import os
 from hashlib import blake2s
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import fields, replace
 
 from readroom.errors import BadCursor, BadPath, OutsideRoot
-from readroom.limits.find import CURSOR_DIGITS
+from readroom.limits.find import CURSOR_DIGITS, FIND_AHEAD, SCORE_SCALE
 from readroom.paths import parse
 from readroom.quoting import as_value
-from readroom.values import GrepRequest, GrepSort, ListRequest
+from readroom.values import FindRequest, GrepRequest, GrepSort, ListRequest
+
+_Paged: TypeAlias = "GrepRequest | FindRequest | ListRequest"
+
+_UNREADABLE = (ValueError, BadPath, OutsideRoot)
+"""What is raised where the rest of a cursor is not what was written."""
+
+
+def path_key(path: str) -> bytes:
+    """What sorts paths part by part: no name holds a NUL, and every other byte is larger."""
+    return os.fsencode(path).replace(b"/", b"\0")
+
+
+def end_of_folder(key: bytes) -> bytes:
+    """What sorts behind everything below the folder with this key, and before all that follows it."""
+    return key + b"\1"
+
+
+def _rest(request: _Paged, cursor: str, made_for: str) -> str:
+    """What stands behind the fingerprint. Raises BadCursor when that is not `made_for`."""
+    begins, _, rest = cursor.partition(".")
+    if begins != made_for:
+        raise BadCursor("was not given for these arguments", next_request=replace(request, cursor=None))
+    return rest
+
+
+def _not_given(request: _Paged, by: str) -> BadCursor:
+    """The refusal of what begins like a cursor, and is not one."""
+    return BadCursor(f"is not one that {by} gave", next_request=replace(request, cursor=None))
+
+
+def _digest(arguments: tuple[object, ...], digits: int) -> str:
+    return blake2s(repr(arguments).encode("utf-8", "surrogatepass")).hexdigest()[:digits]
+
 
 # -----------------------------------------------------------------------------
-# Where a listing goes on: bound to its arguments, and by name instead of by number.
-#
-# A cursor names the last entry that was shown, so that entries that come and go
-# between two pages neither repeat nor hide others.
+# Listings: the last entry that was shown.
 # -----------------------------------------------------------------------------
 
 
@@ -31,11 +62,6 @@ class ListPlace(Struct, frozen=True, order=True):
 
     value: int
     key: bytes
-
-
-def path_key(path: str) -> bytes:
-    """What sorts paths part by part: no name holds a NUL, and every other byte is larger."""
-    return os.fsencode(path).replace(b"/", b"\0")
 
 
 def write_cursor(request: ListRequest, value: int, path: str) -> str:
@@ -52,23 +78,23 @@ def read_cursor(request: ListRequest) -> ListPlace | None:
     """
     if request.cursor is None:
         return None
-    again = replace(request, cursor=None)
-    made_for, _, place = request.cursor.partition(".")
-    if made_for != _fingerprint(request):
-        raise BadCursor("was not given for these arguments", next_request=again)
-    value = "0"
+    place, value = _rest(request, request.cursor, _fingerprint(request)), "0"
     if request.sort != "name":
         value, _, place = place.partition(".")
     try:
         return ListPlace(int(value), path_key(parse(place)))
-    except (ValueError, BadPath, OutsideRoot):
-        raise BadCursor("is not one that a listing gave", next_request=again) from None
+    except _UNREADABLE:
+        raise _not_given(request, "a listing") from None
 
 
 def _fingerprint(request: ListRequest) -> str:
     order = (request.path, request.glob, request.depth, sorted(request.include), request.sort)
-    return blake2s(repr(order).encode("utf-8", "surrogatepass")).hexdigest()[:CURSOR_DIGITS]
+    return _digest(order, CURSOR_DIGITS)
 
+
+# -----------------------------------------------------------------------------
+# Searches: the last file that was shown, and how far into it.
+# -----------------------------------------------------------------------------
 
 _GREP_DIGITS = 6
 """Hex digits of the arguments' fingerprint: a mix-up passes once in 16 million times, for 4 tokens."""
@@ -90,11 +116,6 @@ class Cursor(Struct, frozen=True):
     place: GrepPlace
     path: str
     line: int | None
-
-
-def end_of_folder(key: bytes) -> bytes:
-    """What sorts behind everything below the folder with this key, and before all that follows it."""
-    return key + b"\1"
 
 
 def sort_of(request: GrepRequest) -> GrepSort:
@@ -120,18 +141,15 @@ def read_grep_cursor(request: GrepRequest) -> Cursor | None:
     """
     if request.cursor is None:
         return None
-    again = replace(request, cursor=None)
-    made_for, _, rest = request.cursor.partition(".")
-    if made_for != _grep_fingerprint(request):
-        raise BadCursor("was not given for these arguments", next_request=again)
+    rest = _rest(request, request.cursor, _grep_fingerprint(request))
     numbers, _, quoted = rest.partition(".")
     line, *rank = numbers.split("_")
     try:
         path = parse(quoted)
         place = GrepPlace(tuple(map(int, rank)), path_key(path))
         return Cursor(place, path, None if line == _WHOLE else int(line))
-    except (ValueError, BadPath, OutsideRoot):
-        raise BadCursor("is not one that a search gave", next_request=again) from None
+    except _UNREADABLE:
+        raise _not_given(request, "a search") from None
 
 
 _SPELLED_OUT = ("pattern", "path", "glob", "type", "output", "ignore_case", "multiline", "fixed", "include")
@@ -162,4 +180,80 @@ def _grep_fingerprint(request: GrepRequest) -> str:
         # What else is asked for changes the order of matches, as far as anybody knows.
         *((name, getattr(request, name)) for name in _MORE if getattr(request, name) != _default(name)),
     )
-    return blake2s(repr(order).encode("utf-8", "surrogatepass")).hexdigest()[:_GREP_DIGITS]
+    return _digest(order, _GREP_DIGITS)
+
+
+# -----------------------------------------------------------------------------
+# Ranked searches: a score in a round, in a part of the tree.
+# -----------------------------------------------------------------------------
+
+
+class FindPlace(Struct, frozen=True, order=True):
+    """The place of a passage or file in the order of a round: smaller comes first."""
+
+    score: int
+    path: str
+    line: int = 0
+
+
+class FindCursor(Struct, frozen=True):
+    """Where to go on.
+
+    Attributes:
+        since: The first path, relative to the searched folder, that is looked at; "" for all.
+        round: How many times the best files were taken apart before.
+        after: Up to here everything of this round was shown; None at its beginning.
+        ahead: Which of those behind it were shown, too, to fill a page: a bit each, from the next one on.
+    """
+
+    since: str = ""
+    round: int = 0
+    after: FindPlace | None = None
+    ahead: int = 0
+
+    def shows(self, position: int) -> bool:
+        """Whether what stands at a position behind `after` was shown before."""
+        return bool(self.ahead >> position & 1)
+
+
+_FIND_BEGINNING = FindCursor()
+
+
+def place_of(score: float, path: str, line: int = 0) -> FindPlace:
+    """The place of what has a score: best first, then by path and line."""
+    return FindPlace(-round(score * SCORE_SCALE), path, line)
+
+
+def read_find_cursor(request: FindRequest) -> FindCursor:
+    """Where `request` goes on. Raises BadCursor when it was not given for these arguments."""
+    if request.cursor is None:
+        return _FIND_BEGINNING
+    rest = _rest(request, request.cursor, _find_fingerprint(request))
+    numbers, _, paths = rest.partition(".")
+    try:
+        number, length, score, line, ahead = map(int, numbers.split("_"))
+        since, path = paths[:length], paths[length:]
+        is_cut = len(since) < length or (not path and (score or line or (ahead and not number)))
+        if min(number, length, line, ahead) < 0 or ahead >> FIND_AHEAD or is_cut:
+            raise ValueError
+        after = FindPlace(-score, parse(path), line) if path else None
+        return FindCursor(parse(since) if since else "", number, after, ahead)
+    except _UNREADABLE:
+        raise _not_given(request, "a search") from None
+
+
+def write_find_cursor(request: FindRequest, cursor: FindCursor) -> str:
+    """The cursor that continues `request` there."""
+    since = as_value(cursor.since) if cursor.since else ""
+    after = cursor.after or FindPlace(0, "")
+    path = as_value(after.path) if after.path else ""
+    numbers = (cursor.round, len(since), -after.score, after.line, cursor.ahead)
+    return f"{_find_fingerprint(request)}.{'_'.join(map(str, numbers))}.{since}{path}"
+
+
+def _find_fingerprint(request: FindRequest) -> str:
+    arguments = (
+        *(request.query, request.path, request.glob, request.type, request.output),
+        [*sorted(request.include), *(["documents"] if request.documents else [])],
+    )
+    return _digest(arguments, CURSOR_DIGITS)

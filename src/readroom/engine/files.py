@@ -6,7 +6,7 @@
     change    in one step for one name; a folder goes name by name, each asked about again
 
 A link is what is at its name, and nothing follows it.  What is looked at is what is
-changed: somebody who puts something else there meanwhile keeps it.
+changed: what another program puts there meanwhile stays.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def survey_deletion(
         HoldsDenied: A rule denies some of them.
         Protected, ReadOnlyFile: One is not to be changed.
         TooLarge: They are too many, or too deep.
-        Moved: Somebody is changing the folder.
+        Moved: Another program is changing the folder.
         NoPermission, StoreFailed, TimedOut, Cancelled: It cannot be looked through.
     """
     survey = _Survey(places, asked_path, deadline)
@@ -486,7 +486,7 @@ def trash(
 
 
 def _steadily(once: Callable[[], T], path: str) -> T:
-    """Once more when somebody else changed something at the last moment."""
+    """Once more when another program changed something at the last moment."""
     for _ in range(CHANGED_TRIES):
         try:
             return once()

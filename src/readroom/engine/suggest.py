@@ -68,7 +68,7 @@ def _next(suggestion: Suggestion, request: Request, name: WorkPath) -> Request |
             assert isinstance(request, (FindRequest, GrepRequest, ListRequest))
             return replace(request, path=name, cursor=None)
         case "list":
-            # Not the command once more: whoever sent it decides.
+            # Not the command once more: its sender decides.
             return ListRequest(name)
         case "above":
             # Nor what changes something: it is shown where the first name is.

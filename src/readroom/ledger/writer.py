@@ -128,7 +128,7 @@ class Writer:
                 # One event cannot be written, by a defect; that is not a reason to lose those of others.
                 self._alone(waiting)
         except BaseException:
-            # Whoever has the turn is interrupted. What was written after all is found by its id.
+            # The thread whose turn it is was interrupted. What was written after all is found by its id.
             self._queue.extendleft(reversed(group))
             raise
         return group

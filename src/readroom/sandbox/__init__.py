@@ -89,7 +89,7 @@ def available(confinement: Confinement) -> str:
     if sys.platform != "linux":
         return "this system is not Linux"
     if not seccomp.known_machine():
-        # Without its filter a command could leave programs that run as the user for whoever starts them.
+        # Without its filter a command could leave programs behind that run as the user.
         return f"the system calls of {os.uname().machine} are not known here, and cannot be filtered"
     if confinement == "bwrap":
         return bubblewrap.program()[1]

@@ -1,6 +1,6 @@
 """A filter of system calls, for what neither bubblewrap nor Landlock keeps from a command.
 
-A socket in a file or in the abstract name space reaches whoever listens there:
+A socket in a file or in the abstract name space reaches the program that listens there:
 the user's bus and systemd, docker, an SSH agent, each of which would run or sign
 something outside.  So a command may open sockets for the network, if it has one,
 and no others; pairs of connected sockets stay allowed.  Rings of the kernel's

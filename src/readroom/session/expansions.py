@@ -56,7 +56,7 @@ class TempSpool:
         """Make one. Raises OSError."""
         self._fd = _nameless()
         self.size = 0
-        # Whoever still reads it when the cache has let go of it keeps it open.
+        # A reader that still has it when the cache lets go of it keeps it open.
         weakref.finalize(self, os.close, self._fd)
 
     def append(self, data: bytes | memoryview) -> None:

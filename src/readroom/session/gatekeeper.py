@@ -99,7 +99,7 @@ def unrecorded(reply: Reply, record: Contract, failure: ReadroomError) -> Reply:
 
 
 class Attempt(Struct):
-    """One try at a request, as a budget leaves it. Whoever performs it fills in what came of it.
+    """One try at a request, as a budget leaves it. What performs it fills in the result.
 
     Attributes:
         request: What is to be performed.

@@ -18,8 +18,8 @@ name: a file of ours is called by a hash of device, inode and encoding.
 
 All numbers are little-endian.  A file that is not exactly so is none.  Files are
 written under another name and renamed, so that no process ever sees half of one;
-of several that write the same, the last one wins.  Whoever can write here is the
-user; a folder of somebody else, or a link in its place, is not used.
+of several that write the same, the last one wins.  Only the user can write
+here; a folder of another user, or a link in its place, is not used.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _step(path: str, above: int | None, *, make: bool) -> int:
 
 
 def _require_own_place(path: str, *, make: bool) -> None:
-    """Nothing is made in a folder of somebody else, such as root's files in the home of a user."""
+    """Nothing is made in a folder of another user, such as root's files in the home of a user."""
     if make:
         os.makedirs(path, 0o700, exist_ok=True)
     if os.stat(path).st_uid not in (os.geteuid(), 0):

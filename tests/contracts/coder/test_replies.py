@@ -119,6 +119,15 @@ def test_a_response_may_be_exactly_as_large_as_the_limit() -> None:
         assert found.json["content"] == "1\tab\n2\tcd"
 
 
+def test_a_line_shows_no_more_than_its_bytes_also_where_no_character_fits() -> None:
+    with in_memory({"a": "hello\n\né\n"}) as workspace:
+        for most, content in ((0, ["1\t+", "2\t", "3\t+"]), (1, ["1\th+", "2\t", "3\t+"])):
+            found = fetched(workspace, "read-file-lines", path=f"{ROOT}/a", max_line_bytes=most)
+            expected = "\n".join(content).replace("+", "... [truncated]")
+            assert found.json["content"] == expected
+            assert (found.json["total_lines"], found.json["lines_read"]) == (3, 3)
+
+
 @pytest.mark.parametrize("name", ["offset", "limit", "max_file_size", "max_line_bytes"])
 @pytest.mark.parametrize(
     ("value", "what"),

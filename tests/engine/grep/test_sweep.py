@@ -15,9 +15,8 @@ import pytest
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import path_key
-from readroom.engine.grep.candidates import Rounds
+from readroom.engine.grep.candidates import Late, Rounds, Swept
 from readroom.engine.grep.ripgrep import Tree
-from readroom.engine.grep.sweep import Late, Swept
 from readroom.engine.scope import Scope
 from readroom.limits import GREP_HEAD_START_S, GREP_REPORTED_FILES
 from readroom.paths import ROOT

@@ -25,12 +25,14 @@ from readroom.values import (
     ListEntry,
     ListMeasure,
     Measure,
+    Omission,
     ReadMeasure,
     ReadRequest,
     ReadResult,
     Reply,
     Result,
 )
+from readroom.values.files import Cut
 from readroom.values.options import ReadOptions
 from readroom.values.steps import Steps, TextUpTo
 
@@ -88,6 +90,7 @@ def _require_all(
 
     The bytes are looked at before the lines, line by line: the bound that is passed first is named.
     """
+    result = _without_wide_characters(result, bounds.line_bytes)
     room = min(bounds.bytes, cap.size - measured.frame(request.path))
     used = -1  # no line feed stands before the first
     for count, (number, line) in enumerate(enumerate(result.lines, result.start)):
@@ -100,6 +103,27 @@ def _require_all(
     if any(item.what == "lines" and item.reason == "reply_cap" for item in result.omitted):
         raise _too_much(room, "bytes", len(result.lines), request)
     return result
+
+
+def _without_wide_characters(result: ReadResult, most: int) -> ReadResult:
+    """The result with nothing shown of lines whose first character alone is larger than a line may be.
+
+    What is selected holds at least one character of each line, since a caller that goes on would not get
+    any further otherwise; here nothing goes on.
+    """
+    wide = {n: line for n, line in enumerate(result.lines, result.start) if byte_size(line) > most}
+    if not wide:
+        return result
+    cuts = {**result.cuts, **{n: Cut(1, 0, _chars(result, n, line)) for n, line in wide.items()}}
+    kept = tuple(item for item in result.omitted if item.line not in wide)
+    rests = (Omission("columns", 1, cuts[number].total, "line_cap", number) for number in wide)
+    lines = ["" if number in wide else line for number, line in enumerate(result.lines, result.start)]
+    return replace(result, lines=lines, cuts=cuts, omitted=(*kept, *rests))
+
+
+def _chars(result: ReadResult, number: int, line: str) -> int:
+    cut = result.cuts.get(number)
+    return cut.total if cut else len(line)
 
 
 def _cut_for_the_reply(line: str, chars: int, cap: Cap, bounds: Bounds) -> bool:

@@ -223,26 +223,26 @@ _NOTICES = {
 
 def made(setup: Setup) -> Contract:
     """The record for a workspace."""
-    dialect = _Dialect(setup)
+    variant = _Variant(setup)
     inspect = setup.inspect
     denials: tuple[Layer, ...] = (FnmatchDenials(inspect.deny, "INSPECT_FS_DENY"),) if inspect.deny else ()
     allowed: tuple[Layer, ...] = (
         (FnmatchAllowList(inspect.allow, "INSPECT_FS_ALLOW"),) if inspect.allow else ()
     )
     holds = inspect.allow_holds_for_reads
-    call_words = dialect.words_of("read", "")
+    call_words = variant.words_of("read", "")
     return Contract(
         name="inspect_agents",
         title="inspect_agents files",
-        instructions=_PLACES["store" if dialect.in_store else "sandbox"],
-        notice=_NOTICES["store" if dialect.in_store else "sandbox"],
-        tools=(dialect.read_file(), dialect.files()),
+        instructions=_PLACES["store" if variant.in_store else "sandbox"],
+        notice=_NOTICES["store" if variant.in_store else "sandbox"],
+        tools=(variant.read_file(), variant.files()),
         reply_bytes=INSPECT_REPLY_BYTES,
         raisable=True,
         measure=inspect_render.MEASURE,
         render=partial(inspect_render.render, call_words),
         render_error=partial(inspect_render.render_error, call_words),
-        to_call=dialect.to_call,
+        to_call=variant.to_call,
         remark=json_replies.remark,
         layers=(*denials, *allowed) if holds else denials,
         change_layers=() if holds else allowed,
@@ -250,7 +250,7 @@ def made(setup: Setup) -> Contract:
     )
 
 
-class _Dialect:
+class _Variant:
     """What the tools share: where the files are, and how they are named."""
 
     def __init__(self, setup: Setup) -> None:

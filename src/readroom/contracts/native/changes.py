@@ -17,8 +17,7 @@ from msgspec.structs import fields
 
 from readroom.contracts.base import Tool
 from readroom.contracts.native import facts as native_facts
-from readroom.contracts.native.calls import EDIT, WRITE, shown
-from readroom.contracts.native.closing import closing
+from readroom.contracts.native.calls import EDIT, WRITE, closing, shown
 from readroom.contracts.native.render import HASH_DIGITS, reply, short, warning_parts
 from readroom.contracts.schema import EXPLAINED
 from readroom.quoting import as_value, joined

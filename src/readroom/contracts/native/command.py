@@ -18,8 +18,7 @@ from msgspec import Meta
 from readroom.contracts.base import Tool
 from readroom.contracts.native import calls as native_calls
 from readroom.contracts.native import facts as native_facts
-from readroom.contracts.native.calls import RUN, shown
-from readroom.contracts.native.closing import closing
+from readroom.contracts.native.calls import RUN, closing, shown
 from readroom.contracts.native.render import reply, warning_parts
 from readroom.limits import MAX_OMITTED, RUN_MAX_TIMEOUT_S, Limits
 from readroom.paths import OUTPUTS

@@ -7,7 +7,7 @@ from functools import partial
 
 from readroom import quoting
 from readroom.contracts.native import facts as native_facts
-from readroom.contracts.native.closing import Aside, closing, ending, in_words
+from readroom.contracts.native.calls import Aside, closing, ending, in_words
 from readroom.contracts.native.render import (
     HASH_DIGITS,
     LISTED_CUTS,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from readroom.contracts.native.closing import Aside
+from readroom.contracts.native.calls import Aside
 from readroom.errors import BadValue
 from readroom.errors.usage import negative_limit
 from readroom.limits.outline import SYMBOL_CHARS

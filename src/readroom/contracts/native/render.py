@@ -20,8 +20,7 @@ from msgspec.structs import replace
 from readroom.contracts.base import reply_tokens
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import outline as native_outline
-from readroom.contracts.native.calls import shown
-from readroom.contracts.native.closing import MORE, Aside, closing, ending
+from readroom.contracts.native.calls import MORE, Aside, closing, ending, shown
 from readroom.contracts.native.facts import timestamp
 from readroom.errors import ReadroomError
 from readroom.limits import CLOSING_BYTES

@@ -10,8 +10,7 @@ import msgspec
 from readroom.contracts.base import Tool
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import outline as native_outline
-from readroom.contracts.native.calls import FIND, shown
-from readroom.contracts.native.closing import Aside, closing, ending, in_documents
+from readroom.contracts.native.calls import FIND, Aside, closing, ending, in_documents, shown
 from readroom.contracts.native.render import (
     HASH_DIGITS,
     body_within,

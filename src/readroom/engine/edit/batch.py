@@ -292,7 +292,7 @@ def _restore(file: _EditedFile) -> None:
     try:
         with file.place.open() as now:
             if now.read_at(0, now.size) != file.after:
-                return  # somebody has written over it
+                return  # another program has written over it
             file.place.put([file.before], now, lambda: None)
     except (ReadroomError, Moved) as error:
         raise StoreFailed(file.path, "it was changed, and others of the call could not be") from error

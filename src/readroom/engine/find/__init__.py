@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, final
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
-from readroom.engine.find.cursor import FindCursor, place_of, read_cursor, write_cursor
+from readroom.engine.cursors import FindCursor, place_of, read_find_cursor, write_find_cursor
 from readroom.engine.find.kept import Apart
 from readroom.engine.find.opening import Opener
 from readroom.engine.find.page import PageOfPassages, outlined, take_apart
@@ -167,7 +167,7 @@ class _Ranking:
         self._services = services
         self._request = request = job.request
         self._query = query
-        self._cursor = read_cursor(request)
+        self._cursor = read_find_cursor(request)
         self._opener = opener
         self._documents = documents
         self._deadline, self._patient = deadline, job.deadline
@@ -372,7 +372,11 @@ class _Ranking:
             position += 1
 
     def _following(self, cursor: FindCursor | None) -> FindRequest | None:
-        return None if cursor is None else replace(self._request, cursor=write_cursor(self._request, cursor))
+        return (
+            None
+            if cursor is None
+            else replace(self._request, cursor=write_find_cursor(self._request, cursor))
+        )
 
     def _complete(self, result: FindResult, seen: Seen) -> FindResult:
         """The page with what is to be said of the whole search."""

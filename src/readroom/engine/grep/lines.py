@@ -5,7 +5,7 @@ small      read whole and searched by RE2, where RE2 means what rg means; otherw
 large      rg reads the descriptor that the guard opened; its lines are looked up again
 foreign    not UTF-8: its characters are searched, as above; when it is too large for that its
            bytes are, and that is counted
-no rg      a store without files: RE2, whatever it means (search.dialect.DIFFERENCES)
+no rg      a store without files: RE2, whatever it means (search.pattern.DIFFERENCES)
 """
 
 from __future__ import annotations

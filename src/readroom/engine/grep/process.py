@@ -441,7 +441,7 @@ def _on_descriptor(
     patterns: Sequence[str] = (),
     begin: int = 0,
 ) -> Child:
-    # Its offset is shared with the child; whoever reads by position does not mind.
+    # Its offset is shared with the child; reading by position does not use it.
     os.lseek(fd, begin, os.SEEK_SET)
     if begin:
         flags = [*flags, "--encoding=none"]  # what stands there is no mark

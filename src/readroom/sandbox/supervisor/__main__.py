@@ -123,8 +123,10 @@ def main() -> int:
         os.waitpid(pid, 0)
         _say(report, {"error": message.decode("utf-8", "replace")})
         return 0
-    clerk = attributes.Clerk(_received(ours), order["calls"], order["places"]) if order["calls"] else None
-    ending = _watched(pid, order, clerk)
+    requests = None
+    if order["calls"]:
+        requests = attributes.AttributeRequests(_received(ours), order["calls"], order["places"])
+    ending = _watched(pid, order, requests)
     _say(report, {**ending, "begun": _begun(order["begun"], ending)})
     return 0
 
@@ -258,11 +260,11 @@ def _install(instructions: bytes, seccomp: int | None) -> int | None:
 # --- its end -----------------------------------------------------------------------------------
 
 
-def _watched(pid: int, order: Order, clerk: attributes.Clerk | None) -> dict[str, object]:
+def _watched(pid: int, order: Order, requests: attributes.AttributeRequests | None) -> dict[str, object]:
     """Wait for the command, then end what it has left behind."""
     waiting = select.poll()
     woken = _woken_by_children()
-    for fd in (0, woken, *([clerk.listener] if clerk else [])):
+    for fd in (0, woken, *([requests.listener] if requests else [])):
         waiting.register(fd, select.POLLIN)
     code: int | None = None
     hurry = asked_to_end = many = False
@@ -274,9 +276,9 @@ def _watched(pid: int, order: Order, clerk: attributes.Clerk | None) -> dict[str
         for fd, event in waiting.poll(max(0.0, patience) * 1000):
             if fd == woken:
                 os.read(woken, 512)
-            elif fd != 0 and clerk is not None:
+            elif fd != 0 and requests is not None:
                 if event & select.POLLIN:
-                    clerk.answer()
+                    requests.answer()
                 else:
                     waiting.unregister(fd)
             elif not os.read(0, 1):

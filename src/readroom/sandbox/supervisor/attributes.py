@@ -31,19 +31,19 @@ _AT_FDCWD = -100
 _NOT_FOLLOWED, _EMPTY_PATH = 0x100, 0x1000
 _PATH_BYTES, _PAGE = 4096, 4096
 _RAISING = 0o6000
-"""Bits of a mode that the filter refuses before this process is asked; see `policy.seccomp`."""
+"""Bits of a mode that the filter refuses before this process is asked; see `sandbox.seccomp`."""
 _SELF = (b"/proc/self/", b"/proc/thread-self/")
 
 
-class Clerk:
-    """Answers the kernel's questions about one command."""
+class AttributeRequests:
+    """The kernel's questions about one command, each answered."""
 
     def __init__(self, listener: int, calls: dict[str, Sequence[str | int]], places: Sequence[str]) -> None:
         """Take over a listener.
 
         Args:
             listener: The descriptor that the filter came with.
-            calls: By number, what a call changes and where its arguments are; see `policy.seccomp.CHANGES`.
+            calls: By number, what a call changes and where its arguments are; see `sandbox.seccomp.CHANGES`.
             places: Absolute paths; what they are and what is below may be changed.
         """
         self.listener = listener
@@ -56,7 +56,7 @@ class Clerk:
         try:
             fcntl.ioctl(self.listener, _RECEIVE, notice)
         except OSError:
-            return  # whoever asked has ended
+            return  # the process that asked has ended
         key, thread, _, number, _, _, *arguments = _NOTICE.unpack(notice)
         try:
             self._carry_out(key, thread, self._calls[number], arguments)

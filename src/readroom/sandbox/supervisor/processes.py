@@ -2,7 +2,7 @@
 
 Part of the supervisor's program: imports nothing of readroom.  The process has been
 made the parent of all orphans below it (PR_SET_CHILD_SUBREAPER), so one without
-children has no offspring left: nobody has to be looked for to know that.  Where
+children has no descendants left, which nothing has to be searched to know.  Where
 there is no such thing (macOS), only a process group can be ended.
 """
 
@@ -118,7 +118,7 @@ def _send(pids: Sequence[int], known: Sequence[int], number: int) -> None:
         except (OSError, AttributeError):
             continue
         try:
-            # An orphan comes to this process, or to one of its offspring that asked for them.
+            # An orphan comes to this process, or to a descendant that asked for them.
             if parent(pid) in parents:
                 signal.pidfd_send_signal(descriptor, number)
         except OSError:

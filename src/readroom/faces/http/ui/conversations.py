@@ -221,7 +221,7 @@ def _seen(view: View, text: str) -> str:
 
 
 def _is_denied_name(view: View, text: str) -> bool:
-    """A name with blanks in it is no word of a text."""
+    """A name with blanks in it is not a word of a text."""
     return " " in text and len(text) < 4096 and view.sight.denies(text)
 
 

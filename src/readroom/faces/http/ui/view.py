@@ -171,7 +171,7 @@ class View:
         if not given:
             return default
         if not given.isascii() or not given.isdigit() or len(given) > 15:
-            raise BadValue(name, given, "is no number", "Use digits, or leave it out of the address.")
+            raise BadValue(name, given, "is not a number", "Use digits, or leave it out of the address.")
         return int(given)
 
     @property
