@@ -25,7 +25,7 @@ from readroom.engine.cursors import Cursor, path_key
 from readroom.engine.grep.process import Child, LeftFile
 from readroom.engine.grep.ripgrep import Tree
 from readroom.engine.scope import Scope
-from readroom.limits import GREP_HEAD_START_S, GREP_SWEEP_SHARE
+from readroom.limits import GREP_FIRST_HIT_S, GREP_HEAD_START_S, GREP_SWEEP_SHARE
 from readroom.search.ripgrep import Reports
 
 _WORTH_WAITING = 6
@@ -86,10 +86,11 @@ class Swept:
         """Whether to stay in path order."""
         worked = child.worked_s
         waited = time.monotonic() - self._began_s
-        if worked < GREP_HEAD_START_S and waited < GREP_HEAD_START_S * _WALL:
+        used, filled = max(worked, waited / _WALL), self._filled()
+        if used < (GREP_HEAD_START_S if filled else GREP_FIRST_HIT_S):
             return True
         # What it would take altogether if the page went on to fill like that.
-        return max(worked, waited / _WALL) < self._filled() * _WORTH_WAITING * GREP_HEAD_START_S
+        return used < filled * _WORTH_WAITING * GREP_HEAD_START_S
 
     def _rest(self, least: bytes, at_once: bool) -> Generator[str]:
         left = self._deadline.remaining
