@@ -25,8 +25,8 @@ from readroom.engine.cursors import Cursor, end_of_folder, path_key
 from readroom.engine.grep.process import Child, LeftFile, OpenFile, Watch, confines, failed
 from readroom.engine.scope import Scope, join_below
 from readroom.errors import NoPermission, ReadroomError, StoreFailed, TimedOut
-from readroom.limits import GREP_FIRST_HIT_S, GREP_NAMED_BYTES, GREP_SKIPPED_NAMES
-from readroom.limits.files import CLOCK_S
+from readroom.limits import GREP_NAMED_BYTES, GREP_SKIPPED_NAMES
+from readroom.limits.files import CLOCK_S, GREP_FIRST_HIT_S
 from readroom.paths import ROOT, ancestors, join
 from readroom.policy.guard import Guard
 from readroom.search.ripgrep import (

@@ -25,7 +25,8 @@ from readroom.engine.cursors import Cursor, path_key
 from readroom.engine.grep.process import Child, LeftFile
 from readroom.engine.grep.ripgrep import Tree
 from readroom.engine.scope import Scope
-from readroom.limits import GREP_FIRST_HIT_S, GREP_HEAD_START_S, GREP_SWEEP_SHARE
+from readroom.limits import GREP_SWEEP_SHARE
+from readroom.limits.files import GREP_FIRST_HIT_S, GREP_HEAD_START_S
 from readroom.search.ripgrep import Reports
 
 _WORTH_WAITING = 6
