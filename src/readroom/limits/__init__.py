@@ -145,10 +145,6 @@ GREP_FILE_SHARE = 2
 GREP_FILE_LEAST_S = 0.5
 """It gets no less than that: a search of a tenth of a second says nothing about the files it looked into."""
 
-GREP_HEAD_START_S = 0.015
-"""Processor time of rg in path order on one thread before a search of a folder goes on with all threads. A
-common word has filled its page by then; for a rare one it is what a search of 50,000 files takes longer."""
-
 GREP_SWEEP_SHARE = 0.5
 """With all threads a search has no place to go on from before its end: it gets this part of the time, and
 what is larger is searched in path order."""

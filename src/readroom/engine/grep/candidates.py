@@ -34,7 +34,8 @@ from readroom.engine.grep.process import Child, LeftFile
 from readroom.engine.grep.ripgrep import Tree
 from readroom.engine.scope import Scope, join_below
 from readroom.errors import ReadroomError, TimedOut
-from readroom.limits import GREP_FILE_LEAST_S, GREP_HEAD_START_S, GREP_SWEEP_SHARE
+from readroom.limits import GREP_FILE_LEAST_S, GREP_SWEEP_SHARE
+from readroom.limits.files import GREP_FIRST_HIT_S, GREP_HEAD_START_S
 from readroom.paths import ROOT
 from readroom.policy.guard import Guard
 from readroom.search.pattern import Pattern
@@ -101,10 +102,11 @@ class Swept:
         """Whether to stay in path order."""
         worked = child.worked_s
         waited = time.monotonic() - self._began_s
-        if worked < GREP_HEAD_START_S and waited < GREP_HEAD_START_S * _WALL:
+        used, filled = max(worked, waited / _WALL), self._filled()
+        if used < (GREP_HEAD_START_S if filled else GREP_FIRST_HIT_S):
             return True
         # What it would take altogether if the page went on to fill like that.
-        return max(worked, waited / _WALL) < self._filled() * _WORTH_WAITING * GREP_HEAD_START_S
+        return used < filled * _WORTH_WAITING * GREP_HEAD_START_S
 
     def _rest(self, least: bytes, at_once: bool) -> Generator[str]:
         left = self._deadline.remaining

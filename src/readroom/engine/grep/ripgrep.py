@@ -25,8 +25,8 @@ from readroom.engine.cursors import Cursor, end_of_folder, path_key
 from readroom.engine.grep.process import Child, LeftFile, OpenFile, Watch, confines, failed
 from readroom.engine.scope import Scope, join_below
 from readroom.errors import NoPermission, ReadroomError, StoreFailed, TimedOut
-from readroom.limits import GREP_HEAD_START_S, GREP_NAMED_BYTES, GREP_SKIPPED_NAMES
-from readroom.limits.files import CLOCK_S
+from readroom.limits import GREP_NAMED_BYTES, GREP_SKIPPED_NAMES
+from readroom.limits.files import CLOCK_S, GREP_FIRST_HIT_S
 from readroom.paths import ROOT, ancestors, join
 from readroom.policy.guard import Guard
 from readroom.search.ripgrep import (
@@ -269,7 +269,7 @@ class Tree:
             return None
         with child:
             records, watch = Records(), Watch(child, self._top, self._share, self._deadline)
-            pause_s = CLOCK_S if goes_well is None else GREP_HEAD_START_S / 4
+            pause_s = CLOCK_S if goes_well is None else GREP_FIRST_HIT_S / 2
             given_up = _Doubt(watch.is_stuck if goes_well is None else lambda: not goes_well(child))
             try:
                 for data in child.output(given_up, pause_s):
