@@ -89,6 +89,8 @@ def readroom(path: Path) -> tuple[str, str]:
     except Unreadable as error:
         raise Refused(error.problem) from None
     lines = [line for part in parts for line in (part.title, *part.lines)]
+    if document.unit.has_rows:  # where a cell has a line end or a tab, it is written
+        lines = [line.replace("\\n", "\n").replace("\\t", "\t") for line in lines]
     return "\n".join(lines), " ".join(note for part in parts for note in part.notes)
 
 
@@ -181,13 +183,13 @@ from markitdown import MarkItDown
 converter = MarkItDown()
 def read(path):
     text = converter.convert(path).text_content
-    text = re.sub(r"<!--.*?-->|!\\[.*?\\]\\(.*?\\)", "", text)  # its own marks
+    text = re.sub(r"<!--.*?-->|!\\[.*?\\]\\(.*?\\)|### Notes:|[|] Category [|]", "", text)  # its own marks
     stored = open(path, "rb").read().decode("utf-8", "replace")
     return None if text.split()[:50] == stored.split()[:50] else text  # the source, unread
 """
 KREUZBERG = """
 import kreuzberg
-def read(path): return kreuzberg.extract_file_sync(path).content
+def read(path): return kreuzberg.extract_file_sync(path).content.replace("### Notes:", "")  # its own mark
 """
 
 

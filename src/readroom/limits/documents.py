@@ -143,6 +143,9 @@ SHARED_STRINGS = 2_000_000
 STRING_BYTES = 1024 * 1024
 """The XML of one text. A cell takes 32,767 characters; formatting may be around each of them."""
 
+FORMULA_ELEMENTS = 20_000
+"""Elements of a formula that say more than their letters; of a larger one the rest is shown as letters."""
+
 DRAWING_WORDS = 200
 """Titles, series and points of a chart or diagram that are shown where it stands."""
 

@@ -150,6 +150,11 @@ class Word:
             value = _modifiers([(0x083C if kind == HIDDEN else 0x0800, 1)])
             self._characters.append((at, at + len(words), value))
 
+    def refer(self, char: str, place: int) -> None:
+        """Let a character stand for what stands at a place of the stream of data."""
+        at = self.text.index(char)
+        self._characters.append((at, at + 1, _modifiers([(0x6A03, place), (0x0855, 1)])))
+
     def note(self, kind: str, text: str, mark: str) -> None:
         """A paragraph that refers to a note."""
         self._marks[kind].append(len(self.text) + 1)

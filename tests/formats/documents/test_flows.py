@@ -98,6 +98,18 @@ def test_a_slide_has_its_title_first_and_its_notes_last() -> None:
     assert document.part(1).lines == ["# The title", "text", "", "Notes:", "spoken"]
 
 
+def test_comments_on_a_slide_are_shown_in_both_forms_that_programs_write() -> None:
+    said = "<dc:creator>Ann</dc:creator><dc:date>2024-01-02T03:04:05</dc:date><text:p>{}</text:p>"
+    office = f"<office:annotation>{said.format('old')}</office:annotation>"
+    extended = (
+        '<o:annotation xmlns:o="http://openoffice.org/2009/office" '
+        f'xmlns:dc="http://purl.org/dc/elements/1.1/">{said.format("new")}</o:annotation>'
+    )
+    data = letters.open_text(f"<draw:page>{office}{extended}</draw:page>", kind="presentation")
+    lines = odp.open_document(io.BytesIO(data)).part(1).lines
+    assert lines == ["", "Comments:", "Ann: old", "Ann: new"]
+
+
 @pytest.mark.parametrize("opener", [odt.open_document, odp.open_document])
 def test_an_encrypted_one_is_told_from_a_damaged_one(opener: object) -> None:
     assert isinstance(refused(opener, io.BytesIO(letters.encrypted_odt())), Encrypted)  # type: ignore[arg-type]
@@ -119,6 +131,22 @@ def test_an_encrypted_one_is_told_from_a_damaged_one(opener: object) -> None:
 )
 def test_bytes_of_rtf_are_read_in_the_encoding_of_their_font(body: bytes, line: str) -> None:
     assert _rtf(body) == [line]
+
+
+@pytest.mark.parametrize(
+    ("state", "line"),
+    [
+        (rb"\fftype2\ffres1\ffdefres0", "v end"),
+        (rb"\fftype2\ffres25\ffdefres2", "d end"),
+        (rb"\fftype2\ffres9", "end"),
+    ],
+)
+def test_the_chosen_entry_of_a_list_in_a_form_of_rtf_is_shown(state: bytes, line: str) -> None:
+    form = rb"{\*\formfield{" + state + rb"{\*\ffname N}{\*\ffl x}{\*\ffl v}{\*\ffl d}}}"
+    field = rb"{\field{\*\fldinst { FORMDROPDOWN " + form + rb"}}{\fldrslt }}"
+    assert _rtf(field + rb" end\par") == [line]
+    part = rtf.read(rb"{\rtf1 " + field + rb"\par}").part(1)
+    assert part.notes == ["Not shown: 2 unselected choices."]
 
 
 def test_rtf_has_sections_notes_and_tables() -> None:

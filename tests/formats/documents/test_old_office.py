@@ -49,6 +49,41 @@ def test_fields_in_fields_show_their_results() -> None:
     assert doc.open_document(io.BytesIO(word.build())).part(1).lines == ["a yes [here](https://x.test/y) z"]
 
 
+def _form_field(kind: int, state: int, usual: int = 0, entries: tuple[str, ...] = ()) -> bytes:
+    """The properties of a field of a form, as the stream of data has them."""
+    bits = kind | state << 2 | (0x8000 if entries else 0)
+    none = struct.pack("<HH", 0, 0)
+    body = b"\xff\xff\xff\xff" + struct.pack("<HHH", bits, 0, 0)
+    body += struct.pack("<H", 4) + "Name".encode("utf-16-le") + b"\0\0" + struct.pack("<H", usual) + 5 * none
+    body += struct.pack("<HHH", 0xFFFF, len(entries), 0) if entries else b""
+    body += b"".join(struct.pack("<H", len(entry)) + entry.encode("utf-16-le") for entry in entries)
+    return struct.pack("<IH", 68 + len(body), 68) + bytes(62) + body
+
+
+@pytest.mark.parametrize(
+    ("code", "field", "line", "notes"),
+    [
+        ("FORMCHECKBOX", _form_field(1, 1), "a [x] b", []),
+        ("FORMCHECKBOX", _form_field(1, 0), "a [ ] b", []),
+        ("FORMCHECKBOX", _form_field(1, 25, usual=1), "a [x] b", []),
+        ("FORMDROPDOWN", _form_field(2, 1, entries=("one", "two")), "a two b", ["1 unselected choice"]),
+        ("FORMDROPDOWN", _form_field(2, 25, 1, ("one", "two")), "a two b", ["1 unselected choice"]),
+        ("FORMDROPDOWN", _form_field(2, 7, 0, ("one",)), "a  b", ["1 form control"]),
+        ("FORMCHECKBOX", b"", "a  b", ["1 form control"]),
+        ("FORMCHECKBOX", _form_field(1, 1)[:75], "a  b", ["1 form control"]),
+    ],
+)
+def test_boxes_and_lists_of_a_form_of_an_old_document_show_their_state(
+    code: str, field: bytes, line: str, notes: list[str]
+) -> None:
+    word = Word()
+    word.paragraph(f"a \x13{code} \x01\x14\x15 b")
+    word.refer("\x01", 30)
+    part = doc.open_document(io.BytesIO(word.build(Data=bytes(30) + field))).part(1)
+    assert part.lines == [line]
+    assert part.notes == [f"Not shown: {note}." for note in notes]
+
+
 def test_text_of_word_6_is_read_in_the_encoding_of_its_language() -> None:
     text = "Привет\r".encode("cp1251")
     head = (

@@ -234,6 +234,21 @@ def test_open_document_sheets_have_the_same_forms() -> None:
     assert list(part.lines) == ["1.5\t0.3\tTRUE\t2024-01-02\t2024-01-02 03:04:05\t30:05:00\ta   b\\tc\\nd"]
 
 
+def test_spans_of_time_are_whole_and_parts_of_a_day_the_time_that_they_mean() -> None:
+    written = (
+        "PT1045737H51M15.999998208S", "PT03H23M59.999999665S", "-PT0H0M1.5S", "P2DT1H", "PT99999999H", "PT",
+    )  # fmt: skip
+    cells = "".join(ODS_CELL.format("time", "time-value", span) for span in written)
+    cells += ODS_CELL.format("date", "date-value", "2024-01-02T09:59:59.999998208")
+    file = io.BytesIO(office.spreadsheet(f"<table:table-row>{cells}</table:table-row>"))
+    assert _lines(file) == [
+        "1045737:51:16\t3:24:00\t-0:00:01.500\t49:00:00\t99999999:00:00\t0:00:00\t2024-01-02 10:00:00"
+    ]
+    assert _lines(_saved([[time(5, 35, 31, 200_000), datetime(2024, 1, 2, 3, 4, 5, 999_900)]])) == [
+        "05:35:31.200\t2024-01-02 03:04:06"
+    ]
+
+
 def test_repeated_rows_and_cells_are_written_out_where_they_are_asked_for() -> None:
     one = ODS_CELL.format("float", "value", "7")
     two = one.replace("cell ", 'cell table:number-columns-repeated="2" ')

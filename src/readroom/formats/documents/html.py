@@ -16,6 +16,7 @@ from lxml import etree
 from msgspec import Struct
 
 from readroom.formats.documents import Part, Unreadable, sections, tables
+from readroom.formats.documents.formulas import FormulaParts
 from readroom.formats.documents.sections import Sections
 from readroom.formats.documents.unshown import beside_note
 from readroom.limits import HEAD_BYTES
@@ -60,6 +61,7 @@ _ABOUT = frozenset(("description", "keywords", "author", "og:title", "og:descrip
 _FIELDS = frozenset(("checkbox", "radio"))
 
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_FORMULAS = frozenset(("math", "m:math", "mml:math"))
 _SPACES = re.compile(r"[ \t\n\r\f]+")
 
 MAX_INDENT = 10
@@ -101,11 +103,19 @@ class HtmlPage:
         self._link: tuple[int, str] | None = None
         self._tables: list[_Table] = []
         self._unnested = 0
+        self._formula: FormulaParts | None = None
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """An element begins."""
         if self._silent or self._is_silent(tag, attributes):
             self._silent += 1
+            return
+        if self._formula is not None and tag in BLOCKS:
+            self._formula_end()  # it was never closed
+        if self._formula is None and tag in _FORMULAS:
+            self._formula = FormulaParts()
+        if self._formula is not None:
+            self._formula.start(tag.rpartition(":")[2], attributes)
             return
         if tag in BLOCKS:
             self._flush()
@@ -135,6 +145,11 @@ class HtmlPage:
         if self._silent:
             self._silent -= 1
             return
+        if self._formula is not None:
+            self._formula.end()
+            if not self._formula.depth:
+                self._formula_end()
+            return
         if tag == "a" and self._link is not None:
             at, target = self._link
             words = "".join(self._words[at:])
@@ -157,8 +172,15 @@ class HtmlPage:
 
     def data(self, text: str) -> None:
         """Text between tags."""
-        if not self._silent:
+        if self._formula is not None and not self._silent:
+            self._formula.text(text)
+        elif not self._silent:
             self._words.append(text if self._pre else _SPACES.sub(" ", text))
+
+    def _formula_end(self) -> None:
+        if self._formula is not None:
+            self._words.append(self._formula.written())
+            self._formula = None
 
     def comment(self, text: str) -> None:
         """A comment, which a page does not show."""
@@ -166,6 +188,7 @@ class HtmlPage:
 
     def close(self) -> Sequence[HtmlBlock]:
         """The blocks of the page."""
+        self._formula_end()
         self._flush()
         while self._tables:
             self._table_end("table")

@@ -27,6 +27,7 @@ from readroom.formats.documents import (
     tables,
 )
 from readroom.formats.documents.archives import ANOTHER_COPY
+from readroom.formats.documents.formulas import formula
 from readroom.formats.documents.ooxml import Package, R, Relation
 from readroom.formats.documents.unshown import beside_note
 from readroom.formats.documents.xml import Element, local
@@ -282,8 +283,9 @@ class _Slide:
                 target = relation.target if relation is not None and relation.external else ""
                 self.dropped["link target"] += sections.is_lost(words, target)
                 yield sections.shown(words.replace("\v", "\n"), target)
-            elif name == "AlternateContent" or name == "m":
-                yield "".join(at.text or "" for at in element.iter() if local(at) == "t")
+            elif name in ("AlternateContent", "m"):
+                held = [element] if name == "m" else element[:1]  # the second form is for old programs
+                yield "".join(formula(at) for one in held for at in one.iter() if local(at) == "oMath")
 
 
 def _target(relation: Relation | None) -> str:

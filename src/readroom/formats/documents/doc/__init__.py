@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import struct
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import BinaryIO
 
 from msgspec import Struct, field
@@ -23,7 +23,7 @@ from readroom.formats.documents import ooxml, running, sections
 from readroom.formats.documents.compound import Compound
 from readroom.formats.documents.doc import formats as doc_formats
 from readroom.formats.documents.doc import pieces as doc_pieces
-from readroom.formats.documents.doc.formats import DELETED, HIDDEN, SPECIAL, Formats, Properties
+from readroom.formats.documents.doc.formats import DELETED, HIDDEN, SPECIAL, Formats, FormField, Properties
 from readroom.formats.documents.doc.pieces import WORD_97, OldText
 from readroom.formats.documents.ooxml import Ole
 from readroom.formats.documents.sections import Sections
@@ -33,6 +33,9 @@ DOCUMENT = "WordDocument"
 _BREAKS = re.compile("[\r\x07\x0c]")
 _MARKS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x28\xad]")
 _LINK = re.compile(r'HYPERLINK\s+(?:\\[a-z]\s+)*"([^"]*)"')
+_CHOICES = ("FORMCHECKBOX", "FORMDROPDOWN")
+"""Fields of forms that have no text in the document."""
+
 _MARGIN = ("header", "header", "footer", "footer", "header", "footer")
 _SEPARATORS = 6
 """Stories before the headers: lines between text and notes."""
@@ -64,17 +67,21 @@ def open_document(file: BinaryIO) -> Sections:
     tables = {name: compound.optional(name) for name in ("0Table", "1Table")}
     text = doc_pieces.text(document, tables)
     formats = doc_formats.formats(document, tables[text.table], text.places)
-    return _DocReader(text, formats, tables[text.table], beside).document()
+    return _DocReader(text, formats, tables[text.table], beside, compound.optional("Data")).document()
 
 
 def _old(text: OldText, beside: Counter[str]) -> Sections:
     """A document of Word 6 or 95: its stories without their formats."""
-    plain = Formats((), doc_formats.NO_RUNS, doc_formats.NO_RUNS, doc_formats.NO_LISTS)
-    reader = _DocReader(text, plain, b"", beside)
+    none = doc_formats.NO_RUNS
+    plain = Formats((), none, none, none, doc_formats.NO_LISTS)
+    reader = _DocReader(text, plain, b"", beside, b"")
     blocks = [
         block for name, story in text.stories.items() if name != "macros" for block in reader.blocks(story)
     ]
     return running.document(blocks, [], {}, beside)
+
+
+_NO_FORM = FormField()
 
 
 class _DocField(Struct):
@@ -84,15 +91,19 @@ class _DocField(Struct):
     start: int = 0
     block: int = 0
     in_code: bool = True
+    form: FormField = _NO_FORM
 
 
 class _DocReader:
     """Writes the stories of one document."""
 
-    def __init__(self, text: OldText, formats: Formats, table: bytes, beside: Counter[str]) -> None:
+    def __init__(
+        self, text: OldText, formats: Formats, table: bytes, beside: Counter[str], data: bytes
+    ) -> None:
         self._text = text
         self._formats = formats
         self._table = table
+        self._data = data
         self._beside = beside
         self._notes: dict[str, list[str]] = {}
         self._refers: dict[int, str] = {}
@@ -114,7 +125,14 @@ class _DocReader:
 
     def blocks(self, story: range) -> list[running.Block]:
         """The blocks of the text between two characters."""
-        return _StoryWriter(self._text, self._formats, story, self._refers, self._box_lines).blocks()
+        writer = _StoryWriter(
+            self._text, self._formats, story, self._refers, self._box_lines, self._form_field
+        )
+        return writer.blocks()
+
+    def _form_field(self, at: int) -> FormField:
+        """The field of a form that a character stands for."""
+        return doc_formats.form_field(self._data, self._formats.data.at(self._text.place(at)))
 
     def _lines(self, story: range) -> list[str]:
         blocks = self.blocks(story)
@@ -208,13 +226,15 @@ class _StoryWriter:
         formats: Formats,
         story: range,
         refers: Mapping[int, str],
-        boxes: object,
+        boxes: Callable[[int], list[str]],
+        form_field: Callable[[int], FormField],
     ) -> None:
         self._text = text
         self._formats = formats
         self._range = range(max(0, story.start), min(story.stop, len(text.text)))
         self._refers = refers
         self._box_lines = boxes
+        self._form_field = form_field
         self._story = FlowStory()
         self._fields: list[_DocField] = []
         self._unseen = ""
@@ -321,8 +341,10 @@ class _StoryWriter:
             story.marks.append(mark)
         elif char == "\x01" and not any(open_field.in_code for open_field in self._fields):
             self._out(sections.picture(""))
+        elif char == "\x01":
+            self._fields[-1].form = self._form_field(at)
         elif char == "\x08":
-            lines = self._box_lines(at)  # type: ignore[operator]
+            lines = self._box_lines(at)
             story.boxes += lines
             story.dropped["drawing"] += not lines
         elif char == "\x28":
@@ -339,6 +361,9 @@ class _StoryWriter:
             open_field = self._fields.pop()
             code = "".join(open_field.code).strip()
             link = _LINK.search(code)
+            self._out(open_field.form.text)
+            story.dropped["unselected choice"] += open_field.form.others
+            story.dropped["form control"] += code.startswith(_CHOICES) and not open_field.form.text
             if code.startswith("HYPERLINK") and link is None:
                 story.dropped["link target"] += "://" in code
             elif open_field.in_code or link is None:

@@ -27,6 +27,7 @@ _PARAGRAPH_WORDS = frozenset(
     (_IN_TABLE, _ROW_END, _DEPTH, _INNER_CELL, _INNER_END, _OUTLINE, _LIST_LEVEL, _LIST)
 )
 _DELETED, _HIDDEN, _SPECIAL = 0x0800, 0x083C, 0x0855
+_DATA_PLACE = 0x6A03
 HIDDEN, DELETED, SPECIAL = 1, 2, 4
 """What characters can be; they add up."""
 
@@ -89,6 +90,7 @@ class Formats(Struct, frozen=True):
     styles: Sequence[Mapping[int, int]]
     paragraphs: _Runs
     characters: _Runs
+    data: _Runs
     lists: Lists
     _known: dict[object, Properties] = field(default_factory=dict)
 
@@ -137,10 +139,12 @@ def formats(document: bytes, table: bytes, places: Mapping[str, tuple[int, int]]
         return table[start : start + size]
 
     start, size = places["lists"]
+    characters, data = _characters(document, of("characters"))
     return Formats(
         styles(of("styles")),
         _paragraphs(document, of("paragraphs")),
-        _characters(document, of("characters")),
+        characters,
+        data,
         lists(table, start, start + size, of("used lists")),
     )
 
@@ -182,8 +186,10 @@ def _paragraph(page: bytes, offset: int) -> tuple[int, tuple[tuple[int, int], ..
     return int.from_bytes(content[:2], "little"), words
 
 
-def _characters(document: bytes, table: bytes) -> _Runs:
+def _characters(document: bytes, table: bytes) -> tuple[_Runs, _Runs]:
+    """What runs of characters are, and where in the stream of data stands what they stand for."""
     runs: list[tuple[int, int, object]] = []
+    data: list[tuple[int, int, object]] = []
     for page, count in _pages(document, table):
         places = struct.unpack_from(f"<{count + 1}I", page)
         for at in range(count):
@@ -195,12 +201,61 @@ def _characters(document: bytes, table: bytes) -> _Runs:
             kind += SPECIAL * (properties.get(_SPECIAL, 0) == 1)
             if kind:
                 runs.append((places[at], places[at + 1], kind))
-    return _sorted(runs)
+            if _DATA_PLACE in properties:
+                data.append((places[at], places[at + 1], properties[_DATA_PLACE]))
+    return _sorted(runs), _sorted(data)
 
 
 def _sorted(runs: list[tuple[int, int, object]]) -> _Runs:
     runs.sort(key=lambda run: run[0])
     return _Runs([run[0] for run in runs], [run[1] for run in runs], [run[2] for run in runs])
+
+
+# --- fields of forms ---------------------------------------------------------------------------------
+
+_TICKED, _CHOSEN = 1, 2
+_USUAL = 25
+"""The state of a field that nobody has changed: the one it was made with."""
+
+
+class FormField(Struct, frozen=True):
+    """What stands in a field of a form: `text` is empty for one whose text stands in the document."""
+
+    text: str = ""
+    others: int = 0
+
+
+def form_field(data: bytes, place: object) -> FormField:
+    """The field whose properties stand at this place of the stream of data; nothing where none do."""
+    if not isinstance(place, int) or len(data) < place + 6:
+        return FormField()
+    at = place + int.from_bytes(data[place + 4 : place + 6], "little")
+    if data[at : at + 4] != b"\xff\xff\xff\xff" or len(data) < at + 10:
+        return FormField()
+    bits = int.from_bytes(data[at + 4 : at + 6], "little")
+    kind, state = bits & 3, bits >> 2 & 0x1F
+    at += 10 + 2 * int.from_bytes(data[at + 10 : at + 12], "little") + 4
+    if state == _USUAL:
+        state = int.from_bytes(data[at : at + 2], "little")
+    if kind == _TICKED:
+        return FormField("[x]" if state else "[ ]")
+    at += 2
+    for _ in range(5):  # its format, two texts of help, two macros
+        at += 2 * int.from_bytes(data[at : at + 2], "little") + 4
+    entries = _strings(data, at) if kind == _CHOSEN else []
+    return FormField(entries[state] if state < len(entries) else "", max(0, len(entries) - 1))
+
+
+def _strings(data: bytes, at: int) -> list[str]:
+    """A table of texts."""
+    count, extra = (int.from_bytes(data[at + place : at + place + 2], "little") for place in (2, 4))
+    at += 6
+    texts: list[str] = []
+    while len(texts) < count and at + 2 <= len(data):
+        size = 2 * int.from_bytes(data[at : at + 2], "little")
+        texts.append(data[at + 2 : at + 2 + size].decode("utf-16-le", "replace"))
+        at += 2 + size + extra
+    return texts
 
 
 # --- styles ------------------------------------------------------------------------------------------

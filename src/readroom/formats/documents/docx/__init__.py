@@ -30,6 +30,7 @@ from readroom.formats.documents import Unreadable, drawings, ooxml, running, sec
 from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.formats.documents.docx import lists as docx_lists
 from readroom.formats.documents.docx.lists import VAL, Lists, Styles, W
+from readroom.formats.documents.formulas import formula
 from readroom.formats.documents.ooxml import Package, R, Relation
 from readroom.formats.documents.running import Block
 from readroom.formats.documents.sections import Sections
@@ -104,7 +105,7 @@ class Story:
             elif name == "altChunk":
                 self._dropped["embedded document"] += 1
             elif name in ("oMath", "oMathPara"):
-                yield Block(0, (_formula(element),))
+                yield Block(0, (formula(element),))
             elif name == "sdtPr":
                 self._control(element)
 
@@ -168,7 +169,7 @@ class Story:
             elif name == "sdtPr":
                 self._control(element)
             elif name in ("oMath", "oMathPara"):
-                yield _formula(element)
+                yield formula(element)
             elif name == "AlternateContent":
                 yield from self._inline(element[:1])
 
@@ -312,19 +313,6 @@ _CHARACTERS: Mapping[str, Callable[[Element], str]] = {
     "sym": _symbol,
 }
 """Characters that are elements."""
-
-
-def _formula(element: Element) -> str:
-    """The letters of a formula; fractions, powers and indexes as they are typed."""
-    name = local(element)
-    if name == "t":
-        return element.text or ""
-    parts = [_formula(child) for child in element if local(child) != "rPr"]
-    written = [part for part in parts if part]
-    joiner = {"f": "/", "sSup": "^", "sSub": "_"}.get(name)
-    if joiner is None:
-        return "".join(written)
-    return joiner.join(part if len(part) == 1 or part.isalnum() else f"({part})" for part in written)
 
 
 STORIES = (("footnotes", "", "footnote"), ("endnotes", "e", "endnote"), ("comments", "c", "comment"))

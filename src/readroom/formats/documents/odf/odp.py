@@ -23,6 +23,9 @@ from readroom.limits.documents import SLIDES
 
 HIDDEN = "This slide is hidden."
 _NOT_SHAPES = frozenset(("notes", "annotation", "forms", "layer-set", "animations", "title", "desc"))
+_COMMENTS = (f"{OFFICE}annotation", "{http://openoffice.org/2009/office}annotation")
+"""What comments on slides are; LibreOffice writes the second, as the format knows none there."""
+
 _STANDING = ("header", "footer", "date-time")
 
 
@@ -76,7 +79,7 @@ class OdfSlides(Struct, frozen=True, dict=True):
         lines += [line for shape in shapes if shape is not title for line in walker.shape(shape)]
         standing = self._standing(number, page)
         lines += [line for kind, text in standing for line in running.margin(kind, [text])]
-        comments = [line for at in page.iter(f"{OFFICE}annotation") for line in walker.comment(at)]
+        comments = [line for at in page.iter(*_COMMENTS) for line in walker.comment(at)]
         for name, remarks in (("Notes:", list(_notes(page, walker))), ("Comments:", comments)):
             lines += ["", name, *remarks] if remarks else []
         marked = [line for mark in walker.notes if not mark.startswith("c") for line in walker.notes[mark]]

@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from readroom.formats.documents import Unreadable, odf, running, sections, tables
 from readroom.formats.documents.archives import ANOTHER_COPY
+from readroom.formats.documents.formulas import formula
 from readroom.formats.documents.odf import DRAW, OFFICE, STYLE, TABLE, TEXT, XLINK, OdfPackage
 from readroom.formats.documents.running import Block
 from readroom.formats.documents.sections import Sections
@@ -352,7 +353,7 @@ class Walker:
         target = posixpath.normpath(element.get(f"{XLINK}href", "") or "-")
         root = self._package.part(f"{target}/content.xml") if not len(element) else element[0]
         if root is not None and local(root) == "math":
-            return [_formula(root)]
+            return [formula(root)]
         chart = None if root is None else next(root.iter(f"{OFFICE}chart"), None)
         if chart is None:
             self.dropped["embedded object"] += 1
@@ -399,21 +400,6 @@ def _start(element: Element) -> int | None:
 def _described(element: Element) -> str:
     said = (" ".join((at.text or "").split()) for at in element if local(at) in ("title", "desc"))
     return "; ".join(dict.fromkeys(words for words in said if words))
-
-
-def _formula(element: Element) -> str:
-    """The letters of a formula; fractions, powers and indexes as they are typed."""
-    name = local(element)
-    if name == "annotation":
-        return ""
-    children: Sequence[Element] = list(element)
-    if not children:
-        return " ".join((element.text or "").split())
-    written = [part for part in map(_formula, children) if part]
-    joiner = {"mfrac": "/", "msup": "^", "msub": "_"}.get(name)
-    if joiner is None:
-        return "".join(written)
-    return joiner.join(part if len(part) == 1 or part.isalnum() else f"({part})" for part in written)
 
 
 def open_document(file: BinaryIO) -> Sections:

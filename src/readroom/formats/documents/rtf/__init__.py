@@ -19,14 +19,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import BinaryIO
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.formats.documents import Unreadable, running, sections
 from readroom.formats.documents.archives import ANOTHER_COPY
+from readroom.formats.documents.formulas import FormulaParts
+from readroom.formats.documents.rtf.state import PLAIN, TICKED, RtfField, State
 from readroom.formats.documents.rtf.tokens import Token, Tokens, code_page, decoded, fonts, headings
 from readroom.formats.documents.sections import Sections
-from readroom.formats.documents.story import FlowStory, Paragraph, label, sound
+from readroom.formats.documents.story import FlowStory, label, sound
 from readroom.limits.documents import RTF_BYTES, RTF_GROUPS
 
 MARK = b"{\\rtf"
@@ -44,7 +45,8 @@ _SKIPPED = frozenset(
     ("colortbl", "objdata", "themedata", "colorschememapping", "datastore", "latentstyles", "rsidtbl",
      "generator", "shprslt", "nonshppict", "nonesttables", "listtable", "listoverridetable", "pn", "pnseclvl",
      "filetbl", "revtbl", "ftnsep", "ftnsepc", "ftncn", "aftnsep", "aftnsepc", "aftncn", "blipuid",
-     "objclass", "mmathPict", "xmlnstbl", "atnid", "atnref", "atndate", "atntime", "atnicn", "atnparent",
+     "objclass", "mmathPict", "mctrlPr",
+     "xmlnstbl", "atnid", "atnref", "atndate", "atntime", "atnicn", "atnparent",
      "atrfstart", "atrfend", "bkmkend", "ffname", "htmltag", "objalias", "objsect", "tmpl", "panose",
      "falt", "fontemb", "private", "xform", "operator")
 )  # fmt: skip
@@ -61,7 +63,7 @@ _COUNTED = {
 """Destinations whose text is counted, and what it is called."""
 
 _THROUGH = frozenset(
-    ("shppict", "shpinst", "picprop", "moMath", "moMathPara", "moMathParaPr", "ud", "do", "userprops",
+    ("shppict", "shpinst", "picprop", "moMathPara", "moMathParaPr", "ud", "do", "userprops",
      "nesttableprops", "shptxt", "dptxbxtext", "result", "field", "shp", "object", "info", "formfield")
 )  # fmt: skip
 """Destinations that only hold others, or hold text of the story."""
@@ -69,36 +71,6 @@ _THROUGH = frozenset(
 _MARGINS = {f"{name}{which}": name for name in ("header", "footer") for which in ("", "l", "r", "f")}
 _LINK = re.compile(r'HYPERLINK\s+(?:\\[a-z]\s+)*"([^"]*)"')
 _BODY_TEXT = 9
-
-
-class _RtfField(Struct):
-    """A field that is being read: its code, and what a form says of itself."""
-
-    code: str = ""
-    kind: int = 0
-    chosen: int | None = None
-    usual: int = 0
-    entries: int = 0
-
-
-_PLAIN = Paragraph()
-
-
-class _State(Struct):
-    """What holds inside a group. `words` takes text that is not of a story; `close` ends the group."""
-
-    story: FlowStory | None
-    words: list[str] | None = None
-    close: Callable[[], None] | None = None
-    paragraph: Paragraph = _PLAIN
-    codec: str = "cp1252"
-    far: str = "cp1252"
-    is_far: bool = False
-    skipped: int = 1
-    hidden: bool = False
-    deleted: bool = False
-    starred: bool = False
-    field: _RtfField | None = None
 
 
 def open_document(file: BinaryIO) -> Sections:
@@ -123,8 +95,8 @@ class _RtfReader:
     def __init__(self, data: bytes) -> None:
         self._tokens = Tokens(data)
         self._body = FlowStory()
-        self._state = _State(self._body)
-        self._stack: list[_State] = []
+        self._state = State(self._body)
+        self._stack: list[State] = []
         self._page = "cp1252"
         self._fonts: dict[int, str] = {}
         self._styles: dict[int, int] = {}
@@ -199,7 +171,9 @@ class _RtfReader:
     def _out(self, text: str) -> None:
         """Text goes where its group says; hidden and deleted text is counted."""
         state = self._state
-        if state.words is not None:
+        if state.formula is not None and not (state.deleted or state.hidden):
+            state.formula.text(text)
+        elif state.words is not None:
             state.words.append(text)
         elif state.story is not None:
             unseen = "tracked deletion" if state.deleted else "hidden text" if state.hidden else ""
@@ -261,7 +235,7 @@ class _RtfReader:
         state = self._state
         was = state.paragraph
         if word == "pard":
-            state.paragraph = _PLAIN
+            state.paragraph = PLAIN
         elif word == "s":
             state.paragraph = replace(was, style=number)
         elif word == "outlinelevel":
@@ -308,7 +282,11 @@ class _RtfReader:
         state = self._state
         if word in _THROUGH:
             self._through(word)
-        elif word in _SKIPPED or (word.startswith("m") and word.endswith("Pr") and word[1:-2].isalpha()):
+        elif word in _SKIPPED:
+            self._tokens.skip_group()
+        elif word == "moMath" or (state.formula is not None and word[0] == "m" and self._begins()):
+            self._formula_part(word)
+        elif word.startswith("m") and word.endswith("Pr") and word[1:-2].isalpha():
             self._tokens.skip_group()
         elif word in _COUNTED:
             self._capture(partial(self._count, _COUNTED[word] if state.story is not None else ""))
@@ -343,7 +321,7 @@ class _RtfReader:
     def _capture(self, use: Callable[[str], None]) -> None:
         """Collect the text of the group and use it at its end."""
         words: list[str] = []
-        self._state.words = words
+        self._state.words, self._state.formula = words, None
         self._state.hidden = self._state.deleted = False
         self._state.close = lambda: use(sound("".join(words)).strip())
 
@@ -351,12 +329,31 @@ class _RtfReader:
         """Read the text of the group as a story of its own."""
         story = FlowStory()
         state = self._state
-        state.story, state.words, state.paragraph = story, None, _PLAIN
+        state.story, state.words, state.formula, state.paragraph = story, None, None, PLAIN
         state.hidden = state.deleted = False
 
         def close() -> None:
-            story.end(_PLAIN, 0)
+            story.end(PLAIN, 0)
             use(story)
+
+        state.close = close
+
+    def _begins(self) -> bool:
+        """Whether a word is the first of its group."""
+        return self._fresh or self._state.starred
+
+    def _formula_part(self, word: str) -> None:
+        """An element of a formula; the outermost one writes it at its end."""
+        state = self._state
+        outer = state.formula
+        parts = outer or FormulaParts()
+        parts.start(word[1:], {})
+        state.formula = parts
+
+        def close() -> None:
+            parts.end()
+            if outer is None:
+                self._out(parts.written())
 
         state.close = close
 
@@ -365,7 +362,7 @@ class _RtfReader:
         if word == "ud":
             state.story = next((at.story for at in reversed(self._stack) if at.story is not None), None)
         elif word == "field":
-            state.field = _RtfField()
+            state.field = RtfField()
         elif word == "formfield":
             state.words = []
         elif word in ("shptxt", "dptxbxtext"):
@@ -375,7 +372,7 @@ class _RtfReader:
             if state.story is not None:
                 state.story.dropped["embedded object"] += 1
         elif word in ("shpinst", "do", "info", "userprops", "picprop"):
-            state.words = []
+            state.words, state.formula = [], None
 
     def _count(self, kind: str, words: str) -> None:
         if kind and words:
@@ -411,7 +408,7 @@ class _RtfReader:
         outer = self._state
         outer_story, outer_words, of_shape = outer.story, outer.words, self._property == "pib"
         self._described, self._in_picture = "", True
-        outer.words = []
+        outer.words, outer.formula = [], None
 
         def close() -> None:
             written, self._in_picture = sections.picture(self._described), False
@@ -424,7 +421,7 @@ class _RtfReader:
         """The code of a field; that of a link is its target."""
         state = self._state
         if state.field is None:
-            state.field = _RtfField()
+            state.field = RtfField()
         state.field.code = words
         if words and state.story is not None and not words.startswith(("HYPERLINK", "FORM")):
             state.story.dropped["field code"] += 1
@@ -437,25 +434,22 @@ class _RtfReader:
             return
         start, before = len(story.text), len(story.blocks)
         link = _LINK.search(about.code)
-        if about.kind or about.entries:
-            self._form(story, about)
+        if about.kind == TICKED:
+            story.text.append("[x]" if about.state else "[ ]")
+        story.dropped["unselected choice"] += max(0, len(about.entries) - 1)
 
         def close() -> None:
-            if link is None or len(story.blocks) != before:
+            if len(story.blocks) != before:
+                return
+            if about.state < len(about.entries) and not "".join(story.text[start:]).strip():
+                story.text.append(about.entries[about.state])  # Word leaves the result empty
+            if link is None:
                 return
             words = sound("".join(story.text[start:]))
             story.dropped["link target"] += sections.is_lost(words, link[1])
             story.text[start:] = [sections.shown(words, link[1])]
 
         state.close = close
-
-    def _form(self, story: FlowStory, about: _RtfField) -> None:
-        """The state of a box that can be ticked, or the chosen entry of a list."""
-        chosen = about.usual if about.chosen in (None, 25) else about.chosen
-        if about.kind == 1:
-            story.text.append("[x]" if chosen else "[ ]")
-        elif about.entries:
-            story.dropped["unselected choice"] += max(0, about.entries - 1)
 
     # --- texts of small destinations -----------------------------------------------------------------
 
@@ -479,7 +473,7 @@ class _RtfReader:
     def _ffl(self, words: str) -> None:
         about = self._state.field
         if about is not None:
-            about.entries += 1
+            about.entries.append(words)
 
 
 _TEXTS = {"atnauthor": "_atnauthor", "sn": "_sn", "sv": "_sv", "ffl": "_ffl"}

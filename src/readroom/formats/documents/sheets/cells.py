@@ -35,11 +35,11 @@ def cell_text(value: Value) -> str:
     if isinstance(value, int | float):
         return number(value)
     if isinstance(value, datetime):
-        return value.isoformat(" ", "milliseconds" if value.microsecond else "seconds").removesuffix(
-            " 00:00:00"
-        )
+        return _moment(value).isoformat(" ").removesuffix("000").removesuffix(" 00:00:00")
     if isinstance(value, timedelta):
         return _duration(value)
+    if isinstance(value, time):
+        return _moment(datetime.combine(_SOME_DAY, value)).time().isoformat().removesuffix("000")
     return value.isoformat()
 
 
@@ -61,11 +61,25 @@ def line(values: Sequence[Value], first: int, last: int | None) -> str:
     return "\t".join(map(cell_text, values[first - 1 : last])).rstrip("\t")
 
 
+_SOME_DAY = date(2000, 1, 1)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def _moment(value: datetime) -> datetime:
+    """To the next millisecond: what is written of a day's fraction is a little beside the time it means."""
+    microseconds = 1000 * round(value.microsecond / 1000)
+    try:
+        return value.replace(microsecond=0) + timedelta(microseconds=microseconds)
+    except OverflowError:
+        return value  # the last second of the year 9999
+
+
 def _duration(value: timedelta) -> str:
     """Hours, minutes and seconds; more than a day as more than 24 hours."""
-    seconds = abs(round(value.total_seconds()))
+    seconds, milliseconds = divmod(round(abs(value) / _MILLISECOND), 1000)
     sign = "-" if value < timedelta(0) else ""
-    return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    fraction = f".{milliseconds:03}" if milliseconds else ""
+    return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}{fraction}"
 
 
 # -----------------------------------------------------------------------------

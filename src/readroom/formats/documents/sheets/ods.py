@@ -73,7 +73,9 @@ _PROPERTIES = frozenset(
 _REFERENCE = re.compile(r"^(?:of|oooc|msoxl):|\[([^\[\]]*)\]")
 """The language of a formula, and its references, which stand in brackets."""
 
-_DURATION = re.compile(r"(-?)PT?(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:[.,]\d*)?S)?")
+_DURATION = re.compile(
+    r"(-?)P(?:(\d{1,8})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:[.,]\d*)?)S)?)?", re.ASCII
+)
 _SPACES_MOST = 1000
 """Spaces that one element may stand for; it says how many."""
 
@@ -322,8 +324,8 @@ def _value(cell: Element) -> Value:
     if kind == "date":
         return _date(cell.get(f"{OFFICE}date-value", ""))
     if kind == "time" and (duration := _DURATION.fullmatch(cell.get(f"{OFFICE}time-value", ""))):
-        hours, minutes, seconds = (int(part or 0) for part in duration.groups()[1:])
-        span = timedelta(hours=min(hours, 10**6), minutes=min(minutes, 10**6), seconds=min(seconds, 10**6))
+        days, hours, minutes, seconds = ((part or "0").replace(",", ".") for part in duration.groups()[1:])
+        span = timedelta(int(days), hours=int(hours), minutes=int(minutes), seconds=float(seconds))
         return -span if duration[1] else span
     return _text(cell)
 
