@@ -66,6 +66,10 @@ with a failure, which the truth counts as done.
 
 OTHER_CUT = {
     ("codex/long", "call_m_fk_1_0"): "341 characters were cut from the middle; the truth says nobody cut it",
+    (
+        "gemini-cli/tools",
+        "grep_search__m_fk_7_0",
+    ): "the client stops at 100 matches and says so; the truth does not know the words",
     ("inspect/tools", "call_m_fk_4_0"): "both the tool and the client cut it",
     ("inspect/tools", "call_m_fk_9_0"): "both the tool and the client cut it",
 }

@@ -323,7 +323,7 @@ def test_gemini_parts_stand_alone_and_results_under_any_name(tmp_path: Path) -> 
         }
         lines.append({"id": f"m{number}", "type": "gemini", "content": {"text": "so"}, "toolCalls": [call]})
         lines.append({"id": f"u{number}", "type": "user", "content": part})
-    lines.append({"$rewindTo": "m1"})
+    lines.append({"$dream": "m1"})
     (session,), skipped = _parts(record(tmp_path / "r.jsonl", lines))
     assert [(call.tool, call.server, call.characters) for call in session.calls] == [
         ("lookup", "docs", 3),
@@ -332,7 +332,7 @@ def test_gemini_parts_stand_alone_and_results_under_any_name(tmp_path: Path) -> 
         ("lookup", "docs", 2),
     ]
     assert session.calls[-1].error
-    assert [part.why for part in skipped] == ["kind '$rewindTo' is not known"]
+    assert [part.why for part in skipped] == ["kind '$dream' is not known"]
 
 
 def test_qwen_results_of_servers_are_what_was_sent(tmp_path: Path) -> None:

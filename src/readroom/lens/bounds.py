@@ -28,6 +28,7 @@ class Bounds(msgspec.Struct, frozen=True):
     spans: int = lens.SPANS_OF_SESSION
     findings: int = lens.FINDINGS_KEPT
     watched: int = lens.WATCHED_RESULTS
+    rewinds: int = lens.REWINDS_KEPT
 
     def divided(self, by: int) -> Bounds:
         """So many times smaller, each of them."""

@@ -141,8 +141,9 @@ FindingKind: TypeAlias = Literal[
 class Finding(msgspec.Struct, frozen=True, tag="finding", tag_field="row"):
     """Something in a session that cost, was lost or should not have been, with its evidence and its price.
 
-    `tokens` is what it cost once, `carried_tokens` in all requests that carried it. `excerpt` quotes a
-    little of it; a secret is never quoted.
+    `tokens` is what it cost once, `carried_tokens` in all requests that carried it; of what was cut away
+    `tokens` is how much that was, and no request carried it. `excerpt` quotes a little of it; a secret is
+    never quoted.
     """
 
     session: str
@@ -202,6 +203,9 @@ def counted(number: int, noun: str) -> str:
     """A number with its noun."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
+
+CUT_AWAY: frozenset[FindingKind] = frozenset({"lost", "lost-errors"})
+"""Kinds whose tokens never went out."""
 
 FINDINGS: dict[FindingKind, str] = {
     "secrets": "secrets that went to a model",

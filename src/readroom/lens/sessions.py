@@ -16,10 +16,20 @@ import msgspec
 from readroom.lens.arguments import KeptArguments, shortened, texts
 from readroom.lens.awaited import AwaitedCalls, Pending, awaited
 from readroom.lens.bounds import BOUNDS, Bounds
-from readroom.lens.evidence import Evidence, Known, Run, evidence
+from readroom.lens.evidence import Evidence, Known, evidence
 from readroom.lens.evidence.tools import bare_name
 from readroom.lens.names import KeptNames
-from readroom.lens.normal_form import Call, Finding, Lines, Replayed, Row, Session, SkippedPart, Turn
+from readroom.lens.normal_form import (
+    CUT_AWAY,
+    Call,
+    Finding,
+    Lines,
+    Replayed,
+    Row,
+    Session,
+    SkippedPart,
+    Turn,
+)
 from readroom.lens.records.events import (
     Answered,
     Asked,
@@ -29,10 +39,12 @@ from readroom.lens.records.events import (
     Opened,
     Recorded,
     Returned,
+    Rewound,
     Said,
     Skipped,
     Whole,
 )
+from readroom.lens.shown import Shown
 from readroom.lens.skips import count_left_out, count_skipped
 from readroom.limits.lens import (
     HELD_CHARS_OF_LINE,
@@ -185,8 +197,7 @@ class _Assembler:
         self._numbers: dict[int, int] = {}
         self._calls: list[Call] = []
         self._lines: list[Lines] = []
-        self._seen: dict[int, dict[int, tuple[int, int]]] = {}
-        self._remembered = 0
+        self._shown = Shown(session, bounds)
         self._left_out = 0
         self._lines_left_out = 0
         self._arguments = KeptArguments(bounds)
@@ -196,7 +207,7 @@ class _Assembler:
     def held(self) -> int:
         """What is kept of it, in remembered lines."""
         calls = len(self._calls) + len(self._turns) + len(self._awaited)
-        lines = self._remembered + len(self._seen) + len(self._lines)
+        lines = self._shown.held + len(self._lines)
         chars = self._arguments.chars + self._awaited.chars + self._names.bytes
         by_detectors = sum(detector.held for detector in self._detectors)
         return calls * HELD_LINES_OF_CALL + lines + chars // HELD_CHARS_OF_LINE + by_detectors
@@ -224,6 +235,8 @@ class _Assembler:
                 self._record(event)
             case Compacted():
                 self._compact(event)
+            case Rewound():
+                self._rewind(event)
             case Asked():
                 if event.attached:
                     for detector in self._detectors:
@@ -301,7 +314,11 @@ class _Assembler:
             event = msgspec.structs.replace(event, text=event.text[:RESULT_CHARS])
         seen = evidence(pending.called, event, self._known)
         number = len(self._calls) + 1
-        again = self._remember(number, seen.runs)
+        again = [
+            lines
+            for run in seen.runs
+            for lines in self._shown.spans(number, pending.turn, run.file, run.first, [*map(hash, run.lines)])
+        ]
         result = Result(
             number, pending.turn, self._epoch, pending.called, event, seen, tokens, pending.whole, again,
             self._session.client,
@@ -333,7 +350,8 @@ class _Assembler:
         again: list[Lines] = []
         for path, first, last, version in spans:
             lines = range(first, min(last, first + self._bounds.lines) + 1)
-            again += self._spans(number, path, first, [hash((version, line)) for line in lines])
+            hashes = [hash((version, line)) for line in lines]
+            again += self._shown.spans(number, pending.turn, path, first, hashes)
         result = Result(
             number, pending.turn, self._epoch, pending.called, returned, seen, event.tokens, "", again,
             self._session.client,
@@ -377,34 +395,6 @@ class _Assembler:
         file = self._names.of(lines.file)
         return lines if file is lines.file else msgspec.structs.replace(lines, file=file)
 
-    def _remember(self, number: int, runs: Sequence[Run]) -> list[Lines]:
-        spans: list[Lines] = []
-        for run in runs:
-            spans += self._spans(number, run.file, run.first, [hash(line) for line in run.lines])
-        return spans
-
-    def _spans(self, number: int, file: str, first: int, hashes: list[int]) -> list[Lines]:
-        """The lines of a run in stretches of one kind: new, still in view, or seen before a compaction."""
-        place = self._seen.get(hash(file))
-        if place is None:
-            place = {}
-            if len(self._seen) < self._bounds.files and self._remembered < self._bounds.lines:
-                self._seen[hash(file)] = place
-        spans: list[Lines] = []
-        for line, value in enumerate(hashes, first):
-            before = place.get(line)
-            again = None
-            if before is not None and before[0] == value:
-                again = "in view" if before[1] == self._epoch else "compacted"
-            if before is not None or self._remembered < self._bounds.lines:
-                self._remembered += before is None
-                place[line] = (value, self._epoch)
-            if spans and spans[-1].last == line - 1 and spans[-1].again == again:
-                spans[-1] = msgspec.structs.replace(spans[-1], last=line)
-            else:
-                spans.append(Lines(self._session.session, number, file, line, line, None, again))
-        return spans
-
     def _rewrite(self, event: Returned) -> None:
         number = self._numbers.get(hash(event.id))
         if number is not None:
@@ -415,9 +405,15 @@ class _Assembler:
     def _compact(self, event: Compacted) -> None:
         # The request for the summary carried everything once more: it is a turn, or it is counted as one.
         self._compactions += 1
+        self._shown.compact(len(self._turns))
         if len(self._ends) < self._bounds.calls:
             self._epoch += 1
             self._ends.append(len(self._turns) + (0 if event.counted else 1))
+
+    def _rewind(self, event: Rewound) -> None:
+        index = self._turn_of.get(hash(event.key), -1) if event.key else -1
+        if (not event.key or index >= 0) and index + 1 < len(self._turns):
+            self._shown.drop(index + 2, len(self._turns))
 
     def _give_up(self, calls: Iterable[Pending]) -> None:
         for call in calls:
@@ -454,7 +450,9 @@ class _Assembler:
             msgspec.structs.replace(
                 finding,
                 session=self._session.session,
-                carried_tokens=finding.tokens * self._requests(finding.turn, self._epoch_of(finding)),
+                carried_tokens=0
+                if finding.kind in CUT_AWAY
+                else finding.tokens * self._requests(finding.turn, self._epoch_of(finding)),
             )
             for detector in self._detectors
             for finding in detector.findings(self._session.session)
@@ -482,9 +480,10 @@ class _Assembler:
 
     def _requests(self, turn: int, epoch: int) -> int:
         """How many requests carried a result of that turn: those after it, in its epoch."""
+        end = self._shown.end(turn, len(self._turns))
         if epoch < len(self._ends):
-            return max(1, self._ends[epoch] - turn)
-        return max(0, len(self._turns) - turn)
+            return max(1, min(end, self._ends[epoch]) - turn)
+        return max(0, end - turn)
 
     def _epoch_of(self, finding: Finding) -> int:
         if 0 < finding.call <= len(self._calls):

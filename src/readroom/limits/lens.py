@@ -123,6 +123,9 @@ FINDINGS_KEPT = 1_000
 WATCHED_RESULTS = 1_000
 """Results of one session of which is looked what becomes of them."""
 
+REWINDS_KEPT = 100
+"""How often a person went back in one session that is remembered, the latest."""
+
 EXCERPT_CHARS = 160
 """How much of a line a finding quotes: enough to recognise it in an editor."""
 

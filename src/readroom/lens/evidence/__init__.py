@@ -9,12 +9,13 @@ May be touched: the names in `tools`, the marks in `wrapping`, each with a recor
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import msgspec
 
 from readroom.lens.bounds import BOUNDS, Bounds
 from readroom.lens.evidence import commands, numbering, tools, wrapping
-from readroom.lens.evidence.numbering import WIDE_CHARS, Run
+from readroom.lens.evidence.numbering import WIDE_CHARS, Run, Stated
 from readroom.lens.evidence.tools import Kind
 from readroom.lens.evidence.wrapping import Unwrapped, Who
 from readroom.lens.records.events import Arguments, Called, Returned
@@ -180,7 +181,7 @@ def _lines(
         runs = _read(arguments, unwrapped, file)
     elif kind == "search" and not failed:
         folder = tools.folder_of(arguments)
-        runs = list(numbering.matches("\n".join(unwrapped.body), folder))
+        runs = list(_matches(unwrapped, folder))
     elif kind in ("edit", "write"):
         runs = _edited(unwrapped, file, known)
     elif kind == "command":
@@ -189,12 +190,41 @@ def _lines(
     return _parted(_joined(named))
 
 
+def _whole_rows(unwrapped: Unwrapped) -> Iterator[tuple[str, str]]:
+    """The rows of each piece that are no half of one, and the half at its end; empty where there is none."""
+    for index, piece in enumerate(unwrapped.body):
+        rows = piece.partition("\n")[2] if index else piece
+        if index < len(unwrapped.body) - 1 or unwrapped.half_end:
+            rows, _, half = rows.rpartition("\n")
+            yield rows, half
+        else:
+            yield rows, ""
+
+
+def _matches(unwrapped: Unwrapped, folder: str, single: str = "") -> Iterator[Run]:
+    for rows, half in _whole_rows(unwrapped):
+        yield from numbering.matches(rows, folder, single)
+        for run in numbering.matches(half, folder, single):
+            yield msgspec.structs.replace(run, partial=True)
+
+
+def _numbered(unwrapped: Unwrapped, file: str) -> list[Run]:
+    runs: list[Run] = []
+    for rows, half in _whole_rows(unwrapped):
+        runs += numbering.numbered(rows, file)
+        following = numbering.numbered(half, file) if runs else []
+        runs += [
+            msgspec.structs.replace(run, partial=True) for run in following if run.first == runs[-1].last + 1
+        ]
+    return runs
+
+
 def _read(arguments: Arguments, unwrapped: Unwrapped, file: str) -> list[Run]:
     stated = numbering.stated(unwrapped.body[0])
     if stated is not None:
         run = numbering.plain(stated.body, file, stated.first)
-        return [_ended(run, stated.last, unwrapped)] if run else []
-    counted = [run for piece in unwrapped.body for run in numbering.numbered(piece, file)]
+        return [_ended(run, stated, unwrapped)] if run else []
+    counted = _numbered(unwrapped, file)
     first, limit = tools.asked_range(arguments)
     if counted:
         return _without_end(counted, limit, unwrapped)
@@ -211,10 +241,12 @@ def _read(arguments: Arguments, unwrapped: Unwrapped, file: str) -> list[Run]:
     return [run] if run else []
 
 
-def _ended(run: Run, last: int, unwrapped: Unwrapped) -> Run:
+def _ended(run: Run, stated: Stated, unwrapped: Unwrapped) -> Run:
     """A run that ends where the text says: a blank line more or less is the client's."""
-    if run.last > last:
-        return msgspec.structs.replace(run, lines=run.lines[: max(0, last - run.first + 1)])
+    if run.last > stated.last:
+        return msgspec.structs.replace(run, lines=run.lines[: max(0, stated.last - run.first + 1)])
+    if run.last == stated.last - 1 < stated.total - 1 and stated.body.endswith("\n"):
+        return msgspec.structs.replace(run, lines=(*run.lines, ""))
     return run
 
 
@@ -225,8 +257,11 @@ def _without_end(runs: list[Run], limit: int | None, unwrapped: Unwrapped) -> li
     stated = _RANGE.search(unwrapped.body[0], 0, 2000)
     if stated and int(stated[1]) == last.last:
         return runs
+    if unwrapped.exact:
+        return runs
     count = sum(len(run.lines) for run in runs)
-    if len(last.lines) > 1 and ((last.lines[-1] == "" and count != limit) or unwrapped.cut):
+    cut = unwrapped.cut and len(unwrapped.body) == 1
+    if len(last.lines) > 1 and ((last.lines[-1] == "" and count != limit) or cut):
         runs[-1] = msgspec.structs.replace(last, lines=last.lines[:-1], partial=False)
     return runs
 
@@ -244,7 +279,7 @@ def _edited(unwrapped: Unwrapped, file: str, known: Known) -> list[Run]:
     stated = numbering.stated(body)
     if stated is not None:
         run = numbering.plain(stated.body, file, stated.first)
-        return [_ended(run, stated.last, unwrapped)] if run else []
+        return [_ended(run, stated, unwrapped)] if run else []
     updated = _UPDATED.search(body, 0, 4000)
     if updated:
         rows = (
@@ -270,15 +305,19 @@ def _command(command: str, unwrapped: Unwrapped, known: Known) -> list[Run]:
     return _of_several(pieces, unwrapped.body[0].split("\n"), known)
 
 
+_BLANKS = re.compile(r"^( {0,5}\d{1,6})  ", re.MULTILINE)
+
+
 def _of_one(piece: commands.Piece, unwrapped: Unwrapped, known: Known) -> list[Run]:
     if piece.search:
-        body = "\n".join(unwrapped.body)
         single = piece.file if piece.numbered else ""
-        return list(numbering.matches(body, "", single)) if piece.numbered or not piece.file else []
+        return list(_matches(unwrapped, "", single)) if piece.numbered or not piece.file else []
     if not piece.file or (unwrapped.exit_code or 0) != 0:
         return []
     if piece.numbered:
-        return [run for part in unwrapped.body for run in numbering.numbered(part, piece.file)]
+        # Qwen writes blanks for tabs.
+        body = tuple(_BLANKS.sub(r"\1\t", part) for part in unwrapped.body)
+        return _numbered(msgspec.structs.replace(unwrapped, body=body), piece.file)
     first = _first(piece, known)
     if first is None or unwrapped.head_cut:
         return []
@@ -291,7 +330,9 @@ def _of_one(piece: commands.Piece, unwrapped: Unwrapped, known: Known) -> list[R
     if len(unwrapped.body) > 1 and unwrapped.lines is not None:
         rows = unwrapped.body[-1].removesuffix("\n").split("\n")
         start = first + unwrapped.lines - len(rows)
-        if len(rows) > 1:
+        if unwrapped.lines == 1 and len(rows) == 1 and runs:
+            runs = [Run(piece.file, first, (runs[0].lines[0] + rows[0],), partial=True)]
+        elif len(rows) > 1:
             runs.append(Run(piece.file, start + 1, tuple(rows[1:])))
     return runs
 
@@ -356,7 +397,7 @@ def _parted(runs: list[Run]) -> tuple[list[Run], list[tuple[str, int, int]]]:
             first, whole_lines = number + 1, []
         if whole_lines:
             whole.append(Run(run.file, first, tuple(whole_lines)))
-    return whole, wide
+    return whole, [part for part in wide if part[2]]
 
 
 def _cut_by(
@@ -389,7 +430,7 @@ def _cut_by(
 
 _OUR_MARKS = ("(more below)", "(more: ", "(cut)")
 _CLIENT_ENDS = ("(Results truncated.", "(Output capped at", "... [truncated]")
-_CLIENT_HEADS = ("(line truncated to ", "more matches available)")
+_CLIENT_HEADS = ("(line truncated to ", "more matches available)", "(results limited to ")
 
 
 def _is_ours(call: Called, text: str) -> bool:

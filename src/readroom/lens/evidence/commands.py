@@ -109,7 +109,7 @@ def _source(words: list[str]) -> list[Piece]:
     files = [word for word in words[1:] if not word.startswith("-")]
     if name in ("echo", "printf"):
         return [Piece(count=1)] if name == "echo" else [Piece()]
-    if name in ("true", "cd", "export", "set", "mkdir", "touch", "sleep"):
+    if name in ("true", ":", "cd", "exit", "export", "set", "mkdir", "touch", "sleep"):
         return []
     if name in ("cat", "bat", "less", "more"):
         mark = any(word in ("-n", "--number") for word in words)
@@ -188,6 +188,10 @@ def _search(name: str, words: list[str]) -> list[Piece]:
     return [Piece(single, search=True, numbered=numbers)]
 
 
+_PIPED = "/dev/stdin"
+"""What a filter reads that names no file."""
+
+
 def _filtered(piece: Piece, words: list[str]) -> Piece:
     """What is left of a piece's lines behind one filter of a pipeline."""
     name = posixpath.basename(words[0]) if words else ""
@@ -201,9 +205,9 @@ def _filtered(piece: Piece, words: list[str]) -> Piece:
         (limit,) = _ends(name, words[1:]) or [Piece()]
         return _limited(piece, limit) if not limit.file else Piece()
     if name == "sed":
-        parts = _sed([*words[1:], "-"]) if len(words) > 1 else [Piece()]
+        parts = _sed([*words[1:], _PIPED]) if len(words) > 1 else [Piece()]
         whole = piece.file and piece.first == 1 and piece.count is None
-        if whole and len(parts) == 1 and parts[0].file == "-":
+        if whole and len(parts) == 1 and parts[0].file == _PIPED:
             return msgspec.structs.replace(parts[0], file=piece.file, numbered=piece.numbered)
     if name in ("grep", "rg") and piece.numbered:
         return piece

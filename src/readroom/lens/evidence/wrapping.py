@@ -18,14 +18,17 @@ class Unwrapped(msgspec.Struct, frozen=True):
     """A result without what the client put around it.
 
     `body` is the tool's text, in pieces where something was cut out between them; `head_cut` says that
-    text is missing before the first piece. `lines` is how many lines the whole had, where the client says
-    it.
+    text is missing before the first piece, `half_end` that the last line of the last piece is cut inside, and
+    `exact` that the body ends where the lines of its file do. `lines` is how many lines the whole had, where
+    the client says it.
     """
 
     body: tuple[str, ...]
     cut: bool = False
     by_client: bool = False
     head_cut: bool = False
+    half_end: bool = False
+    exact: bool = False
     lines: int | None = None
     exit_code: int | None = None
     kept_at: str = ""
@@ -40,6 +43,8 @@ _CUT_INSIDE = re.compile(
 )
 _CUT_HEAD = re.compile(r"\A\.\.\.output truncated\.\.\.\n+(?:Full output saved to: [^\n]*\n+)?")
 _CUT_TAIL = re.compile(r"\n?(?:\[cut at [\d,]+ characters\]|\(Results truncated\.[^\n]*\))\s*\Z")
+_CUT_SEARCH = re.compile(r"\n---\n\[[\d,]+ lines? truncated\] \.\.\.\s*\Z")
+"""How Qwen ends a search that it cut inside of a line."""
 _KEPT_AT = re.compile(
     r"(?:[Ff]ull output (?:has been )?saved to|For full output see|Full output available at|"
     r"Output has been saved to|output saved to): ?(\S{1,1000})"
@@ -64,6 +69,10 @@ _EXIT = re.compile(r"\A\s*(?:<tool_use_error>)?(?:Exit code|exit code|exit)[: ](
 _TRUNCATED_NOTE = re.compile(
     r"\ATool output was too large and has been truncated\.\n[\s\S]{0,2000}?Truncated part of the output:\n"
 )
+_PERSISTED = re.compile(r"\A<persisted-output>\n[^\n]*\n\nPreview \(first [^\n]*\n")
+_PERSISTED_END = re.compile(r"(\n\.\.\.)?\n</persisted-output>\s*\Z")
+_NUMBERED_FILE = re.compile(r"\A<path>[^\n]*</path>\n<type>file</type>\n<content>\n(?=\d)")
+_NUMBERED_FILE_END = re.compile(r"\n\n\([^\n]*\)\n</content>[\s\S]{0,4000}\Z")
 
 
 def unwrap(text: str) -> Unwrapped:
@@ -71,7 +80,7 @@ def unwrap(text: str) -> Unwrapped:
     kept = _KEPT_AT.search(text, 0, 2000) or _KEPT_AT.search(text, max(0, len(text) - 2000))
     exit_code: int | None = None
     lines: int | None = None
-    by_client = False
+    by_client = half_end = False
     body = _without_reminders(text)
     if body.startswith(_JSON_OUTPUT):
         body, exit_code = _of_json(body)
@@ -92,6 +101,9 @@ def unwrap(text: str) -> Unwrapped:
     tail = _CUT_TAIL.search(body, max(0, len(body) - 300))
     if tail:
         body = body[: tail.start()]
+    if ending := _CUT_SEARCH.search(body, max(0, len(body) - 300)):
+        by_client, half_end = True, body.endswith("...", 0, ending.start())
+        body = body[: ending.start()].removesuffix("...")
     pieces = tuple(_CUT_INSIDE.split(body)) if _CUT_INSIDE.search(body) else (body,)
     cut_here = by_client or bool(head) or bool(tail) or len(pieces) > 1
     # The mark of a cut is the client's, except where a tool of a framework cuts its own reply.
@@ -100,6 +112,8 @@ def unwrap(text: str) -> Unwrapped:
         cut_here,
         by_client or bool(head) or (len(pieces) > 1 and "[... " not in text),
         bool(head),
+        half_end,
+        bool(_NUMBERED_FILE.match(text)),
         lines,
         exit_code,
         kept[1].rstrip(").,]") if kept else "",
@@ -150,6 +164,15 @@ def _clients(body: str) -> tuple[str, bool, int | None]:
         body = body[head.end() :]
         if tail := _QWEN_TAIL.search(body):
             code = int(tail[1]) if tail[1] and tail[1] != "(none)" else None
+            body = body[: tail.start()]
+    elif head := _PERSISTED.match(body):
+        body = body[head.end() :]
+        if tail := _PERSISTED_END.search(body, max(0, len(body) - 100)):
+            cut = bool(tail[1])
+            body = body[: tail.start()]
+    elif head := _NUMBERED_FILE.match(body):
+        body = body[head.end() :]
+        if tail := _NUMBERED_FILE_END.search(body, max(0, len(body) - 5000)):
             body = body[: tail.start()]
     elif "<START_TOOL_OUTPUT>\n" in body[:400]:
         cut = True

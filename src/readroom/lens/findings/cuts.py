@@ -23,6 +23,9 @@ _EXCERPTS = 3
 _TELLING = "|".join((*TIERS, f"(?:{WEAK})"))
 """Found in every line that says what failed."""
 
+_PERSISTED_IN_PART = "\n... command output truncated for persistence ...\n"
+"""Where Codex keeps less of a long output than it had."""
+
 KeptText = Callable[[str], str]
 """The text of a file in which a client kept a whole output, empty where there is none."""
 
@@ -63,17 +66,15 @@ class Cuts:
         lost = _lost_lines("\n".join(unwrap(whole).body), seen.text) if whole else []
         errors = _errors(lost)
         tells_rest = seen.kind == "read" and bool(seen.runs)  # offset and limit show the rest of a file
+        tokens, known = estimate("\n".join(lost)), counted(len(lost), "line")
+        if not whole or _PERSISTED_IN_PART in whole:
+            tokens, known = _as_stated(result)
         if errors:
             quoted = " / ".join(excerpt(line.strip()) for line in errors[:_EXCERPTS])
-            what = (
-                f"{counted(len(errors), 'error line')} among {counted(len(lost), 'line')} that were cut away"
-            )
-            self._add(result, "lost-errors", estimate("\n".join(lost)), what, quoted)
+            what = f"{counted(len(errors), 'error line')} among {known} that were cut away"
+            self._add(result, "lost-errors", tokens, what, quoted)
         elif not tells_rest:
             kept = f", the whole is kept at {seen.kept_at}" if seen.kept_at else " and no way to see the rest"
-            tokens, known = estimate("\n".join(lost)), counted(len(lost), "line")
-            if not whole:
-                tokens, known = _as_stated(result)
             self._add(result, "lost", tokens, f"{known} cut by the {seen.cut_by}{kept}", "")
 
     def _add(self, result: Result, kind: FindingKind, tokens: int, what: str, quoted: str) -> None:

@@ -8,7 +8,7 @@ import msgspec
 
 from readroom.lens.bounds import Bounds
 from readroom.lens.findings.places import KeptFindings, excerpt
-from readroom.lens.normal_form import Finding
+from readroom.lens.normal_form import Finding, counted
 from readroom.lens.sessions import Result
 from readroom.limits.lens import FLOOD_TOKENS
 from readroom.text.tokens import estimate
@@ -100,9 +100,9 @@ class Floods:
             files = len({run.file for run in seen.runs})
             lines = sum(len(run.lines) for run in seen.runs) or seen.text.count("\n") + 1
             what = (
-                f"{lines:,} lines of {files:,} files in one result"
+                f"{counted(lines, 'line')} of {counted(files, 'file')} in one result"
                 if files
-                else f"{lines:,} lines in one result"
+                else f"{counted(lines, 'line')} in one result"
             )
             extra = result.tokens - FLOOD_TOKENS
             self._found.add(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from itertools import islice
 
 import msgspec
 
@@ -52,7 +54,9 @@ def places(result: Result) -> Iterator[Place]:
         for number, text in enumerate(run.lines, run.first):
             yield Place(run.file, number, text)
     wide = iter(seen.wide)
-    if seen.runs and not seen.wide:
+    # Of several commands only some may say which lines they print: the others' are in no file that is known.
+    told = {hash(text) for run in seen.runs for text in run.lines} if seen.kind == "command" else set()
+    if seen.runs and not seen.wide and not told:
         return
     for text in seen.text.split("\n"):
         if len(text) >= WIDE_CHARS:
@@ -60,6 +64,18 @@ def places(result: Result) -> Iterator[Place]:
             yield Place(file, line, text)
         elif not seen.runs:
             yield Place(seen.file, 0, text)
+        elif told and not any(hash(end) in told for end in _ends(text)):
+            yield Place("", 0, text)
+
+
+_LEADS = re.compile(r"[:\t-]")
+
+
+def _ends(text: str) -> Iterator[str]:
+    """A line, and what is left of it behind a path or a number that a command may put before it."""
+    yield text.removesuffix("\r")
+    for lead in islice(_LEADS.finditer(text), 8):
+        yield text[lead.end() :].removesuffix("\r")
 
 
 def excerpt(text: str, start: int = 0) -> str:

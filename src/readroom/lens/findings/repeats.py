@@ -12,6 +12,9 @@ from readroom.lens.normal_form import Finding, FindingKind, Lines
 from readroom.lens.sessions import Result
 from readroom.text.tokens import estimate
 
+_NAMED = 5
+"""Places that are named of lines that do not follow each other."""
+
 _LEAST_LINES = 3
 """Fewer lines again are the context of something new and not a repetition."""
 
@@ -59,6 +62,16 @@ class Repeats:
         return iter(self._found.rows)
 
 
+def _which(spans: list[Lines]) -> str:
+    """Which lines these are, where they are not all from the first to the last of them."""
+    if len(spans) == 1:
+        return ""
+    named = ", ".join(
+        f"{span.first}-{span.last}" if span.last > span.first else str(span.first) for span in spans[:_NAMED]
+    )
+    return f": {named}" + (f" and {len(spans) - _NAMED:,} more places" if len(spans) > _NAMED else "")
+
+
 def _finding(
     result: Result, file: str, again: str, spans: list[Lines], count: int, texts: dict[tuple[str, int], str]
 ) -> Finding:
@@ -68,8 +81,8 @@ def _finding(
     total = sum(span.last - span.first + 1 for span in result.again)
     tokens = estimate(text) if text.strip() else round(result.tokens * count / max(1, total))
     kind: FindingKind = "repeated" if again == "in view" else "reread"
-    what = f"{count:,} unchanged lines shown again while in view"
+    what = f"{count:,} unchanged lines shown again while in view{_which(spans)}"
     if kind == "reread":
-        what = f"{count:,} lines read again after a compaction had thrown them away"
+        what = f"{count:,} lines read again after a compaction had thrown them away{_which(spans)}"
     first, last = min(span.first for span in spans), max(span.last for span in spans)
     return Finding("", kind, result.number, result.turn, file, first, last, tokens, 0, what)

@@ -127,7 +127,7 @@ def _as_lines(path: Path, bounds: Bounds) -> Iterator[Event] | None:
 def _of_lines(path: Path, reader: LineReader, bounds: Bounds) -> Iterator[Event]:
     with path.open("rb") as stream:
         if reader is gemini_cli.read:
-            yield from gemini_cli.read(lines(stream), bounds, path.parent.name)
+            yield from gemini_cli.read(lines(stream), bounds, path.parent.name, gemini_cli.root_beside(path))
         else:
             yield from reader(lines(stream), bounds)
 

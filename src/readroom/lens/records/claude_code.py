@@ -20,6 +20,7 @@ from readroom.lens.records.events import (
     Event,
     Opened,
     Returned,
+    Rewound,
     Skipped,
 )
 from readroom.lens.records.remembered import Remembered, short_name
@@ -88,6 +89,8 @@ class _ClaudeSessions:
         self._bounds = bounds
         self._pending: dict[str, _Held] = {}
         self._roots = Remembered[str](bounds.ids)
+        self._answers = Remembered[str](bounds.ids)
+        """By the id of each line, the last answer of its branch."""
         self._chars = 0
         """Of all results that wait; of too many or too long ones the oldest session's are let go."""
 
@@ -106,12 +109,26 @@ class _ClaudeSessions:
             waiting = self._pending[session] = _Held()
             yield _opened(entry, session)
         before = waiting.chars
+        yield from self._gone_back(entry, session, waiting)
         yield from _events(entry, session, waiting, number)
         self._chars += waiting.chars - before
         while len(self._pending) > self._bounds.sessions or self._chars > self._bounds.pending_chars:
             oldest = self._pending.pop(next(iter(self._pending)))
             self._chars -= oldest.chars
             yield from oldest.release()
+
+    def _gone_back(self, entry: Object, session: str, held: _Held) -> Iterator[Event]:
+        """A person who goes back says something behind an earlier line: a branch of its own in the record."""
+        message = as_object(entry.get("message"))
+        if entry.get("type") == "assistant":
+            held.latest = _key(entry, message)
+        elif entry.get("type") == "user" and not _has_results(message):
+            before = self._answers.get(as_text(entry.get("parentUuid")))
+            if before is not None and before != held.latest:
+                yield from held.release()
+                held.latest = before
+                yield Rewound(session, before)
+        self._answers.put(as_text(entry.get("uuid")), held.latest)
 
     def _session(self, entry: Object) -> str:
         """The session of a line; a sub-agent is one of its own, by its name or, in older versions, which put
@@ -138,6 +155,7 @@ class _Held:
 
     def __init__(self) -> None:
         self.chars = 0
+        self.latest = ""
         self.results: dict[str, Returned] = {}
         self.added: list[str] = []
         self.sent: dict[str, str] = {}
@@ -153,6 +171,14 @@ class _Held:
         self.added.clear()
         self.sent.clear()
         self.chars = 0
+
+
+def _key(entry: Object, message: Object) -> str:
+    return short_name(as_text(message.get("id")) or as_text(entry.get("uuid")))
+
+
+def _has_results(message: Object) -> bool:
+    return any(block.get("type") == "tool_result" for block in objects(message.get("content")))
 
 
 def _opened(entry: Object, session: str) -> Opened:
@@ -203,10 +229,9 @@ def _system(entry: Object, session: str, pending: _Held) -> Iterator[Event]:
 def _answer(entry: Object, message: Object, session: str) -> Iterator[Event]:
     usage = as_object(message.get("usage"))
     time = time_of(entry.get("timestamp"))
-    key = as_text(message.get("id")) or as_text(entry.get("uuid"))
     yield Answered(
         session,
-        key,
+        _key(entry, message),
         time,
         as_text(message.get("model")),
         as_count(usage.get("input_tokens")),

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
 from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import (
     Answered,
@@ -18,10 +20,12 @@ from readroom.lens.records.events import (
     Event,
     Opened,
     Returned,
+    Rewound,
     Said,
     Skipped,
     Whole,
 )
+from readroom.lens.records.remembered import Remembered
 from readroom.lens.records.stream import Line, each
 from readroom.lens.records.values import (
     Object,
@@ -57,6 +61,9 @@ _SILENT = (
 )
 """How the kinds of items begin that call nothing and show nothing of files."""
 
+_CONTEXT = ("<", "# AGENTS.md")
+"""How messages begin that the client writes itself in the name of the user."""
+
 _OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "local_shell_call_output"})
 
 
@@ -65,9 +72,9 @@ def recognises(line: Object) -> bool:
     return isinstance(line.get("payload"), dict) and as_text(line.get("type")) in _KNOWN
 
 
-def read(lines: Iterable[Line | Skipped], _bounds: Bounds) -> Iterator[Event]:
+def read(lines: Iterable[Line | Skipped], bounds: Bounds) -> Iterator[Event]:
     """The events of one rollout file."""
-    yield from each(lines, _Rollout().events)
+    yield from each(lines, _Rollout(bounds).events)
 
 
 class _Rollout:
@@ -75,12 +82,15 @@ class _Rollout:
     given.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
         self._session = "unnamed"
         self._named = False
         self._model = ""
         self._answer = 0
         self._open = False
+        self._asked: list[int] = []
+        self._failed = Remembered[None](bounds.ids)
 
     def events(self, entry: Object, number: int) -> Iterator[Event]:
         kind = as_text(entry.get("type"))
@@ -102,14 +112,29 @@ class _Rollout:
             usage = as_object(as_object(payload.get("info")).get("last_token_usage"))
             yield self._answered(usage, time)
         elif kind == "event_msg" and payload.get("type") == "item_completed":
-            item = as_object(payload.get("item"))
-            if item.get("aggregated_output"):
-                yield Whole(self._session, as_text(item.get("id")), as_text(item["aggregated_output"]))
+            yield from self._completed(as_object(payload.get("item")))
+        elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
+            yield from self._rolled_back(as_count(payload.get("num_turns")))
         elif kind == "compacted":
             yield Compacted(self._session, time, counted=self._open)
             self._open = False
         elif kind not in _KNOWN:
             yield Skipped(f"line {number}", f"kind {kind[:40]!r} is not known", self._session)
+
+    def _completed(self, item: Object) -> Iterator[Event]:
+        id = as_text(item.get("id"))
+        if item.get("aggregated_output"):
+            yield Whole(self._session, id, as_text(item["aggregated_output"]))
+        if item.get("status") == "failed" or as_object(item.get("result")).get("isError") is True:
+            self._failed.put(id, None)  # the output itself does not say so where the tool is a server's
+
+    def _rolled_back(self, turns: int) -> Iterator[Event]:
+        if not 0 < turns <= len(self._asked):
+            return
+        answer = self._asked[-turns]
+        del self._asked[-turns:]
+        self._open = False
+        yield Rewound(self._session, f"answer {answer}" if answer else "")
 
     def _opened(self, meta: Object) -> Opened:
         self._session = as_text(meta.get("id")) or as_text(meta.get("session_id")) or self._session
@@ -152,7 +177,13 @@ class _Rollout:
             self._open = False
         if item.get("role") == "user":
             self._open = False
-        yield from item_events(item, self._session, time)
+            if not parts_text(item.get("content"))[0].lstrip().startswith(_CONTEXT):
+                self._asked.append(self._answer)
+                del self._asked[: -self._bounds.ids]
+        for event in item_events(item, self._session, time):
+            if isinstance(event, Returned) and event.error is None and event.id in self._failed:
+                event = msgspec.structs.replace(event, error=True)
+            yield event
 
 
 def item_events(item: Object, session: str, time: str) -> Iterator[Event]:

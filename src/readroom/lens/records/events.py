@@ -119,6 +119,15 @@ class Compacted(msgspec.Struct, frozen=True):
     counted: bool = False
 
 
+class Rewound(msgspec.Struct, frozen=True):
+    """A person went back and said something else: what came after the answer `key` is no longer sent, and
+    nothing at all is where that is empty.
+    """
+
+    session: str
+    key: str
+
+
 class Skipped(msgspec.Struct, frozen=True):
     """Something of the record was not read: where, and why."""
 
@@ -128,5 +137,5 @@ class Skipped(msgspec.Struct, frozen=True):
 
 
 Event: TypeAlias = (
-    Opened | Asked | Answered | Said | Called | Returned | Whole | Recorded | Compacted | Skipped
+    Opened | Asked | Answered | Said | Called | Returned | Whole | Recorded | Compacted | Rewound | Skipped
 )

@@ -9,7 +9,12 @@ its copy in `toolCalls` is read where that never came.
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
 
 from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import (
@@ -20,6 +25,7 @@ from readroom.lens.records.events import (
     Event,
     Opened,
     Returned,
+    Rewound,
     Said,
     Skipped,
 )
@@ -48,9 +54,23 @@ def recognises(line: Object) -> bool:
     return "projectHash" in line or set(line) == {"$set"} or (line.get("type") == "gemini" and "id" in line)
 
 
-def read(lines: Iterable[Line | Skipped], bounds: Bounds, folder: str = "") -> Iterator[Event]:
-    """The events of one file; the name of its `folder` is the session whose sub-agent it is."""
-    reader = _Chat(folder, bounds)
+def root_beside(record: Path) -> str:
+    """The folder a record is about, which stands in a file near it and in the record only as a hash."""
+    for place in islice(record.parents, 1, 4):
+        with suppress(OSError):
+            descriptor = os.open(place / ".project_root", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with os.fdopen(descriptor, "rb") as stream:
+                return stream.read(4096).decode("utf-8", "replace").strip()
+    return ""
+
+
+def read(
+    lines: Iterable[Line | Skipped], bounds: Bounds, folder: str = "", root: str = ""
+) -> Iterator[Event]:
+    """The events of one file; the name of its `folder` is the session whose sub-agent it is, and `root` may
+    be the folder it worked in.
+    """
+    reader = _Chat(folder, root, bounds)
     yield from each(lines, reader.events)
     yield from reader.rest()
 
@@ -58,11 +78,14 @@ def read(lines: Iterable[Line | Skipped], bounds: Bounds, folder: str = "") -> I
 class _Chat:
     """Messages met so far, by id, and which calls were made and answered."""
 
-    def __init__(self, folder: str, bounds: Bounds) -> None:
+    def __init__(self, folder: str, root: str, bounds: Bounds) -> None:
         self._bounds = bounds
         self._folder = folder
+        self._root = root
         self._session = "unnamed"
-        self._seen = Remembered[None](bounds.ids)
+        self._seen = Remembered[tuple[str, int]](bounds.ids)
+        """The answer before each message, and how many results had come."""
+        self._answer_before = ""
         self._called = Remembered[None](bounds.ids)
         self._returned = Remembered[int](bounds.ids)
         self._waiting: dict[str, Returned] = {}
@@ -73,13 +96,17 @@ class _Chat:
         if "projectHash" in entry:
             self._session = as_text(entry.get("sessionId")) or self._session
             parent = self._folder if entry.get("kind") == "subagent" else ""
-            yield Opened(self._session, NAME, parent=parent, time=time_of(entry.get("startTime")))
+            hashed = hashlib.sha256(self._root.encode()).hexdigest()
+            root = self._root if as_text(entry["projectHash"]) == hashed else ""
+            yield Opened(self._session, NAME, "", root, parent, time=time_of(entry.get("startTime")))
             if isinstance(entry.get("messages"), list):
                 yield from self._replaced(entry["messages"])
         elif "$set" in entry:
             changed = as_object(entry["$set"])
             if isinstance(changed.get("messages"), list):
                 yield from self._replaced(changed["messages"])
+        elif "$rewindTo" in entry:
+            yield from self._rewound(as_text(entry["$rewindTo"]))
         elif as_text(entry.get("type")) in _MESSAGES:
             yield from self._message(entry)
         else:
@@ -93,7 +120,7 @@ class _Chat:
             return
         new = [message for message in objects(messages) if as_text(message.get("id")) not in self._seen]
         for message in new:
-            self._seen.put(as_text(message.get("id")), None)
+            self._meet(as_text(message.get("id")))
         responses = [
             _response(part) for message in objects(messages) for part in objects(message.get("content"))
         ]
@@ -109,10 +136,21 @@ class _Chat:
             if short_name(as_text(response.get("id"))) in self._returned:
                 yield from self._response(response, 0, "")
 
+    def _meet(self, id: str) -> None:
+        if id not in self._seen:
+            self._seen.put(id, (self._answer_before, len(self._returned)))
+
+    def _rewound(self, id: str) -> Iterator[Event]:
+        before = self._seen.get(id)
+        if before is not None:
+            self._answer_before = before[0]
+            self._returned.keep_first(before[1])  # else a later list without them would be a compression
+            yield Rewound(self._session, before[0])
+
     def _message(self, message: Object) -> Iterator[Event]:
         id = as_text(message.get("id"))
         first = id not in self._seen
-        self._seen.put(id, None)
+        self._meet(id)
         time = time_of(message.get("timestamp"))
         if message.get("type") == "gemini":
             yield from self._answer(message, id, time, first)
@@ -127,6 +165,7 @@ class _Chat:
         tokens = as_object(message.get("tokens"))
         cached = as_count(tokens.get("cached"))
         if first or tokens:
+            self._answer_before = id
             yield Answered(
                 self._session,
                 id,

@@ -22,6 +22,7 @@ from readroom.lens.records.events import (
     Opened,
     Recorded,
     Returned,
+    Rewound,
     Said,
     Skipped,
     Whole,
@@ -52,6 +53,7 @@ _NAMES: dict[type[Event], tuple[str, ...]] = {
     Whole: ("session", "id"),
     Recorded: ("session", "id", "time"),
     Compacted: ("session", "time"),
+    Rewound: ("session", "key"),
     Skipped: ("session",),
 }
 """The fields of each event that are names."""
@@ -104,6 +106,11 @@ class Remembered(Generic[T]):
     def pop(self, name: str) -> None:
         """Forget it."""
         self._values.pop(hash(name), None)
+
+    def keep_first(self, count: int) -> None:
+        """Forget what was remembered after the first so many."""
+        for key in list(self._values)[count:]:
+            del self._values[key]
 
     def all_in(self, names: Iterable[str]) -> bool:
         """Whether every name that is remembered is among these."""

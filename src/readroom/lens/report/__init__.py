@@ -14,7 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from readroom.lens.audit import NO_RECORD
-from readroom.lens.normal_form import FINDINGS, Finding, FindingKind, Replayed, Session, SkippedPart
+from readroom.lens.normal_form import CUT_AWAY, FINDINGS, Finding, FindingKind, Replayed, Session, SkippedPart
 from readroom.lens.sessions import Audited
 from readroom.limits.lens import FILES_LISTED, FINDINGS_LISTED, SESSIONS_LISTED
 
@@ -29,6 +29,11 @@ def plain(text: str, most: int = 400) -> str:
     """
     short = text if len(text) <= most else text[: most - 1] + "…"
     return _UNSEEN.sub(lambda match: ascii(match[0])[1:-1], short)
+
+
+def price(kind: FindingKind, tokens: int, carried: int) -> str:
+    """What findings of a kind come to, in words."""
+    return f"{tokens:,} tokens cut away" if kind in CUT_AWAY else f"{tokens:,} tokens, {carried:,} carried"
 
 
 T = TypeVar("T")
@@ -138,9 +143,8 @@ class Totals:
             sum_.tokens += finding.tokens
             sum_.carried_tokens += finding.carried_tokens
             kinds.add(finding.kind)
-            self._keep(
-                self._dearest.setdefault(finding.kind, []), finding.carried_tokens, finding, FINDINGS_LISTED
-            )
+            weight = finding.tokens if finding.kind in CUT_AWAY else finding.carried_tokens
+            self._keep(self._dearest.setdefault(finding.kind, []), weight, finding, FINDINGS_LISTED)
         for row in part.replayed:
             self._replay(row)
         for kind in kinds:

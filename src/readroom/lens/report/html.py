@@ -12,8 +12,8 @@ import hashlib
 from collections.abc import Iterator
 from html import escape
 
-from readroom.lens.normal_form import FINDINGS, Finding, FindingKind, Session
-from readroom.lens.report import Spent, Totals, dearest_of, plain
+from readroom.lens.normal_form import FINDINGS, Finding, FindingKind, Session, counted
+from readroom.lens.report import Spent, Totals, dearest_of, plain, price
 from readroom.limits.lens import FILES_LISTED
 
 _STYLE = """
@@ -124,7 +124,8 @@ def _kind(totals: Totals, kind: FindingKind) -> Iterator[str]:
     sum_, listed = totals.kinds[kind], totals.dearest(kind)
     heading = FINDINGS[kind][:1].upper() + FINDINGS[kind][1:]
     yield f'<h2 id="{kind}">{escape(heading)}</h2>\n<details{" open" if len(listed) <= 20 else ""}>'
-    yield f"<summary>{sum_.count:,} findings, {sum_.carried_tokens:,} tokens carried</summary>\n"
+    cost = price(kind, sum_.tokens, sum_.carried_tokens)
+    yield f"<summary>{counted(sum_.count, 'finding')}, {cost}</summary>\n"
     yield '<div class="wide" tabindex="0"><table>\n<thead><tr><th scope="col">Session, call</th>'
     yield (
         '<th scope="col">Place</th><th scope="col">What</th>'

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from readroom.extras import install
 from readroom.lens.normal_form import FINDINGS, Finding, counted
-from readroom.lens.report import Spent, Totals, dearest_of, plain
+from readroom.lens.report import Spent, Totals, dearest_of, plain, price
 
 _NAME_CHARS = 44
 _TOP = 8
@@ -74,7 +74,7 @@ def _findings(totals: Totals, listed: int) -> Iterator[str]:
         sum_ = totals.kinds[kind]
         yield (
             f"{kind}: {FINDINGS[kind]}: {sum_.count:,} in {counted(sum_.sessions, 'session')}, "
-            f"{sum_.tokens:,} tokens, {sum_.carried_tokens:,} carried"
+            f"{price(kind, sum_.tokens, sum_.carried_tokens)}"
         )
         for finding in totals.dearest(kind)[:listed]:
             yield f"  {said(finding)}"
@@ -106,7 +106,8 @@ def said(finding: Finding) -> str:
         place = f"{place}:{lines}" if place else f"line {lines}"
     quoted = f": {plain(finding.excerpt, 100)}" if finding.excerpt else ""
     where = f"{plain(finding.session, 8)} call {finding.call}"
-    cost = f" ({finding.carried_tokens:,})" if finding.carried_tokens else ""
+    tokens = finding.carried_tokens or finding.tokens
+    cost = f" ({tokens:,})" if tokens else ""
     return f"{where} {place + ' ' if place else ''}{plain(finding.what, 200)}{cost}{quoted}"
 
 

@@ -59,7 +59,7 @@ def findings_table(view: View, *, session: str = "", path: str = "", kind: str =
         and (not kind or one.kind == kind)
         and (not path or view.sight.path(one.file) == path)
     ]
-    found.sort(key=lambda one: (-one.carried_tokens, one.session, one.call))
+    found.sort(key=lambda one: (-(one.carried_tokens or one.tokens), one.session, one.call))
     most = UI_EXPORT_ROWS if view.text("format") == "csv" else UI_ROWS
     return Table(
         "findings",
