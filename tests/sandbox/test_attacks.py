@@ -56,31 +56,31 @@ def user(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+Prison: TypeAlias = "tuple[Cell, Warder]"
+
+
 @pytest.fixture(scope="module")
-def held(user: str) -> Iterator[tuple[Cell, list[Warder]]]:
-    """A cell, and who runs commands there: one for many attacks, another when it has been ended."""
+def held(user: str) -> Iterator[Prison]:
+    """A cell, and who runs commands there."""
     with cell(user) as found:
-        warders = [Warder(user, found)]
-        yield found, warders
-        warders[0].close()
-
-
-Prison: TypeAlias = "tuple[Cell, list[Warder]]"
+        warder = Warder(user, found)
+        yield found, warder
+        warder.close()
 
 
 @pytest.fixture
 def prison(held: Prison) -> Prison:
-    found, warders = held
+    """As if nothing had been tried there."""
+    found, warder = held
     found.plant()
-    if warders[0].spent:
-        warders[0].close()
-        warders[0] = Warder(found.user, found)
+    if warder.spent:
+        warder.renew()
     return held
 
 
 def escapes(prison: Prison, attack: Attack, confinement: str) -> list[str]:
     """What an attack came to."""
-    found, [warder] = prison
+    found, warder = prison
     before = state(found)
     names = {
         "outside": found.outside,
@@ -114,7 +114,7 @@ def escapes(prison: Prison, attack: Attack, confinement: str) -> list[str]:
 @in_each_confinement
 def test_an_honest_command_works(prison: Prison, confinement: Confinement) -> None:
     """Where nothing runs no attack escapes."""
-    found, [warder] = prison
+    found, warder = prison
     command = "echo new > open/new && cat src/a.txt open/new && chmod 600 open/new && [ -r /dev/null ]"
     [reply] = warder.run(found.root, [command], {"confinement": confinement})["replies"]
     assert reply["facts"]["exit_code"] == 0, reply["text"]
@@ -124,7 +124,7 @@ def test_an_honest_command_works(prison: Prison, confinement: Confinement) -> No
 @in_each_confinement
 def test_modes_that_raise_nobody_can_be_set(prison: Prison, confinement: Confinement) -> None:
     """Sticky bits among them, and a folder is copied whose group it hands on to what is made in it."""
-    found, [warder] = prison
+    found, warder = prison
     shared = found.root / "open" / "shared"
     (shared / "below").mkdir(parents=True)
     for path in (shared, shared / "below"):
