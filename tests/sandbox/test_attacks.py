@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing
+from functools import cache
 from itertools import product
 from typing import TypeAlias
 
@@ -51,31 +53,35 @@ def _attacks(some: Iterable[Attack]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("attack", marked)
 
 
-@pytest.fixture(scope="module", params=USERS)
+Prison: TypeAlias = "tuple[Cell, Warder]"
+
+
+@pytest.fixture(params=USERS)
 def user(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-Prison: TypeAlias = "tuple[Cell, Warder]"
-
-
 @pytest.fixture(scope="module")
-def held(user: str) -> Iterator[Prison]:
-    """A cell, and who runs commands there."""
-    with cell(user) as found:
-        warder = Warder(user, found)
-        yield found, warder
-        warder.close()
+def held() -> Iterator[Callable[[str], Prison]]:
+    """A cell of each user, and who runs commands there: whatever comes after what, each is made once."""
+    with ExitStack() as stack:
+
+        @cache
+        def prison_of(user: str) -> Prison:
+            found = stack.enter_context(cell(user))
+            return found, stack.enter_context(closing(Warder(user, found)))
+
+        yield prison_of
 
 
 @pytest.fixture
-def prison(held: Prison) -> Prison:
+def prison(held: Callable[[str], Prison], user: str) -> Prison:
     """As if nothing had been tried there."""
-    found, warder = held
+    found, warder = held(user)
     found.plant()
     if warder.spent:
         warder.renew()
-    return held
+    return found, warder
 
 
 def escapes(prison: Prison, attack: Attack, confinement: str) -> list[str]:
@@ -170,12 +176,12 @@ def _missing(*parts: ParameterSet) -> bool:
     )
 
 
-@pytest.mark.parametrize(("user", "attack", "confinement"), _tries(), indirect=["user"])
+@pytest.mark.parametrize(("user", "attack", "confinement"), _tries())
 def test_no_attack_escapes(prison: Prison, attack: Attack, confinement: Confinement) -> None:
     assert escapes(prison, attack, confinement) == []
 
 
-@pytest.mark.parametrize("user", ["self"], indirect=True)
+@pytest.mark.parametrize("user", ["self"])
 @_attacks(one for one in ATTACKS if one.real)
 def test_without_confinement_the_attack_works(prison: Prison, attack: Attack) -> None:
     """The control: the checks would notice."""
