@@ -34,6 +34,8 @@ from tests.sandbox.cells import (
     state,
 )
 
+pytestmark = pytest.mark.long
+
 
 def _name(attack: Attack) -> str:
     return attack.name.replace(" ", "-")
