@@ -1,4 +1,4 @@
-"""Shared by all tests: how hard the property tests search."""
+"""Shared by all tests: how hard the property tests search, and how many processes run what in which order."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import signal
 import tempfile
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # A failure prints the blob that reproduces it.  Every run of a developer searches elsewhere; continuous
@@ -26,3 +27,16 @@ os.environ.setdefault("PYTHONWARNINGS", "error::ResourceWarning")
 
 # A shell starts what runs in the background with interrupts ignored, and whatever that starts inherits it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors, as some tests wait for a clock; continuous integration has other
+    work beside the tests.
+    """
+    return (os.cpu_count() or 1) + (not os.environ.get("CI"))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long begins first, so that no process is left with it when the others are done."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)

@@ -7,6 +7,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -78,7 +79,16 @@ DEVELOPER = {
 def _imported(*folders: str) -> dict[str, list[str]]:
     """Top names of imported packages that are not ours and not Python's, with where."""
     found: dict[str, list[str]] = {}
-    for path in (file for folder in folders for file in (ROOT / folder).rglob("*.py")):
+    for folder in folders:
+        for top, places in _imported_in(folder).items():
+            found.setdefault(top, []).extend(places)
+    return found
+
+
+@cache
+def _imported_in(folder: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for path in (ROOT / folder).rglob("*.py"):
         if "fixtures" in path.parts or "corpora" in path.parts:
             continue
         for name, line in _names(ast.parse(path.read_text(encoding="utf-8"))):
@@ -97,10 +107,15 @@ def _names(tree: ast.Module) -> Iterator[tuple[str, int]]:
             yield from ((alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:
             yield node.module or "", node.lineno
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "find_spec")):
+        elif isinstance(node, ast.Call) and _called(node.func).endswith(("import_module", "find_spec")):
             for argument in node.args[:1]:
                 if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
                     yield argument.value, node.lineno
+
+
+def _called(function: ast.expr) -> str:
+    """The last name of what is called; nothing where that is no name."""
+    return getattr(function, "attr", "") or getattr(function, "id", "")
 
 
 def _undeclared(imported: dict[str, list[str]], declared: set[str]) -> dict[str, list[str]]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from scripts.measures import HOUSE, modules, roads
+from scripts.measures import HOUSE, roads
 
 _GROUND = "the package itself"
 
@@ -59,10 +59,9 @@ def _files(folder: Path, room: Path) -> Iterator[str]:
 def road(tool: str) -> str:
     """The files of a warm call, in the order in which it enters them."""
     went = roads()[tool]
-    first_lines = {
-        module.path.relative_to(HOUSE).as_posix(): first_line(module.path) for module in modules(HOUSE)
-    }
-    return "\n".join(f"{number}. `{file}`: {first_lines[file]}" for number, file in enumerate(went.files, 1))
+    return "\n".join(
+        f"{number}. `{file}`: {first_line(HOUSE / file)}" for number, file in enumerate(went.files, 1)
+    )
 
 
 BLOCKS: Mapping[str, Callable[..., str]] = {"rooms": rooms, "road": road}

@@ -58,10 +58,18 @@ def known() -> set[str]:
     return found
 
 
-def marked() -> Iterator[tuple[str, str]]:
+@cache
+def marked() -> tuple[tuple[str, str], ...]:
     """Id and place of every `pytest.mark.clause` in the tests, however many workers run them."""
+    return tuple(_marked())
+
+
+def _marked() -> Iterator[tuple[str, str]]:
     for path in sorted(TESTS.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        if "mark.clause" not in text:
+            continue
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.clause":
                 for argument in node.args:
                     place = f"{path.relative_to(TESTS)}:{node.lineno}"

@@ -175,6 +175,7 @@ def test_no_page_names_this_machine() -> None:
         assert str(ROOT) not in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_generated_parts_are_fresh() -> None:
     """`make docs` writes them; the program names those that are not."""
     words = [sys.executable, "-m", "scripts.docs", "--check"]

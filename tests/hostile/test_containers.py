@@ -7,8 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.hostile.containers import all_of_them
 from tests.peak import REPO
+
+pytestmark = pytest.mark.long
 
 MOST_BYTES = 128 * 1024 * 1024
 MOST_S = 10.0

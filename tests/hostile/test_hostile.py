@@ -16,6 +16,8 @@ import pytest
 from readroom.limits import REPLY_BYTES
 from tests.hostile.documents import FILES
 
+pytestmark = pytest.mark.long
+
 MOST_BYTES = 256 * 1024 * 1024
 MOST_S = 10.0
 

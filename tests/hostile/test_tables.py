@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from tests.depth import FULL
 from tests.hostile.asked import WAYS
 from tests.hostile.tables import FILES
 from tests.peak import REPO
+
+pytestmark = pytest.mark.long
 
 MOST_BYTES = 256 * 1024 * 1024
 MOST_S = 10.0
@@ -80,7 +83,11 @@ def _run(module: str, folder: Path) -> str:
 def test_hostile_tables_are_bounded(outcomes: dict[tuple[str, str], dict[str, Any]]) -> None:
     """Every call is answered, with a table or a typed refusal, within its bounds of memory, time and size."""
     whole = outcomes["", ""]
-    assert {(name, way) for name in FILES for way in WAYS} <= set(outcomes)
+    asked = [way for name, way in outcomes if name in FILES]
+    assert {name for name, _ in outcomes} >= set(FILES)
+    assert Counter(asked)["first"] == len(FILES)
+    assert set(asked) == set(WAYS)
+    assert len(asked) == len(FILES) * (len(WAYS) if FULL else 2)
     assert max(whole["children_bytes"], whole["own_bytes"]) < MOST_BYTES
     assert "1\tstill here" in whole["plain"]
     for place, found in outcomes.items():
@@ -97,8 +104,10 @@ def test_hostile_tables_are_bounded(outcomes: dict[tuple[str, str], dict[str, An
 def test_what_can_be_read_is_read_and_the_rest_is_said(
     outcomes: dict[tuple[str, str], dict[str, Any]],
 ) -> None:
-    for place, words in READABLE.items():
-        assert words in outcomes[place]["text"], (place, outcomes[place]["text"])
+    asked = READABLE.keys() & outcomes.keys()
+    assert asked == READABLE.keys() or not FULL
+    for place in asked:
+        assert READABLE[place] in outcomes[place]["text"], (place, outcomes[place]["text"])
 
 
 def test_encrypted_and_damaged_are_told_apart(outcomes: dict[tuple[str, str], dict[str, Any]]) -> None:

@@ -97,6 +97,7 @@ print(own_peak_bytes())
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif("CI" not in os.environ, reason="records of 40 and 80 MB take most of a minute")
 @pytest.mark.parametrize("form", ["Claude Code", "Inspect AI"])
 def test_a_hostile_record_twice_as_large_takes_hardly_more_memory(form: str, tmp_path: Path) -> None:
@@ -118,6 +119,7 @@ _MORE_SAMPLES_BYTES = 400 * 1_000
 """What 400 samples more take in the directory of a log, a kilobyte each: that has a bound of its own."""
 
 
+@pytest.mark.long
 @pytest.mark.skipif("CI" not in os.environ, reason="every object of thirteen audits is followed")
 @pytest.mark.parametrize("form", FORMS)
 def test_what_a_hostile_record_of_every_form_takes_is_its_bounds(form: str, tmp_path: Path) -> None:

@@ -117,35 +117,46 @@ class Warder:
     """The running `inmate`, for many cells of one user."""
 
     def __init__(self, user: str, cell: Cell) -> None:
-        self.spent = False
         program = interpreter(user)
         assert program is not None
+        self._door = cell.base / "sock"
+        self._door.unlink(missing_ok=True)
         # A copy that everybody can read: a checkout may be in somebody's home.
         secrets = [str(cell.outside / "secret.txt"), str(cell.root / ".env")]
-        (cell.base / "sock").unlink(missing_ok=True)
         self._process = subprocess.Popen(
-            [program, inmate.__file__, user, str(cell.base / "sock"), *secrets],
+            [program, inmate.__file__, user, str(self._door), *secrets],
             env={**_environment(), "SECRET": CANARY},
             cwd="/",
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
+        self.spent = False
         self.here: dict[str, Any] = json.loads(self._line())
         """What it says of itself: numbers of processes, and where it listens."""
+
+    def renew(self) -> None:
+        """Another one in its place, with nothing left of what was done to it."""
+        self._door.unlink(missing_ok=True)
+        self._send("end")
+        self.here = json.loads(self._line())
+        self.spent = False
 
     def run(
         self, root: Path, commands: Sequence[str], policy: Mapping[str, object], *, at_once: bool = False
     ) -> Any:
         """What commands came to in a new workspace, one after the other or all at once."""
-        assert self._process.stdin is not None
         job = {"root": str(root), "commands": list(commands), "policy": dict(policy), "at_once": at_once}
-        self._process.stdin.write(json.dumps(job) + "\n")
-        self._process.stdin.flush()
+        self._send(json.dumps(job))
         return json.loads(self._line())
 
     def close(self) -> None:
         self._process.communicate(timeout=_END_S)
+
+    def _send(self, line: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
 
     def _line(self) -> str:
         assert self._process.stdout is not None

@@ -1,8 +1,10 @@
 """A program that runs commands as readroom does, in a process and as a user of its own.
 
 What a command must not reach is here: a secret in the environment, open descriptors
-of secret files, a controlling terminal, listeners, and a victim beside it.  PendingCall
-by JSON lines; see `cells`, which starts it.
+of secret files, a controlling terminal, listeners, and a victim beside it.  Jobs and answers
+are lines of JSON; see `cells`, which starts it.  All of this is in a fork, and the line `end`
+another one takes its place: an attack that worked has spent it, and to import readroom again
+would take most of the time.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+import readroom.engine.command  # noqa: F401  # else every fork imports it
 from readroom.config import load, open_store
 from readroom.workspace import Workspace
 
@@ -32,7 +35,16 @@ _PR_SET_DUMPABLE = 4
 
 
 def main() -> None:
-    """Announce what is here, then answer."""
+    """One after the other, until nobody asks any more."""
+    while child := os.fork():
+        if os.waitpid(child, 0)[1]:
+            return
+    wanted = _serve()
+    os._exit(0 if wanted else 1)
+
+
+def _serve() -> bool:
+    """Announce what is here, then answer; whether another one is wanted after it."""
     if sys.argv[1] == "nobody":
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
@@ -42,19 +54,19 @@ def main() -> None:
     terminal, typed = _terminal()
     reached: list[str] = []
     doors = _listeners(sys.argv[2], reached)
-    held = [os.open(path, os.O_RDWR) for path in sys.argv[3:]]
+    for path in sys.argv[3:]:
+        os.open(path, os.O_RDWR)
     with subprocess.Popen(["/bin/sleep", "1000"], stdin=subprocess.DEVNULL) as victim:
         print(json.dumps({"server": os.getpid(), "victim": victim.pid, "tty": os.ttyname(typed), **doors}))
         sys.stdout.flush()
-        for line in sys.stdin:
+        while (line := sys.stdin.readline()) not in ("end\n", ""):
             answer = _answers(json.loads(line))
             victim_ended = victim.poll() is not None
             state = {"reached": reached, "victim_ended": victim_ended, "typed": _typed(terminal, typed)}
             print(json.dumps({"replies": answer, **state}))
             sys.stdout.flush()
         victim.kill()
-    for fd in held:
-        os.close(fd)
+    return bool(line)
 
 
 def _terminal() -> tuple[int, int]:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing
+from functools import cache
 from itertools import product
 from typing import TypeAlias
 
@@ -32,6 +34,8 @@ from tests.sandbox.cells import (
     state,
 )
 
+pytestmark = pytest.mark.long
+
 
 def _name(attack: Attack) -> str:
     return attack.name.replace(" ", "-")
@@ -51,36 +55,40 @@ def _attacks(some: Iterable[Attack]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("attack", marked)
 
 
-@pytest.fixture(scope="module", params=USERS)
+Prison: TypeAlias = "tuple[Cell, Warder]"
+
+
+@pytest.fixture(params=USERS)
 def user(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.fixture(scope="module")
-def held(user: str) -> Iterator[tuple[Cell, list[Warder]]]:
-    """A cell, and who runs commands there: one for many attacks, another when it has been ended."""
-    with cell(user) as found:
-        warders = [Warder(user, found)]
-        yield found, warders
-        warders[0].close()
+def held() -> Iterator[Callable[[str], Prison]]:
+    """A cell of each user, and who runs commands there: whatever comes after what, each is made once."""
+    with ExitStack() as stack:
 
+        @cache
+        def prison_of(user: str) -> Prison:
+            found = stack.enter_context(cell(user))
+            return found, stack.enter_context(closing(Warder(user, found)))
 
-Prison: TypeAlias = "tuple[Cell, list[Warder]]"
+        yield prison_of
 
 
 @pytest.fixture
-def prison(held: Prison) -> Prison:
-    found, warders = held
+def prison(held: Callable[[str], Prison], user: str) -> Prison:
+    """As if nothing had been tried there."""
+    found, warder = held(user)
     found.plant()
-    if warders[0].spent:
-        warders[0].close()
-        warders[0] = Warder(found.user, found)
-    return held
+    if warder.spent:
+        warder.renew()
+    return found, warder
 
 
 def escapes(prison: Prison, attack: Attack, confinement: str) -> list[str]:
     """What an attack came to."""
-    found, [warder] = prison
+    found, warder = prison
     before = state(found)
     names = {
         "outside": found.outside,
@@ -114,7 +122,7 @@ def escapes(prison: Prison, attack: Attack, confinement: str) -> list[str]:
 @in_each_confinement
 def test_an_honest_command_works(prison: Prison, confinement: Confinement) -> None:
     """Where nothing runs no attack escapes."""
-    found, [warder] = prison
+    found, warder = prison
     command = "echo new > open/new && cat src/a.txt open/new && chmod 600 open/new && [ -r /dev/null ]"
     [reply] = warder.run(found.root, [command], {"confinement": confinement})["replies"]
     assert reply["facts"]["exit_code"] == 0, reply["text"]
@@ -124,7 +132,7 @@ def test_an_honest_command_works(prison: Prison, confinement: Confinement) -> No
 @in_each_confinement
 def test_modes_that_raise_nobody_can_be_set(prison: Prison, confinement: Confinement) -> None:
     """Sticky bits among them, and a folder is copied whose group it hands on to what is made in it."""
-    found, [warder] = prison
+    found, warder = prison
     shared = found.root / "open" / "shared"
     (shared / "below").mkdir(parents=True)
     for path in (shared, shared / "below"):
@@ -170,12 +178,12 @@ def _missing(*parts: ParameterSet) -> bool:
     )
 
 
-@pytest.mark.parametrize(("user", "attack", "confinement"), _tries(), indirect=["user"])
+@pytest.mark.parametrize(("user", "attack", "confinement"), _tries())
 def test_no_attack_escapes(prison: Prison, attack: Attack, confinement: Confinement) -> None:
     assert escapes(prison, attack, confinement) == []
 
 
-@pytest.mark.parametrize("user", ["self"], indirect=True)
+@pytest.mark.parametrize("user", ["self"])
 @_attacks(one for one in ATTACKS if one.real)
 def test_without_confinement_the_attack_works(prison: Prison, attack: Attack) -> None:
     """The control: the checks would notice."""

@@ -19,6 +19,8 @@ from tests.faces.http.serving import Agent, Answer, command
 from tests.faces.mcp.serving import endless_log, initialize, request
 from tests.ledger.postgres import Server
 
+pytestmark = pytest.mark.long
+
 RATE = 150
 """Requests a minute of one token."""
 

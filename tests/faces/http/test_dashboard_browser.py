@@ -18,7 +18,7 @@ from tests.browsing import chromium, needs_chromium
 from tests.faces.http.serving import Agent, agent
 from tests.ledger.events import event
 
-pytestmark = needs_chromium
+pytestmark = [pytest.mark.long, needs_chromium]
 
 SHAPES = [("light", 1280), ("dark", 390)]
 if os.environ.get("CI"):

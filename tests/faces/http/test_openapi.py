@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.depth import depth
 from tests.faces.http.serving import open_agent
 
 
+@pytest.mark.long
 def test_generated_requests_meet_what_the_description_says(tmp_path: Path) -> None:
     """schemathesis: no server error, no undocumented status, type or form of an answer.
 
