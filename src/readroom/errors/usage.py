@@ -59,10 +59,11 @@ class WrongType(UsageError, TypeError):
 
     code = "wrong_type"
 
-    def __init__(self, tool: str, argument: str, expected: str, got: str) -> None:
+    def __init__(self, tool: str, argument: str, expected: str, got: str, *, optional: bool = False) -> None:
+        """`optional` says that the call works without the argument."""
         super().__init__(
             f"{tool}: {argument!r} must be {expected}, not {got}",
-            f"Send {argument!r} as {expected}, or leave it out if it is optional.",
+            f"Send {argument!r} as {expected}{', or leave it out' if optional else ''}.",
             facts={"tool": tool, "argument": argument, "expected": expected, "got": got},
         )
 
