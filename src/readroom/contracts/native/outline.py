@@ -60,9 +60,19 @@ def checked(request: ReadRequest) -> ReadRequest:
             request.pages,
             "cannot be combined with symbol or view",
             "Pages are parts of documents, symbols are definitions in text.",
-            next_request=replace(request, symbol=None, view="text"),
+            next_request=_of_one_sort(request),
         )
     return request
+
+
+def _of_one_sort(request: ReadRequest) -> ReadRequest:
+    """Without the argument that a file of that name has nothing for."""
+    from readroom.formats.kinds import reads_as_document  # of a call that is refused
+    from readroom.outline.languages import language_of
+
+    if language_of(request.path, "") is not None and not reads_as_document(request.path):
+        return replace(request, pages=None)
+    return replace(request, symbol=None, view="text")
 
 
 ASIDE = "[outline of the lines not shown:]"
