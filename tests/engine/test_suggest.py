@@ -125,3 +125,11 @@ def test_pages_of_a_definition_are_left_out_of_code_and_kept_of_a_document() -> 
     assert fact(refusal, "error")["next"]["arguments"] == {"path": "src/evict.py", "symbol": "f"}
     refusal = machine.call("read_file", path="a.docx", symbol="Title", pages="1")
     assert fact(refusal, "error")["next"]["arguments"] == {"path": "a.docx", "pages": "1"}
+
+
+@pytest.mark.parametrize(("path", "shown"), [("src/evict.py", "outline"), ("a.txt", "text")])
+def test_an_empty_symbol_leads_to_the_outline_where_there_can_be_one(path: str, shown: str) -> None:
+    machine = Driver(MemoryStore({"a.txt": b"some text\n", "src/evict.py": b"def f():\n    pass\n"}))
+    reply = machine.follow(fact(machine.call("read_file", path=path, symbol=" "), "error")["next"])
+    assert not reply.is_error
+    assert shown in reply.text
