@@ -243,7 +243,9 @@ def by_mcp(contract: str, folder: Path) -> Iterator[tuple[Call, Any]]:
     from mcp.client.stdio import stdio_client
 
     server = StdioServerParameters(
-        command=sys.executable, args=["-m", "readroom", "mcp", "--contract", contract, str(folder)]
+        command=sys.executable,
+        args=["-m", "readroom", "mcp", "--contract", contract, str(folder)],
+        env=dict(os.environ),  # else PYTHONPATH, and with it the version that is recorded, would be lost
     )
 
     async def play() -> list[tuple[Call, Any]]:

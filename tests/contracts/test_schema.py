@@ -114,6 +114,16 @@ def test_a_wrong_type_is_named_with_what_is_expected(arguments: dict[str, Any], 
     assert words in str(caught.value)
 
 
+def test_the_refusal_of_a_wrong_type_says_whether_the_argument_may_be_left_out() -> None:
+    for arguments, advice in (
+        ({"path": 3}, "Send 'path' as text."),
+        ({"path": "a", "limit": "x"}, "Send 'limit' as a whole number >= 1, or leave it out."),
+    ):
+        with pytest.raises(WrongType) as caught:
+            parse(Sample, "sample", arguments)
+        assert caught.value.advice == advice
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -178,7 +178,7 @@ def _number(section: Mapping[str, object], key: str, before: float, bad: Bad, *,
     kinds = int if whole else (int, float)
     if isinstance(value, bool) or not isinstance(value, kinds) or not 0 < value <= NUMBER_MOST:
         kind = "a whole number" if whole else "a number"
-        raise bad(f"limits.{key}", f"must be {kind} above 0", f"Write {key}: {before:g}.")
+        raise bad(f"limits.{key}", f"must be {kind} above 0", f"Write {key}: {before}.")
     return value
 
 

@@ -177,6 +177,15 @@ def parse(arguments: type[S], tool: str, sent: object, within: str = "") -> S:
     return arguments(**values)
 
 
+def _wrong_type(
+    arguments: type[msgspec.Struct], tool: str, name: str, value: object, within: str = ""
+) -> WrongType:
+    """The refusal of a value that is not what the schema says."""
+    schema = properties(arguments)[name]
+    optional = not _fields(arguments)[name].required
+    return WrongType(tool, within + name, in_words(schema), _kind(value), optional=optional)
+
+
 def _explained(wanted: object) -> str:
     """The description of an argument whose value does not follow from its name: `EXPLAINED` marks it."""
     for meta in getattr(wanted, "__metadata__", ()):
@@ -195,7 +204,7 @@ def _convert_items(
     if isinstance(value, Mapping):
         value = [value]
     if not isinstance(value, list):
-        raise WrongType(tool, name, in_words(properties(arguments)[name]), _kind(value))
+        raise _wrong_type(arguments, tool, name, value)
     return [parse(items, tool, item, f"{name}[{number}].") for number, item in enumerate(value)]
 
 
@@ -211,7 +220,7 @@ def _convert_variant(
         with contextlib.suppress(msgspec.DecodeError):
             value = msgspec.json.decode(value)
     if not isinstance(value, Mapping):
-        raise WrongType(tool, name, in_words(properties(arguments)[name]), _kind(value))
+        raise _wrong_type(arguments, tool, name, value)
     field = str(next(iter(variants.values())).__struct_config__.tag_field)
     if value.get(field) is None:
         raise MissingArgument(tool, f"{name}.{field}")
@@ -234,12 +243,11 @@ def _convert(
             )
         return converted
     except msgspec.ValidationError:
-        expected = in_words(properties(arguments)[name])
-        if _same_type(properties(arguments)[name], value):
-            raise BadValue(
-                within + name, _shown(value), "is not allowed", f"{name!r} must be {expected}."
-            ) from None
-        raise WrongType(tool, within + name, expected, _kind(value)) from None
+        schema = properties(arguments)[name]
+        if _same_type(schema, value):
+            advice = f"{name!r} must be {in_words(schema)}."
+            raise BadValue(within + name, _shown(value), "is not allowed", advice) from None
+        raise _wrong_type(arguments, tool, name, value, within) from None
 
 
 def _encodable(value: object) -> bool:
@@ -257,7 +265,12 @@ _SURROGATE = "[\ud800-\udfff]"
 def in_words(schema: Mapping[str, Any]) -> str:
     """What a value of this schema has to be, for a sentence."""
     if "anyOf" in schema:
-        return " or ".join(in_words(branch) for branch in schema["anyOf"])
+        branches = schema["anyOf"]
+        if len(branches) > 1 and all("properties" in branch for branch in branches):
+            first, *others = (branch["properties"] for branch in branches)
+            shared = [name for name in first if all(name in other for other in others)]
+            return f"an object with {', '.join(shared)}"
+        return " or ".join(map(in_words, branches))
     if "enum" in schema:
         return "one of " + ", ".join(repr(value) for value in schema["enum"])
     words = _JSON_NAMES[schema["type"]]

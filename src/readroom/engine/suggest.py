@@ -8,10 +8,15 @@ from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.services import Services
-from readroom.errors import NotFound
-from readroom.paths import OUTPUTS, WorkPath, basename, parent
+from readroom.errors import NotFound, ReadroomError
+from readroom.limits import LIST_MAX_DEPTH
+from readroom.paths import OUTPUTS, ROOT, WorkPath, basename, parent
+from readroom.policy.guard import Guard
 from readroom.values import FindRequest, GrepRequest, ListRequest, ReadRequest, Request
 from readroom.values.verbs import BY_REQUEST, Suggestion
+
+_WILD = frozenset("*?{")
+"""Of which a path has at least one that is meant as a glob; names with brackets are common."""
 
 _WITH_LINES = re.compile(
     r"(?P<path>(?:.*/)?(?!\.{1,2}[:#])[^/]+?)(?::(?P<line>[1-9]\d{0,8})(?:-(?P<last>\d{1,9})|:\d+)?:?|#L(?P<mark>[1-9]\d{0,8})(?:-L?(?P<end>\d{1,9}))?)",
@@ -35,6 +40,9 @@ def with_near_names(error: NotFound, services: Services, request: Request, deadl
     commands = services.commands
     if commands is not None and request.path.startswith(f"{OUTPUTS[1:]}/") and commands.holds(kept):
         return NotFound(request.path, [kept])
+    pattern = _by_glob(request, services.guard)
+    if pattern is not None:
+        return NotFound(request.path, next_request=pattern)
     verb = BY_REQUEST[type(request)]
     asked = _without_lines(request)
     near = services.guard.near(asked.path, verb.near, deadline)
@@ -42,6 +50,26 @@ def with_near_names(error: NotFound, services: Services, request: Request, deadl
         near = near[:1]
     following = _next(verb.suggestion, asked, near[0]) if near else None
     return NotFound(request.path, near, next_request=following)
+
+
+def _by_glob(request: Request, guard: Guard) -> Request | None:
+    """The request for the files that a path with wildcards means; None for another path."""
+    if not isinstance(request, (FindRequest, GrepRequest, ListRequest, ReadRequest)):
+        return None
+    parts = request.path.split("/")
+    at = next((at for at, part in enumerate(parts) if _WILD & set(part)), None)
+    if at is None:
+        return None
+    folder, glob = "/".join(parts[:at]) or ROOT, "/".join(parts[at:])
+    try:
+        guard.open_folder(WorkPath(folder)).close()
+    except ReadroomError:
+        return None
+    if isinstance(request, ReadRequest):
+        request = ListRequest()
+    if isinstance(request, ListRequest):
+        request = replace(request, depth=LIST_MAX_DEPTH if "/" in glob else request.depth)
+    return None if request.glob else replace(request, path=folder, glob=(glob,), cursor=None)
 
 
 def _without_lines(request: Request) -> Request:

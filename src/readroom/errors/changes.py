@@ -154,10 +154,12 @@ class ManyMatches(ConflictError):
         next_request: Request | None = None,
     ) -> None:
         """`lines` are those of the first matches, `count` is how many there are, or more when not `exact`."""
-        numbers = ", ".join(map(str, lines)) + (", ..." if count > len(lines) else "")
+        different = list(dict.fromkeys(lines))
+        numbers = ", ".join(map(str, different)) + (", ..." if count > len(lines) else "")
+        where = f"in line{'' if len(different) == 1 and count <= len(lines) else 's'} {numbers}"
         super().__init__(
             f"edits[{edit}].old_text is in {quote(path)} {'' if exact else 'at least '}{count} times, "
-            f"in lines {numbers}{_others(others)}",
+            f"{where}{_others(others)}",
             "Make it longer so that it fits one place only, or set replace_all to change them all.",
             facts={
                 "path": as_value(path),

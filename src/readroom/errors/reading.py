@@ -42,14 +42,14 @@ class NotAFolder(FailedError, NotADirectoryError):
     code = "not_a_folder"
     __str__ = ReadroomError.__str__
 
-    def __init__(self, path: str, what: str) -> None:
-        """`what` is file, device, pipe or socket."""
-        file = what == "file"
+    def __init__(self, path: str, what: str, *, readable: bool = True) -> None:
+        """`what` is file, device, pipe or socket; `readable` is False for a file that no read shows."""
+        readable = readable and what == "file"
         super().__init__(
             f"{quote(path)} is a {what}, not a folder",
-            "Read it instead." if file else "Only folders can be listed.",
+            "Read it instead." if readable else "Only folders can be listed.",
             facts={"path": as_value(path), "what": what},
-            next_request=ReadRequest(path) if file else None,
+            next_request=ReadRequest(path) if readable else None,
         )
 
 

@@ -8,7 +8,7 @@ from math import isfinite
 from readroom.errors.base import AbsentError, RefusedError, UsageError, _brief
 from readroom.limits import SHOWN_PATH_CHARS
 from readroom.quoting import as_value, joined, quote
-from readroom.values import Fact, ReadRequest, Request
+from readroom.values import Fact, ListRequest, ReadRequest, Request
 
 
 class UnknownTool(UsageError):
@@ -59,10 +59,11 @@ class WrongType(UsageError, TypeError):
 
     code = "wrong_type"
 
-    def __init__(self, tool: str, argument: str, expected: str, got: str) -> None:
+    def __init__(self, tool: str, argument: str, expected: str, got: str, *, optional: bool = False) -> None:
+        """`optional` says that the call works without the argument."""
         super().__init__(
             f"{tool}: {argument!r} must be {expected}, not {got}",
-            f"Send {argument!r} as {expected}, or leave it out if it is optional.",
+            f"Send {argument!r} as {expected}{', or leave it out' if optional else ''}.",
             facts={"tool": tool, "argument": argument, "expected": expected, "got": got},
         )
 
@@ -165,6 +166,7 @@ class BadPath(UsageError):
             f"The path {shown_path} {problem}",
             "Give a path relative to the workspace root; list_directory shows what is there.",
             facts={"path": shown_path, "problem": problem},
+            next_request=None if path else ListRequest(),
         )
 
 
@@ -223,6 +225,8 @@ class OutsideRoot(RefusedError):
             f"{quote(path)} is outside the workspace ({how})",
             "Only files under the workspace root can be used; give a path relative to it.",
             facts={"path": as_value(path), "how": how},
+            # By "/" alone the root of the workspace is meant.
+            next_request=None if path.strip("/") else ListRequest(),
         )
 
 

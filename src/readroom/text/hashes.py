@@ -18,8 +18,8 @@ MIN_DIGITS = 12
 _FORM = rf"(?:{PREFIX})?([0-9a-f]{{{MIN_DIGITS},64}})"
 
 
-def parse_hash(argument: str, value: str) -> str:
-    """The hex digits of a hash or of its prefix.
+def parse_hash(argument: str, value: str, otherwise: str = "") -> str:
+    """The hex digits of a hash or of its prefix; `otherwise` says what else could be sent.
 
     Raises:
         BadValue: It has another form.
@@ -30,7 +30,7 @@ def parse_hash(argument: str, value: str) -> str:
             argument,
             value[:100],
             "is not a content hash",
-            f"Send the hash that a reply showed: {PREFIX} and {MIN_DIGITS} to 64 hex digits.",
+            f"Send the hash that a reply showed: {PREFIX} and {MIN_DIGITS} to 64 hex digits{otherwise}.",
         )
     return match[1]
 

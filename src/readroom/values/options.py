@@ -30,6 +30,8 @@ class ReadOptions(Struct, frozen=True):
         outline_bytes: The outline of what a cut reply of source code does not show takes at most this;
             None for a share of what it shows, 0 for no outline.
         past_end: What is shown behind the last line.
+        blank_whole: A text of nothing but white space is shown from its beginning to its end, whatever is
+            asked for.
         rests: `next` passes through what lines were cut of, before it goes on behind them.
         flat: How documents are read.
         raw_bytes: Of a binary file, and of an image that cannot be decoded, so many bytes are handed out
@@ -42,6 +44,7 @@ class ReadOptions(Struct, frozen=True):
     header: bool = True
     outline_bytes: int | None = None
     past_end: PastEnd = "refused"
+    blank_whole: bool = False
     rests: bool = True
     flat: Flat = "no"
     raw_bytes: int = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -346,6 +347,12 @@ def test_a_client_with_little_room_is_told_of_its_edit_all_the_same() -> None:
 def test_edits_that_cannot_be_made_are_refused_in_its_words(arguments: dict[str, Json], words: str) -> None:
     said_so = failure({"f": TEXT}, "edit_file", path="f", expected_hash=digest(TEXT), **arguments)
     assert said_so.startswith(words)
+
+
+@pytest.mark.parametrize("spelled", [str.upper, str.lower, lambda text: f" {text}\n", lambda text: text[7:]])
+def test_a_hash_may_be_spelled_otherwise(spelled: Callable[[str], str]) -> None:
+    arguments = {"path": "f", "expected_hash": spelled(digest(TEXT)), "old_text": "one", "new_text": "1"}
+    assert said({"f": TEXT}, "edit_file", **arguments)["applied_edits"] == 1
 
 
 @pytest.mark.parametrize("expected", ["sha256:old", "abc", digest("other")])

@@ -263,6 +263,28 @@ def test_blank_lines_end_nothing(open_: Any, tmp_path: Path) -> None:
     assert agent.read("a").text.endswith("   602\tend")
 
 
+@pytest.mark.clause("inspect_agents.window-emptiness")
+@pytest.mark.parametrize("name", ["a.txt", "a.log"])
+@pytest.mark.parametrize(
+    "window", [{"offset": 1}, {"offset": 9_999}, {"limit": 1}, {"offset": 1, "limit": 2}]
+)
+def test_a_file_of_white_space_is_empty_whatever_window_is_asked_for(
+    open_: Any, name: str, window: dict[str, int]
+) -> None:
+    agent = open_(MemoryStore({name: " \n" * 700, "b": "\n\nx\n"}), STORE)
+    assert agent.read(name, **window).text == "System reminder: File exists but has empty contents"
+    assert agent.read("b", limit=2).text == "     1\t\n     2\t"
+
+
+@pytest.mark.clause("inspect_agents.store-folders")
+def test_a_name_below_a_file_is_refused_with_the_name_of_the_file(open_: Any) -> None:
+    agent = open_(MemoryStore({"a": "x"}), STORE)
+    for path, shown in (("a/b/c", "a"), ("/k/l", "/k")):
+        agent.files("write", file_path="/k", content="x")
+        reply = agent.files("write", file_path=path, content="x")
+        assert reply.text == f"{shown} is a file, not a folder. Read it instead."
+
+
 @pytest.mark.clause("inspect_agents.confinement")
 def test_links_are_refused_in_sandbox_mode_wherever_they_stand(open_: Any, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()

@@ -64,7 +64,7 @@ def test_a_file_is_truncated_when_it_has_more_lines_than_the_threshold() -> None
     assert read(space, "b.txt").startswith(f"{numbered(1, 30)}\n31 | 31")
     assert read(space, "b.txt", auto_truncate=False) == f"{numbered(1, 30)}\n31 | 31"
     expected = (
-        f"{numbered(1, 30)}\n[... truncated 1 line ...]\n"
+        f"{numbered(1, 30)}\n[... truncated 1 lines ...]\n"
         "[File truncated: showing 30 of 31 total lines. Use start_line=31 to read more.]"
     )
     for asked in (True, "true"):
@@ -179,6 +179,12 @@ def test_a_line_that_no_reply_holds_is_cut_between_characters_and_continued_by_c
         reply = call(space, "a.js", start_line=1, column=column)
     assert found == line
     assert read(space, "a.js", start_line=2) == "2 | end"
+
+
+def test_a_column_alone_is_one_of_the_first_line() -> None:
+    space = room({"a.js": "abcdef\nuvw\n"})
+    assert read(space, "a.js", column=4) == read(space, "a.js", column=4, end_line=1) == "1 | def"
+    assert read(space, "a.js", column=2, start_line=2) == "2 | vw"
 
 
 def test_an_operator_and_a_client_can_have_smaller_replies() -> None:
@@ -351,7 +357,8 @@ def test_a_directory_is_no_file() -> None:
         ({"start_line": 1.5}, "Error: Invalid start_line value: "),
         ({"start_line": "three"}, "Error: Invalid start_line value: "),
         ({"auto_truncate": "perhaps"}, "Error: Invalid auto_truncate value: "),
-        ({"column": 2}, "Error: Invalid column value: "),
+        ({"column": 2, "end_line": 2}, "Error: Invalid column value: "),
+        ({"column": 2, "start_line": 1, "end_line": 3}, "Error: Invalid column value: "),
         (
             {"start_line": 4, "end_line": 2},
             "Error: start_line (4) must be less than or equal to end_line (2). ",

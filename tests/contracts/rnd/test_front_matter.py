@@ -50,6 +50,14 @@ def test_a_boundary_that_no_read_obeys_is_refused(text: str) -> None:
     assert "write_root" in str(caught.value)
 
 
+@pytest.mark.parametrize("key", ["max_bytes", "max_lines", "timeout_seconds"])
+def test_a_number_that_is_advised_is_accepted(key: str) -> None:
+    with pytest.raises(BadConfig) as caught:
+        read_front_matter("read.md", f"---\nlimits: {{{key}: -1}}\n---\n".encode())
+    advised = caught.value.advice.removeprefix("Write ").removesuffix(".")
+    assert read_front_matter("read.md", f"---\nlimits: {{{advised}}}\n---\n".encode()) is not None
+
+
 @pytest.mark.parametrize(
     ("text", "key"),
     [

@@ -228,7 +228,11 @@ def test_a_text_that_is_there_several_times_names_the_lines(room: Room) -> None:
     known = room.file("a", "x\ny\nx\n")
     error = refused(ManyMatches, room, "a", lambda: room.edit("a", known, Edit("x", "z")))
     assert (error.facts["lines"], error.facts["count"]) == ([1, 3], 2)
+    assert "2 times, in lines 1, 3" in error.message
     assert "replace_all" in error.advice
+    known = room.file("b", "x.x\ny\n")
+    error = refused(ManyMatches, room, "b", lambda: room.edit("b", known, Edit("x", "z")))
+    assert error.message.endswith("2 times, in line 1")
 
 
 def test_all_edits_that_fail_are_named_and_none_is_made(room: Room) -> None:

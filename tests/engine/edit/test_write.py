@@ -81,6 +81,12 @@ def test_what_is_there_is_not_created_again(room: Room) -> None:
     refused(Exists, room, "f", lambda: room.write("f", "new", "absent"))
 
 
+def test_a_word_for_a_new_file_is_answered_with_the_one_that_there_is(room: Room) -> None:
+    error = refused(BadValue, room, "", lambda: room.write("f", "new", "none"))
+    assert '"absent" creates the file' in error.advice
+    room.write("f", "new", "absent")
+
+
 def test_the_same_write_a_second_time_changes_nothing(room: Room) -> None:
     room.write("f", "one", "absent")
     refused(Exists, room, "f", lambda: room.write("f", "one", "absent"))

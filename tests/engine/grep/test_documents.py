@@ -121,3 +121,13 @@ def test_a_deadline_says_how_to_go_on_and_nothing_is_lost() -> None:
 def test_an_order_that_needs_all_of_them_is_refused() -> None:
     with Workspace(MemoryStore(FILES)) as space, pytest.raises(BadValue):
         space.grep("needle", documents=True, sort="mtime")
+
+
+def test_a_search_of_one_document_names_the_search_that_looks_into_it() -> None:
+    machine = Driver(MemoryStore({"a.pdf": pdf([["the needle"]]), "b.so": b"\0needle\n"}))
+    for path, argument in (("a.pdf", "documents"), ("b.so", "include")):
+        reply = machine.call("grep_files", pattern="needle", path=path)
+        following = fact(reply, "omitted")[0]["call"]
+        assert argument in following["arguments"]
+        assert argument in reply.text
+        assert "needle" in machine.follow(following).text

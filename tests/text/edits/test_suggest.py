@@ -40,6 +40,13 @@ class TestSlips:
     def test_blanks_inside_a_line_are_white_space_too(self) -> None:
         assert "only in white space" in why("first*3+second").hint
 
+    def test_letters_of_one_character_or_two_are_named(self) -> None:
+        one, two = "x = 'caf\u00e9'", "x = 'cafe\u0301'"
+        for text, old, where in ((two, one, "the file"), (one, two, "old_text")):
+            found = closest(f"first\n{text}\n", old, "x = 1")
+            assert found.hint.endswith(f"{where} has '\u00e9' as two, \\u0065\\u0301.")
+            assert (found.first, list(found.lines)) == (2, [text])
+
     def test_other_case_is_named(self) -> None:
         assert "upper and lower case" in why("DEF function_3(").hint
 

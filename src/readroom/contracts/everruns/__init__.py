@@ -265,9 +265,9 @@ def _to_list(arguments: EverrunsList) -> ListRequest:
 
 def _hash(expected: str) -> str:
     """The expected hash; what is not a hash becomes one that no file has."""
-    text = expected.strip()
+    text = expected.strip().lower()
     digits = text.removeprefix("sha256:")
-    known = len(digits) == 64 and not set(digits.lower()) - set("0123456789abcdef")
+    known = len(digits) == 64 and not set(digits) - set("0123456789abcdef")
     return text if known else _NO_HASH
 
 

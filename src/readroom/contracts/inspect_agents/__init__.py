@@ -341,6 +341,7 @@ class _Variant:
         options = ReadOptions(
             line_chars=INSPECT_LINE_CHARS,
             rests=False,
+            blank_whole=True,
         )
         return ReadRequest(
             self._path(arguments.file_path),

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.contracts import json_replies
-from readroom.contracts.inspect_agents.calls import key_of_path, key_sendable
+from readroom.contracts.inspect_agents.calls import key_meant, key_of_path, key_sendable, path_of_key
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import render as native_render
 from readroom.contracts.setup import InspectSetup
@@ -33,7 +33,7 @@ from readroom.errors import (
 )
 from readroom.formats.kinds import UNKNOWN
 from readroom.limits.contracts import INSPECT_NUMBER_WIDTH
-from readroom.quoting import as_given
+from readroom.quoting import as_given, as_value
 from readroom.text.encodings import STATEFUL
 from readroom.text.select import MARK_BYTES
 from readroom.values import (
@@ -222,7 +222,9 @@ def _in_our_names(call: CallWords, error: ReadroomError, text: str) -> str:
         text = text.replace(ours, theirs)
     path = error.facts.get("path")
     if isinstance(path, str) and call.path and call.in_store:
-        text = text.replace(as_given(path), call.shown)
+        own = path_of_key(key_meant(call.path))
+        name = call.shown if path in (own, as_value(own)) else as_given(call.name(path))
+        text = text.replace(as_given(path), name)
     return text
 
 

@@ -104,9 +104,9 @@ def _request(setup: KiloSetup, arguments: KiloRead) -> ReadRequest:
 
 
 def _rest_of_line(arguments: KiloRead) -> ReadRequest:
-    start, end = arguments.start_line, arguments.end_line
-    rest = ReadRequest(arguments.path, start or 1, 1, arguments.column, options=_RANGE)
-    if start is None or end not in (None, start):
+    line, end = arguments.start_line or 1, arguments.end_line
+    rest = ReadRequest(arguments.path, line, 1, arguments.column, options=_RANGE)
+    if end not in (None, line):
         raise BadValue(
             "column",
             arguments.column,
@@ -270,7 +270,7 @@ def _rest(call: KiloRequest, result: ReadResult) -> list[str]:
     """What is said of the lines that follow those that are shown, where they were asked for."""
     following, total = result.next, result.total_lines
     if not result.lines and result.outline is None:
-        return [f"[... truncated {_lines(total)} ...]" if total else "[... truncated ...]"]
+        return [f"[... truncated {total} lines ...]" if total else "[... truncated ...]"]
     if following is None or following.column > 1 or not result.lines:
         return []
     first = following.offset or 1
@@ -280,7 +280,7 @@ def _rest(call: KiloRequest, result: ReadResult) -> list[str]:
     # It is too large, takes too long, is in a language that has no grammar here, or there are none.
     missing = not call.is_range and result.kind is Kind.SOURCE and result.outline is None
     unlisted = ["[No definitions are listed for the rest of this file.]"] if missing else []
-    gap = "[... truncated ...]" if last is None else f"[... truncated {_lines(last - first + 1)} ...]"
+    gap = "[... truncated ...]" if last is None else f"[... truncated {last - first + 1} lines ...]"
     more = f"Use start_line={first}{_to(call)} to read more."
     return [gap, f"[File truncated: {_showing(call, result)}. {more}]", *unlisted]
 
@@ -291,10 +291,6 @@ def _showing(call: KiloRequest, result: ReadResult) -> str:
         of = "" if total is None else f" of {total} total lines"
         return f"showing lines {result.start}-{result.end}{of}"
     return f"showing {result.end} of {'an unknown number of' if total is None else total} total lines"
-
-
-def _lines(count: int) -> str:
-    return f"{count} line{'' if count == 1 else 's'}"
 
 
 def _to(call: KiloRequest) -> str:

@@ -35,7 +35,7 @@ def checked(request: ReadRequest) -> ReadRequest:
             request.symbol,
             "names nothing",
             'Send a name such as "Class.method", or view="outline" to see what there is.',
-            next_request=replace(request, symbol=None, view="outline"),
+            next_request=replace(request, symbol=None, view="outline" if _has_symbols(request) else "text"),
         )
     if request.symbol is not None and len(request.symbol) > SYMBOL_CHARS:
         raise BadValue(
@@ -60,9 +60,24 @@ def checked(request: ReadRequest) -> ReadRequest:
             request.pages,
             "cannot be combined with symbol or view",
             "Pages are parts of documents, symbols are definitions in text.",
-            next_request=replace(request, symbol=None, view="text"),
+            next_request=_of_one_sort(request),
         )
     return request
+
+
+def _of_one_sort(request: ReadRequest) -> ReadRequest:
+    """Without the argument that a file of that name has nothing for."""
+    if _has_symbols(request):
+        return replace(request, pages=None)
+    return replace(request, symbol=None, view="text")
+
+
+def _has_symbols(request: ReadRequest) -> bool:
+    """Whether a file of that name is in a language whose definitions are known."""
+    from readroom.formats.kinds import reads_as_document  # of a call that is refused
+    from readroom.outline.languages import language_of
+
+    return language_of(request.path, "") is not None and not reads_as_document(request.path)
 
 
 ASIDE = "[outline of the lines not shown:]"

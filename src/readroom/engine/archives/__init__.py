@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from readroom.deadline import Deadline
 from readroom.engine.archives.content import Contents
 from readroom.engine.archives.store import MemberStore, Origin
+from readroom.engine.read.classify import AsBytes, classify
 from readroom.engine.services import Act, Job, Services
 from readroom.engine.suggest import with_near_names
 from readroom.errors import (
@@ -40,6 +41,7 @@ from readroom.formats.compressed import MAGIC_BYTES, by_magic
 from readroom.formats.containers import HEAD_BYTES, open_container, recognise
 from readroom.formats.containers.members import BadContainer, Container
 from readroom.formats.holding import is_archive_name
+from readroom.limits import HEAD_BYTES as SAMPLE_BYTES
 from readroom.limits import Limits
 from readroom.limits.documents import CONTAINER_NESTING, CONTAINERS_OPEN
 from readroom.paths import BORDER, WorkPath
@@ -53,6 +55,7 @@ from readroom.values import (
     Bytes,
     ListRequest,
     ListResult,
+    ReadRequest,
     Request,
     Result,
     Version,
@@ -99,11 +102,25 @@ def instead(services: Services, job: Job[Request], act: Act, error: Binary | Not
             raise error from None  # it only begins like an archive
         raise
     if inside is None:
-        raise error
+        raise error if isinstance(error, Binary) else _unlisted(services.guard, error)
     if isinstance(error, Binary):
         inside[0].close()
         raise _listed(error, inside[1])
     return _in_folder(services, job, act, *inside)
+
+
+def _unlisted(guard: Guard, error: NotAFolder) -> NotAFolder:
+    """The refusal to list a file, without the advice to read one whose bytes mean nothing to a reader."""
+    if not isinstance(error.next, ReadRequest):
+        return error
+    try:
+        with guard.open(WorkPath(error.next.path)) as source:
+            sample = source.read_at(0, SAMPLE_BYTES)
+            sort = classify(source, sample, error.next, None)
+    except ReadroomError:
+        return error  # why it cannot be read is said when it is
+    readable = not isinstance(sort, AsBytes) or by_magic(sample[:MAGIC_BYTES]) is not None
+    return error if readable else NotAFolder(error.next.path, "file", readable=False)
 
 
 def _in_folder(services: Services, job: Job[Request], act: Act, inner: Guard, path: WorkPath) -> Result:

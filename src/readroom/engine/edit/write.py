@@ -60,7 +60,8 @@ def write(
     new, either = request.expected_hash == ABSENT, request.expected_hash is None
     expected = ""
     if request.expected_hash is not None and not new:
-        expected = hashes.parse_hash("expected_hash", request.expected_hash)
+        creates = f'; "{ABSENT}" creates the file'
+        expected = hashes.parse_hash("expected_hash", request.expected_hash, creates)
     encoding = None if request.encoding is None else _named(request)
     _require_small(request)
     for _ in range(CHANGED_TRIES):

@@ -36,6 +36,7 @@ from readroom.engine.grep.warnings import (
     hidden_in,
     left_out,
     linked,
+    not_text,
     pattern_of,
     require_usable,
     warnings_of,
@@ -62,7 +63,7 @@ from readroom.limits import GREP_MAX_TIMEOUT_S
 from readroom.paths import ROOT, WorkPath
 from readroom.search.pattern import Pattern
 from readroom.stores.base import Folder, Source
-from readroom.values import EntryKind, GrepRequest, GrepResult, Omission, Warn
+from readroom.values import EntryKind, GrepRequest, GrepResult, Omission
 
 if TYPE_CHECKING:
     from readroom.engine.grep.archives import ArchiveSearch
@@ -166,14 +167,11 @@ class _Search:
             except TimedOut:
                 self.files.leave(file, ITSELF)
                 return self._stopped(self._begun())
-        if not self._searcher.binary:
-            return self._result()
-        again = replace(self._request, include=self._request.include | {"binary"}, cursor=None)
-        return replace(
-            self._result(),
-            omitted=[Omission("files", 1, 1, "binary", request=again)],
-            warnings=[Warn("binary", "the file is binary and was not searched; include binary searches it")],
-        )
+            if not self._searcher.binary:
+                return self._result()
+            warning, again = not_text(self._request, source)
+        omission = Omission("files", 1, 1, "binary", request=again)
+        return replace(self._result(), omitted=[omission], warnings=[warning])
 
     @contextmanager
     def _noting(self, source: Source, path: WorkPath) -> Iterator[None]:

@@ -60,7 +60,7 @@ class DocumentSearch:
 
     def takes(self, source: Source) -> bool:
         """Whether a file is a document; HTML is searched as the text it is."""
-        return _form(source) is not None
+        return form_of(source) is not None
 
     def within(self, deadline: Deadline, *, alone: bool) -> Deadline:
         """How much work one document may be: where it is searched alone, as much as the call has time."""
@@ -85,7 +85,7 @@ class DocumentSearch:
         """
         try:
             denies = denied_in(self._guard, source, path)
-            with self._room.open(source, _form(source) or "", deadline, denies, eager=False) as reading:
+            with self._room.open(source, form_of(source) or "", deadline, denies, eager=False) as reading:
                 self._show(reading, page, path, relative, after, reached)
         except Unreadable as error:
             reached.broken.append((0, error.problem))
@@ -137,7 +137,8 @@ class DocumentSearch:
         return replace(rounds, plain=Beside(rounds.plain, rounds.tree, scope, self._deadline))
 
 
-def _form(source: Source) -> str | None:
+def form_of(source: Source) -> str | None:
+    """The format in which a search of documents looks into a file; None when it does not."""
     return searched_as(source.real, source.read_at(0, HEAD_BYTES))
 
 

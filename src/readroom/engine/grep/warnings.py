@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
+from msgspec.structs import replace
+
 from readroom.deadline import Deadline
 from readroom.engine.cursors import path_key
 from readroom.engine.grep import ripgrep
@@ -18,6 +20,7 @@ from readroom.limits import GREP_PATTERN_BYTES, MAX_WARNINGS
 from readroom.paths import WorkPath
 from readroom.quoting import quote
 from readroom.search.pattern import Pattern
+from readroom.stores.base import Source
 from readroom.text import hidden
 from readroom.values import GrepFile, GrepRequest, Include, Warn
 
@@ -131,6 +134,17 @@ def hidden_in(files: Sequence[GrepFile]) -> list[Warn]:
     rest = len(warnings) - MAX_WARNINGS
     more = f"{rest} more about hidden characters in the lines shown"
     return [*warnings[:MAX_WARNINGS], Warn(hidden.MORE, more)] if rest > 0 else warnings
+
+
+def not_text(request: GrepRequest, source: Source) -> tuple[Warn, GrepRequest]:
+    """That the one file of a search was not looked into, and the search that does."""
+    from readroom.engine.grep.documents import form_of  # most searches need none of it
+
+    if form_of(source) is not None:
+        detail = "the file is a document and was not searched; documents searches its text"
+        return Warn("binary", detail), replace(request, documents=True, cursor=None)
+    detail = "the file is binary and was not searched; include binary searches it"
+    return Warn("binary", detail), replace(request, include=request.include | {"binary"}, cursor=None)
 
 
 def left_out(request: GrepRequest) -> list[Warn]:

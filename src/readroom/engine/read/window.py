@@ -92,6 +92,10 @@ class Windows(Struct, frozen=True):
             Undecodable: From a strict decoder.
         """
         request, text = self._request, content.text
+        if request.options.blank_whole and isinstance(text, WholeText) and not text.whole.strip():
+            options = replace(request.options, blank_whole=False)
+            whole = replace(request, offset=1, limit=max(1, text.total_lines), options=options)
+            return replace(self, _request=whole).window(content)
         # Where nothing is said a log is read from its end, and a negative limit reads up to a line.
         tail = request.offset is None and request.column == 1 and starts_at_end(content.kind)
         up = (request.limit or 0) < 0 or tail

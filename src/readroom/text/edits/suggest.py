@@ -1,15 +1,17 @@
 """Why a text is not in a file: the usual slips in copying it, else the lines most like it.
 
 Slips come first, since they can be named for certain: numbers of lines that were
-copied along, escapes that were not decoded, other white space, other case, an
-edit that was already made.  Otherwise the most telling lines are looked up among
-all lines by similarity, and the stretch around the best one is compared.
+copied along, escapes that were not decoded, letters with marks made of other
+characters, other white space, other case, an edit that was already made.
+Otherwise the most telling lines are looked up among all lines by similarity, and
+the stretch around the best one is compared.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from unicodedata import combining, normalize
 
 from msgspec import Struct
 
@@ -155,11 +157,31 @@ def _other_case(text: str, lines: Sequence[str], old: str, new: str) -> Closest 
     )
 
 
+def _other_composition(text: str, lines: Sequence[str], old: str, new: str) -> Closest | None:
+    """Letters with marks are one character or two, which look alike: files of macOS often have two."""
+    if old.isascii() or text.isascii():
+        return None
+    folded, wanted = normalize("NFC", text), normalize("NFC", old)
+    at = folded.find(wanted)
+    if at < 0:
+        return None
+    first = folded.count("\n", 0, at)
+    similar = lines[first : first + wanted.removesuffix("\n").count("\n") + 1]
+    where, apart = ("the file", "\n".join(similar)) if wanted == old else ("old_text", old)
+    at = next((at for at, char in enumerate(apart) if at and combining(char)), 0)
+    pair = apart[at - 1 : at + 1]
+    spelled = "".join(f"\\u{ord(char):04x}" for char in pair)
+    which = f": {where} has '{normalize('NFC', pair)}' as two, {spelled}" if pair else ""
+    hint = f"It differs only in whether letters with marks are one character or two{which}."
+    return Closest(hint, first + 1, similar)
+
+
 _Slip = Callable[[str, Sequence[str], str, str], Closest | None]
 _SLIPS: tuple[_Slip, ...] = (
     _numbers_copied,
     _escapes_copied,
     _replacement_marks,
+    _other_composition,
     _other_white_space,
     _other_case,
     _already_made,
