@@ -19,7 +19,8 @@ from readroom.engine.grep.candidates import Rounds
 from readroom.engine.grep.ripgrep import Tree
 from readroom.engine.grep.sweep import Late, Swept
 from readroom.engine.scope import Scope
-from readroom.limits.files import GREP_HEAD_START_S, GREP_REPORTED_FILES
+from readroom.limits import GREP_REPORTED_FILES
+from readroom.limits.files import GREP_HEAD_START_S
 from readroom.paths import ROOT
 from readroom.policy.guard import Guard
 from readroom.search.ripgrep import LATE_LITERALS, Reports, comes_with_us, late_flags, pattern_flags

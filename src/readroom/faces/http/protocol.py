@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, final
 
@@ -254,6 +255,7 @@ def _parser(callbacks: Protocol) -> httptools.HttpRequestParser:
     return parser
 
 
+@lru_cache(64)  # clients ask for the same few again and again, and each may be as long as a head
 def _is_path(url: bytes) -> bool:
     """Whether it is the path and the query of a request, and not the address of a proxy's."""
     if not url.startswith(b"/") or b"#" in url:
