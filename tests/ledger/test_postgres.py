@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import psycopg
@@ -154,6 +155,33 @@ def test_a_password_is_never_shown() -> None:
     with pytest.raises(LedgerFailed) as caught:
         Ledger(backend)
     assert "secret" not in str(caught.value) + str(caught.value.facts) + backend.name
+
+
+def _turn_away(door: socket.socket, came: list[int]) -> None:
+    """Close each connection at once, until the door is shut."""
+    with suppress(OSError):
+        while True:
+            connection, _ = door.accept()
+            came[0] += 1  # before its client hears of it
+            connection.close()
+
+
+def test_a_database_that_was_waited_for_in_vain_is_tried_once_until_it_answers() -> None:
+    """Each call would wait for it again, one after the other."""
+    came, tries = [0], []
+    with closing(socket.create_server(("127.0.0.1", 0))) as door:
+        threading.Thread(target=_turn_away, args=(door, came), daemon=True).start()
+        name, port = door.getsockname()
+        backend = PostgresBackend(
+            f"postgresql://{name}:{port}/x?sslmode=disable&gssencmode=disable", wait_s=2
+        )
+        for _ in range(3):
+            before = came[0]
+            with pytest.raises(LedgerFailed):
+                backend.run(lambda _: None, write=True)
+            tries.append(came[0] - before)
+        door.shutdown(socket.SHUT_RDWR)
+    assert tries[1:] == [1, 1]
 
 
 def test_sums_are_those_of_the_rows(book: Ledger) -> None:

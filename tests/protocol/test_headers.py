@@ -55,6 +55,20 @@ def test_a_body_without_its_version_is_told_that_first() -> None:
     assert found(Request(1, "tools/list", {}), {}) is None
 
 
+@given(st.text(st.characters(codec="utf-8"), max_size=300))
+def test_a_version_that_no_era_has_is_what_is_refused_and_not_the_body(version: str) -> None:
+    spoken = {*eras.HANDSHAKE_VERSIONS, *eras.STATELESS_VERSIONS}
+    said = headers.unspoken(version)
+    assert (said is None) == (version in spoken)
+    if said is not None:
+        answer = headers.contradiction(Request(1, "tools/list", {}), {"mcp-protocol-version": version}, [])
+        assert answer is not None
+        assert answer.failure is not None
+        assert answer.failure.message == said
+        assert all(one in said for one in spoken)
+        assert len(said) < 1000
+
+
 def test_a_notification_needs_a_version_that_is_spoken() -> None:
     assert found(Notification("notifications/cancelled"), AGREEING) is None
     odd = {"mcp-protocol-version": "2099-01-01"}

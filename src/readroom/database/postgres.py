@@ -77,6 +77,8 @@ class PostgresBackend:
         self._driver = psycopg
         self._url = url
         self._wait_s = wait_s
+        self._away = False
+        """It was waited for in vain: until it answers it is tried once for each use, and not waited for."""
         self._number = lock
         self.failure = failure
         self._lock = threading.Lock()
@@ -90,10 +92,13 @@ class PostgresBackend:
         with self._lock:
             while True:
                 try:
-                    return self._once(work, write)
+                    done = self._once(work, write)
+                    self._away = False
+                    return done
                 except (self._driver.OperationalError, self._driver.InterfaceError) as error:
                     self._drop()
-                    if time.monotonic() >= until:
+                    if self._away or time.monotonic() >= until:
+                        self._away = True
                         raise self.failure(self.name, _problem(error)) from None
                     time.sleep(LEDGER_RETRY_S)
                 except self._driver.Error as error:
@@ -114,8 +119,9 @@ class PostgresBackend:
             # A connection must not cross a fork; closing it here would end that of the parent.
             self._pid, self._connection = os.getpid(), None
         if self._connection is None:
+            wait_s = 1 if self._away else max(1, int(self._wait_s))
             self._connection = self._driver.connect(
-                self._url, connect_timeout=max(1, int(self._wait_s)), application_name="readroom"
+                self._url, connect_timeout=wait_s, application_name="readroom"
             )
         with self._connection.transaction(), self._connection.cursor() as cursor:
             execute = _PostgresStatements(cursor)

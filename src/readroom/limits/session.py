@@ -163,6 +163,10 @@ SERVE_BODIES_BYTES = 256 * 1024 * 1024
 SERVE_JOINED_BYTES = 256 * 1024
 """Of answers that are sent as one: more than a reply of the usual size and its head."""
 
+SERVE_HALF_S = 5.0
+"""What is done for a connection on which nothing more comes gets this long: some clients say so when they
+have asked and wait, and those that have gone away look the same."""
+
 TOKEN_SETTLED_S = 5.0
 """After that a file of tokens has another time when it is written again: some systems keep times of 2 s."""
 

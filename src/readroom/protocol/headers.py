@@ -46,6 +46,21 @@ def status(answer: Answer) -> int:
     return 200 if answer.failure is None else _STATUS.get(answer.failure.code, 200)
 
 
+def unspoken(version: str | None) -> str | None:
+    """What is said of a version in a header that no era has; None when one has it."""
+    if version is None or version in (*eras.HANDSHAKE_VERSIONS, *eras.STATELESS_VERSIONS):
+        return None
+    agreed, own = ", ".join(eras.HANDSHAKE_VERSIONS), ", ".join(eras.STATELESS_VERSIONS)
+    return (
+        f"The header {VERSION} says {version[:_VERSION_CHARS]!r}, which is not spoken here: send the version "
+        f"that initialize was answered with ({agreed}), or {own} with what that wants in params._meta"
+    )
+
+
+_VERSION_CHARS = 40
+"""Shown of one; all that there are have ten."""
+
+
 def accepted(header: str) -> tuple[bool, bool]:
     """Whether a client takes JSON, and whether it takes a stream of events."""
     kinds = {kind.partition(";")[0].strip().lower() for kind in header.split(",")}
@@ -80,6 +95,9 @@ def contradiction(
         if counted.count(name) > 1:
             return _mismatch(message, f"The header {name} stands there more than once")
     meta = params.meta(message.params) or {}
+    words = unspoken(headers.get(VERSION))
+    if words is not None and eras.VERSION_META not in meta:
+        return refusal(message.id, eras.INVALID_PARAMS, words)
     if not meta.keys() >= {eras.VERSION_META, eras.CAPABILITIES_META}:
         return None  # that is said first, by the connection
     if headers.get(VERSION) != meta[eras.VERSION_META]:

@@ -283,6 +283,22 @@ def test_a_session_belongs_to_its_token_and_its_workspace(served: Agent, tokens:
     assert asked("POST", owner).status == 404
 
 
+def test_a_session_whose_header_names_no_version_is_told_so_and_goes_on(
+    served: Agent, tokens: Tokens
+) -> None:
+    _, token = tokens.create("bot")
+    body, headers = first(HANDSHAKE)
+    opened = served.request("POST", "/mcp", body, token=token, headers=headers)
+    headers |= {"Mcp-Session-Id": opened.headers["mcp-session-id"], "Mcp-Protocol-Version": "1999-01-01"}
+    listed = json.dumps(request(2, "tools/list")).encode()
+    for method in ("POST", "GET", "DELETE"):
+        answer: Any = served.request(method, "/mcp", listed, token=token, headers=headers)
+        assert answer.status == 400
+        assert "'1999-01-01', which is not spoken here" in answer.json["error"]["message"]
+    headers["Mcp-Protocol-Version"] = HANDSHAKE
+    assert served.request("POST", "/mcp", listed, token=token, headers=headers).status == 200
+
+
 def test_requests_that_the_gate_refuses_get_errors_of_the_protocol(served: Agent, tokens: Tokens) -> None:
     """Clients show people the message of a JSON-RPC error, and no other."""
     _, token = tokens.create("bot")

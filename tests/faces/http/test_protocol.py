@@ -70,6 +70,29 @@ def test_a_request_is_answered_however_it_is_cut(served: Agent, size: int) -> No
     assert b"hello" in answer[1]
 
 
+@pytest.mark.parametrize("count", [1, 5])
+def test_who_has_asked_and_sends_no_more_is_answered(served: Agent, count: int) -> None:
+    """As `nc -N` does, and whoever writes a request and then ends its side of the connection."""
+
+    def asked() -> list[tuple[int, bytes]]:
+        with connected(served) as line:
+            line.sendall(WHOLE * count)
+            line.shutdown(socket.SHUT_WR)
+            return answers(line)
+
+    # The answers have some seconds, which may once not suffice on a busy machine.
+    tries = (asked() for _ in range(9))
+    assert any([status for status, _ in found] == [200] * count for found in tries)
+
+
+@pytest.mark.parametrize("piece", [b"", b"GET /healthz HT", WHOLE[:-1], WHOLE + HEAD])
+def test_who_ends_within_a_request_is_let_go(served: Agent, piece: bytes) -> None:
+    with connected(served) as line:
+        line.sendall(piece)
+        line.shutdown(socket.SHUT_WR)
+        assert all(status == 200 for status, _ in answers(line))
+
+
 @pytest.mark.parametrize("count", [2, 9])
 def test_requests_at_once_are_answered_in_order(served: Agent, count: int) -> None:
     other = WHOLE.replace(b"a.txt", b"b.txt")

@@ -218,7 +218,8 @@ class Gate:
             checked(scope)
             return {**scope}
         # All behind a proxy have its address: who holds a token that works is counted by that.
-        known = self._sign_in.knows(_presented(scope))
+        presented = _presented(scope)
+        known = bool(presented) and self._sign_in.knows(presented)
         if not known:
             await self._count(exchange.address)
         try:

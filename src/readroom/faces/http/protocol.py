@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, final
 
@@ -33,6 +34,7 @@ from readroom.faces.http.errors import refused
 from readroom.faces.http.gate import CONNECTION, Gate
 from readroom.faces.http.joined import JoinedWrites
 from readroom.limits import SERVE_HEAD_BYTES, SERVE_HEADER_S, SERVE_IDLE_S
+from readroom.limits.session import SERVE_HALF_S
 
 _OFFER = re.compile(rb"^upgrade:[^\n]*\n", re.IGNORECASE | re.MULTILINE)
 
@@ -66,6 +68,8 @@ class Protocol(asyncio.Protocol):
         """Those whose requests are being answered."""
         self._begun = self._in_head = False
         """A request has begun to come; its head is not complete."""
+        self._half = False
+        """Nothing more will come, and something is still to be answered."""
         self._head_bytes = 0
         self._url = b""
         self._served = 0
@@ -93,6 +97,8 @@ class Protocol(asyncio.Protocol):
         """It is over."""
         self._waiting.discard(client_scope)
         self._since = self._loop.time()
+        if self._half:
+            self._loop.call_soon(self._close_half)  # another may have come with it, which begins first
 
     def make_way(self) -> None:
         """End at once: another connection needs the place."""
@@ -164,9 +170,20 @@ class Protocol(asyncio.Protocol):
         self._parser, self._begun, self._in_head = _parser(self), False, False
         self.data_received(plain + unparsed[head:])
 
-    def eof_received(self) -> None:
-        """The client sends no more."""
+    def eof_received(self) -> bool:
+        """The client sends no more. Whether it has gone or waits for its answers, only time tells."""
         self._inner.eof_received()
+        self._half = not self.idle and not self._begun
+        if self._half:
+            assert self._transport is not None
+            assert self._watch is not None
+            self._watch.cancel()
+            self._watch = self._loop.call_later(SERVE_HALF_S, self._transport.abort)
+        return self._half
+
+    def _close_half(self) -> None:
+        if self.idle and self._transport is not None:
+            self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget it, and end the work for those who waited."""
@@ -254,6 +271,7 @@ def _parser(callbacks: Protocol) -> httptools.HttpRequestParser:
     return parser
 
 
+@lru_cache(64)  # clients ask for the same few again and again, and each may be as long as a head
 def _is_path(url: bytes) -> bool:
     """Whether it is the path and the query of a request, and not the address of a proxy's."""
     if not url.startswith(b"/") or b"#" in url:

@@ -197,7 +197,11 @@ class Streamable:
     async def _stateless(self, arrival: _Arrival) -> None:
         """A request of 2026-07-28."""
         if arrival.scope["method"] != "POST":
-            await arrival.reply.refuse(405, "Only POST is taken here", allow="POST")
+            words = headers.unspoken(arrival.headers.get(headers.VERSION))
+            if words is not None:
+                await arrival.reply.refuse(400, words)
+            else:
+                await arrival.reply.refuse(405, "Only POST is taken here", allow="POST")
             return
         message = await self._message(arrival)
         if message is None:
