@@ -101,10 +101,12 @@ def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline, *, i
     partial, bare = None, bare_bodies(tree.root_node)
     errors = sorted([*damage.errors, *bare])
     if errors:
-        from readroom.outline.recover import with_lost
+        from readroom.outline.recover import with_headed, with_lost
 
         around = sorted([*damage.wide, *bare])
         items = with_lost(items, source, around, parsing.part, lambda piece: walk.items(piece.root_node))
+        if parsing.grammar.heads is not None:
+            items = with_headed(items, source, parsing.grammar.heads)
         items = with_ends(items, text, language, errors)
     if walk.too_deep:
         partial = "it is nested too deeply"
