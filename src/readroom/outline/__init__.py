@@ -294,7 +294,8 @@ def _named(listed: Sequence[Row], symbol: str, line: int | None) -> list[Row]:
         found = [row for row in listed if fits(row)]
         if found:
             here = [row for row in found if line is not None and row.item.start <= line <= row.item.end]
-            found = here or found
+            # One that begins there wins over another around it.
+            found = [row for row in here if row.item.start == line] or here or found
             # A method wins over the field of its name, whose qualified name still tells it.
             found = [row for row in found if not row.item.minor] or found
             return _outermost(_owned(found))

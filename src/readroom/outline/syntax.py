@@ -70,10 +70,11 @@ class Grammar(Struct, frozen=True):
     `wraps` hold one definition and count as part of it; `through` hold some and
     are looked into; those of them that are `scopes` hold the locals of a function.
     `comments` stand above what they describe; `attached` belong to the next
-    definition; `not_signature` precede a signature within its node, also inside
-    `modifiers`.  Bodies of functions are looked through for `inner_nodes` where
-    `inner` matches; where one of the `inner_words` stands in each of them, or its name where
-    `inner_names` says, by these.  Those that are `inner_named` count with a name only.  What is `embedded`
+    definition where `attached_if`, if there is one, matches; `not_signature` precede a
+    signature within its node, also inside `modifiers`.
+    Bodies of functions are looked through for `inner_nodes` where `inner` matches; where
+    one of the `inner_words` stands in each of them, or its name where `inner_names` says,
+    by these.  Those that are `inner_named` count with a name only.  What is `embedded`
     holds text of the language that its grammar left alone, parsed on its own where
     `inner` matches.  What is `plain` holds no definition unless `plain_unless` is in it.
     `heads` is how lines begin functions, for a text that does not parse everywhere.
@@ -90,6 +91,7 @@ class Grammar(Struct, frozen=True):
     scopes: frozenset[str] = frozenset()
     comments: frozenset[str] = frozenset({"comment"})
     attached: frozenset[str] = frozenset()
+    attached_if: re.Pattern[bytes] | None = None
     not_signature: frozenset[str] = frozenset()
     modifiers: frozenset[str] = frozenset({"modifiers"})
     inner: re.Pattern[bytes] | None = None

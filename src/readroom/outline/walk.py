@@ -153,7 +153,7 @@ class Walk:
         previous: Node | None = None
         for node in nodes:
             action = actions.get(node.kind_id)
-            if action is None:
+            if action is None or (action.is_attached and not self._is_attached(node)):
                 previous = node
             elif action.stands_above:
                 if outer is None or found:
@@ -182,6 +182,11 @@ class Walk:
             if lead is not None and (outer is None or found):
                 lead = None
         return found
+
+    def _is_attached(self, node: Node) -> bool:
+        """Whether something that may belong to the next definition does."""
+        wanted = self._grammar.attached_if
+        return wanted is None or wanted.match(self._source, node.start_byte) is not None
 
     def _add(
         self,
