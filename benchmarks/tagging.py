@@ -184,7 +184,7 @@ def compare(language: str, paths: Sequence[Path]) -> tuple[Tally, Tally]:
         aside = _aside(text, witness)
         for tag in tags:
             group = _group(tag, witness, functions)
-            if tag["line"] in aside and (group == 1 or witness.name == "Sh"):
+            if tag["line"] in aside and (group == 1 or witness.name in ("Sh", "Lua")):
                 continue
             root = _SEPARATORS.split(str(tag.get("scope", "")))[0]
             if group == 1 and witness.name == "JavaScript" and root and root not in tops:
@@ -208,8 +208,11 @@ def compare(language: str, paths: Sequence[Path]) -> tuple[Tally, Tally]:
 _HERE = re.compile(r"<<-?[ \t]*[\\'\"]?(\w+)")
 
 
+_LONG_COMMENT = re.compile(r"--\[(=*)\[.*?\]\1\]", re.DOTALL)
+
+
 def _aside(text: str, witness: Witness) -> set[int]:
-    """The lines of here-documents in a script, which are text; those of functions in JavaScript."""
+    """The lines of here-documents in a script, of long comments in Lua, of functions in JavaScript."""
     found, end = set[int](), ""
     if witness.name == "JavaScript":
         from tree_sitter import Parser
@@ -224,6 +227,9 @@ def _aside(text: str, witness: Witness) -> set[int]:
             end = "" if line.strip() == end else end
         elif (opened := _HERE.search(line)) and not line.lstrip().startswith("#"):
             end = opened[1]
+    for comment in _LONG_COMMENT.finditer(text) if witness.name == "Lua" else ():
+        first = text.count("\n", 0, comment.start()) + 1
+        found.update(range(first, first + comment[0].count("\n") + 1))
     return found
 
 
@@ -266,9 +272,9 @@ def _group(tag: Mapping[str, Any], witness: Witness, functions: set[str]) -> int
     if (
         witness.name == "TypeScript"
         and kind == "alias"
-        and not re.search(r"\btype\s+\S+", line.split("{")[0])
+        and not re.search(rf"\btype\s+{re.escape(name)}\s*(?:[<=/]|\$)", line.split("{")[0])
     ):
-        return None  # something imported as a type
+        return None  # something imported or exported as a type
     if is_member or kind == "typedef":
         parts = re.split(r"[.:/]+", str(tag.get("scope", "")))
         scopes = {".".join(parts[: at + 1]) for at in range(len(parts))}
@@ -430,6 +436,38 @@ SAMPLES: Mapping[str, Mapping[str, str]] = {
             "bouncycastle libxerces2-java logback libhsqldb-java "
             "libpgjava libslf4j-java groovy "
             "koules okio intellij-annotations"
+        ),
+    },
+    "fourth": {
+        "pip": ("twine httpx starlette alembic nox trio luigi sympy fabric"),
+        "npm": (
+            "grunt gulp nunjucks cytoscape matter-js p5 howler dropzone swiper flatpickr "
+            "interactjs paper restify jsdoc pouchdb @hapi/hapi viem @trpc/server "
+            "@tanstack/table-core @tanstack/router-core @angular/router @types/cytoscape "
+            "@types/chrome @types/webpack @types/underscore react-native-share react-native-ble-plx "
+            "react-native-track-player react-native-mmkv @react-native-community/netinfo expo-audio "
+            "expo-video expo-haptics expo-dev-launcher expo-dev-menu expo-screen-orientation"
+        ),
+        "deb": (
+            "golang-github-spf13-afero-dev golang-github-urfave-cli-dev golang-etcd-server-dev "
+            "golang-github-prometheus-common-dev golang-github-dgraph-io-badger-dev "
+            "golang-github-pelletier-go-toml.v2-dev librust-bitflags-dev librust-ring-dev "
+            "librust-toml-edit-dev librust-gimli-dev librust-object-dev librust-rayon-dev "
+            "librust-url-dev librust-http-dev librust-tokio-util-dev libssh-dev libusb-1.0-0-dev "
+            "libfuse3-dev libpipewire-0.3-dev libdlib-dev libsdl2-dev libgoogle-glog-dev "
+            "libwebsocketpp-dev libopenexr-dev liblog4cplus-dev libgrpc++-dev ruby-actionview "
+            "ruby-activejob ruby-sidekiq ruby-paper-trail ruby-carrierwave capistrano vagrant "
+            "php-symfony-cache php-symfony-serializer php-nesbot-carbon php-league-flysystem "
+            "php-mockery icingaweb2 lua-argparse minetest-mod-3d-armor lua-mediator lua-system "
+            "lua-nginx-redis lua-resty-lrucache freeciv-data rspamd dehydrated debian-goodies "
+            "popularity-contest tuned duply git-extras autojump vpnc-scripts resolvconf "
+            "wireguard-tools bats live-tools live-config live-boot cowbuilder dnssec-trigger "
+            "grub-common sbuild-qemu os-prober lsb-base nfs-common"
+        ),
+        "dsc": (
+            "htop irssi libssh2 tcpdump mruby ccache cppcheck aria2 znc ledger "
+            "libgoogle-gson-java picocli h2database checkstyle hikaricp gtk-sharp3 mono-addins nini "
+            "taglib-sharp libgdata gbrainy mono-zeroconf xsp bless hyena opentk"
         ),
     },
 }

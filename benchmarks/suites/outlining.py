@@ -11,14 +11,14 @@ from bpe_openai import get_encoding
 
 from benchmarks import targets
 from benchmarks.measure import Record, counted, met, take_turns
-from readroom.contracts.native.outline import row_line
+from readroom.contracts.native.outline import row_bytes, row_line
 from readroom.deadline import Deadline
 from readroom.limits.outline import OUTLINE_PERCENT
 from readroom.outline import build
 from readroom.outline.grammars import grammar_of
-from readroom.outline.languages import language_of
+from readroom.outline.languages import LESSER, language_of
 from readroom.outline.syntax import load
-from readroom.values.files import main_rows, rows
+from readroom.values.files import listing
 
 _PLACES = (
     ("Python library", sysconfig.get_path("stdlib"), "*.py"),
@@ -108,8 +108,7 @@ def _outline(texts: list[tuple[str, str]]) -> list[str]:
     """As a reader gets it: with fields, constants and the like where they do not flood it."""
     found: list[str] = []
     for language, text in texts:
+        most = len(text.encode()) * OUTLINE_PERCENT / 100
         items = build(text, language, Deadline(60)).items
-        whole = [row_line(row) for row in rows(items)]
-        fits = 100 * sum(len(line.encode()) + 1 for line in whole) <= OUTLINE_PERCENT * len(text.encode())
-        found += whole if fits else map(row_line, main_rows(items))
+        found += map(row_line, listing(items, most, row_bytes, LESSER.get(language, ())).rows)
     return found

@@ -6,7 +6,7 @@ import pytest
 
 from readroom.deadline import Deadline
 from readroom.outline import build, look_up
-from readroom.values.files import rows
+from readroom.values.files import Item, Outline, rows
 from tests.outline.outlining import SAMPLES, outline_of
 
 
@@ -81,3 +81,12 @@ def test_an_unknown_name_lists_near_ones_best_first() -> None:
 @pytest.mark.parametrize("symbol", ["", " ", ".", "::", "()", "#", "a" * 5000, "operator", "<", "\0", "((("])
 def test_odd_names_find_nothing_and_do_not_fail(symbol: str) -> None:
     assert _lines("python", PYTHON, symbol) == []
+
+
+def test_a_first_line_chooses_what_begins_there() -> None:
+    """Ends that are not certain overlap, and then several definitions hold one line."""
+    first, second = Item("function", "f", "f()", 13, 36, 13), Item("function", "f", "f(int)", 26, 30, 26)
+    outline = Outline("cpp", (first, second))
+    assert [row.item for row in look_up(outline, "f", 26).rows] == [second]
+    assert [row.item for row in look_up(outline, "f", 13).rows] == [first]
+    assert [row.item for row in look_up(outline, "f", 28).rows] == [first, second]

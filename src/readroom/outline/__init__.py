@@ -101,10 +101,12 @@ def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline, *, i
     partial, bare = None, bare_bodies(tree.root_node)
     errors = sorted([*damage.errors, *bare])
     if errors:
-        from readroom.outline.recover import with_lost
+        from readroom.outline.recover import with_headed, with_lost
 
         around = sorted([*damage.wide, *bare])
         items = with_lost(items, source, around, parsing.part, lambda piece: walk.items(piece.root_node))
+        if parsing.grammar.heads is not None:
+            items = with_headed(items, source, parsing.grammar.heads)
         items = with_ends(items, text, language, errors)
     if walk.too_deep:
         partial = "it is nested too deeply"
@@ -292,7 +294,8 @@ def _named(listed: Sequence[Row], symbol: str, line: int | None) -> list[Row]:
         found = [row for row in listed if fits(row)]
         if found:
             here = [row for row in found if line is not None and row.item.start <= line <= row.item.end]
-            found = here or found
+            # One that begins there wins over another around it.
+            found = [row for row in here if row.item.start == line] or here or found
             # A method wins over the field of its name, whose qualified name still tells it.
             found = [row for row in found if not row.item.minor] or found
             return _outermost(_owned(found))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -88,8 +89,8 @@ SQL = LineRules(
     (
         _opener(
             r"\s*create\s+(?:or\s+replace\s+)?(?:(?:temp|temporary|unique|materialized|recursive|unlogged)\s+)*"
-            r"(?P<kind>table|view|index|function|procedure|trigger|type|schema|sequence|database|extension)\s+"
-            r"(?:concurrently\s+)?(?:if\s+not\s+exists\s+)?" + _QUOTED,
+            r"(?P<kind>table|view|index|function|procedure|trigger|type|schema|sequence|database|extension|"
+            r"domain|aggregate)\s+(?:concurrently\s+)?(?:if\s+not\s+exists\s+)?" + _QUOTED,
             "",
             re.I,
         ),
@@ -110,8 +111,9 @@ TERRAFORM = LineRules(
 
 
 def _outlined(rules: LineRules, text: str, deadline: Deadline) -> Sequence[Item]:
-    stack, lead, depth, quote = Stack(), 0, 0, ""
-    waiting = False
+    stack, lead, depth = Stack(), 0, 0
+    statement: _Statement | None = None
+    defining = goes_on = False
     for number, line in numbered_lines(text, deadline):
         head = line[:_MOST]
         if head.lstrip().startswith(rules.comments):
@@ -121,21 +123,30 @@ def _outlined(rules: LineRules, text: str, deadline: Deadline) -> Sequence[Item]
             lead = 0
             continue
         if rules.ends and head.strip() == rules.ends:
-            waiting = False
-        is_inside = waiting or depth >= OUTLINE_DEPTH or (line.startswith("\t") and not rules.braces)
+            defining = False
+        is_recipe = bool(rules.ends) and line.startswith("\t")
+        # Another one begins at the margin, unless it is part of the text of a function.
+        is_stated = statement is not None and (statement.is_quoted or head[:1].isspace())
+        is_inside = defining or is_stated or depth >= OUTLINE_DEPTH or is_recipe
         found = None if is_inside else _opened(rules, head)
         if found is not None:
             kind, name = found
-            stack.add(kind, name[:OUTLINE_NAME_CHARS], shortened(head), number, depth, lead or number)
-            waiting = rules.statements or (bool(rules.ends) and head.startswith(rules.begins))
-        stack.filled, lead = number, 0
+            signature = shortened(head).removesuffix(" (")
+            stack.add(kind, name[:OUTLINE_NAME_CHARS], signature, number, depth, lead or number)
+            statement = _Statement() if rules.statements else None
+            defining = bool(rules.ends) and head.startswith(rules.begins)
+        # What stands between two rules of a makefile belongs to none of them.
+        if not rules.ends or found or is_inside or goes_on or head.strip() == rules.ends:
+            stack.filled = number
+        lead, goes_on = 0, line.rstrip().endswith("\\")
         plain = _STRINGS.sub("", line)
         if rules.braces:
             depth = max(0, depth + plain.count("{") - plain.count("}"))
             if found is None or any(mark in plain for mark in "{;="):
                 stack.close(depth, number)
-        if waiting and rules.statements:
-            quote, waiting = _statement(plain, quote)
+        if statement is not None and statement.ends_with(plain):
+            statement = None
+            stack.close(0, number)
     return [_marked(item) for item in stack.items()]
 
 
@@ -156,14 +167,34 @@ def _opened(rules: LineRules, line: str) -> tuple[str, str] | None:
     return None
 
 
-_DOLLARS = re.compile(r"\$\w*\$")
+_QUOTED_HERE = re.compile(r"(\$\w*\$).*?\1")
+_QUOTES = re.compile(r"\$\w*\$|'")
+_BEGIN = re.compile(r"\bbegin\b", re.IGNORECASE)
+_END = re.compile(r"end\b[\s;/$]*\Z", re.IGNORECASE)
 
 
-def _statement(line: str, quote: str) -> tuple[str, bool]:
-    """The quotes that the body of a function is in behind this line, and whether its statement goes on."""
-    for mark in _DOLLARS.findall(line):
-        quote = "" if mark == quote else quote or mark
-    return quote, bool(quote) or ";" not in line
+@final
+class _Statement:
+    """A statement of SQL that is not over yet: it ends with a semicolon, or its block does at the margin."""
+
+    def __init__(self) -> None:
+        self._quote = ""
+        self._is_block = False
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether it is in the text of a function, between dollars."""
+        return self._quote.startswith("$")
+
+    def ends_with(self, line: str) -> bool:
+        """Whether this line, which is without strings and comments, is its last."""
+        plain = _QUOTED_HERE.sub("", line)
+        for mark in _QUOTES.findall(plain):
+            self._quote = mark if not self._quote else "" if mark == self._quote else self._quote
+        if self._quote:
+            return False
+        self._is_block = self._is_block or _BEGIN.search(plain) is not None
+        return _END.match(plain) is not None if self._is_block else ";" in plain
 
 
 def _of(rules: LineRules) -> Callable[[str, Deadline], Sequence[Item]]:

@@ -76,10 +76,16 @@ INTERPRETERS = _by_name(
 DATA = frozenset({"json", "toml", "yaml"})
 """Languages whose outline is shown only when it is asked for: a window of data says itself what follows."""
 
+LESSER: Mapping[str, frozenset[str]] = MappingProxyType(
+    {"c": frozenset({"macro"}), "cpp": frozenset({"macro"})}
+)
+"""Kinds that an outline folds where it is still too long without what is minor: headers have hundreds."""
+
 _VARIANTS = ("dockerfile.", "containerfile.")
 """How names begin of files that are further ones of their sort."""
 
 _SHEBANG = re.compile(r"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+)*)?(?:\S*/)?([A-Za-z+-]+)")
+_XML = re.compile(r"\ufeff?\s*<(?:\?xml|!DOCTYPE)\b")
 _CPP_HEADER = re.compile(
     r"^\s*(?:class\s+\w|namespace\b|template\s*<|using\s+\w|public:|private:|protected:)", re.MULTILINE
 )
@@ -95,6 +101,8 @@ def language_of(path: str, head: str) -> str | None:
         # Programs in other languages are called `.sh`, too.
         program = _SHEBANG.match(head)
         language = INTERPRETERS.get(program[1].lower(), language) if program else language
+    if language == "typescript" and _XML.match(head):
+        return None  # what a program says, translated
     if language == "c" and name.endswith(".h") and _CPP_HEADER.search(head):
         return "cpp"
     return language

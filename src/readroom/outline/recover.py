@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from readroom.limits.outline import OUTLINE_PIECES
+from readroom.limits.outline import OUTLINE_NAME_CHARS, OUTLINE_PIECES
+from readroom.outline.walk import shortened
 from readroom.values.files import Item, rows
 
 if TYPE_CHECKING:
@@ -63,6 +64,74 @@ def _unknown(items: Sequence[Item], known: set[tuple[str, int]], above: tuple[st
 
 def _certain(items: Sequence[Item]) -> tuple[Item, ...]:
     return tuple(replace(item, members=_certain(item.members)) for item in items if item.certain)
+
+
+_HERE = re.compile(rb"(?<!<)<<-?[ \t]*[\\'\"]?(\w{1,80})")
+
+
+def with_headed(items: tuple[Item, ...], source: bytes, heads: re.Pattern[bytes]) -> tuple[Item, ...]:
+    """The items of a text, with the functions that lines of it begin as `heads` says.
+
+    A shell knows more than its grammar, which then loses the whole function around what it does not know.
+    """
+    lines = source.split(b"\n")
+    known = {(row.item.name, row.item.line) for row in rows(items)}
+    closes: dict[bytes, list[int]] = {}
+    for row, line in enumerate(lines):
+        if line.lstrip().startswith(b"}"):
+            closes.setdefault(_indent(line), []).append(row)
+    here, added = b"", list[Item]()
+    for row, line in enumerate(lines):
+        if here:
+            here = b"" if line.strip() == here else here
+            continue
+        found = heads.match(line)
+        if found is None:
+            opened = _HERE.search(line) if b"<<" in line and not line.lstrip().startswith(b"#") else None
+            here = b"" if opened is None else opened[1]
+            continue
+        name = next(filter(None, found.groups())).decode("utf-8", "replace")[:OUTLINE_NAME_CHARS]
+        last = _last_row(lines, row, closes)
+        if last is not None and (name, row + 1) not in known:
+            added.append(_headed(name, lines, row, last))
+    return _with_functions(items, added) if added else items
+
+
+def _indent(line: bytes) -> bytes:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _last_row(lines: Sequence[bytes], row: int, closes: Mapping[bytes, Sequence[int]]) -> int | None:
+    """Where the body that a line begins ends, by its indentation; None where none does."""
+    head = lines[row].rstrip()
+    if head.endswith(b"}"):
+        return row
+    if not head.endswith(b"{") and (row + 1 == len(lines) or lines[row + 1].strip() != b"{"):
+        return None
+    below = closes.get(_indent(head), ())
+    at = bisect_left(below, row + 1)
+    return below[at] if at < len(below) else None
+
+
+def _headed(name: str, lines: Sequence[bytes], row: int, last: int) -> Item:
+    first, line = row, lines[row]
+    while first and lines[first - 1].startswith(b"#") and not lines[first - 1].startswith(b"#!"):
+        first -= 1
+    signature = shortened(line.decode("utf-8", "replace").partition("{")[0])
+    return Item("function", name, signature, first + 1, last + 1, row + 1, minor=line[:1].isspace())
+
+
+def _with_functions(items: Sequence[Item], added: Sequence[Item]) -> tuple[Item, ...]:
+    """All of them, without the variables that are local to what was added."""
+    starts = [item.start for item in added]
+    ends = list(accumulate((item.end for item in added), max))
+
+    def is_local(item: Item) -> bool:
+        at = bisect_left(starts, item.start)
+        return item.kind == "variable" and at > 0 and ends[at - 1] >= item.end
+
+    kept = [item for item in items if not is_local(item)]
+    return tuple(sorted([*kept, *added], key=lambda item: (item.start, -item.end)))
 
 
 def _pieces(source: bytes, errors: Sequence[tuple[int, int]]) -> Iterator[Range]:

@@ -70,14 +70,16 @@ class Grammar(Struct, frozen=True):
     `wraps` hold one definition and count as part of it; `through` hold some and
     are looked into; those of them that are `scopes` hold the locals of a function.
     `comments` stand above what they describe; `attached` belong to the next
-    definition; `not_signature` precede a signature within its node, also inside
-    `modifiers`.  Bodies of functions are looked through for `inner_nodes` where
-    `inner` matches; where one of the `inner_words` stands in each of them, or its name where
-    `inner_names` says, by these.  Those that are `inner_named` count with a name only.  What is `embedded`
+    definition where `attached_if`, if there is one, matches; `not_signature` precede a
+    signature within its node, also inside `modifiers`.
+    Bodies of functions are looked through for `inner_nodes` where `inner` matches; where
+    one of the `inner_words` stands in each of them, or its name where `inner_names` says,
+    by these.  Those that are `inner_named` count with a name only.  What is `embedded`
     holds text of the language that its grammar left alone, parsed on its own where
-    `inner` matches.  `prepare` blanks what the
-    grammar stumbles over, byte for byte, `simplify` what else it may for the lines
-    in which that did not do; `other` is the language to try where this
+    `inner` matches.  What is `plain` holds no definition unless `plain_unless` is in it.
+    `heads` is how lines begin functions, for a text that does not parse everywhere.
+    `prepare` blanks what the grammar stumbles over, byte for byte, `simplify` what else
+    it may for the lines in which that did not do; `other` is the language to try where this
     one does not fit and `other_if` matches.
     """
 
@@ -89,6 +91,7 @@ class Grammar(Struct, frozen=True):
     scopes: frozenset[str] = frozenset()
     comments: frozenset[str] = frozenset({"comment"})
     attached: frozenset[str] = frozenset()
+    attached_if: re.Pattern[bytes] | None = None
     not_signature: frozenset[str] = frozenset()
     modifiers: frozenset[str] = frozenset({"modifiers"})
     inner: re.Pattern[bytes] | None = None
@@ -97,6 +100,9 @@ class Grammar(Struct, frozen=True):
     inner_names: Callable[[bytes], Iterable[int]] | None = None
     inner_named: frozenset[str] = frozenset()
     embedded: frozenset[str] = frozenset()
+    plain: frozenset[str] = frozenset()
+    plain_unless: re.Pattern[bytes] | None = None
+    heads: re.Pattern[bytes] | None = None
     prepare: Callable[[bytes], bytes] | None = None
     simplify: Callable[[bytes, Sequence[tuple[int, int]]], bytes] | None = None
     other: str | None = None
@@ -142,6 +148,7 @@ class Action(Struct, frozen=True):
     is_through: bool
     is_scope: bool
     is_embedded: bool
+    plain_unless: re.Pattern[bytes] | None
 
     @property
     def is_larger(self) -> bool:
@@ -195,7 +202,8 @@ def _action(grammar: Grammar, kind: str) -> Action | None:
         return None
     choose = None if isinstance(rule, NodeRule) else rule
     own = rule if isinstance(rule, NodeRule) else None
-    return Action(own, choose, above, attached, wraps, through, kind in grammar.scopes, embedded)
+    unless = grammar.plain_unless if kind in grammar.plain else None
+    return Action(own, choose, above, attached, wraps, through, kind in grammar.scopes, embedded, unless)
 
 
 def plan_of(grammar: Grammar) -> Plan:

@@ -45,12 +45,16 @@ _CLASSES = frozenset(
 """What a function is a method of."""
 
 
+_OPENING = " {:=;,\\"
+"""What a signature may end with before a body."""
+
+
 def shortened(text: str) -> str:
     """A signature on one line, without what opens a body, as long as outlines show it."""
     line = " ".join(text.split())
     if "\n" in text:
         line = line.replace("( ", "(").replace(", )", ")").replace(" )", ")")
-    line = line.removesuffix("=>").rstrip(" {:=;,\\")
+    line = line.removesuffix("=>").rstrip(_OPENING)
     if len(line) <= OUTLINE_SIGNATURE_CHARS:
         return line
     return line[: OUTLINE_SIGNATURE_CHARS - 1].rstrip() + "…"
@@ -93,8 +97,8 @@ def _is_new(item: Item, seen: set[tuple[str, ...]]) -> bool:
 
 def _rows(node: Node) -> tuple[int, int]:
     """Its first and last row; some nodes end behind their line feed."""
-    first, end = node.start_point.row, node.end_point
-    return first, end.row - 1 if end.column == 0 and end.row > first else end.row
+    first, (row, column) = node.start_point[0], node.end_point
+    return first, row - 1 if column == 0 and row > first else row
 
 
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
@@ -149,7 +153,7 @@ class Walk:
         previous: Node | None = None
         for node in nodes:
             action = actions.get(node.kind_id)
-            if action is None:
+            if action is None or (action.is_attached and not self._is_attached(node)):
                 previous = node
             elif action.stands_above:
                 if outer is None or found:
@@ -178,6 +182,11 @@ class Walk:
             if lead is not None and (outer is None or found):
                 lead = None
         return found
+
+    def _is_attached(self, node: Node) -> bool:
+        """Whether something that may belong to the next definition does."""
+        wanted = self._grammar.attached_if
+        return wanted is None or wanted.match(self._source, node.start_byte) is not None
 
     def _add(
         self,
@@ -208,6 +217,9 @@ class Walk:
         """The items in a node that defines nothing itself."""
         if action.is_embedded:
             return self._embedded(node, depth, parent)
+        unless = action.plain_unless
+        if unless is not None and unless.search(self._source, node.start_byte, node.end_byte) is None:
+            return ()
         inside = node.named_children
         # Most statements hold one thing, which is looked at before all is made ready for it.
         if not inside or (len(inside) == 1 and inside[0].kind_id not in self._plan.actions):
@@ -280,12 +292,13 @@ class Walk:
         return [first, *more]
 
     def _names(self, node: Node, rule: NodeRule) -> list[tuple[tuple[str, ...], str]]:
-        if isinstance(rule.name, str):
-            field = self._plan.fields.get(rule.name)
+        namer = rule.name
+        if isinstance(namer, str):
+            field = self._plan.fields.get(namer)
             child = None if field is None else node.child_by_field_id(field)
             name = None if child is None else itself(self._source, child)
             return [] if name is None else [name]
-        named = rule.name(self._source, node)
+        named = namer(self._source, node)
         if named is None:
             return []
         several = [named] if isinstance(named, tuple) and isinstance(named[1], str) else named

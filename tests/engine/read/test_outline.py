@@ -341,3 +341,16 @@ def test_the_closing_line_speaks_of_the_mark_only_where_it_stands() -> None:
     reply = marked.call("read_file", path="a.py", view="outline")
     assert "class A [+40 fields]" in reply.text
     assert "Folded: what is counted with [+], 40 constants of the file itself" in reply.text
+
+
+def test_macros_of_a_header_are_folded_where_it_is_long_without_what_is_minor() -> None:
+    """Headers have hundreds of them; where there is nothing else they are listed."""
+    macros = "".join(f"#define make_{number}(a) make(a, {number})\n" for number in range(40))
+    prototypes = "".join(f"int take_{number}(int first);\n" for number in range(20))
+    caller = Driver(MemoryStore({"a.h": f"{macros}{prototypes}".encode(), "b.h": macros.encode()}))
+    reply = caller.call("read_file", path="a.h", view="outline")
+    assert len(rows(reply)) == 20
+    assert "Folded: 40 macros of the file itself" in reply.text
+    assert "make(a, 7)" in caller.call("read_file", path="a.h", symbol="make_7").text
+    assert len(rows(caller.call("read_file", path="a.h", view="full_outline"))) == 60
+    assert len(rows(caller.call("read_file", path="b.h", view="outline"))) == 40

@@ -32,7 +32,7 @@ from readroom.limits.outline import (
     OUTLINE_SHARE,
     OUTLINE_TIMEOUT_S,
 )
-from readroom.outline.languages import DATA, language_of
+from readroom.outline.languages import DATA, LESSER, language_of
 from readroom.quoting import quote
 from readroom.session.caches import OutlineCache
 from readroom.stores.base import Source
@@ -40,7 +40,17 @@ from readroom.text import hidden
 from readroom.text.encodings import decode
 from readroom.text.select import IndexedText, WholeText, byte_size
 from readroom.values import Cap, Kind, Omission, ReadRequest, ReadResult, Warn
-from readroom.values.files import OUTLINES, Item, Outline, OutlineView, Row, folded_in, main_rows, rows
+from readroom.values.files import (
+    OUTLINES,
+    Item,
+    Listing,
+    Outline,
+    OutlineView,
+    Row,
+    listing,
+    main_rows,
+    rows,
+)
 
 if TYPE_CHECKING:
     from readroom.engine.documents.cache import DocumentCache
@@ -125,13 +135,12 @@ class Outliner(Struct, frozen=True):
             raise NoOutline(self.request.path, self._why(content), plain(self.request))
         outline = self._outline(content, name)
         if self.request.symbol is None:
-            listed, whole = self._listed(outline)
-            return self._page(content, outline, listed, None, all_of_it=whole)
+            return self._page(content, outline, self._listed(outline), None)
         row = self._resolved(outline, content)
         if self.request.view in OUTLINES:
             item = replace(row.item, owner=())
             inside = list(rows([item], 0, row.path[:-1]))
-            return self._page(content, outline, inside, row)
+            return self._page(content, outline, Listing(inside), row)
         window = self._definition(content, row)
         return replace(window, warnings=(*window.warnings, *_doubts(row.item, outline.errors)))
 
@@ -171,15 +180,12 @@ class Outliner(Struct, frozen=True):
         except UnsoundOutline:
             raise NoOutline(self.request.path, _UNSOUND, plain(self.request)) from None
 
-    def _listed(self, outline: Outline) -> tuple[list[Row], bool]:
-        """What an outline lists, and whether that is all: it is, unless what is minor would flood it."""
-        whole = list(rows(outline.items))
+    def _listed(self, outline: Outline) -> Listing:
+        """What an outline lists: all of it, unless what is minor would flood it."""
         if self.request.view == "full_outline":
-            return whole, True
-        cost = sum(map(self.cap.measure.read.outlined, whole))
-        if 100 * cost <= OUTLINE_PERCENT * self.source.size or not any(row.item.minor for row in whole):
-            return whole, True
-        return list(main_rows(outline.items)), False
+            return Listing(list(rows(outline.items)))
+        most, lesser = self.source.size * OUTLINE_PERCENT / 100, LESSER.get(outline.language, ())
+        return listing(outline.items, most, self.cap.measure.read.outlined, lesser)
 
     # --- one definition -----------------------------------------------------------------------
 
@@ -234,12 +240,10 @@ class Outliner(Struct, frozen=True):
         self,
         content: Content,
         outline: Outline,
-        listed: Sequence[Row],
+        wanted: Listing,
         symbol: Row | None,
-        *,
-        all_of_it: bool = True,
     ) -> ReadResult:
-        request, total = self.request, content.text.total_lines
+        request, total, listed = self.request, content.text.total_lines, wanted.rows
         windows = Windows(self.source, self.limits, self.cap, request)
         offset = request.offset or 1
         offset = max(1, total + offset + 1) if offset < 0 else offset
@@ -263,14 +267,13 @@ class Outliner(Struct, frozen=True):
             omitted.append(Omission("definitions", line, listed[-1].item.end, reason, request=following))
         page = listed[first:last]
         base = windows.base(content)
-        folded = () if symbol is not None or all_of_it else folded_in(outline.items)
-        if folded or any(row.folded for row in page):
+        if wanted.folded or any(row.folded for row in page):
             everything = replace(plain(request), view="full_outline")
             omitted.insert(0, Omission("members", 1, total, "folded", request=everything))
         return replace(
             base,
             outline=OutlineView(
-                outline.language, page, len(listed), len(listed) - last, outline.partial, folded
+                outline.language, page, len(listed), len(listed) - last, outline.partial, wanted.folded
             ),
             symbol=symbol,
             omitted=omitted,

@@ -6,6 +6,23 @@ import re
 
 from readroom.outline.syntax import FUNCTION, Grammar, NodeRule, table, words
 
+_DISOWNED = re.compile(rb"(?<!&)&([!|])(?=[ \t]*(?:\r?\n|;|\)|\}))")
+"""Behind a job that zsh starts and forgets."""
+
+
+def _without_zsh(source: bytes) -> bytes:
+    """The text with blanks for what only zsh knows, and the grammar does not."""
+    return _DISOWNED.sub(b"& ", source) if b"&!" in source or b"&|" in source else source
+
+
+_NAME = rb"""([^\s(){}'"$`;&|<>#=]{1,200})"""
+_HEADS = re.compile(
+    rb"[ \t]*(?:function[ \t]+" + _NAME + rb"[ \t]*(?:\([ \t]*\))?|" + _NAME + rb"[ \t]*\([ \t]*\))"
+    rb"[ \t]*(?:\{|$)"
+)
+"""How a function begins a line."""
+
+
 GRAMMAR = Grammar(
     "tree_sitter_bash",
     table(
@@ -22,4 +39,6 @@ GRAMMAR = Grammar(
     ),
     inner=re.compile(rb"\(\s*\)|\bfunction\s"),
     inner_nodes=words("function_definition"),
+    heads=_HEADS,
+    prepare=_without_zsh,
 )

@@ -32,10 +32,14 @@ _MOST_DECLARATORS = 32
 # -----------------------------------------------------------------------------
 
 
-def _inside(found: Node) -> Node | None:
-    """What a declarator declares by itself: the next one inside."""
+_LEAVES = words("identifier field_identifier type_identifier operator_cast")
+"""What declares nothing further inside: a name, or a conversion, which is one."""
+
+
+def _inside(found: Node, kind: str) -> Node | None:
+    """What a declarator of a kind declares by itself: the next one inside."""
     inner = found.child_by_field_name("declarator")
-    if inner is None and found.type in ("parenthesized_declarator", "reference_declarator"):
+    if inner is None and kind in ("parenthesized_declarator", "reference_declarator"):
         return found.named_children[-1] if found.named_children else None
     return inner
 
@@ -43,9 +47,8 @@ def _inside(found: Node) -> Node | None:
 def _name_in(found: Node | None) -> Node | None:
     """The name inside pointers, arrays, functions and parentheses."""
     for _ in range(_MOST_DECLARATORS):
-        if found is not None and found.type == "operator_cast":
-            return found
-        inner = None if found is None else _inside(found)
+        kind = "" if found is None else found.type
+        inner = None if found is None or kind in _LEAVES else _inside(found, kind)
         if inner is None:
             return found
         found = inner
@@ -68,17 +71,22 @@ def _function(source: bytes, node: Node) -> Named:
     return split_name(name, "::") if name else None
 
 
+_VARIABLES = words("parenthesized_declarator identifier field_identifier type_identifier")
+"""What declares no function, whatever it is given."""
+
+
 def _is_prototype(found: Node | None) -> bool:
     """Whether it declares a function; a declared pointer to one is a variable."""
     for _ in range(_MOST_DECLARATORS):
-        if found is None or found.type == "parenthesized_declarator":
+        kind = "" if found is None else found.type
+        if found is None or kind in _VARIABLES:
             return False
-        if found.type == "operator_cast":
+        if kind == "operator_cast":
             return True
-        if found.type == "function_declarator":
+        if kind == "function_declarator":
             inner = found.child_by_field_name("declarator")
             return inner is not None and inner.type != "parenthesized_declarator"
-        found = _inside(found)
+        found = _inside(found, kind)
     return False
 
 
@@ -167,7 +175,7 @@ _RULES: dict[str, NodeRule | Chooser] = {
     "enum_specifier": NodeRule("enum", members=True, needs_body=True),
     "enumerator": ENUM_MEMBER,
     "preproc_def": _MACRO,
-    "preproc_function_def": NodeRule("macro", body=("value",)),
+    "preproc_function_def": NodeRule("macro", body=("value",), cut=r"\\\s*\n"),
 }
 
 _CPP = re.compile(rb"^[ \t]*(?:class[ \t]+\w|namespace\b|template[ \t]*<|using[ \t]+\w)|\w::\w", re.MULTILINE)

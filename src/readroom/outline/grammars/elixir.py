@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from readroom.outline.syntax import Grammar, Named, NodeRule, child_of, field_text, table, text_of, words
@@ -16,6 +17,7 @@ _FUNCTIONS = {
     "defmacro": "macro",
     "defmacrop": "macro",
     "defguard": "guard",
+    "defguardp": "guard",
     "defdelegate": "function",
 }
 _ARGUMENTS = words("arguments")
@@ -53,4 +55,11 @@ def _call(node: Node) -> NodeRule | None:
     return None if target is None or target.text is None else _RULES.get(target.text)
 
 
-GRAMMAR = Grammar("tree_sitter_elixir", table({"call": _call}))
+GRAMMAR = Grammar(
+    "tree_sitter_elixir",
+    table({"call": _call}),
+    # Functions are also defined where something holds, or once for each of several values.
+    through=words("call do_block"),
+    attached=words("unary_operator"),
+    attached_if=re.compile(rb"@(?:doc|spec|impl|since|deprecated|typedoc|tag)\b"),
+)

@@ -61,7 +61,7 @@ GRAMMAR = Grammar(
             "field": NodeRule("field", body=(), minor=True),
         }
     ),
-    through=words("declarations foreign_import fields"),
+    through=words("declarations foreign_import fields data_instance"),
     comments=words("comment haddock"),
     attached=words("pragma"),
 )

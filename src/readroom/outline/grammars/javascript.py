@@ -37,6 +37,10 @@ _FUNCTIONS = words("arrow_function function_expression function generator_functi
 _CLASSES = words("class")
 _CASTS = words("as_expression satisfies_expression parenthesized_expression type_assertion")
 _OBJECT = words("object")
+_CALLS = words("call_expression new_expression")
+_TELLING = _FUNCTIONS | _CLASSES | _OBJECT | _CALLS
+"""Values that make what they are given to more than a variable."""
+
 _MOST_CASTS = 8
 
 # -----------------------------------------------------------------------------
@@ -48,18 +52,23 @@ def _value(node: Node) -> Node | None:
     """What is assigned, without casts and parentheses around it."""
     value = node.child_by_field_name("value") or node.child_by_field_name("right")
     for _ in range(_MOST_CASTS):
-        if value is None or value.type not in _CASTS or not value.named_children:
+        kind = "" if value is None else value.type
+        if value is None or kind not in _CASTS or not value.named_children:
             break
-        value = value.named_children[-1 if value.type == "type_assertion" else 0]
+        value = value.named_children[-1 if kind == "type_assertion" else 0]
     return value
 
 
 def _given(node: Node, kinds: frozenset[str]) -> Node | None:
     """The value, where it is of those kinds; also one that is handed to a call at once."""
-    value = _value(node)
-    if value is None or value.type in kinds:
+    return _given_by(_value(node), kinds)
+
+
+def _given_by(value: Node | None, kinds: frozenset[str]) -> Node | None:
+    kind = "" if value is None else value.type
+    if value is None or kind in kinds:
         return value
-    if value.type in ("call_expression", "new_expression"):
+    if kind in _CALLS:
         arguments = value.child_by_field_name("arguments")
         handed = [] if arguments is None else arguments.named_children[:2]
         called = value.child_by_field_name("function")
@@ -164,13 +173,15 @@ class _Rules(Struct, frozen=True):
     value: NodeRule
 
     def of(self, node: Node) -> NodeRule:
-        if _is_called(node):
-            return replace(self.function, kind="module", members=True)
-        if _given(node, _FUNCTIONS) is not None:
-            return self.function
-        if _given(node, _CLASSES) is not None:
+        value = _value(node)
+        if value is None or value.type not in _TELLING:
+            return self.value
+        if _given_by(value, _FUNCTIONS) is not None:
+            is_module = value.type == "call_expression" and _is_called(node)
+            return replace(self.function, kind="module", members=True) if is_module else self.function
+        if _given_by(value, _CLASSES) is not None:
             return self.type
-        return self.value if _object(node) is None else self.api
+        return self.value if _given_by(value, _OBJECT) is None else self.api
 
     def named(self, namer: Callable[[bytes, Node], Named]) -> _Rules:
         function = replace(self.function, name=_with_own(namer))
@@ -261,6 +272,11 @@ JAVASCRIPT = Grammar(
         "binary_expression array member_expression"
     ),
     scopes=words("function_expression arrow_function"),
+    plain=words(
+        "call_expression arguments parenthesized_expression unary_expression new_expression array "
+        "await_expression ternary_expression binary_expression member_expression sequence_expression"
+    ),
+    plain_unless=re.compile(rb"[{=]"),
     attached=words("decorator"),
     not_signature=words("decorator comment"),
     inner_nodes=words(

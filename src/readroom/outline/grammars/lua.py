@@ -66,8 +66,21 @@ def _field(source: bytes, node: Node) -> Named:
     return ((), name.removeprefix("[").removesuffix("]").strip("'\"")) if name else None
 
 
+def _handed(node: Node) -> Node | None:
+    """What a call is given whose value a name gets, where functions are in a table of it."""
+    value = _value(node)
+    given = value.child_by_field_name("arguments") if value is not None and value.type == _CALL else None
+    tables = [] if given is None else [one for one in given.named_children if one.type == _TABLES]
+    fields = (field for one in tables for field in one.named_children if field.type == "field")
+    return given if any(_function(field) is not None for field in fields) else None
+
+
+_CALL = "function_call"
+_TABLES = "table_constructor"
+
 _FUNCTION = NodeRule("function", _assigned, _body)
 _TABLE = NodeRule("table", _assigned, _value, members=True, minor=True, cut="{")
+_MADE = NodeRule("table", _assigned, _handed, members=True, minor=True, cut=r"\n")
 _VARIABLE = NodeRule("variable", _assigned, (), cut=r"\n", minor=True)
 _FIELD = NodeRule("function", _field, _body)
 _VALUE = NodeRule("field", _field, (), cut=r"\n", minor=True)
@@ -76,18 +89,16 @@ _INNER_TABLE = NodeRule("table", _field, _value, members=True, minor=True, cut="
 
 def _assignment(node: Node) -> NodeRule:
     value = _value(node)
-    if value is not None and value.type == "table_constructor":
+    if value is not None and value.type == _TABLES:
         return _TABLE
+    if _handed(node) is not None:
+        return _MADE
     return _VARIABLE if _function(node) is None else _FUNCTION
 
 
 def _of_table(node: Node) -> NodeRule:
     value = _value(node)
-    if (
-        value is not None
-        and value.type == "table_constructor"
-        and node.child_by_field_name("name") is not None
-    ):
+    if value is not None and value.type == _TABLES and node.child_by_field_name("name") is not None:
         return _INNER_TABLE
     return _VALUE if _function(node) is None else _FIELD
 

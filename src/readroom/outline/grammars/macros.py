@@ -106,6 +106,11 @@ _VALUED = re.compile(
 _POINTED = re.compile(rb"\(\s{0,20}([A-Z_][A-Z0-9_]*)[ \t]+(?=[A-Za-z_]\w*\s{0,20}\)\s{0,20}\()")
 """The star as well, as in `typedef int (APIENTRYP call)(void);`."""
 
+_STARRED = re.compile(rb"\)[ \t]*\*{1,3}[ \t]*[A-Za-z_,()]")
+_TYPE = re.compile(rb"(?:\A|[\s(,])[A-Z][A-Z0-9_]{2,80}(\([ \t]*[A-Za-z_]\w{0,80}[ \t]*\))\Z")
+_MOST_TYPE = 200
+"""What is given to a macro that is a type, as in `MUST_CHECK LIST_OF(NAME) *f(void)`."""
+
 _SECTION = re.compile(rb"\b(?:public|protected|private)[ \t]+(Q_SLOTS|slots)(?=[ \t]*:)")
 _SIGNALS = re.compile(rb"\b((?:Q_SIGNALS|signals)[ \t]*:)(?!:)")
 """What a framework adds to the words that say who may call."""
@@ -162,7 +167,7 @@ _VALUES = re.compile(rb"\benum\b|=")
 
 def without_macros(source: bytes) -> bytes:
     """The text with blanks for what is no C or C++ without its preprocessor."""
-    source = b"\n" + source
+    source = _without_given(b"\n" + source)
     text = bytearray(source)
     for found in _placed(source):
         for group in range(1, len(found.regs)):
@@ -193,6 +198,18 @@ def without_macros(source: bytes) -> bytes:
         _blank(text, *found.span(2))
     _join(text)
     return bytes(text[1:])
+
+
+def _without_given(source: bytes) -> bytes:
+    """The text with blanks for what macros are given that are types."""
+    text: bytearray | None = None
+    for found in _STARRED.finditer(source):
+        begin, end = max(0, found.start() - _MOST_TYPE), found.start() + 1
+        made = _TYPE.search(source[max(begin, source.rfind(b"\n", begin, end)) : end])
+        if made is not None:
+            text = text or bytearray(source)
+            _blank(text, end - len(made[1]), end)
+    return source if text is None else bytes(text)
 
 
 def _placed(source: bytes) -> Iterator[re.Match[bytes]]:
@@ -263,6 +280,8 @@ def _is_value(source: bytes, start: int) -> bool:
     """Whether a name that has its line alone is the last of an enumeration, or of arguments."""
     before = source[max(0, start - 200) : start].rstrip()
     line = before[before.rfind(b"\n") + 1 :].partition(b"//")[0].partition(b"/*")[0].rstrip()
+    if line.endswith(b"\\"):
+        return True  # of a macro that goes on
     if (
         line.startswith(b"#")
         or _ALONE.match(b"\n" + line + b"\n")

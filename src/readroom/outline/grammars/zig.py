@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from readroom.outline.syntax import Grammar, Named, NodeRule, child_of, first_of, table, text_of, words
@@ -41,4 +42,7 @@ GRAMMAR = Grammar(
             "container_field": NodeRule("field", first_of("identifier"), (), minor=True),
         }
     ),
+    # A type that depends on others is what a function returns.
+    inner=re.compile(rb"\bfn[ \t]+\w"),
+    inner_nodes=words("function_declaration"),
 )

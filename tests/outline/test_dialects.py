@@ -1,0 +1,214 @@
+"""What people write that a grammar does not know, or that reads like something else."""
+
+from __future__ import annotations
+
+import pytest
+
+from readroom.deadline import Deadline
+from readroom.outline import build
+from readroom.outline.languages import language_of
+from readroom.values.files import Row, rows
+
+
+def _rows(language: str, text: str) -> dict[str, Row]:
+    return {row.name: row for row in rows(build(text, language, Deadline(60)).items)}
+
+
+def _spans(language: str, text: str) -> dict[str, tuple[int, int]]:
+    return {name: (row.item.start, row.item.end) for name, row in _rows(language, text).items()}
+
+
+def test_a_macro_of_several_lines_ends_with_its_last_one() -> None:
+    text = "#define FIRST(a) \\\n    DECLARE_OTHER(a, a)\n#define SECOND(a) \\\n    DECLARE_OTHER(a, 1)\n"
+    found = _rows("c", text)
+    assert {name: (row.item.start, row.item.end) for name, row in found.items()} == {
+        "FIRST": (1, 2),
+        "SECOND": (3, 4),
+    }
+    assert found["FIRST"].item.signature == "#define FIRST(a)"
+
+
+def test_types_that_are_made_by_a_macro_are_no_errors() -> None:
+    text = (
+        "int first(int a);\n__checked LIST_OF(NAME) *second(void);\nMUST_CHECK LIST_OF(NAME) *third(int a);\n"
+    )
+    outline = build(text, "c", Deadline(60))
+    assert outline.partial is None
+    assert [row.name for row in rows(outline.items)] == ["first", "second", "third"]
+
+
+def test_functions_of_zsh_are_found_around_what_the_grammar_of_shells_does_not_know() -> None:
+    text = (
+        "# Says what it is about.\n"
+        "zone::first() {\n"
+        '    local -a names=( ${(f)"$(ls)"} )\n'
+        "    for name in $names; {\n"
+        "        print ${name:t:r}\n"
+        "    }\n"
+        "}\n"
+        "\n"
+        "function second {\n"
+        "    print ${(%):-%x} =(cmd) <<< ${(j:,:)names}\n"
+        "}\n"
+        "cat <<END\n"
+        "third() {\n"
+        "}\n"
+        "END\n"
+    )
+    outline = build(text, "bash", Deadline(60))
+    assert outline.partial is not None
+    found = {row.name: (row.item.start, row.item.end) for row in rows(outline.items) if not row.item.minor}
+    assert found == {"zone::first": (1, 7), "second": (9, 11)}
+
+
+def test_a_job_that_zsh_forgets_is_no_error() -> None:
+    text = "one() {\n    sleep 1 &!\n}\ntwo() {\n    sleep 1 &|\n}\n"
+    outline = build(text, "bash", Deadline(60))
+    assert outline.partial is None
+    assert [row.name for row in rows(outline.items)] == ["one", "two"]
+
+
+def test_functions_in_what_a_call_is_given_have_the_name_that_gets_its_value() -> None:
+    text = (
+        "local rule = config:register {\n"
+        "  name = 'rule',\n"
+        "  callback = function(task)\n"
+        "    local function check(part) return part end\n"
+        "    return check(task)\n"
+        "  end,\n"
+        "}\n"
+        "local proxy = setmetatable({}, {\n"
+        "  __index = function(self, key) return key end,\n"
+        "})\n"
+        "local made = make({ size = 1 })\n"
+    )
+    found = _rows("lua", text)
+    assert set(found) == {
+        *("rule", "rule.name", "rule.callback", "rule.callback.check"),
+        *("proxy", "proxy.__index", "made"),
+    }
+    assert [name for name, row in found.items() if not row.item.minor] == [
+        *("rule", "rule.callback", "proxy", "proxy.__index"),
+    ]
+    assert found["proxy"].item.signature == "local proxy = setmetatable"
+    assert _spans("lua", text)["rule.callback"] == (3, 6)
+
+
+@pytest.mark.parametrize("head", ['<?xml version="1.0"?>\n<!DOCTYPE TS>\n<TS>', "<!DOCTYPE TS>\n<TS>"])
+def test_translations_of_a_program_are_no_typescript(head: str) -> None:
+    assert language_of("app_de.ts", head) is None
+    assert language_of("app_de.ts", "export const app = 1;") == "typescript"
+
+
+def test_statements_of_sql_end_where_they_do() -> None:
+    text = (
+        "create table first (\n"
+        "    name text default 'it''s; so'\n"
+        ");\n"
+        "insert into first values ('a');\n"
+        "create function second() returns text as $body$\n"
+        "create table inside (a int);\n"
+        "$body$ language sql;\n"
+        "select second();\n"
+        "create function third(text) returns text\n"
+        "    as 'library', 'third' language c;\n"
+        "select third('a');\n"
+        "create trigger fourth after insert on first\n"
+        "begin\n"
+        "    delete from first;\n"
+        "    delete from first;\n"
+        "end;\n"
+        "select 4;\n"
+        "create table fifth (a int)\n"
+        "go\n"
+        "create table sixth (a int);\n"
+        "select 6;\n"
+    )
+    assert _spans("sql", text) == {
+        "first": (1, 3),
+        "second": (5, 7),
+        "third": (9, 10),
+        "fourth": (12, 16),
+        "fifth": (18, 19),
+        "sixth": (20, 20),
+    }
+
+
+def test_what_stands_between_rules_of_a_makefile_belongs_to_none_of_them() -> None:
+    text = (
+        "ifdef DEBUG\n"
+        "FLAGS = -g\n"
+        "else\n"
+        "FLAGS = -O2 \\\n"
+        "    -Wall\n"
+        "endif\n"
+        "include rules.mk\n"
+        "all: one \\\n"
+        "    two\n"
+        "\techo $@\n"
+        "ifdef DEBUG\n"
+        "\techo debug\n"
+        "endif\n"
+        "include more.mk\n"
+        "define recipe\n"
+        "echo $(1)\n"
+        "endef\n"
+        "include last.mk\n"
+    )
+    found = [
+        (row.name, row.item.start, row.item.end) for row in rows(build(text, "makefile", Deadline(60)).items)
+    ]
+    assert found == [("FLAGS", 2, 2), ("FLAGS", 4, 5), ("all", 8, 12), ("recipe", 15, 17)]
+
+
+def test_what_is_said_of_a_function_of_elixir_belongs_to_it() -> None:
+    text = (
+        "defmodule Zone do\n"
+        "  @limit 10\n"
+        '  @doc "Says."\n'
+        "  @spec one(integer) :: integer\n"
+        "  def one(x), do: x\n"
+        "\n"
+        "  if @limit > 1 do\n"
+        "    defp two(x), do: x\n"
+        "  end\n"
+        "  @limit 11\n"
+        "  def three, do: @limit\n"
+        "end\n"
+    )
+    assert _spans("elixir", text) == {
+        "Zone": (1, 12),
+        "Zone.one": (3, 5),
+        "Zone.two": (8, 8),
+        "Zone.three": (11, 11),
+    }
+
+
+def test_functions_of_a_type_that_a_function_of_zig_returns_have_names() -> None:
+    text = (
+        "pub fn List(comptime T: type) type {\n"
+        "    return struct {\n"
+        "        items: []T,\n"
+        "        pub fn count(self: @This()) usize {\n"
+        "            return self.items.len;\n"
+        "        }\n"
+        "    };\n"
+        "}\n"
+    )
+    assert _spans("zig", text) == {"List": (1, 8), "List.count": (4, 6)}
+
+
+def test_instances_of_families_of_types_in_haskell_are_listed() -> None:
+    text = (
+        "module Zone where\ndata instance Shape Int = Round | Square\nnewtype instance Size Int = Size Int\n"
+    )
+    assert _spans("haskell", text)["Shape"] == (2, 2)
+    assert _spans("haskell", text)["Size"] == (3, 3)
+
+
+def test_tables_of_toml_may_have_brackets_in_quotes() -> None:
+    text = '[target."cfg(any(unix, target = [1]))".dependencies]\na = 1\n[ plain . table ] # said\nb = 2\n'
+    assert [row.item.name for row in rows(build(text, "toml", Deadline(60)).items)] == [
+        'target."cfg(any(unix, target = [1]))".dependencies',
+        "plain . table",
+    ]
