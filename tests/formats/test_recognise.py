@@ -30,6 +30,16 @@ def test_files_of_office_libraries_are_told_apart_under_any_name() -> None:
         assert [_format(name, file.getvalue()) for file in (word, slides, sheets)] == ["docx", "pptx", "xlsx"]
 
 
+def test_an_archive_of_documents_is_an_archive() -> None:
+    """Its members have members of their own, and folders are named as anybody likes."""
+    word = io.BytesIO()
+    docx.Document().save(word)
+    for compression in (0, 8):
+        outer = zipped({"report.docx": word.getvalue(), "x.txt": "x"}, compression=compression).getvalue()
+        assert _format("all.zip", outer) is None
+    assert _format("site.zip", zipped({"word/list.txt": "x", "xl/y": "y"}).getvalue()) is None
+
+
 @pytest.mark.parametrize(
     ("mimetype", "kind"),
     [
