@@ -294,11 +294,21 @@ _TEXTS = {
     "ipynb": "ipynb",
     **dict.fromkeys(("html", "htm", "xhtml"), "html"),
     "rtf": "rtf",
-    **dict.fromkeys(("eml", "mbox"), "eml"),
+    **dict.fromkeys(("eml", "mbox", "mht", "mhtml"), "eml"),
+    "fodt": "odt",
+    "fods": "ods",
+    **dict.fromkeys(("fodp", "fodg"), "odp"),
 }
 """Texts that mean more than they say."""
 
 _RTF = b"{\\rtf"
+_OFFICE = frozenset({"rtf", *_BY_NAME, *_OLD} - {"epub", "msg"})
+_AS_OFFICE = (
+    (re.compile(rb"\{\\rtf"), "rtf"),
+    (re.compile(rb"(?i)(?:\xef\xbb\xbf)?\s*(?:<!doctype html|<html|<table|<meta\s)"), "html"),
+    (re.compile(rb"(?i)MIME-Version:"), "eml"),
+)
+"""Texts that programs give the names of Office, which opens them: many a web page "exports to Excel" so."""
 
 WITH_FORMULAS = frozenset({"xlsx", "ods"})
 """Kinds of documents whose cells can show their formulas."""
@@ -339,15 +349,16 @@ def recognise(path: str, head: bytes) -> Recognised | None:
     if head.startswith(_ZIP):
         return _archive(path, head)
     ending = suffix(path)
-    if head.startswith(_RTF) and ending in ("rtf", "doc", "dot"):
-        return Recognised("rtf", is_text=True)
-    if ending in _TEXTS:
+    if ending in _TEXTS and not head.startswith((_RTF, _OLE)):
         kind = _TEXTS[ending]
-        return None if b"\0" in head else Recognised(kind, is_text=True, only_asked=kind == "html")
+        is_text = head.strip() and b"\0" not in head
+        return Recognised(kind, is_text=True, only_asked=kind == "html") if is_text else None
+    if ending in _OFFICE and (kind := next((kind for mark, kind in _AS_OFFICE if mark.match(head)), "")):
+        return Recognised(kind, is_text=True)
     if ending in _BY_NAME and head.startswith(_OLE):
         return Recognised(_BY_NAME[ending])  # encrypted, or of an older format: its reader tells
-    if ending in _OLD and head.startswith(_OLE):
-        return Recognised(_OLD[ending])
+    if head.startswith(_OLE) and ending in (*_OLD, "rtf"):
+        return Recognised(_OLD.get(ending, "doc"))  # others are told by their streams, once they are opened
     if ending == "pdf" and PDF_MARK in head[:_PDF_WITHIN]:
         return Recognised("pdf")
     return None
@@ -368,5 +379,5 @@ def _archive(path: str, head: bytes) -> Recognised | None:
     by_member = next((kind for mark, kind in marks if any(name.startswith(mark) for name in names)), None)
     if by_member is None and b"mimetypeapplication/" in head[:64]:
         return None  # an OpenDocument of another sort
-    kind = named or by_member
+    kind = named if by_member is None or (named, by_member) == ("xlsb", "xlsx") else by_member
     return None if kind is None else Recognised(kind)
