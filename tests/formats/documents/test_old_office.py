@@ -172,3 +172,12 @@ def test_an_area_of_a_binary_workbook_has_its_rows_and_the_header(rows: tuple[in
     part = document.part(1, Area(*rows))
     assert list(part.lines) == list(whole[rows[0] - 1 : rows[1]])
     assert (part.header, part.total_rows) == ("name\tvalue", 8)
+
+
+def test_cells_of_binary_workbooks_that_failed_say_so() -> None:
+    def failed(column: int, code: int, kind: int) -> bytes:
+        return binary.record(kind, struct.pack("<IIB", column - 1, 0, code) + bytes(6))
+
+    row = binary.row(1, failed(1, 7, 11), failed(2, 29, 3), failed(3, 42, 11), failed(4, 99, 3))
+    opened = sheets.open_document(io.BytesIO(binary.workbook({"s": binary.sheet(row)})))
+    assert opened.part(1).lines == ["#DIV/0!\t#NAME?\t#N/A\t#ERR!"]
