@@ -363,6 +363,68 @@ def test_a_member_that_is_not_there_is_damaged_and_its_neighbours_are_read() -> 
         _opened(misleading.ARCHIVES["headers.tar"]())
 
 
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (misleading.named_zip("日本語/テキスト表.txt".encode("cp932")), "日本語/テキスト表.txt"),
+        (misleading.named_zip("文件/说明.txt".encode("gbk")), "文件/说明.txt"),
+        (misleading.named_zip("Grüße/日本.txt".encode()), "Grüße/日本.txt"),
+        (misleading.named_zip("Grüße/日本.txt".encode(), flags=0x800), "Grüße/日本.txt"),
+        (misleading.named_zip("Grüße.txt".encode("cp437")), "Grüße.txt"),
+        (
+            misleading.named_zip("Grüße aus Köln für Bärbel und Jörg/Äpfel für Günther.txt".encode("cp1252")),
+            "Grüße aus Köln für Bärbel und Jörg/Äpfel für Günther.txt",
+        ),
+        (misleading.named_zip(b"dir\\a.txt"), "dir/a.txt"),
+        (misleading.named_zip("ü.txt".encode("cp437"), unicode="й.txt".encode()), "й.txt"),
+        (misleading.named_zip("ü.txt".encode("cp437"), unicode="й.txt".encode(), of=b"other"), "ü.txt"),
+        (misleading.named_zip(b"a.txt", unicode=b".env"), "a.txt"),
+    ],
+)
+def test_names_of_a_zip_are_read_as_they_were_written(data: bytes, name: str) -> None:
+    """By the flag and the field for Unicode where there are, else as all of them together look."""
+    found = _opened(data)
+    assert list(found.members) == [name]
+    assert _content(found, name) == misleading.LINE
+
+
+@pytest.mark.parametrize("name", ["first-part.zip", "last-part.zip"])
+def test_parts_of_an_archive_are_named_as_such(name: str) -> None:
+    with pytest.raises(BadContainer, match="one of several parts of an archive that was split"):
+        _opened(misleading.ARCHIVES[name]())
+
+
+def test_packages_of_debian_and_static_libraries_have_members() -> None:
+    data = misleading.ar(
+        misleading.ar_member(b"/", b"symbols."),
+        misleading.ar_member(b"//", b"a long name of it.txt/\nsecond one.txt/\n"),
+        misleading.ar_member(b"/23", b"two"),
+        misleading.ar_member(b"/0", b"one\n"),
+        misleading.ar_member(b"short.txt/", b"three"),
+        misleading.ar_member(b"#1/20", b"from BSD, long.txt\0\0" + b"four\n"),
+        misleading.ar_member(b"debian-binary", b"2.0\n"),
+    )
+    found = _opened(data)
+    assert {name: _content(found, name) for name in found.members} == {
+        "second one.txt": b"two",
+        "a long name of it.txt": b"one\n",
+        "short.txt": b"three",
+        "from BSD, long.txt": b"four\n",
+        "debian-binary": b"2.0\n",
+    }
+    member = found.members["short.txt"]
+    assert (found.form, member.mtime_ns, member.mode, found.notes) == ("ar", 86_400_000_000_000, 0o644, ())
+
+
+def test_a_member_of_ar_that_is_cut_short_says_so_and_its_neighbours_are_read() -> None:
+    found = _opened(misleading.ARCHIVES["cut.a"]())
+    assert found.members["b.txt"].problem == "it is cut short"
+    assert _content(found, "a.txt") == misleading.LINE
+    assert _opened(misleading.ARCHIVES["names.deb"]()).left_out == ("/etc/passwd", "../x")
+    with pytest.raises(BadContainer, match="damaged"):
+        _opened(misleading.ar(b"no header"))
+
+
 def test_members_without_a_name_are_counted() -> None:
     found = _opened(misleading.nameless_zip())
     assert (list(found.members), found.left_out_count) == (["a.txt"], 2)

@@ -29,7 +29,7 @@ from readroom.formats.data import (
 from readroom.formats.data.values import aligned, cell
 from readroom.formats.documents import Area, Encrypted, Part, Unreadable
 from readroom.formats.documents.page_ranges import SCHEMA
-from readroom.limits.documents import BRIEF_ROWS, SQLITE_COPIED_BYTES
+from readroom.limits.documents import BRIEF_ROWS, SAMPLE_ROWS, SQLITE_COPIED_BYTES
 from readroom.stores.memory import MemoryStore
 from tests.depth import depth
 
@@ -302,6 +302,31 @@ def test_what_is_not_read_is_named() -> None:
         columnar.open_document(io.BytesIO(b"FEA1" + b"\0" * 100))
     with pytest.raises(Encrypted):
         columnar.open_document(io.BytesIO(b"PARE" + b"\0" * 100))
+
+
+def test_a_csv_that_says_what_parts_its_fields_is_believed() -> None:
+    found = delimited.open_document(io.BytesIO(b"sep=;\r\na;b,c\r\n1;2,5\r\n"))
+    part = found.part(1)
+    assert list(part.lines)[-1].split() == ["1", "|", "2,5"]
+    assert part.total_rows == 1
+    plain = delimited.open_document(io.BytesIO(b"sep=x,b\n1,2\n"))
+    assert plain.part(1).total_rows == 1
+
+
+def test_fields_beyond_the_columns_are_counted() -> None:
+    """Columns are those of the first rows; what a later row has more is not dropped without a word."""
+    lines = ["a,b", *["1,2"] * SAMPLE_ROWS, "3,4,5", "6,7"]
+    found = delimited.open_document(io.BytesIO("\n".join(lines).encode()))
+    assert not any("more fields" in note for note in found.part(1, Area(1, 10)).notes)
+    notes = found.part(1, Area(SAMPLE_ROWS, None)).notes
+    assert any(note.startswith("1 row has more fields than there are columns") for note in notes)
+
+
+def test_lines_that_are_no_objects_behind_the_first_ones_are_named() -> None:
+    lines = ['{"a": 1, "b": 2}'] * SAMPLE_ROWS + ["[1, 2]", "no json"]
+    part = json_lines.open_document(io.BytesIO("\n".join(lines).encode())).part(1, Area(SAMPLE_ROWS, None))
+    assert f"No object, shown in the last column: line {SAMPLE_ROWS + 1}." in part.notes
+    assert f"Not JSON, shown as text: line {SAMPLE_ROWS + 2}." in part.notes
 
 
 def test_csv_has_columns_types_and_rows() -> None:

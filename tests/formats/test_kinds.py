@@ -20,18 +20,17 @@ import pytest
 from PIL import Image as pillow
 
 from readroom.formats.kinds import (
-    ADVICE,
     IMAGE_TYPES,
-    MAGIC,
     UNKNOWN,
     WINDOWS,
-    Family,
     carries_header,
     classify,
     default_lines,
+    media_type,
     sniff,
     starts_at_end,
 )
+from readroom.formats.magic import ADVICE, MAGIC, Family
 from readroom.text.encodings import detect
 from readroom.values import Kind
 
@@ -178,6 +177,13 @@ def test_letters_that_are_latin1_are_text_though_magic_bytes_are_the_same() -> N
         (b"7z\xbc\xaf\x27\x1c\0\4" + bytes(9), "application/x-7z-compressed"),
         (b"Obj\x01\4\x14avro.codec\bnull" + bytes(9), "application/vnd.apache.avro"),
         (b"wOF2\0\1\0\0" + bytes(9), "font/woff2"),
+        (b"\xdb\xa5\x2d\0" + bytes(30), "application/msword"),
+        (b"\xed\xde\xad\x0b\3\0\0\0", "application/vnd.ms-powerpoint"),
+        (b"\x09\0\4\0\2\0\x10\0", "application/vnd.ms-excel"),
+        (b"MSCF\0\0\0\0" + bytes(30), "application/vnd.ms-cab-compressed"),
+        (bytes(32768) + b"\1CD001\1\0" + bytes(99), "application/x-iso9660-image"),
+        (b"\x5d\0\0\x80\0\xff\xff", "application/x-lzma"),
+        (b"\xc7\x71" + bytes(30), "application/x-cpio"),
         (b"ID3\4\0\0\0\0" + bytes(9), "audio/mpeg"),
         (b"RIFF\x24\0\0\0WAVEfmt " + bytes(9), "audio/wav"),
         (b"\0\0\0\x20ftypisom" + bytes(9), "video/mp4"),
@@ -188,6 +194,14 @@ def test_letters_that_are_latin1_are_text_though_magic_bytes_are_the_same() -> N
 def test_binaries_are_told_by_their_first_bytes(data: bytes, name: str) -> None:
     assert type_of(data) == name
     assert kind_of("notes.txt", data) is Kind.BINARY
+
+
+@pytest.mark.parametrize("name", ["a.z01", "a.zip", "a.7z.001", "a.part2.rar", "a.r00"])
+def test_pieces_of_archives_are_told_by_their_names(name: str) -> None:
+    data = b"\x8f\0\x93" + bytes(range(256))
+    assert media_type(name, data).advice == ADVICE[Family.PIECE]
+    assert media_type("a.bin", data).advice == ADVICE[Family.UNKNOWN]
+    assert media_type("a.zip", zipped("a.txt")).family is Family.ARCHIVE
 
 
 def test_this_interpreter_and_its_bytecode_are_programs(tmp_path: Path) -> None:

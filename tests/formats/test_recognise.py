@@ -30,6 +30,45 @@ def test_files_of_office_libraries_are_told_apart_under_any_name() -> None:
         assert [_format(name, file.getvalue()) for file in (word, slides, sheets)] == ["docx", "pptx", "xlsx"]
 
 
+def test_an_archive_of_documents_is_an_archive() -> None:
+    """Its members have members of their own, and folders are named as anybody likes."""
+    word = io.BytesIO()
+    docx.Document().save(word)
+    for compression in (0, 8):
+        outer = zipped({"report.docx": word.getvalue(), "x.txt": "x"}, compression=compression).getvalue()
+        assert _format("all.zip", outer) is None
+    assert _format("site.zip", zipped({"word/list.txt": "x", "xl/y": "y"}).getvalue()) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind"),
+    [
+        ("report.xls", b"<html><table><tr><td>7</td></tr></table></html>", "html"),
+        ("report.xls", b'\xef\xbb\xbf\r\n<TABLE border="1">', "html"),
+        ("letter.doc", b"MIME-Version: 1.0\nContent-Type: multipart/related\n", "eml"),
+        ("letter.docx", b"{\\rtf1 x}", "rtf"),
+        ("page.mht", b"From: <Saved by Blink>\n", "eml"),
+        ("table.xls", b"a,b\n1,2\n", None),
+        ("table.csv", b"<html>", None),
+        ("letter.rtf", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "doc"),
+        *[(f"empty.{ending}", b"", None) for ending in ("rtf", "eml", "mbox", "ipynb", "docx", "html")],
+    ],
+)
+def test_texts_under_names_of_office_are_what_they_are(name: str, data: bytes, kind: str | None) -> None:
+    assert _format(name, data) == kind
+
+
+def test_a_document_of_office_under_the_name_of_another_kind_is_what_it_is() -> None:
+    word, sheets = io.BytesIO(), io.BytesIO()
+    docx.Document().save(word)
+    openpyxl.Workbook().save(sheets)
+    names = ("x.xlsx", "x.docx", "x.odt", "x.epub", "x.pdf")
+    assert [_format(name, word.getvalue()) for name in names] == ["docx"] * 5
+    assert [_format(name, sheets.getvalue()) for name in names] == ["xlsx"] * 5
+    assert _format("x.xlsb", sheets.getvalue()) == "xlsb"
+    assert _format("x.docx", zipped({"a.txt": "x"}).getvalue()) == "docx"  # its reader says what is missing
+
+
 @pytest.mark.parametrize(
     ("mimetype", "kind"),
     [

@@ -34,6 +34,26 @@ def open_text(body: str, prolog: str = "", kind: str = "text", **members: str | 
     ).getvalue()
 
 
+def flat(body: str, prolog: str = "", kind: str = "text", beside: str = "") -> bytes:
+    """A flat file: all of a package in one XML."""
+    return (
+        f"{prolog}<office:document {OPEN_NAMES}>{beside}<office:body><office:{kind}>{body}</office:{kind}>"
+        "</office:body></office:document>"
+    ).encode()
+
+
+def laughs_fodt() -> bytes:
+    """Ten levels of entities in a flat file."""
+    return flat("<text:p>&l9;</text:p>", f"<!DOCTYPE x [{LAUGHS}]>")
+
+
+def repeated_fods() -> bytes:
+    """A row ten million times in a flat sheet."""
+    cell = '<table:table-cell table:number-columns-repeated="9999"><text:p>words</text:p></table:table-cell>'
+    rows = f'<table:table-row table:number-rows-repeated="9999999">{cell}</table:table-row>'
+    return flat(f'<table:table table:name="s">{rows}</table:table>', kind="spreadsheet")
+
+
 def laughs_odt() -> bytes:
     """Ten levels of entities: a hundred gigabytes."""
     return open_text("<text:p>&l9;</text:p>", f"<!DOCTYPE x [{LAUGHS}]>")
@@ -340,6 +360,8 @@ def packed_msg() -> bytes:
 
 
 FILES: Mapping[str, Callable[[], bytes]] = {
+    "laughs.fodt": laughs_fodt,
+    "repeated.fods": repeated_fods,
     "laughs.odt": laughs_odt,
     "repeated.odt": repeated_odt,
     "spaces.odt": spaces_odt,

@@ -33,11 +33,13 @@ def head(name: bytes, data: bytes = LINE, flags: int = 0) -> bytes:
     return struct.pack("<4s5H3L2H", b"PK\3\4", 20, flags, 0, 0, 33, *sizes, len(name), 0) + name
 
 
-def entry(name: bytes, at: int, data: bytes = LINE, size: int | None = None, extra: bytes = b"") -> bytes:
+def entry(
+    name: bytes, at: int, data: bytes = LINE, size: int | None = None, extra: bytes = b"", flags: int = 0
+) -> bytes:
     """What the directory says of a member."""
     sizes = (zlib.crc32(data), *[len(data) if size is None else size] * 2)
     places = (len(name), len(extra), 0, 0, 0, 0, at)
-    return struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, 20, 0, 0, 0, 33, *sizes, *places) + name + extra
+    return struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, 20, flags, 0, 0, 33, *sizes, *places) + name + extra
 
 
 def ended(body: bytes, directory: bytes, count: int) -> bytes:
@@ -102,6 +104,47 @@ def own_name_zip() -> bytes:
     return data
 
 
+def named_zip(*names: bytes, flags: int = 0, unicode: bytes | None = None, of: bytes | None = None) -> bytes:
+    """Members with names as other programs write them, and with the field that has one in Unicode."""
+    bodies = [head(name, flags=flags) + LINE for name in names]
+    places = [sum(map(len, bodies[:at])) for at in range(len(bodies))]
+    extra = b""
+    if unicode is not None:
+        said = b"\1" + struct.pack("<I", zlib.crc32(of or names[0])) + unicode
+        extra = struct.pack("<HH", 0x7075, len(said)) + said
+    entries = [entry(name, at, extra=extra, flags=flags) for name, at in zip(names, places, strict=True)]
+    return ended(b"".join(bodies), b"".join(entries), len(names))
+
+
+def first_part_zip() -> bytes:
+    """The first of several parts, with the mark that such archives begin with, and no end."""
+    return b"PK\7\x08" + head(b"a.txt") + LINE
+
+
+def last_part_zip() -> bytes:
+    """The last of several parts: its directory is about members of all of them."""
+    body, directory = head(b"b.txt") + LINE, entry(b"a.txt", 0) + entry(b"b.txt", 0)
+    return body + directory + struct.pack("<4s4H2LH", b"PK\5\6", 2, 2, 2, 2, len(directory), 0, 0)
+
+
+# --- ar ----------------------------------------------------------------------------------------------------
+
+
+def ar_member(name: bytes, data: bytes = LINE, size: bytes | None = None) -> bytes:
+    """A header of `ar` and its content."""
+    length = b"%d" % len(data) if size is None else size
+    return (
+        b"%-16s%-12s%-6s%-6s%-8s%-10s`\n" % (name, b"86400", b"0", b"0", b"100644", length)
+        + data
+        + (b"\n" if len(data) % 2 else b"")
+    )
+
+
+def ar(*members: bytes) -> bytes:
+    """An archive of these."""
+    return b"!<arch>\n" + b"".join(members)
+
+
 # --- tar ---------------------------------------------------------------------------------------------------
 
 
@@ -143,6 +186,22 @@ ARCHIVES: Mapping[str, Callable[[], bytes]] = {
     "nameless.zip": nameless_zip,
     "own-head.zip": own_head_zip,
     "own-name.zip": own_name_zip,
+    "japanese.zip": lambda: named_zip("日本語/テキスト表.txt".encode("cp932")),
+    "two-encodings.zip": lambda: named_zip("日本語/表.txt".encode("cp932"), b"\xff\xfe\xfd.txt"),
+    "other-name.zip": lambda: named_zip(b"\x81.txt", unicode=b".env", of=b"\x81.txt"),
+    "out-name.zip": lambda: named_zip(b"\x81.txt", unicode=b"../../x", of=b"\x81.txt"),
+    "first-part.zip": first_part_zip,
+    "last-part.zip": last_part_zip,
+    "names.deb": lambda: ar(
+        ar_member(b"/etc/passwd"), ar_member(b"../x"), ar_member(b".env"), ar_member(b"#1/4", b".env" + LINE)
+    ),
+    "tables.a": lambda: ar(
+        ar_member(b"/", b"\0" * 8), ar_member(b"//", b"long name.txt/\n"), ar_member(b"/0")
+    ),
+    "far-name.a": lambda: ar(ar_member(b"/99999999999"), ar_member(b"#1/99999999")),
+    "cut.a": lambda: ar(ar_member(b"a.txt"), ar_member(b"b.txt", size=b"9999999999")),
+    "no-size.a": lambda: ar(ar_member(b"a.txt"), ar_member(b"b.txt", size=b"-1")),
+    "many.a": lambda: ar(*[ar_member(b"a", b"")] * 60_000),
     "behind-end.tar": lambda: member("a.txt") + _END + member("hidden.txt") + _END,
     "lone-zeros.tar": lambda: member("a.txt") + _ZEROS + member("hidden.txt") + _END,
     "two-tars.tar.gz": lambda: (
@@ -182,6 +241,9 @@ SAID: Mapping[str, str] = {
     "two-archives.zip": "bytes stand in front of its first member",
     "end-in-comment.zip": "bytes stand in front of its first member",
     "folder.zip": "1 of its folders has a content, not shown",
+    "japanese.zip": "its names are read as cp932, as their bytes look",
+    "no-size.a": "it is damaged at byte 76: what follows is not looked at",
+    "many.a": "members of a name that is taken: they cannot be read",
     "behind-end.tar": "more stands behind its end at byte 1,024",
     "lone-zeros.tar": "more stands behind its end at byte 1,024",
     "two-tars.tar.gz": "more stands behind its end at byte 1,024",

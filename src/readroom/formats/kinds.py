@@ -1,4 +1,4 @@
-"""What a file is: one table of names with their default windows, one of magic bytes.
+"""What a file is: one table of names with their default windows, and what magic bytes say.
 
 Bytes decide between text, image and binary; the name never does.  A picture
 named `.txt` is an image, text named `.png` is text.  Among texts the name decides
@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from types import MappingProxyType
 
 from msgspec import Struct
 
+from readroom.formats.magic import MAGIC, RIFFS, ZIPS, Family, MediaType
 from readroom.text.encodings import Encoding
-from readroom.text.encodings.detect import CONTROLS
 from readroom.values import Kind
 
 
@@ -153,53 +152,6 @@ def carries_header(kind: Kind) -> bool:
     return WINDOWS[kind].header
 
 
-class Family(StrEnum):
-    """Sorts of binary content, by what a reader can do about them."""
-
-    PICTURE = "picture"
-    DOCUMENT = "document"
-    ARCHIVE = "archive"
-    COMPRESSED = "compressed"
-    PROGRAM = "program"
-    DATABASE = "database"
-    DATA = "data"
-    SOUND = "sound"
-    VIDEO = "video"
-    FONT = "font"
-    UNKNOWN = "unknown"
-
-
-ADVICE: Mapping[Family, str] = MappingProxyType(
-    {
-        Family.PICTURE: "Only PNG, JPEG, GIF and WebP are shown as images; ask for a copy in one of them.",
-        Family.DOCUMENT: "Look for the same content as text (Markdown, HTML, CSV), or ask for an export.",
-        Family.ARCHIVE: "Its files cannot be read in place; look for an unpacked copy, or ask for one.",
-        Family.COMPRESSED: "It cannot be read in place; look for an uncompressed copy, or ask for one.",
-        Family.PROGRAM: "It is compiled; search for the source it was built from.",
-        Family.DATABASE: "Look for a schema or migration, or ask for an export of the tables as CSV or SQL.",
-        Family.DATA: "Search for the code that reads or writes it, or ask for an export as text.",
-        Family.SOUND: "Sound cannot be shown; look for a transcript.",
-        Family.VIDEO: "Video cannot be shown; look for a transcript or still images.",
-        Family.FONT: "A font cannot be shown as text.",
-        Family.UNKNOWN: "If it is text in an unusual encoding, read it again with the argument `encoding`.",
-    }
-)
-"""What to do about a refused file, by family."""
-
-
-class MediaType(Struct, frozen=True):
-    """What magic bytes stand for. `weak` ones may begin a text by chance: letters."""
-
-    name: str
-    family: Family
-    weak: bool = False
-
-    @property
-    def advice(self) -> str:
-        """What to do when a file of this type is refused."""
-        return ADVICE[self.family]
-
-
 IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """What leaves as an image: the four types that every vision model takes."""
 
@@ -207,118 +159,12 @@ UNKNOWN = MediaType("application/octet-stream", Family.UNKNOWN)
 """Binary that no magic bytes tell."""
 
 
-_TELLING_BYTES = 3
-
-
-def _telling(magic: bytes) -> bool:
-    """Whether so many bytes outside ASCII begin a file that no text of any language begins so (JPEG)."""
-    return len(magic) >= _TELLING_BYTES and not any(byte < 0x80 for byte in magic)
-
-
-def _media(name: str, family: Family, *magics: bytes, at: int = 0) -> list[tuple[int, bytes, MediaType]]:
-    weak = [len(magic) == len(magic.translate(None, CONTROLS)) and not _telling(magic) for magic in magics]
-    return [(at, magic, MediaType(name, family, no)) for magic, no in zip(magics, weak, strict=True)]
-
-
-MAGIC: tuple[tuple[int, bytes, MediaType], ...] = (
-    *_media("image/png", Family.PICTURE, b"\x89PNG\r\n\x1a\n"),
-    *_media("image/jpeg", Family.PICTURE, b"\xff\xd8\xff"),
-    *_media("image/gif", Family.PICTURE, b"GIF87a", b"GIF89a"),
-    *_media("image/bmp", Family.PICTURE, b"BM"),
-    *_media("image/tiff", Family.PICTURE, b"II*\0", b"MM\0*"),
-    *_media("image/vnd.adobe.photoshop", Family.PICTURE, b"8BPS\0"),
-    *_media("image/x-icon", Family.PICTURE, b"\0\0\1\0"),
-    *_media("image/jxl", Family.PICTURE, b"\xff\x0a", b"\0\0\0\x0cJXL \r\n"),
-    *_media("image/jp2", Family.PICTURE, b"\0\0\0\x0cjP  \r\n"),
-    *_media("image/heic", Family.PICTURE, b"ftypheic", b"ftypheix", b"ftypmif1", at=4),
-    *_media("image/avif", Family.PICTURE, b"ftypavif", b"ftypavis", at=4),
-    *_media("application/vnd.ms-office", Family.DOCUMENT, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
-    *_media("application/gzip", Family.COMPRESSED, b"\x1f\x8b\x08"),
-    *_media("application/x-bzip2", Family.COMPRESSED, *(b"BZh%d1AY&SY" % level for level in range(1, 10))),
-    *_media("application/x-xz", Family.COMPRESSED, b"\xfd7zXZ\0"),
-    *_media("application/zstd", Family.COMPRESSED, b"\x28\xb5\x2f\xfd"),
-    *_media("application/x-lz4", Family.COMPRESSED, b"\x04\x22\x4d\x18"),
-    *_media("application/x-compress", Family.COMPRESSED, b"\x1f\x9d"),
-    *_media("application/zlib", Family.COMPRESSED, b"\x78\x01", b"\x78\x9c", b"\x78\xda"),
-    *_media("application/x-7z-compressed", Family.ARCHIVE, b"7z\xbc\xaf\x27\x1c"),
-    *_media("application/vnd.rar", Family.ARCHIVE, b"Rar!\x1a\x07"),
-    *_media("application/x-tar", Family.ARCHIVE, b"ustar", at=257),
-    *_media("application/x-cpio", Family.ARCHIVE, b"070701", b"070702", b"070707"),
-    *_media("application/x-archive", Family.ARCHIVE, b"!<arch>\n"),
-    *_media("application/x-rpm", Family.ARCHIVE, b"\xed\xab\xee\xdb"),
-    *_media("application/x-git-pack", Family.ARCHIVE, b"PACK\0\0\0"),
-    *_media("application/x-git-index", Family.DATA, b"DIRC\0\0\0"),
-    *_media("application/x-executable", Family.PROGRAM, b"\x7fELF"),
-    *_media("application/vnd.microsoft.portable-executable", Family.PROGRAM, b"MZ"),
-    *_media("application/x-mach-binary", Family.PROGRAM, b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe"),
-    *_media("application/x-mach-binary", Family.PROGRAM, b"\xfe\xed\xfa\xcf", b"\xfe\xed\xfa\xce"),
-    *_media("application/wasm", Family.PROGRAM, b"\0asm"),
-    *_media("application/x-llvm-bitcode", Family.PROGRAM, b"BC\xc0\xde"),
-    *_media("application/x-python-bytecode", Family.PROGRAM, b"\x0d\x0d\x0a", at=1),
-    *_media("application/vnd.sqlite3", Family.DATABASE, b"SQLite format 3\0"),
-    *_media("application/vnd.apache.parquet", Family.DATA, b"PAR1"),
-    *_media("application/vnd.apache.arrow.file", Family.DATA, b"ARROW1\0\0"),
-    *_media("application/vnd.apache.avro", Family.DATA, b"Obj\x01"),
-    *_media("application/x-hdf5", Family.DATA, b"\x89HDF\r\n\x1a\n"),
-    *_media("application/x-numpy", Family.DATA, b"\x93NUMPY"),
-    *_media("application/x-gguf", Family.DATA, b"GGUF"),
-    *_media("application/x-pickle", Family.DATA, b"\x80\x02", b"\x80\x03", b"\x80\x04\x95", b"\x80\x05\x95"),
-    *_media("audio/mpeg", Family.SOUND, b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2"),
-    *_media("audio/flac", Family.SOUND, b"fLaC"),
-    *_media("audio/ogg", Family.SOUND, b"OggS\0"),
-    *_media("audio/mp4", Family.SOUND, b"ftypM4A", at=4),
-    *_media("video/quicktime", Family.VIDEO, b"ftypqt", at=4),
-    *_media("video/mp4", Family.VIDEO, b"ftyp", at=4),
-    *_media("video/matroska", Family.VIDEO, b"\x1a\x45\xdf\xa3"),
-    *_media("font/woff", Family.FONT, b"wOFF"),
-    *_media("font/woff2", Family.FONT, b"wOF2"),
-    *_media("font/otf", Family.FONT, b"OTTO\0"),
-    *_media("font/ttf", Family.FONT, b"\0\1\0\0\0", b"ttcf\0"),
-    *_media("application/pdf", Family.DOCUMENT, b"%PDF-"),
-)
-"""Offset, bytes, meaning; the first that fits counts. Types told by bytes in two places: `_sniff_parts`."""
-
 _BY_FIRST_BYTE: dict[bytes, list[tuple[int, bytes, MediaType]]] = {}
 for _entry in MAGIC:
     if not _entry[0]:
         _BY_FIRST_BYTE.setdefault(_entry[1][:1], []).append(_entry)
 _INSIDE = tuple(entry for entry in MAGIC if entry[0])
 # Every read of a small text pays for this look-up: trying all of MAGIC took a tenth of its time.
-
-ZIPS: tuple[tuple[bytes, MediaType], ...] = tuple(
-    (mark, MediaType(name, family))
-    for mark, name, family in (
-        (
-            b"word/",
-            "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-            Family.DOCUMENT,
-        ),
-        (b"xl/work", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", Family.DOCUMENT),
-        (
-            b"ppt/",
-            "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-            Family.DOCUMENT,
-        ),
-        (
-            b"mimetypeapplication/vnd.oasis.opendocument",
-            "application/vnd.oasis.opendocument",
-            Family.DOCUMENT,
-        ),
-        (b"mimetypeapplication/epub+zip", "application/epub+zip", Family.DOCUMENT),
-        (b"AndroidManifest.xml", "application/vnd.android.package-archive", Family.PROGRAM),
-        (b"META-INF/MANIFEST.MF", "application/java-archive", Family.PROGRAM),
-    )
-)
-"""What a ZIP holds, by the name of a member near its start."""
-
-RIFFS: Mapping[bytes, MediaType] = MappingProxyType(
-    {
-        b"WEBP": MediaType("image/webp", Family.PICTURE, weak=True),
-        b"WAVE": MediaType("audio/wav", Family.SOUND, weak=True),
-        b"AVI ": MediaType("video/x-msvideo", Family.VIDEO, weak=True),
-    }
-)
-"""RIFF containers by the name at byte 8."""
 
 _LOWEST_JAVA = 45
 """The major version of Java 1.0 class files; a Mach-O has its number of architectures in that place."""
@@ -342,9 +188,21 @@ def sniff(head: bytes, encoding: Encoding | None = None) -> MediaType | None:
     return media
 
 
+_PIECE = re.compile(r"\.(?:z\d\d|r\d\d|\d{3}|part\d+\.rar)\Z", re.IGNORECASE)
+
+
+def media_type(path: str, head: bytes) -> MediaType:
+    """What a binary file is, by its first bytes; what begins as nothing else may have the name of a piece."""
+    media = sniff(head)
+    if _PIECE.search(path) or (media is None and suffix(path) == "zip"):
+        return MediaType("application/octet-stream" if media is None else media.name, Family.PIECE)
+    return media or UNKNOWN
+
+
 def _sniff_parts(head: bytes) -> MediaType | None:
     if head.startswith((b"PK\3\4", b"PK\5\6", b"PK\7\x08")):
-        inside = (media for mark, media in ZIPS if mark in head)
+        names = zip_names(head)
+        inside = (media for mark, media in ZIPS if any(name.startswith(mark) for name in names))
         return next(inside, MediaType("application/zip", Family.ARCHIVE))
     if head.startswith(b"RIFF"):
         return RIFFS.get(head[8:12])
@@ -352,6 +210,34 @@ def _sniff_parts(head: bytes) -> MediaType | None:
         is_java = int.from_bytes(head[6:8], "big") >= _LOWEST_JAVA
         return MediaType("application/java-vm" if is_java else "application/x-mach-binary", Family.PROGRAM)
     return None
+
+
+_ZIP = b"PK\3\4"
+_ZIP_HEADER = 30
+_FOLLOWS = 0x8
+"""The flag of a member whose length stands behind it."""
+
+
+def zip_names(head: bytes) -> list[bytes]:
+    """The names of the members with which a ZIP begins; behind `mimetype` stands what it holds.
+
+    Members can hold members: from one to the next their lengths lead, so that those of an archive
+    inside are no names of this one.
+    """
+    names: list[bytes] = []
+    at = head.find(_ZIP, 0, 8)
+    while at >= 0 and head.startswith(_ZIP, at) and len(head) >= at + _ZIP_HEADER:
+        flags = int.from_bytes(head[at + 6 : at + 8], "little")
+        packed = int.from_bytes(head[at + 18 : at + 22], "little")
+        length, extra = (int.from_bytes(head[at + place : at + place + 2], "little") for place in (26, 28))
+        start = at + _ZIP_HEADER
+        name, at = head[start : start + length], start + length + extra + packed
+        names.append(name + head[start + length + extra : at] if name == b"mimetype" else name)
+        if flags & _FOLLOWS and not packed:
+            at = head.find(_ZIP, at)
+        elif flags & _FOLLOWS:
+            at = head.find(_ZIP, at, at + 28)
+    return names
 
 
 # -----------------------------------------------------------------------------
@@ -370,12 +256,14 @@ _PDF_WITHIN = 1024
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """Office before 2007, and everything since that is encrypted."""
 
-_ZIP = b"PK\3\4"
-
+_OOXML = b"[Content_Types].xml"
 _BY_MEMBER = (
     (b"word/", "docx"),
     (b"xl/", "xlsx"),
     (b"ppt/", "pptx"),
+)
+_MAIN = (b"word/document.", b"xl/workbook.", b"ppt/presentation.")
+_BY_MIMETYPE = (
     (b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet", "ods"),
     (b"mimetypeapplication/vnd.oasis.opendocument.text", "odt"),
     (b"mimetypeapplication/vnd.oasis.opendocument.presentation", "odp"),
@@ -406,11 +294,21 @@ _TEXTS = {
     "ipynb": "ipynb",
     **dict.fromkeys(("html", "htm", "xhtml"), "html"),
     "rtf": "rtf",
-    **dict.fromkeys(("eml", "mbox"), "eml"),
+    **dict.fromkeys(("eml", "mbox", "mht", "mhtml"), "eml"),
+    "fodt": "odt",
+    "fods": "ods",
+    **dict.fromkeys(("fodp", "fodg"), "odp"),
 }
 """Texts that mean more than they say."""
 
 _RTF = b"{\\rtf"
+_OFFICE = frozenset({"rtf", *_BY_NAME, *_OLD} - {"epub", "msg"})
+_AS_OFFICE = (
+    (re.compile(rb"\{\\rtf"), "rtf"),
+    (re.compile(rb"(?i)(?:\xef\xbb\xbf)?\s*(?:<!doctype html|<html|<table|<meta\s)"), "html"),
+    (re.compile(rb"(?i)MIME-Version:"), "eml"),
+)
+"""Texts that programs give the names of Office, which opens them: many a web page "exports to Excel" so."""
 
 WITH_FORMULAS = frozenset({"xlsx", "ods"})
 """Kinds of documents whose cells can show their formulas."""
@@ -451,15 +349,16 @@ def recognise(path: str, head: bytes) -> Recognised | None:
     if head.startswith(_ZIP):
         return _archive(path, head)
     ending = suffix(path)
-    if head.startswith(_RTF) and ending in ("rtf", "doc", "dot"):
-        return Recognised("rtf", is_text=True)
-    if ending in _TEXTS:
+    if ending in _TEXTS and not head.startswith((_RTF, _OLE)):
         kind = _TEXTS[ending]
-        return None if b"\0" in head else Recognised(kind, is_text=True, only_asked=kind == "html")
+        is_text = head.strip() and b"\0" not in head
+        return Recognised(kind, is_text=True, only_asked=kind == "html") if is_text else None
+    if ending in _OFFICE and (kind := next((kind for mark, kind in _AS_OFFICE if mark.match(head)), "")):
+        return Recognised(kind, is_text=True)
     if ending in _BY_NAME and head.startswith(_OLE):
         return Recognised(_BY_NAME[ending])  # encrypted, or of an older format: its reader tells
-    if ending in _OLD and head.startswith(_OLE):
-        return Recognised(_OLD[ending])
+    if head.startswith(_OLE) and ending in (*_OLD, "rtf"):
+        return Recognised(_OLD.get(ending, "doc"))  # others are told by their streams, once they are opened
     if ending == "pdf" and PDF_MARK in head[:_PDF_WITHIN]:
         return Recognised("pdf")
     return None
@@ -473,9 +372,12 @@ def searched_as(path: str, head: bytes) -> str | None:
 
 def _archive(path: str, head: bytes) -> Recognised | None:
     named = _BY_NAME.get(suffix(path))
-    by_member = next((kind for mark, kind in _BY_MEMBER if mark in head), None)
+    names = zip_names(head)
+    # Of Office more is asked than a folder named so.
+    is_office = _OOXML in names or any(name.startswith(_MAIN) for name in names)
+    marks = (*_BY_MEMBER, *_BY_MIMETYPE) if is_office else _BY_MIMETYPE
+    by_member = next((kind for mark, kind in marks if any(name.startswith(mark) for name in names)), None)
     if by_member is None and b"mimetypeapplication/" in head[:64]:
         return None  # an OpenDocument of another sort
-    # Members can hold members: the name decides between what the bytes leave open.
-    kind = named or by_member
+    kind = named if by_member is None or (named, by_member) == ("xlsb", "xlsx") else by_member
     return None if kind is None else Recognised(kind)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from readroom.formats.documents import Encrypted, Unit, rtf
+from readroom.formats.documents import Encrypted, Unit, rtf, sheets
 from readroom.formats.documents.odf import odp
 from readroom.formats.documents.odf import text as odt
 from tests.formats.documents.packages import refused
@@ -96,6 +96,33 @@ def test_a_slide_has_its_title_first_and_its_notes_last() -> None:
     document = odp.open_document(io.BytesIO(data))
     assert (document.unit, document.titles) == (Unit.SLIDE, ["The title"])
     assert document.part(1).lines == ["# The title", "text", "", "Notes:", "spoken"]
+
+
+def test_a_flat_file_is_what_its_package_is() -> None:
+    meta = '<office:meta><dc:title xmlns:dc="http://purl.org/dc/elements/1.1/">T</dc:title></office:meta>'
+    master = (
+        "<office:master-styles><style:master-page><style:header><text:p>top</text:p></style:header>"
+        "</style:master-page></office:master-styles>"
+    )
+    part = odt.open_document(io.BytesIO(letters.flat(p("text"), beside=meta + master))).part(1)
+    assert (part.lines, part.notes) == (["[header: top]", "text"], ["Not shown: 1 document property."])
+    slide = f"<draw:page><draw:frame><draw:text-box>{p('text')}</draw:text-box></draw:frame></draw:page>"
+    flat = b"\xef\xbb\xbf\n" + letters.flat(slide, kind="presentation")
+    assert odp.open_document(io.BytesIO(flat)).part(1).lines == ["text"]
+    other = refused(odt.open_document, io.BytesIO(b"<html><body/></html>"))
+    assert other.advice == "Read it as the text it is, with `encoding`."
+
+
+def test_rows_of_a_chart_in_a_flat_sheet_are_not_rows_of_the_sheet() -> None:
+    def row(text: str, inside: str = "") -> str:
+        return f"<table:table-row><table:table-cell>{p(text)}{inside}</table:table-cell></table:table-row>"
+
+    own = f"<table:table><table:table-rows>{row('of the chart')}</table:table-rows></table:table>"
+    chart = f"<draw:frame><draw:object><office:document>{own}</office:document></draw:object></draw:frame>"
+    groups = f"<table:table-row-group>{row('b')}</table:table-row-group>"
+    sheet = f'<table:table table:name="s">{row("a", chart)}{groups}</table:table>'
+    document = sheets.open_document(io.BytesIO(letters.flat(sheet, kind="spreadsheet")))
+    assert (document.titles, document.part(1).lines) == (("s",), ["a", "b"])
 
 
 def test_comments_on_a_slide_are_shown_in_both_forms_that_programs_write() -> None:

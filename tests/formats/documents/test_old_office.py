@@ -7,13 +7,14 @@ import struct
 
 import pytest
 import python_calamine
+import xlwt
 
-from readroom.formats.documents import Area, Encrypted, doc, ppt, sheets
+from readroom.formats.documents import Area, Encrypted, doc, docx, ppt, pptx, sheets
 from tests.formats.documents import binary_sheets as binary
-from tests.formats.documents import compounds
+from tests.formats.documents import compounds, old_workbooks
 from tests.formats.documents.compounds import CELL, ROW_END, Word, drawing, shape
 from tests.formats.documents.packages import refused
-from tests.hostile import letters
+from tests.hostile import letters, office
 
 _OUTLINE = 0x2640
 
@@ -100,8 +101,23 @@ def test_old_documents_that_cannot_be_read_say_why() -> None:
     assert isinstance(refused(doc.open_document, io.BytesIO(letters.encrypted_doc())), Encrypted)
     assert isinstance(refused(ppt.open_document, io.BytesIO(letters.encrypted_ppt())), Encrypted)
     assert "saved in a quick way" in refused(doc.open_document, io.BytesIO(letters.quick_saved_doc())).problem
-    slides = io.BytesIO(compounds.slides([[drawing(shape("x"))]]))
-    assert refused(doc.open_document, slides).advice == "Give it a name that ends with .ppt, then it is read."
+
+
+def test_files_of_old_office_programs_are_read_as_what_they_are_whatever_their_names_say() -> None:
+    word = Word()
+    word.paragraph("a document")
+    book = xlwt.Workbook()
+    book.add_sheet("s").write(0, 0, 7)
+    files = {
+        "a document": word.build(),
+        "# a slide": compounds.slides([[drawing(shape("a slide", 0))]]),
+        "7": old_workbooks.saved(book),
+    }
+    for openers in (doc, ppt, sheets, docx, pptx):
+        for line, data in files.items():
+            assert openers.open_document(io.BytesIO(data)).part(1).lines[0] == line
+    unknown = io.BytesIO(office.ole("Contents"))
+    assert refused(docx.open_document, unknown).problem == "it is a binary file of an older office program"
 
 
 def test_slides_have_titles_lists_and_notes() -> None:
@@ -156,3 +172,12 @@ def test_an_area_of_a_binary_workbook_has_its_rows_and_the_header(rows: tuple[in
     part = document.part(1, Area(*rows))
     assert list(part.lines) == list(whole[rows[0] - 1 : rows[1]])
     assert (part.header, part.total_rows) == ("name\tvalue", 8)
+
+
+def test_cells_of_binary_workbooks_that_failed_say_so() -> None:
+    def failed(column: int, code: int, kind: int) -> bytes:
+        return binary.record(kind, struct.pack("<IIB", column - 1, 0, code) + bytes(6))
+
+    row = binary.row(1, failed(1, 7, 11), failed(2, 29, 3), failed(3, 42, 11), failed(4, 99, 3))
+    opened = sheets.open_document(io.BytesIO(binary.workbook({"s": binary.sheet(row)})))
+    assert opened.part(1).lines == ["#DIV/0!\t#NAME?\t#N/A\t#ERR!"]

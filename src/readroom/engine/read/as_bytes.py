@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from readroom.deadline import Deadline
 from readroom.engine.services import Job, Services
 from readroom.errors import BadImage, Binary
-from readroom.formats.kinds import IMAGE_TYPES, UNKNOWN, sniff
+from readroom.formats.kinds import IMAGE_TYPES, UNKNOWN, media_type, sniff
 from readroom.formats.sending import to_image
 from readroom.limits import BLOCK_BYTES, IMAGE_MAX_BYTES, IMAGE_REPLY_BYTES
 from readroom.stores.base import Source
@@ -42,7 +42,7 @@ def read_raw(source: Source, request: ReadRequest, sample: bytes, deadline: Dead
     """
     most = request.options.raw_bytes
     if not most:
-        media = sniff(sample) or UNKNOWN
+        media = media_type(request.path, sample)
         advice = _PICTURE if media.name in IMAGE_TYPES else media.advice
         raise Binary(request.path, media.name, source.stat.size, advice)
     hashing, raw = Hashing(), b""

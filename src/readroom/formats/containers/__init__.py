@@ -5,7 +5,7 @@ counted, of two members with one name it is said which is meant or that none is,
 be read says why, beside all that can.  A format of its own is one module here and one row in
 `open_container`.
 
-Knows: ZIP (with .jar and .whl), tar and 7z.
+Knows: ZIP (with .jar and .whl), tar, 7z and ar (with .deb).
 Does not know: paths of a workspace, policy, or where bytes are kept: an archive comes as bytes by
     range, a member goes out in pieces of bounded size.
 May be touched: with the hostile archives of the tests; what is new gets a builder there.
@@ -28,6 +28,8 @@ def recognise(head: bytes) -> str | None:
         return "zip"
     if head.startswith(b"7z\xbc\xaf\x27\x1c"):
         return "7z"
+    if head.startswith(b"!<arch>\n"):
+        return "ar"
     if head[257:262] == b"ustar" or _is_old_tar(head):
         return "tar"
     return None
@@ -52,6 +54,10 @@ def open_container(file: Bytes, check: Callable[[], object]) -> Container | None
         from readroom.formats.containers import seven
 
         return seven.open_seven(file)
+    if form == "ar":
+        from readroom.formats.containers import ars
+
+        return ars.open_ar(file, check)
     if form == "tar":
         from readroom.formats.containers import tars
 

@@ -107,11 +107,37 @@ class Reader(Protocol):
         """The same for the same bytes, opened again."""
 
 
+class StoredReader(Struct, frozen=True):
+    """Reads members that stand in the archive as they are."""
+
+    file: Bytes
+
+    def place(self, member: Member) -> tuple[int, int] | None:
+        """Where the content stands. Raises BadContainer."""
+        if member.problem:
+            raise BadContainer(member.problem)
+        return member.at, member.size
+
+    def pieces(self, member: Member) -> Iterator[bytes]:
+        """The content. Raises BadContainer."""
+        place = self.place(member)
+        assert place is not None
+        yield from pieces(self.file, *place)
+
+    def target(self, member: Member) -> str:
+        """Where a link leads."""
+        return member.target
+
+    def over(self, file: Bytes) -> StoredReader:
+        """The same for the same bytes, opened again."""
+        return StoredReader(file)
+
+
 class Container(Struct, frozen=True):
     """An opened archive.
 
     Attributes:
-        form: zip, tar or 7z.
+        form: zip, tar, 7z or ar.
         reader: Reads members.
         members: By name, folders that have an entry of their own included.
         folders: What is directly in each folder, by its path; "" is the top.

@@ -17,8 +17,8 @@ from readroom.formats.containers.members import (
     Container,
     Member,
     MemberKind,
+    StoredReader,
     arranged,
-    pieces,
 )
 from readroom.limits.documents import CONTAINER_HEADER_BYTES, CONTAINER_MEMBERS
 from readroom.values import Bytes
@@ -75,7 +75,7 @@ def open_tar(file: Bytes, check: Callable[[], object]) -> Container:
     members = list(walk.members())
     if not members and walk.notes:
         raise BadContainer(walk.notes[0])
-    return arranged("tar", _Tar(file), members, walk.notes, last_counts=True)
+    return arranged("tar", StoredReader(file), members, walk.notes, last_counts=True)
 
 
 class _Said(Struct):
@@ -263,29 +263,3 @@ def _take(header: _Said, fields: dict[str, str]) -> None:
         return
     if header.mtime is not None and not abs(header.mtime) < 1e15:
         header.mtime = None
-
-
-class _Tar(Struct, frozen=True):
-    """Reads members, which stand as they are."""
-
-    file: Bytes
-
-    def place(self, member: Member) -> tuple[int, int] | None:
-        """Where the content stands. Raises BadContainer."""
-        if member.problem:
-            raise BadContainer(member.problem)
-        return member.at, member.size
-
-    def pieces(self, member: Member) -> Iterator[bytes]:
-        """The content. Raises BadContainer."""
-        place = self.place(member)
-        assert place is not None
-        yield from pieces(self.file, *place)
-
-    def target(self, member: Member) -> str:
-        """Where a link leads."""
-        return member.target
-
-    def over(self, file: Bytes) -> _Tar:
-        """The same for the same bytes, opened again."""
-        return _Tar(file)

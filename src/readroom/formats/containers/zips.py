@@ -16,7 +16,9 @@ import stat
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import chain
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -39,6 +41,7 @@ from readroom.limits.documents import (
     CONTAINER_RATIO,
     CONTAINER_RATIO_BYTES,
 )
+from readroom.text import encodings
 from readroom.values import Bytes
 
 _END = struct.Struct("<4s4H2LH")
@@ -58,7 +61,15 @@ _STORED, _DEFLATED, _BZIP2, _LZMA, _ZSTD, _XZ, _AES = 0, 8, 12, 14, 93, 95, 99
 _STREAMS: Mapping[int, Compression] = {_BZIP2: "bzip2", _ZSTD: "zstd", _XZ: "xz"}
 _LZMA_HEAD = 9
 _UNIX_SYSTEMS = (3, 19)
-_EXTRA_64, _EXTRA_TIMES = 0x1, 0x5455
+_EXTRA_64, _EXTRA_TIMES, _EXTRA_NAME = 0x1, 0x5455, 0x7075
+
+_NAMES_BYTES = 16 * 1024
+"""So much of names that do not say what they are encoded in is looked at to tell."""
+
+_TELLING_LETTERS = 8
+"""Fewer letters outside ASCII tell no encoding: then it is the one that the format has."""
+
+_IN_PARTS = "it is one of several parts of an archive that was split"
 
 _OTHER_METHODS = {
     1: "shrink", 2: "reduce", 3: "reduce", 4: "reduce", 5: "reduce", 6: "implode", 9: "Deflate64",
@@ -90,8 +101,13 @@ def open_zip(file: Bytes) -> Container:
     data = file.read_at(at, size)
     if len(data) < size:
         raise BadContainer(_CUT_SHORT)
-    members = list(_members(data, shift))
-    notes = []
+    codec = _codec(data)
+    members = [_member(*found, shift, codec) for found in _entries(data)]
+    notes = (
+        []
+        if codec in ("ascii", "utf-8", "cp437")
+        else [f"its names are read as {codec}, as their bytes look"]
+    )
     if len(members) > CONTAINER_MEMBERS:
         notes.append(
             f"only the first {CONTAINER_MEMBERS:,} of {max(count, len(members)):,} members are looked at"
@@ -108,12 +124,14 @@ def _directory(file: Bytes) -> tuple[int, int, int, int]:
     start = max(0, file.size - _END.size - _COMMENT_BYTES)
     tail = file.read_at(start, file.size - start)
     place = _last_end(tail)
+    if place is None and file.read_at(0, 8) == b"PK\7\x08PK\3\4":
+        raise BadContainer(_IN_PARTS)
     if place is None:
         raise BadContainer("it has no end: it is cut short, or something else was appended to it")
     _, disk, first_disk, _, count, size, offset, _ = _END.unpack_from(tail, place)
     end = start + place
-    if (disk, first_disk) not in ((0, 0), (_FULL_16, _FULL_16)) and disk != first_disk:
-        raise BadContainer("it is one of several parts of an archive")
+    if disk not in (0, _FULL_16) or first_disk not in (0, _FULL_16):
+        raise BadContainer(_IN_PARTS)
     if _FULL_16 in (count, disk) or _FULL_32 in (size, offset):
         longer = _end_64(file, end)
         if longer is not None:
@@ -149,7 +167,11 @@ def _end_64(file: Bytes, end: int) -> tuple[int, int, int, int] | None:
     raise BadContainer(_CUT_SHORT)
 
 
-def _members(data: bytes, shift: int) -> Iterator[Member]:
+_Entry: TypeAlias = tuple[tuple[int, ...], bytes, Mapping[int, bytes]]
+"""The fields of a member in the directory, its name as stored, and its extra fields."""
+
+
+def _entries(data: bytes) -> Iterator[_Entry]:
     """The members as the directory has them, one more than are looked at."""
     at = 0
     for _ in range(CONTAINER_MEMBERS + 1):
@@ -160,16 +182,53 @@ def _members(data: bytes, shift: int) -> Iterator[Member]:
         at += _ENTRY.size
         if at + names + extras > len(data):
             return
-        yield _member(fields, data[at : at + names], data[at + names : at + names + extras], shift)
+        yield fields, data[at : at + names], dict(_extras(data[at + names : at + names + extras]))
         at += names + extras + comment
 
 
-def _member(fields: tuple[int, ...], raw: bytes, extra: bytes, shift: int) -> Member:
+def _codec(data: bytes) -> str:
+    """What names are encoded in that do not say it.
+
+    The format says cp437, programs write what their machine uses.
+    """
+    unsaid = (raw for fields, raw, _ in _entries(data) if not (fields[3] & _UTF8 or raw.isascii()))
+    sample = b""
+    for raw in unsaid:
+        sample += raw + b"\n"
+        if len(sample) > _NAMES_BYTES:
+            break
+    if not sample:
+        return "ascii"
+    with suppress(UnicodeDecodeError):
+        sample.decode("utf-8")
+        return "utf-8"
+    if sum(byte > 0x7F for byte in sample) < _TELLING_LETTERS:
+        return "cp437"
+    found = encodings.detect(sample, complete=True)
+    unusable = encodings.STATEFUL | encodings.UNITS.keys()
+    return "cp437" if found is None or found.name in unusable else found.name
+
+
+def _name(raw: bytes, flags: int, extras: Mapping[int, bytes], codec: str) -> str:
+    """A name as characters: as its flag or its field for Unicode says, else in the encoding of all."""
+    said = extras.get(_EXTRA_NAME, b"")
+    if flags & _UTF8 or raw.isascii():
+        return raw.decode("utf-8", "surrogateescape")
+    if said[:5] == b"\1" + zlib.crc32(raw).to_bytes(4, "little"):
+        raw, codec = said[5:], "utf-8"
+    try:
+        return raw.decode(codec)
+    except (UnicodeDecodeError, LookupError):
+        return raw.decode("cp437")
+
+
+def _member(
+    fields: tuple[int, ...], raw: bytes, extras: Mapping[int, bytes], shift: int, codec: str
+) -> Member:
     _, made, _, flags, method, clock, day, check, packed, size = fields[:10]
     external, offset = fields[15], fields[16]
-    extras = dict(_extras(extra))
     size, packed, offset = _longer(extras.get(_EXTRA_64, b""), size, packed, offset)
-    name = raw.decode("utf-8" if flags & _UTF8 else "cp437", "surrogateescape")
+    name = _name(raw, flags, extras, codec)
     name = name.replace("\\", "/")  # some programs for Windows write them, which the format forbids
     mode = external >> 16 if made >> 8 in _UNIX_SYSTEMS and external >> 16 else None
     return Member(

@@ -20,14 +20,20 @@ from readroom.limits.documents import FIELD_CHARS, SAMPLE_ROWS
 
 _DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
 _SNIFFED_LINES = 20
+_SAID = re.compile(r"sep=([^\w\s\"]|\t)[;,|\t]*\r?\n", re.IGNORECASE)
+"""A first line that says what parts the fields; Excel writes and reads it."""
+
 _NUMBER = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?\Z")
 
 
 def open_document(file: BinaryIO) -> Database:
     """The table in `file`. Raises Unreadable."""
     text = DecodedStream(file)
-    delimiter = _delimiter(text.sample())
-    sample = list(itertools.islice(_records(text, delimiter), SAMPLE_ROWS))
+    head = text.sample()
+    said = _SAID.match(head)
+    delimiter = _delimiter(head) if said is None else said[1]
+    hints = 0 if said is None else 1
+    sample = list(itertools.islice(_records(text, delimiter), hints, SAMPLE_ROWS))
     named = bool(sample) and _names(sample[0])
     width = max(map(len, sample), default=0)
     names = list(sample[0]) if named else []
@@ -39,10 +45,13 @@ def open_document(file: BinaryIO) -> Database:
     ]
 
     def rows() -> Iterator[Sequence[object]]:
-        return itertools.islice(_records(text, delimiter), 1 if named else 0, None)
+        return itertools.islice(_records(text, delimiter), hints + (1 if named else 0), None)
 
     header = "the first row names the columns" if named else "no row names the columns"
-    about = f"fields parted by {_DELIMITERS[delimiter]}; {header}; types are those of the first rows"
+    if said is not None:
+        header = f"the line that says so ({said[0].strip()}) is no row; {header}"
+    mark = _DELIMITERS.get(delimiter, delimiter)
+    about = f"fields parted by {mark}; {header}; types are those of the first rows"
     return Database([Streamed(text, columns, rows, [about])])
 
 

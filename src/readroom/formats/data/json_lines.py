@@ -69,11 +69,12 @@ class _Reading:
         self._names = names
         self._others = has_others
         self._broken: list[int] = []
+        self._loose: list[int] = []
         self._beside: dict[str, None] = {}
 
     def rows(self) -> Iterator[Sequence[object]]:
         """All of them."""
-        self._broken, self._beside = [], {}
+        self._broken, self._loose, self._beside = [], [], {}
         known = set(self._names)
         for number, value in enumerate(_values(self._text), 1):
             if isinstance(value, dict):
@@ -83,15 +84,21 @@ class _Reading:
             else:
                 if isinstance(value, _Raw):
                     self._broken.append(number)
+                elif value is not None and not self._others:
+                    self._loose.append(number)
                 yield [*[None] * (len(self._names) - 1), value]
 
     def said(self, first: int, last: int) -> Sequence[str]:
         """What of the rows does not fit the columns."""
         notes = []
-        broken = [number for number in self._broken if first <= number <= last]
-        if broken:
-            which = ", ".join(map(str, broken[:_NAMED])) + (", …" if len(broken) > _NAMED else "")
-            notes.append(f"Not JSON, shown as text: line{'' if len(broken) == 1 else 's'} {which}.")
+        for numbers, what in (
+            (self._broken, "Not JSON, shown as text"),
+            (self._loose, "No object, shown in the last column"),
+        ):
+            found = [number for number in numbers if first <= number <= last]
+            if found:
+                which = ", ".join(map(str, found[:_NAMED])) + (", …" if len(found) > _NAMED else "")
+                notes.append(f"{what}: line{'' if len(found) == 1 else 's'} {which}.")
         if self._beside:
             keys = ", ".join(list(self._beside)[:_NAMED])
             notes.append(f"Some lines have keys that are not columns here: {keys}.")

@@ -129,18 +129,22 @@ class Streamed:
         """A window; see `data.DataTable`."""
         rows: list[list[object]] = []
         notes: list[str] = []
-        number = 0
+        number = wider = 0
         try:
             for row in itertools.islice(self._rows(), first + count):
                 number += 1
                 if first <= number < first + count:
                     rows.append([row[at] if at < len(row) else None for at in columns])
+                    wider += len(row) > len(self.columns)
             if number < first + count:
                 self._total = number
         except Unreadable as error:
             if not rows:
                 raise
             notes.append(f"Row {first + len(rows):,} and what follows cannot be read: {error.problem}.")
+        if wider:
+            what = "1 row has more fields" if wider == 1 else f"{wider:,} rows have more fields"
+            notes.append(f"{what} than there are columns, not shown here: read these lines without `pages`.")
         remarks = self._said(first, first + len(rows) - 1)
         return Rows(rows, [*notes, *remarks], number >= first + count)
 

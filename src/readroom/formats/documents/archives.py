@@ -38,6 +38,7 @@ BROKEN_DIRECTORY = (
 """What `zipfile` raises on damaged directories, as found by cutting and changing archives at every place."""
 
 ANOTHER_COPY = "Ask for another copy, or for an export as text (Markdown, HTML, CSV)."
+OR_MEMBERS = "List its members, which can be read as those of any archive, or ask for another copy."
 """What to do about a file that cannot be read at all."""
 
 _ENCRYPTED = 0x1
@@ -81,7 +82,7 @@ class Archive(Struct, frozen=True):
 
     def _info(self, name: str) -> zipfile.ZipInfo:
         if (info := self.members.get(name)) is None:
-            raise Unreadable(f"its part {quote(name)} is missing", ANOTHER_COPY)
+            raise Unreadable(f"its part {quote(name)} is missing", OR_MEMBERS)
         return info
 
     def _packed(self, info: zipfile.ZipInfo) -> Iterator[bytes]:

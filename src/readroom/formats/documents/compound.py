@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, BinaryIO, final
 
 import olefile
 
-from readroom.formats.documents import Unreadable
+from readroom.formats.documents import OPENERS, Document, Unreadable, ooxml
 from readroom.formats.documents.archives import ANOTHER_COPY
+from readroom.formats.documents.ooxml import Ole
 from readroom.limits.documents import OLE_ENTRIES, OLE_PROPERTY_BYTES, OLE_STREAM_BYTES
 
 _ENTRIES = 1_000
@@ -22,6 +24,33 @@ _PEOPLES = {
 
 _TEXTS = {30: 1, 31: 2}
 """Bytes for each character of the kinds of texts."""
+
+
+_FORMATS: Mapping[Ole, str] = {
+    Ole.WORD: "doc", Ole.SLIDES: "ppt", Ole.MAIL: "msg", Ole.SHEETS: "xls", Ole.OLD_SHEETS: "xls",
+}  # fmt: skip
+
+
+def opened(file: BinaryIO, wanted: Ole | None = None) -> Document:
+    """The document in a compound file by the streams it has, whatever its name says.
+
+    Args:
+        file: The compound file.
+        wanted: What its name says, and what it was found not to be.
+
+    Raises:
+        Unreadable: It is encrypted, damaged, or of another program.
+    """
+    actual = ooxml.kind(file)
+    if actual in (None, Ole.ENCRYPTED):
+        raise ooxml.refusal(actual)
+    compound = Compound(file)
+    found = next((kind for kind in _FORMATS if kind is not wanted and compound.has(kind.value)), None)
+    if found is None:
+        raise ooxml.refusal(actual, wanted)
+    file.seek(0)
+    document: Document = import_module(OPENERS[_FORMATS[found]]).open_document(file)
+    return document
 
 
 @final

@@ -141,7 +141,7 @@ def open_package(file: BinaryIO) -> Package:
         (relation for relation in _relations(archive, "").values() if relation.kind == "officeDocument"), None
     )
     if main is None or main.external:
-        raise Unreadable("it does not say which of its parts is the document", archives.ANOTHER_COPY)
+        raise Unreadable("it does not say which of its parts is the document", archives.OR_MEMBERS)
     return Package(archive, main.target)
 
 

@@ -17,6 +17,7 @@ from msgspec import Struct, field
 
 from readroom.formats.documents import (
     Area,
+    Document,
     Heading,
     Part,
     Unit,
@@ -26,6 +27,7 @@ from readroom.formats.documents import (
     sections,
     tables,
 )
+from readroom.formats.documents import compound as compounds
 from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.formats.documents.formulas import formula
 from readroom.formats.documents.ooxml import Package, R, Relation
@@ -47,8 +49,10 @@ MAX_DEPTH = 8
 """Levels of a list that are indented; programs have nine."""
 
 
-def open_document(file: BinaryIO) -> Slides:
+def open_document(file: BinaryIO) -> Document:
     """The presentation in `file`. Raises Unreadable."""
+    if ooxml.is_ole(file):
+        return compounds.opened(file)
     package = ooxml.open_package(file)
     related = package.relations(package.main)
     listed = package.root(package.main).iter(f"{P}sldId")

@@ -217,7 +217,7 @@ def _read(file: Bytes, at: int, size: int, check: int) -> bytes:
             f"its directory has {size:,} bytes, and at most {CONTAINER_DIRECTORY_BYTES:,} are read"
         )
     if at + size > file.size:
-        raise BadContainer("it is cut short")
+        raise BadContainer("it is cut short, or the first part of an archive that was split")
     data = file.read_at(at, size)
     if zlib.crc32(data) != check:
         raise BadContainer(DAMAGED)

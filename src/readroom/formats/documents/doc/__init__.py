@@ -19,7 +19,8 @@ from typing import BinaryIO
 
 from msgspec import Struct, field
 
-from readroom.formats.documents import ooxml, running, sections
+from readroom.formats.documents import Document, ooxml, running, sections
+from readroom.formats.documents import compound as compounds
 from readroom.formats.documents.compound import Compound
 from readroom.formats.documents.doc import formats as doc_formats
 from readroom.formats.documents.doc import pieces as doc_pieces
@@ -44,14 +45,14 @@ _UNSEEN = {DELETED: "tracked deletion", HIDDEN: "hidden text"}
 _CHARACTERS = {"\x0b": "\n", "\x1e": "\u2011", "\x1f": "", "\x0e": "\n", "\xad": ""}
 
 
-def open_document(file: BinaryIO) -> Sections:
+def open_document(file: BinaryIO) -> Document:
     """The document in `file`. Raises Unreadable."""
     kind = ooxml.kind(file)
     if kind is Ole.ENCRYPTED:
         raise ooxml.refusal(kind)
     compound = Compound(file)
     if not compound.has(DOCUMENT):
-        raise ooxml.refusal(kind, Ole.WORD)
+        return compounds.opened(file, Ole.WORD)
     document = compound.read(DOCUMENT)
     version, _ = doc_pieces.head(document)
     beside = Counter(

@@ -26,7 +26,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import BinaryIO
 
-from readroom.formats.documents import Unreadable, drawings, ooxml, running, sections, tables
+from readroom.formats.documents import Document, Unreadable, drawings, ooxml, running, sections, tables
+from readroom.formats.documents import compound as compounds
 from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.formats.documents.docx import lists as docx_lists
 from readroom.formats.documents.docx.lists import VAL, Lists, Styles, W
@@ -330,8 +331,10 @@ RELATED = {
 _SEPARATORS = ("separator", "continuationSeparator", "continuationNotice")
 
 
-def open_document(file: BinaryIO) -> Sections:
+def open_document(file: BinaryIO) -> Document:
     """The document in `file`. Raises Unreadable."""
+    if ooxml.is_ole(file):
+        return compounds.opened(file)
     package = ooxml.open_package(file)
     try:
         return _DocxReader(package).document()

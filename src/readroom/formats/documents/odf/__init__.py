@@ -7,18 +7,23 @@ May be touched: freely.
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import BinaryIO
 
+from lxml import etree
 from msgspec import Struct, field
 
 from readroom.formats.documents import Encrypted, Unreadable, archives, numbering, xml
 from readroom.formats.documents.archives import Archive
 from readroom.formats.documents.ooxml import check_not_ole
 from readroom.formats.documents.xml import Element, local
+from readroom.limits.documents import ARCHIVE_MEMBER_BYTES
 
+_HEAD_BYTES = 256
 CONTENT = "content.xml"
 OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
@@ -107,9 +112,38 @@ class OdfPackage(Struct, frozen=True, dict=True):
 def open_package(file: BinaryIO) -> OdfPackage:
     """The package in `file`. Raises Unreadable."""
     check_not_ole(file)
-    archive = archives.open_archive(file)
+    archive = archives.open_archive(packed(file))
     check_not_encrypted(archive)
     return OdfPackage(archive)
+
+
+def packed(file: BinaryIO) -> BinaryIO:
+    """The file, or a package of what a flat one (.fodt, .fods, .fodp) holds in one XML. Raises Unreadable."""
+    file.seek(0)
+    head = file.read(_HEAD_BYTES)
+    file.seek(0)
+    if not head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
+        return file
+    data = file.read(ARCHIVE_MEMBER_BYTES + 1)
+    if len(data) > ARCHIVE_MEMBER_BYTES:
+        raise Unreadable(
+            f"it is one XML of more than {ARCHIVE_MEMBER_BYTES:,} bytes",
+            "Ask for it as a package (ODT, ODS, ODP), or read it as the text it is, with `encoding`.",
+        )
+    try:
+        root = xml.parse(data, "document")
+    except Unreadable as error:
+        raise Unreadable(error.problem, "Read it as the text it is, with `encoding`.") from None
+    if root.tag != f"{OFFICE}document":
+        raise Unreadable("it is another XML than OpenDocument", "Read it as the text it is, with `encoding`.")
+    meta = root.find(f"{OFFICE}meta")
+    members = {CONTENT: data, "styles.xml": data, "meta.xml": b"" if meta is None else etree.tostring(meta)}
+    package = io.BytesIO()
+    with zipfile.ZipFile(package, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in members.items():
+            if content:
+                archive.writestr(name, content)
+    return package
 
 
 def check_not_encrypted(archive: Archive) -> None:

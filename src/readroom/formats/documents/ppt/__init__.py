@@ -20,6 +20,7 @@ from msgspec import Struct, field
 
 from readroom.formats.documents import (
     Area,
+    Document,
     Encrypted,
     Heading,
     Part,
@@ -29,6 +30,7 @@ from readroom.formats.documents import (
     sections,
     tables,
 )
+from readroom.formats.documents import compound as compounds
 from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.formats.documents.compound import Compound
 from readroom.formats.documents.ooxml import Ole
@@ -57,14 +59,14 @@ _MARGINS = frozenset((7, 9, 10))
 _BREAKS = str.maketrans({"\x0b": "\n", "\x1e": "\u2011", "\x1f": None, "\x0d": "\n"})
 
 
-def open_document(file: BinaryIO) -> OldSlides:
+def open_document(file: BinaryIO) -> Document:
     """The presentation in `file`. Raises Unreadable."""
     kind = ooxml.kind(file)
     if kind is Ole.ENCRYPTED:
         raise ooxml.refusal(kind)
     compound = Compound(file)
     if not compound.has(STREAM):
-        raise ooxml.refusal(kind, Ole.SLIDES)
+        return compounds.opened(file, Ole.SLIDES)
     user = compound.optional("Current User")
     if len(user) >= 16 and struct.unpack_from("<I", user, 12)[0] == _ENCRYPTED:
         raise Encrypted("it is encrypted", "Ask for a copy without a password.")

@@ -85,7 +85,7 @@ def read(data: bytes) -> Sections:
     """The document in `data`. Raises Unreadable."""
     start = data.find(MARK[1:], 0, 1024)
     if start < 0:
-        raise Unreadable("it does not start as RTF does", ANOTHER_COPY)
+        raise Unreadable("it does not start as RTF does", "Read it as text, with `encoding`.")
     return _RtfReader(data).document()
 
 

@@ -23,6 +23,7 @@ from msgspec import Struct, field
 
 from readroom.formats.documents import (
     Area,
+    Document,
     Heading,
     Part,
     Unit,
@@ -33,7 +34,8 @@ from readroom.formats.documents import (
     sections,
     xml,
 )
-from readroom.formats.documents.ooxml import Package, R
+from readroom.formats.documents import compound as compounds
+from readroom.formats.documents.ooxml import Ole, Package, R
 from readroom.formats.documents.sheets import beside as xlsx_beside
 from readroom.formats.documents.sheets import cells, ods, xls, xlsb
 from readroom.formats.documents.sheets.cells import Comments, Table, Value
@@ -60,12 +62,14 @@ class Workbook(Struct, frozen=True):
         return self.read(sections.checked(number, len(self.titles), self.unit, area), area or Area())
 
 
-def open_document(file: BinaryIO) -> Workbook:
+def open_document(file: BinaryIO) -> Document:
     """The workbook in `file`. Raises Unreadable."""
     if ooxml.is_ole(file):
+        if ooxml.kind(file) not in (Ole.SHEETS, Ole.OLD_SHEETS):
+            return compounds.opened(file, Ole.SHEETS)
         old = xls.open_workbook(file)
         return Workbook(old.names, old.part)
-    archive = archives.open_archive(file)
+    archive = archives.open_archive(odf.packed(file))
     if ods.CONTENT in archive.members and "[Content_Types].xml" not in archive.members:
         odf.check_not_encrypted(archive)
         sheets = ods.open_sheets(archive)

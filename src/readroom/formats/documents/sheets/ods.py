@@ -97,7 +97,7 @@ class Sheets(Struct, frozen=True):
                 at += element.tag == f"{TABLE}table" and _is_sheet(element)
                 continue
             if element.tag == f"{TABLE}table-row":
-                if at == number:
+                if at == number and _is_of_sheet(element):
                     reader.row(element)
                 _forget(element)
             elif at == number and _is_sheet(element):
@@ -247,6 +247,17 @@ class _Pieces(io.RawIOBase):
             xml.check_start(piece, CONTENT)
             self._first = False
         return piece
+
+
+_ROW_GROUPS = frozenset(f"{TABLE}{name}" for name in ("table-rows", "table-header-rows", "table-row-group"))
+
+
+def _is_of_sheet(row: Element) -> bool:
+    """Whether a row is one of its sheet, and not of a table in a chart that stands in the sheet."""
+    above = row.getparent()
+    while above is not None and above.tag in _ROW_GROUPS:
+        above = above.getparent()
+    return above is not None and _is_sheet(above)
 
 
 def _is_sheet(element: Element) -> bool:

@@ -28,6 +28,9 @@ from readroom.limits.documents import BINARY_MERGED, BINARY_RECORD_BYTES, SHEET_
 
 ROW, LAST_CELL, FIRST_FORMULA, LAST_FORMULA = 0, 11, 8, 11
 RICH_CELL = 62
+_FAILED, _TEXT_CELL = (3, 11), 6
+_ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A",
+           43: "#GETTING_DATA"}  # fmt: skip
 BEGIN_DATA, END_DATA, SIZE, END_SHEET = 145, 146, 148, 130
 COLUMN, MERGED, SHEET, COMMENT, LINK, NAME, SETTINGS = 60, 176, 156, 635, 494, 39, 153
 _HIDDEN_ROW = 0x10
@@ -230,7 +233,8 @@ def _cut(pieces: Iterator[bytes], area: Area) -> _BinaryCut:
                 last, wanted, part.end = room.last, False, room.last
             kept = part.rows if wanted else part.header if row == 1 < area.first_row else None
             if kept is not None:
-                kept += [_record(kind, data)] if cells else [head, _record(kind, data)]
+                cell = _said(data) if kind in _FAILED else _record(kind, data)
+                kept += [cell] if cells else [head, cell]
                 cells += 1
                 part.formulas += wanted and FIRST_FORMULA <= kind <= LAST_FORMULA
         elif kind == COLUMN and len(data) >= 18:
@@ -245,6 +249,11 @@ def _cut(pieces: Iterator[bytes], area: Area) -> _BinaryCut:
         part.links += kind == LINK
     part.end = part.end or last
     return part
+
+
+def _said(data: bytes) -> bytes:
+    """A cell that failed as one with the words for it: of errors the library makes empty cells."""
+    return _record(_TEXT_CELL, data[:8] + _text(_ERRORS.get(data[8] if len(data) > 8 else -1, "#ERR!")))
 
 
 def _size(rows: bytes) -> bytes:
