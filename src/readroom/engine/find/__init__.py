@@ -17,7 +17,7 @@ May be touched: with a run of `benchmarks/find`; what is kept, with the tests of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, final
 
@@ -27,7 +27,7 @@ from readroom.deadline import Deadline
 from readroom.engine.cursors import FindCursor, place_of, read_find_cursor, write_find_cursor
 from readroom.engine.find.kept import Apart
 from readroom.engine.find.opening import Opener
-from readroom.engine.find.page import PageOfPassages, outlined, take_apart
+from readroom.engine.find.page import PageOfPassages, outlined, take_apart, told
 from readroom.engine.find.survey import Seen, Survey, encoding_of, look_at, look_at_document
 from readroom.engine.find.windows import LargeText
 from readroom.engine.scope import Scope
@@ -40,6 +40,7 @@ from readroom.limits.find import (
     FIND_BUDGET_TOKENS,
     FIND_FILE_BYTES,
     FIND_FILES_APART,
+    FIND_LEAST_SHARE,
     FIND_LEFT_CALLS,
     FIND_MAX_TOKENS,
     FIND_MIN_TOKENS,
@@ -49,6 +50,7 @@ from readroom.limits.find import (
     FIND_SENTENCES_TOKENS,
     FIND_SMALL_CHARS,
     FIND_SYMBOL_CHARS,
+    FIND_TRIES,
 )
 from readroom.quoting import quote
 from readroom.ranking import score as scoring
@@ -144,9 +146,8 @@ def _require_usable(request: FindRequest, query: Query) -> None:
         )
 
 
-def _tokens_of_passages(request: FindRequest) -> int:
-    """What is left of the budget when the first and the last line are paid."""
-    budget = request.budget_tokens or FIND_BUDGET_TOKENS
+def _tokens_of_passages(request: FindRequest, budget: int) -> int:
+    """What is left of the budget when the first and the last line are paid, as far as is known before."""
     repeated = estimate(request.query) if len(request.query) <= FIND_REPEATED_CHARS else 0
     return budget - min(FIND_SENTENCES_TOKENS + repeated, budget // 4)
 
@@ -173,7 +174,11 @@ class _Ranking:
         self._deadline, self._patient = deadline, job.deadline
         self._begun = False
         self._large: LargeText | None = None
-        self._tokens = _tokens_of_passages(request)
+        self._cap = job.cap
+        self._budget = request.budget_tokens or FIND_BUDGET_TOKENS
+        self._tokens = _tokens_of_passages(request, self._budget)
+        self._used = 0
+        self._rounds: dict[int, tuple[list[Apart], list[RankedPart]]] = {}
         self._size = job.cap.size - CLOSING_BYTES - len(request.path.encode("utf-8", "replace"))
 
     @property
@@ -207,7 +212,25 @@ class _Ranking:
         files = BestFirst(scale, seen.glimpses, seen.examine)
         names = self._request.output == "files" and self._large is None
         output = self._names if names else self._passages
-        return self._complete(output(scale, seen, files), seen)
+        return self._within_budget(lambda: self._complete(output(scale, seen, files), seen))
+
+    def _within_budget(self, output: Callable[[], FindResult]) -> FindResult:
+        """A page that takes no more than was asked for, with all that is said around its passages.
+
+        What a contract says around them is known only of a whole page, so one that became too long is
+        made again from what was ranked, with less.
+        """
+        tokens_of, result = self._cap.measure.find_tokens, output()
+        if tokens_of is None:
+            return result
+        least = self._budget * FIND_LEAST_SHARE
+        for _ in range(FIND_TRIES):
+            over = tokens_of(result) - self._budget
+            if over <= 0 or self._tokens <= least:
+                break
+            self._tokens = max(int(least), self._used - over)
+            result = output()
+        return result
 
     def _windows(self, large: LargeText) -> FindResult:
         """The page for one large text: its windows are ranked like files."""
@@ -266,10 +289,16 @@ class _Ranking:
                 paths.add(candidate.file.path)
         return paths
 
-    def _parts(self, scale: Scale, seen: Seen, apart: Sequence[Apart]) -> list[RankedPart]:
-        if seen.files == 1 and apart:
-            scale = Scale.within(self._query, apart[0].candidate)
-        return scoring.rank_parts(scale, [file.candidate for file in apart])
+    def _parts(
+        self, scale: Scale, seen: Seen, files: Sequence[RankedFile], number: int
+    ) -> tuple[list[Apart], list[RankedPart]]:
+        """The files of a round taken apart, and their parts, best first. Raises TimedOut as `_apart` does."""
+        if number not in self._rounds:
+            apart = self._apart(scale, files)
+            if seen.files == 1 and apart:
+                scale = Scale.within(self._query, apart[0].candidate)
+            self._rounds[number] = apart, scoring.rank_parts(scale, [file.candidate for file in apart])
+        return self._rounds[number]
 
     # --- pages ---------------------------------------------------------------------------------
 
@@ -280,14 +309,15 @@ class _Ranking:
         while True:
             begin = cursor.round * FIND_FILES_APART
             try:
-                apart = self._apart(scale, files.first(begin + FIND_FILES_APART)[begin:])
+                best = files.first(begin + FIND_FILES_APART)[begin:]
+                apart, parts = self._parts(scale, seen, best, cursor.round)
             except TimedOut:
                 if not page.shown:
                     raise
                 waiting = 0
                 break
             page.begin(apart)
-            cursor, waiting = self._shown(page, cursor, self._parts(scale, seen, apart))
+            cursor, waiting = self._shown(page, cursor, parts)
             if waiting:
                 break
             cursor = replace(cursor, round=cursor.round + 1, after=None, ahead=0)
@@ -295,6 +325,7 @@ class _Ranking:
                 break
         begun = (cursor.round + 1) * FIND_FILES_APART if waiting else cursor.round * FIND_FILES_APART
         left = max(0, len(files) - begun)
+        self._used = self._tokens - page.left
         shown_files = page.files()
         if request.explain and self._large is None:
             ranked = {file.path: file for file in files.first((cursor.round + 1) * FIND_FILES_APART)}
@@ -346,12 +377,13 @@ class _Ranking:
                 continue
             why = _why(files, file) if request.explain else ()
             row = quote(file.path) + "\n" + "".join(f"{reason.what} {reason.value:.2f}, " for reason in why)
-            used += estimate(row)
-            size += len(row.encode("utf-8", "replace"))
-            if listed and (used > self._tokens or size > self._size):
+            cost, size = estimate(row), size + len(row.encode("utf-8", "replace"))
+            if listed and (used + cost > self._tokens or size > self._size):
                 break
+            used += cost
             listed.append(FoundFile(file.path, file.score, why=why))
             following, left = FindCursor(cursor.since, number, place), len(files) - position - 1
+        self._used = used
         return FindResult(
             request,
             listed,
@@ -364,7 +396,7 @@ class _Ranking:
         """The best files in the order that their parts make of it, then the others in their own."""
         if not self._cursor.round:
             best = files.first(FIND_FILES_APART)
-            parts = self._parts(scale, seen, self._apart(scale, best))
+            _, parts = self._parts(scale, seen, best, 0)
             yield from enumerate(scoring.rank_with_parts(best, parts))
         position = FIND_FILES_APART
         while (file := files.at(position)) is not None:
@@ -416,4 +448,4 @@ def _unreadable(clauses: Sequence[str]) -> list[Warn]:
 
 
 def _why(files: BestFirst, file: RankedFile) -> list[Reason]:
-    return [Reason(why.what, why.points, why.factor) for why in files.explain(file)]
+    return told(files.explain(file))
