@@ -368,6 +368,16 @@ def test_where_nothing_matches_it_is_said_what_was_looked_at() -> None:
     assert reply.text.startswith("0 passages in 0 files | 5 files looked at\n[Nothing holds a word of it.")
 
 
+@pytest.mark.parametrize("documents", [False, True])
+def test_where_no_text_is_it_is_not_said_that_nothing_matches(documents: bool) -> None:
+    reply = workspace({"a.docx": b"PK\x03\x04 no archive\0"}).find("zebra", documents=documents)
+    assert reply.text.startswith("0 passages in 0 files | 0 files looked at\n[No text was looked at. ")
+    assert (
+        "a.docx: its archive is damaged" if documents else "1 document not looked at; with them"
+    ) in reply.text
+    assert "Another path" in workspace({"a.py": ""}).find("zebra").text
+
+
 def test_a_budget_that_runs_low_shows_less(tmp_path: Path) -> None:
     (tmp_path / "readroom.toml").write_text("[budget]\nsession = 10000\n")
     for path, text in many(40).items():

@@ -306,8 +306,16 @@ def _asides(result: FindResult) -> list[str | Aside]:
     if not result.complete:
         parts.append("Time limit: the next call looks at the rest.")
     elif not result.shown and result.request.cursor is None:
-        parts.append("Nothing holds a word of it. Other words, or include hidden and ignored files?")
+        parts.append(_nothing(result))
     return parts
+
+
+def _nothing(result: FindResult) -> str:
+    """Why nothing is shown, and what to ask instead where nothing else in the reply says so."""
+    if result.searched_files:
+        return "Nothing holds a word of it. Other words, or include hidden and ignored files?"
+    alone = not result.omitted and not result.warnings
+    return "No text was looked at." + (" Another path, or include hidden and ignored files?" if alone else "")
 
 
 def _path(item: Omission) -> str:
