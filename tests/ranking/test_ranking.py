@@ -22,9 +22,11 @@ from readroom.ranking.words import fold, folded_and_lowered, lower, stem, sub_wo
     ("text", "words"),
     [
         ("parseHTTPHeaders", ["parse", "http", "headers"]),
+        ("parseURLs of IDs, APIsFirst", ["parse", "url", "of", "id", "api", "first"]),
+        ("oﬃce ﬁle œuvre", ["office", "file", "oeuvre"]),
         ("parse_http_headers2", ["parse", "http", "headers", "2"]),
         ("XMLHttpRequest", ["xml", "http", "request"]),
-        ("Größe naïve", ["grose", "naive"]),
+        ("Größe naïve", ["grosse", "naive"]),
         ("数据库", ["数据", "据库"]),
         ("ключ-значение", ["ключ", "значение"]),
         ("", []),

@@ -201,6 +201,8 @@ class FindCursor(Struct, frozen=True):
 
     Attributes:
         since: The first path, relative to the searched folder, that is looked at; "" for all.
+        until: The first path behind them that is not; "" for none. Scores are those of what was looked at, so
+            the page behind one that ran out of time has to look at the same files.
         round: How many times the best files were taken apart before.
         after: Up to here everything of this round was shown; None at its beginning.
         ahead: Which of those behind it were shown, too, to fill a page: a bit each, from the next one on.
@@ -210,6 +212,7 @@ class FindCursor(Struct, frozen=True):
     round: int = 0
     after: FindPlace | None = None
     ahead: int = 0
+    until: str = ""
 
     def shows(self, position: int) -> bool:
         """Whether what stands at a position behind `after` was shown before."""
@@ -231,24 +234,37 @@ def read_find_cursor(request: FindRequest) -> FindCursor:
     rest = _rest(request, request.cursor, _find_fingerprint(request))
     numbers, _, paths = rest.partition(".")
     try:
-        number, length, score, line, ahead = map(int, numbers.split("_"))
-        since, path = paths[:length], paths[length:]
-        is_cut = len(since) < length or (not path and (score or line or (ahead and not number)))
-        if min(number, length, line, ahead) < 0 or ahead >> FIND_AHEAD or is_cut:
+        number, length, score, line, ahead, *more = map(int, numbers.split("_"))
+        end = length + sum(more)
+        since, until, path = paths[:length], paths[length:end], paths[end:]
+        is_cut = (
+            len(since) + len(until) < end
+            or len(more) > 1
+            or (not path and (score or line or (ahead and not number)))
+        )
+        if min(number, length, line, ahead, *more) < 0 or ahead >> FIND_AHEAD or is_cut:
             raise ValueError
         after = FindPlace(-score, parse(path), line) if path else None
-        return FindCursor(parse(since) if since else "", number, after, ahead)
+        begin, behind = (parse(path) if path else "" for path in (since, until))
+        return FindCursor(begin, number, after, ahead, behind)
     except _UNREADABLE:
         raise _not_given(request, "a search") from None
 
 
 def write_find_cursor(request: FindRequest, cursor: FindCursor) -> str:
     """The cursor that continues `request` there."""
-    since = as_value(cursor.since) if cursor.since else ""
+    since, until = (as_value(path) if path else "" for path in (cursor.since, cursor.until))
     after = cursor.after or FindPlace(0, "")
     path = as_value(after.path) if after.path else ""
-    numbers = (cursor.round, len(since), -after.score, after.line, cursor.ahead)
-    return f"{_find_fingerprint(request)}.{'_'.join(map(str, numbers))}.{since}{path}"
+    numbers = [
+        cursor.round,
+        len(since),
+        -after.score,
+        after.line,
+        cursor.ahead,
+        *([len(until)] if until else []),
+    ]
+    return f"{_find_fingerprint(request)}.{'_'.join(map(str, numbers))}.{since}{until}{path}"
 
 
 def _find_fingerprint(request: FindRequest) -> str:

@@ -82,6 +82,16 @@ FIND_SENTENCES_TOKENS = 65
 """Of the budget for the first line and the last, with the next call, beside the question; of a small budget a
 quarter at most."""
 
+FIND_TRIES = 3
+"""Pages that are made at most again, each with less, when what is said around the passages is more than was
+expected; the second fits as a rule."""
+
+FIND_LEAST_SHARE = 0.5
+"""Of the budget for passages, whatever is to be said around them: a page that shows nothing leads nowhere."""
+
+FIND_REASONS = 8
+"""Reasons that are told of a file or passage; the others, of a long question, count little and are summed."""
+
 FIND_REST_TOKENS = 35
 """Of the budget for the call that reads the rest of a passage that is longer than a page, beside its path."""
 

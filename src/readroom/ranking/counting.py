@@ -8,14 +8,21 @@ at the speed of memory, and no text is ever split into words.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import final
 
 import stringzilla
 
 from readroom.ranking.query import MAX_TERMS, Query, Term
-from readroom.ranking.words import SUB_WORD, fold, folded_and_lowered
+from readroom.ranking.words import (
+    fold,
+    folded_and_lowered,
+    is_attached,
+    may_be_attached_to,
+    spelled_out,
+    sub_word_end,
+)
 
 COUNTED = 2000
 """Occurrences of a word that are told apart in one file.  With 64 the long files lose: 1 to 6 points of NDCG
@@ -55,10 +62,11 @@ _CALL_BEHIND = re.compile(r"[ \t]*\([^;\n]*\Z")
 class CountedText:
     """A text in which words are looked for. Places count its characters from 0."""
 
-    __slots__ = ("_folded", "_low", "_places", "size")
+    __slots__ = ("_added", "_folded", "_low", "_places", "size")
 
     def __init__(self, text: str) -> None:
         self.size = len(text)
+        text, self._added = spelled_out(text)
         self._folded, self._low = folded_and_lowered(text)
         self._places: dict[str, Sequence[int]] = {}
 
@@ -73,7 +81,10 @@ class CountedText:
         if places is None:
             if len(self._places) >= _KEPT_WORDS:
                 self._places.clear()
-            places = self._places[term.stem] = self._look(term, most)
+            found = self._look(term, most)
+            if self._added:  # each letter that was spelled out moves what stands behind it
+                found = [at - bisect_left(self._added, at) for at in found]
+            places = self._places[term.stem] = found
         return places
 
     def most(self, terms: Sequence[Term]) -> tuple[int, ...]:
@@ -117,7 +128,7 @@ class CountedText:
 
     def defines(self, name: str) -> bool:
         """Whether a line looks as if it defined the name; what a grammar says is surer."""
-        folded, name = self._folded, fold(name)
+        folded, name = self._folded, fold(spelled_out(name)[0])
         at = folded.find(name)
         for _ in range(COUNTED):
             if at < 0:
@@ -152,8 +163,8 @@ class CountedText:
         """Whether a word with the stem of the term begins here, as it did where the same stood around it."""
         end = at + len(term.key)
         behind = self._folded[end : end + _ENDING_CHARS]
-        if not at or behind.isalnum():
-            return self._is_word_of(term, at)  # the word may go on behind what is compared
+        if not at or behind.isalnum() or may_be_attached_to(term.key[0]):
+            return self._is_word_of(term, at)  # the word may go on beyond what is compared
         around = self._folded[at - 1 : end] + behind
         is_word = known.get(around)
         if is_word is None:
@@ -172,14 +183,19 @@ class CountedText:
         if term.key[0].isdigit():
             if before.isdigit():
                 return False
-        elif before.isalpha() and not (
-            folded[at].isupper() and (before.islower() or folded[at + 1 : at + 2].islower())
+        elif (
+            before.isalpha()
+            and not (folded[at].isupper() and (before.islower() or folded[at + 1 : at + 2].islower()))
+            and not (may_be_attached_to(term.key[0]) and is_attached(folded, at))
         ):
             return False
-        word = SUB_WORD.match(folded, at)
-        if word is None:
-            return False
-        return term.is_stem_of(self._low[at : word.end()])
+        end = sub_word_end(folded, at)
+        if end == at or term.is_stem_of(self._low[at:end]):
+            return end > at
+        # What one spells `websocket` and `filename` is `WebSocket` and `fileName` elsewhere.
+        while end - at < len(term.key) and folded[end : end + 1].isupper():
+            end = sub_word_end(folded, end)
+        return term.is_stem_of(self._low[at:end])
 
 
 def _is_word(letter: str) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from readroom.ranking.query import Query, Term
-from readroom.ranking.words import fold, lower, sub_words
+from readroom.ranking.words import plain, sub_words
 
 INSIDE = 0.6
 """A word that is only a part of one in a name (`dispatch` in `urldispatcher`), against a whole one."""
@@ -29,7 +30,7 @@ def names_of(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def likeness(term: Term, words: Sequence[str]) -> float:
-    """1 when the term is one of the words, INSIDE when it is within one or begins with one, else 0."""
+    """1 for one of the words, or two in one, INSIDE for what is within one or begins with one, else 0."""
     best = 0.0
     for word in words:
         if term.is_stem_of(word):
@@ -37,7 +38,9 @@ def likeness(term: Term, words: Sequence[str]) -> float:
         inside = len(term.key) >= INSIDE_CHARS and term.key in word
         if inside or (len(word) >= INSIDE_CHARS and term.word.startswith(word)):
             best = INSIDE
-    return best
+    # `web_socket` for "websocket".
+    together = (one + two for one, two in pairwise(words) if term.key.startswith(one))
+    return 1.0 if any(map(term.is_stem_of, together)) else best
 
 
 class NameHints:
@@ -53,7 +56,7 @@ class NameHints:
 
     def may_hold(self, path: str) -> bool:
         """Whether a word of the question can be in the names of a path."""
-        return self._any.search(lower(fold(path))) is not None
+        return self._any.search(plain(path).replace("_", "").replace("-", "")) is not None
 
 
 def in_names(path: str, query: Query) -> bool:

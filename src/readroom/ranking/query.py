@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from readroom.ranking.words import fold, is_unspaced, stem, sub_words
+from readroom.ranking.words import attached, fold, is_unspaced, lower, spelled_out, stem, sub_words
 
 MAX_TERMS = 32
 """Words that are looked for; each costs a pass over the whole tree.  Real issues have 10 to 60."""
@@ -48,6 +48,11 @@ _STOP = frozenset(
 _SYMBOL = re.compile(r"[@#$]?[^\W\d][\w$]*(?:(?:::|->|[.#\\])~?[^\W\d][\w$]*)*(?:[!?]|\(\))?")
 _SEPARATOR = re.compile(r"::|->|[.#\\]")
 _NAME = re.compile(r"[^\W\d]\w*")
+
+
+_RUN_OF_LETTERS = re.compile(r"[^\W\d_]+|\d+")
+_PIECE_LETTERS = 3
+"""Of the shortest piece that is looked for of a name such as `ETag`, beside the whole."""
 
 
 class Term(Struct, frozen=True):
@@ -97,7 +102,7 @@ class Query(Struct, frozen=True):
 
 def term_of(word: str, weight: float = 1.0) -> Term:
     """The term for a sub-word."""
-    anywhere, stemmed = is_unspaced(word[0]), stem(word)
+    anywhere, stemmed = is_unspaced(word[0]), stem(word[attached(word) :])
     # Stemming turns `cache` and `caching` into `cach`, but leaves the e of `store`; y becomes i.
     key = stemmed if anywhere else stemmed.rstrip("ei")
     return Term(stemmed, key if len(key) > 1 else stemmed, word, weight, anywhere)
@@ -107,21 +112,42 @@ def parse(text: str) -> Query:
     """The terms of a question; none when there is no letter or digit in it."""
     first = text.strip().partition("\n")[0]
     text, often = _unlike_others(text)
-    words = Counter(sub_words(text))
+    words = Counter(_asked(text))
     is_log = _STAMP.search(first) is not None
-    title = set(words if is_log else sub_words(first[:_TITLE_CHARS]))
+    # A piece of `ETag` is less than what is asked for.
+    title = set(words if is_log else _asked(first[:_TITLE_CHARS], _TITLE_CHARS))
     symbol = _symbol(text.strip())
     ignored = frozenset() if symbol else _STOP
     telling = [word for word in words if word not in ignored and (len(word) > 1 or is_unspaced(word))]
     by_stem: dict[str, Term] = {}
     for word in telling or words:
-        by_stem.setdefault(stem(word), term_of(word, 1.0 if word in title else _LATER_WEIGHT))
+        term = term_of(word, 1.0 if word in title else _LATER_WEIGHT)
+        by_stem.setdefault(term.stem, term)
     terms = list(by_stem.values())
     if len(terms) > MAX_TERMS:
         common = {word for word, times in words.items() if word.isdigit() or times > _REPEATED}
         terms = _most_telling(terms, {*common, *sub_words(often)} if is_log else frozenset())
     names = [name for name in dict.fromkeys(_NAME.findall(text)) if _is_compound(name)]
     return Query(text, terms, symbol, names[:MAX_TERMS], len(by_stem) - len(terms))
+
+
+def _asked(text: str, piece_letters: int = _PIECE_LETTERS) -> list[str]:
+    """The words of a question in order.
+
+    Of `ETag`, `OAuth` and `gRPC` the whole is one, as others spell it; beside it stand pieces that are long.
+    """
+    words = list[str]()
+    for run in _RUN_OF_LETTERS.findall(fold(spelled_out(text)[0])):
+        pieces = sub_words(run)
+        if run.isascii() and len(pieces) > 1 and any(map(_is_letter, pieces)):
+            words.append(lower(run))
+            pieces = [piece for piece in pieces if len(piece) >= piece_letters]
+        words += pieces
+    return words
+
+
+def _is_letter(word: str) -> bool:
+    return len(word) == 1 and word.isalpha()
 
 
 def _unlike_others(text: str) -> tuple[str, str]:

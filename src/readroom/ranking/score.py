@@ -29,7 +29,7 @@ from readroom.ranking.names import NameHints, covered, in_names, likeness, names
 from readroom.ranking.parts import TextPart
 from readroom.ranking.query import Query
 from readroom.ranking.roles import Role, are_tests, roles
-from readroom.ranking.words import fold, lower
+from readroom.ranking.words import plain
 
 K1, B = 1.2, 0.5
 """Of BM25: how soon more of the same word counts no more, and how much length is held against a text."""
@@ -286,7 +286,7 @@ def _name_points(scale: Scale, place: str) -> list[Why]:
             reasons.append(Why(f"{term.word} in its name", NAME * in_name * weight))
         elif in_folder := likeness(term, folder):
             reasons.append(Why(f"{term.word} in its folders", FOLDER * in_folder * weight))
-    if query.symbol and lower(fold(query.symbol[-1])) == "".join(name):
+    if query.symbol and plain(query.symbol[-1]) == "".join(name):
         reasons.append(Why("bears its name", SYMBOL))
     return reasons
 

@@ -1,23 +1,26 @@
 """Words as ranking counts them: sub-words of names, stems, folded letters, pairs of ideographs.
 
 `parseHTTPHeaders`, `parse_http_headers` and "parsing of HTTP headers" hold the same words.
-Letters lose their accents, and what is written without blanks (Chinese, Japanese, Thai), or in words
-that grow at their ends (Korean), is counted by pairs of neighbouring letters.  Folding and lowering
-keep the number of characters, so that a place in what they return is the same place in the text.
+Letters lose their accents, ligatures are spelled out, and what is written without blanks (Chinese,
+Japanese, Thai), or in words that grow at their ends (Korean), is counted by pairs of neighbouring
+letters.  Folding and lowering keep the number of characters, so that a place in what they return is
+the same place in the text; where spelling out adds letters, it says so.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from snowballstemmer.basestemmer import BaseStemmer
 
-SUB_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
-"""A sub-word of a folded text; the last alternative is a run of letters of any other script."""
+_SUB_WORD = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
+"""A sub-word of a folded text; the first alternative is `URLs`, the last letters of any other script."""
 
 _STEMMED_FROM = 4
 """Letters of the shortest word that has a stem of its own: `used` is `use`, but `bus` is not `bu`."""
@@ -42,8 +45,67 @@ def is_unspaced(letter: str) -> bool:
     return code >= _UNSPACED[0][0] and any(first <= code <= last for first, last in _UNSPACED)
 
 
+_ATTACHED = (
+    (0x0590, 0x05FF, re.compile(r"ו?ש?[הבלמכ]{0,2}")),
+    (0x0600, 0x06FF, re.compile(r"[وف]?(?:لل|[بكل]?(?:ال)?)")),
+)
+"""Scripts that write articles and the shortest prepositions as the beginning of a word, and these."""
+
+_ATTACHED_CHARS = 4
+"""Letters of the longest of them together."""
+
+_CORE_LETTERS = 3
+"""Of the shortest word that can have some before it."""
+
+
+def attached(word: str) -> int:
+    """How many of the first letters of a word may be an article or a preposition; 0 in most scripts."""
+    code = ord(word[0])
+    for first, last, pattern in _ATTACHED:
+        if first <= code <= last:
+            found = pattern.match(word, 0, max(0, len(word) - _CORE_LETTERS))
+            return found.end() if found else 0
+    return 0
+
+
+def may_be_attached_to(letter: str) -> bool:
+    """Whether letters before a word that begins so may be no part of it."""
+    return _ATTACHED[0][0] <= ord(letter) <= _ATTACHED[-1][1]
+
+
+def is_attached(folded: str, at: int) -> bool:
+    """Whether all letters before a place, back to the beginning of their word, may be no part of it."""
+    start = at
+    while start > 0 and folded[start - 1].isalpha():
+        start -= 1
+        if at - start > _ATTACHED_CHARS:
+            return False
+    return any(pattern.fullmatch(folded, start, at) for _, _, pattern in _ATTACHED)
+
+
+_SPELLED_OUT: Mapping[str, str] = MappingProxyType(
+    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
+    | {"ß": "ss", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE"}
+)
+"""Letters that stand for several: ligatures, as PDF has them, and those that are typed as two."""
+
+_SPELLED = re.compile(f"[{''.join(_SPELLED_OUT)}]")
+
+
+def spelled_out(text: str) -> tuple[str, Sequence[int]]:
+    """The text with ligatures as letters, and the places in it of those that it has more, in order."""
+    # Most texts have none, and to look for each takes no time where letters are in one byte.
+    if text.isascii() or not any(letter in text for letter in _SPELLED_OUT):
+        return text, ()
+    added = list[int]()
+    for match in _SPELLED.finditer(text):
+        at = match.start() + len(added)
+        added += range(at + 1, at + len(_SPELLED_OUT[match[0]]))
+    return _SPELLED.sub(lambda match: _SPELLED_OUT[match[0]], text), added
+
+
 _WITHOUT_ACCENT = {
-    ord(letter): ord(plain) for letter, plain in zip("ßøØłŁđĐðÐæÆœŒþÞı", "soOlLdDdDaAoOtTi", strict=True)
+    ord(letter): ord(plain) for letter, plain in zip("øØłŁđĐðÐþÞı", "oOlLdDdDtTi", strict=True)
 }
 """Latin letters that Unicode takes apart into nothing; a word with one must not fall into pieces there."""
 
@@ -94,6 +156,11 @@ def lower(folded: str) -> str:
     return (small if len(small) == len(folded) else folded.translate(_LOWERING)).replace("ς", "σ")
 
 
+def plain(name: str) -> str:
+    """A name without accents and ligatures, in small letters."""
+    return lower(fold(spelled_out(name)[0]))
+
+
 _CHUNK_CHARS = 512
 
 
@@ -129,13 +196,26 @@ def stem(word: str) -> str:
     return word
 
 
+def sub_word_end(folded: str, at: int) -> int:
+    """Where the sub-word ends that begins at a place of a folded text: `at` where none does.
+
+    The s of `URLs` is no part of it: it is one of many.
+    """
+    match = _SUB_WORD.match(folded, at)
+    if match is None:
+        return at
+    end = match.end()
+    return end - 1 if end - at > 2 and folded[end - 1] == "s" and folded[end - 2].isupper() else end
+
+
 def sub_words(text: str) -> list[str]:
     """The sub-words of a name or a sentence in order: folded, in small letters, not stemmed."""
-    folded_words: list[str] = []
-    for match in SUB_WORD.finditer(fold(text)):
-        word = lower(match[0])
+    words: list[str] = []
+    folded = fold(spelled_out(text)[0])
+    for match in _SUB_WORD.finditer(folded):
+        word = lower(folded[match.start() : sub_word_end(folded, match.start())])
         if is_unspaced(word[0]) and len(word) > 1:
-            folded_words += [word[at : at + 2] for at in range(len(word) - 1)]
+            words += [word[at : at + 2] for at in range(len(word) - 1)]
         else:
-            folded_words.append(word)
-    return folded_words
+            words.append(word)
+    return words

@@ -421,6 +421,7 @@ class Measure(Struct, frozen=True):
         read: Of a read.
         parts: Of a document; None where documents are not read part by part.
         search: None where there is no search.
+        find_tokens: What a page of ranked search takes, as an estimate; None where there is none.
         list: None where there is no listing.
         output: None where no commands run.
     """
@@ -429,6 +430,7 @@ class Measure(Struct, frozen=True):
     read: ReadMeasure
     parts: PartsMeasure | None = None
     search: SearchMeasure | None = None
+    find_tokens: Callable[[FindResult], int] | None = None
     list: ListMeasure | None = None
     output: OutputMeasure | None = None
 
@@ -437,8 +439,7 @@ class Cap(Struct, frozen=True):
     """The size of one reply's text in UTF-8 bytes, and how it is counted.
 
     One unit for every client: bytes are never fewer than characters or UTF-16 units, so a cap in bytes
-    holds for a client that counts either.  `lines` is the most that the client passes on, None where it
-    counts none.
+    holds for a client that counts either.  `lines` is the most that one passes on, None where it counts none.
     """
 
     size: int

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from readroom import Workspace
-from readroom.errors import Binary, TooLarge
+from readroom.errors import BadCursor, Binary, TooLarge
 from readroom.limits import Limits
 from readroom.limits.find import FIND_FILE_BYTES, FIND_LINE_CHARS
 from readroom.stores.memory import MemoryStore
@@ -147,3 +147,37 @@ def test_at_the_deadline_what_was_looked_at_is_ranked_and_the_rest_follows() -> 
     assert "not all: out of time" in first.text
     seen = [file["path"] for reply in [first, *driver.rest(first)] for file in fact(reply, "files")]
     assert sorted(seen) == sorted(files)
+
+
+def test_what_waits_of_a_search_that_ran_out_of_time_is_ranked_among_what_was_looked_at() -> None:
+    """Whatever time the next call has: scores are those of what was looked at, and no passage is lost."""
+    part = "def open_door_{0}(key):\n    # the key of door {0}\n    return key.turn()\n\n\n"
+    files = {
+        f"d{number}/door.py": "".join(part.format(f"{number}x{at}") for at in range(30)).encode()
+        for number in range(4)
+    }
+    store = MemoryStore(files)
+    hasty, patient = Driver(store, limits=Limits(grep_timeout_s=1e-9)), Driver(store)
+    first = hasty.call("find_relevant", query="open door key", budget_tokens=300)
+    second = hasty.follow(fact(first, "next"))
+    assert [fact(reply, "searched_files") for reply in (first, second)] == [1, 1]
+    for number, page in enumerate((first, second)):
+        (more,) = [one["call"] for one in fact(page, "omitted") if one["what"] == "passages"]
+        cursor = more["arguments"]["cursor"]
+        assert f'More of what was looked at: the same call with cursor="{cursor}".' in page.text
+        follower = patient.follow(more)
+        replies = [page, follower, *patient.rest(follower)]
+        assert {fact(reply, "searched_files") for reply in replies} == {1}
+        shown = [
+            (file["path"], one["start"])
+            for reply in replies
+            for file in fact(reply, "files")
+            for one in file["passages"]
+        ]
+        assert {path for path, _ in shown} == {f"d{number}/door.py"}
+        assert len(shown) == len(set(shown)) == 30
+        assert fact(replies[-1], "next") is None
+        with pytest.raises(BadCursor):
+            patient.workspace.find(
+                **{**more["arguments"], "cursor": cursor[: -len("d1/door.pyd0/door.py") - 1]}
+            )

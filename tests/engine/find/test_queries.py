@@ -45,6 +45,44 @@ def test_scripts_are_found_by_their_own_words(question: str, path: str) -> None:
     assert first["path"] == path
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "other"),
+    [
+        ("websocket ping", "class RealWebSocket:\n    ping = 1\n", "ping = 2\n"),
+        ("filename", "def fileName():\n    return 1\n", "file = name\n"),
+        ("where is the ETag checked", "etag = request.headers\n", "tag = 1\n"),
+        ("IPv6 addresses", "ipv6_addresses = []\n", "version6 = addresses\n"),
+        ("how are URLs parsed", "url.parse()\n", "ls.parse()\n"),
+        ("url", "def parseURLs():\n    return 1\n", "curls\n"),
+        ("office file", "The oﬃce keeps the ﬁle.\n", "off ice\n"),
+        ("oﬃce ﬁle", "The office keeps the file.\n", "o ce le\n"),
+        ("Hauptstrasse", "Die Hauptstraße ist lang.\n", "Haupt strase\n"),
+        ("קובץ", "# מחיקת הקובץ והקובץ השני\n", "# מחיקה\n"),
+        ("הקובץ", "# קובץ אחד\n", "# מחיקה\n"),
+        ("ملف", "# حذف الملف والملف الآخر\n", "# حذف\n"),
+        ("بالملف", "# ملف واحد\n", "# حذف\n"),
+    ],
+)
+def test_a_word_is_found_however_it_is_spelled(question: str, text: str, other: str) -> None:
+    """As one word or with humps, as a plural of capitals, with ligatures, with an article before it."""
+    files = fact(workspace({"b.txt": text, "a.txt": other}).find(question), "files")
+    assert files[0]["path"] == "b.txt"
+    assert fact(workspace({"b.txt": f"{text}\n" * 2}).find(question, explain=True), "files")[0]["passages"]
+
+
+def test_a_file_named_in_two_words_is_the_one_that_is_asked_for() -> None:
+    files = {f"net/{name}.py": "ping = 1\n" for name in ("a", "web_socket", "web", "socket")}
+    (first, *_) = fact(workspace(files).find("websocket ping", output="files"), "files")
+    assert first["path"] == "net/web_socket.py"
+
+
+def test_ligatures_before_a_word_move_no_line() -> None:
+    text = "ﬁﬂﬃ ß œ\n" * 60 + "\nneedle\n" + "ﬃ\n" * 60
+    reply = workspace({"a.txt": text}).find("needle", explain=True)
+    (file,) = fact(reply, "files")
+    assert any(one["start"] <= 62 <= one["end"] for one in file["passages"])
+
+
 @pytest.mark.parametrize("question", ["", " ", "?!", "\n\t", "()[]{}", "…", "---", "\x00"])
 def test_a_question_without_a_word_is_refused_with_advice(question: str) -> None:
     with pytest.raises(BadValue, match="holds no word"):

@@ -28,7 +28,14 @@ from readroom.contracts.native.calls import GREP, LIST, READ, to_call
 from readroom.contracts.native.changes import EDIT_FILE, WRITE_FILE
 from readroom.contracts.native.command import RUN_COMMAND
 from readroom.contracts.native.render import entry_bytes, render_list
-from readroom.contracts.native.search import FIND_RELEVANT, file_bytes, line_bytes, render_find, render_grep
+from readroom.contracts.native.search import (
+    FIND_RELEVANT,
+    file_bytes,
+    find_tokens,
+    line_bytes,
+    render_find,
+    render_grep,
+)
 from readroom.errors import BadValue
 from readroom.formats.kinds import default_lines
 from readroom.text.select import MARK_BYTES
@@ -278,6 +285,7 @@ MEASURE = Measure(
     read=ReadMeasure(native_render.number_bytes, native_outline.row_bytes, MARK_BYTES),
     parts=PartsMeasure(native_documents.heading_bytes, native_documents.part_bytes),
     search=SearchMeasure(file_bytes, line_bytes),
+    find_tokens=find_tokens,
     list=ListMeasure(entry_bytes),
     output=OutputMeasure(native_render.number_bytes),
 )

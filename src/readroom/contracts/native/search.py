@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 import msgspec
+from msgspec.structs import replace
 
 from readroom.contracts.base import Tool
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import outline as native_outline
-from readroom.contracts.native.calls import FIND, Aside, closing, ending, in_documents, shown
+from readroom.contracts.native.calls import FIND, Aside, closing, ending, in_documents, to_call
 from readroom.contracts.native.render import (
     HASH_DIGITS,
     body_within,
@@ -21,6 +22,7 @@ from readroom.contracts.native.render import (
 from readroom.limits.find import FIND_BUDGET_TOKENS, FIND_REPEATED_CHARS
 from readroom.quoting import as_value, quote
 from readroom.text.select import byte_size
+from readroom.text.tokens import estimate
 from readroom.values import (
     Cap,
     Fact,
@@ -171,14 +173,44 @@ def render_find(result: FindResult, cap: Cap) -> Reply:
 
 
 def _find_text(result: FindResult, cap: Cap) -> str:
+    body = body_within(_found(result), cap)
+    return f"{body}\n{closing(_sentences(result), cap.size - byte_size(body) - 1)}"
+
+
+def find_tokens(result: FindResult) -> int:
+    """What the text of a page takes where all of it fits."""
+    return estimate(f"{_found(result)}\n[{' '.join(_sentences(result))}]")
+
+
+def _found(result: FindResult) -> str:
     rows = [_find_header(result)]
     for file in result.files:
         rows.extend(_file_rows(file, result.request.output))
-    parts = ending([*_asides(result), *warning_parts(result.warnings)], None)
-    following = _following(result)
-    body = body_within("\n".join(rows), cap)
-    sentences = [*parts, following] if following else parts
-    return f"{body}\n{closing(sentences or ['end of passages'], cap.size - byte_size(body) - 1)}"
+    return "\n".join(rows)
+
+
+def _sentences(result: FindResult) -> list[str]:
+    asides: list[str | Aside] = [*_asides(result), *warning_parts(result.warnings)]
+    following = result.next
+    is_long = len(result.request.query) > FIND_REPEATED_CHARS
+    if following is not None or is_long:
+        asides = [_in_brief(aside, result.request) for aside in asides]
+    sentences = ending(asides, following)
+    if following is not None and is_long:  # a long question is not paid twice; the facts have the call
+        sentences[-1] = f'Next: the same call with cursor="{following.cursor}"'
+    return sentences or ["end of files" if result.request.output == "files" else "end of passages"]
+
+
+def _in_brief(aside: str | Aside, asked: FindRequest) -> str | Aside:
+    """The same, a ranked search by what it is asked for beside what was asked for here."""
+    if isinstance(aside, str) or not isinstance(aside.request, FindRequest):
+        return aside
+    known = to_call(replace(asked, cursor=None)).arguments
+    other = {
+        name: value for name, value in to_call(aside.request).arguments.items() if known.get(name) != value
+    }
+    arguments = " ".join(f"{name}={msgspec.json.encode(value).decode()}" for name, value in other.items())
+    return f"{aside.text}: the same call with {arguments}."
 
 
 def _find_header(result: FindResult) -> str:
@@ -257,10 +289,9 @@ def _asides(result: FindResult) -> list[str | Aside]:
         parts.append(f"{_number(result.left_words, 'word')} of the query not looked for.")
     for item in result.omitted:
         if item.reason == "documents":
-            # A long question is not paid twice; the facts have the call.
-            request = item.request if len(result.request.query) <= FIND_REPEATED_CHARS else None
-            left_out = f"{_number(item.last, 'document')} not looked at"
-            parts.append(f"{left_out}." if request is None else Aside(f"{left_out}; with them", request))
+            parts.append(Aside(f"{_number(item.last, 'document')} not looked at; with them", item.request))
+        elif item.what == "passages":
+            parts.append(Aside("More of what was looked at", item.request))
         elif item.what == "parts":
             which = f"Parts {item.first}-{item.last}" if item.last > item.first else f"Part {item.first}"
             parts.append(Aside(f"{which} of {_path(item)} not looked at to the end", item.request))
@@ -275,8 +306,16 @@ def _asides(result: FindResult) -> list[str | Aside]:
     if not result.complete:
         parts.append("Time limit: the next call looks at the rest.")
     elif not result.shown and result.request.cursor is None:
-        parts.append("Nothing holds a word of it. Other words, or include hidden and ignored files?")
+        parts.append(_nothing(result))
     return parts
+
+
+def _nothing(result: FindResult) -> str:
+    """Why nothing is shown, and what to ask instead where nothing else in the reply says so."""
+    if result.searched_files:
+        return "Nothing holds a word of it. Other words, or include hidden and ignored files?"
+    alone = not result.omitted and not result.warnings
+    return "No text was looked at." + (" Another path, or include hidden and ignored files?" if alone else "")
 
 
 def _path(item: Omission) -> str:
@@ -288,15 +327,6 @@ def _in_documents(result: FindResult) -> list[Aside]:
     return in_documents(
         (file.path, passage.part, passage.first) for file in result.files for passage in file.passages
     )
-
-
-def _following(result: FindResult) -> str:
-    following = result.next
-    if following is None:
-        return ""
-    if len(following.query) > FIND_REPEATED_CHARS:
-        return f'Next: the same call with cursor="{following.cursor}"'
-    return f"Next: {shown(following)}"
 
 
 def of_find(result: FindResult) -> dict[str, Fact]:

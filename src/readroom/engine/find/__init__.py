@@ -17,8 +17,7 @@ May be touched: with a run of `benchmarks/find`; what is kept, with the tests of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, final
 
 from msgspec.structs import replace
@@ -27,7 +26,7 @@ from readroom.deadline import Deadline
 from readroom.engine.cursors import FindCursor, place_of, read_find_cursor, write_find_cursor
 from readroom.engine.find.kept import Apart
 from readroom.engine.find.opening import Opener
-from readroom.engine.find.page import PageOfPassages, outlined, take_apart
+from readroom.engine.find.page import PageOfPassages, outlined, take_apart, told
 from readroom.engine.find.survey import Seen, Survey, encoding_of, look_at, look_at_document
 from readroom.engine.find.windows import LargeText
 from readroom.engine.scope import Scope
@@ -40,6 +39,7 @@ from readroom.limits.find import (
     FIND_BUDGET_TOKENS,
     FIND_FILE_BYTES,
     FIND_FILES_APART,
+    FIND_LEAST_SHARE,
     FIND_LEFT_CALLS,
     FIND_MAX_TOKENS,
     FIND_MIN_TOKENS,
@@ -49,6 +49,7 @@ from readroom.limits.find import (
     FIND_SENTENCES_TOKENS,
     FIND_SMALL_CHARS,
     FIND_SYMBOL_CHARS,
+    FIND_TRIES,
 )
 from readroom.quoting import quote
 from readroom.ranking import score as scoring
@@ -105,8 +106,10 @@ def perform(services: Services, job: Job[FindRequest]) -> FindResult:
         texts = services.found()
         texts.begin(top.real)
         looking = within.within(_SURVEY_SHARE * limits.grep_timeout_s)
+        if search.cursor.until:
+            looking = job.deadline  # it was looked at in time before, and has to be again
         survey = Survey(opener, query, scope, texts, documents, looking, job.deadline)
-        return search.page(survey.look(top, search.since))
+        return search.page(survey.look(top, search.cursor.since, search.cursor.until))
 
 
 def _globs_of_type(scoped: GrepRequest) -> Sequence[str] | None:
@@ -144,16 +147,19 @@ def _require_usable(request: FindRequest, query: Query) -> None:
         )
 
 
-def _tokens_of_passages(request: FindRequest) -> int:
-    """What is left of the budget when the first and the last line are paid."""
-    budget = request.budget_tokens or FIND_BUDGET_TOKENS
+def _tokens_of_passages(request: FindRequest, budget: int) -> int:
+    """What is left of the budget when the first and the last line are paid, as far as is known before."""
     repeated = estimate(request.query) if len(request.query) <= FIND_REPEATED_CHARS else 0
     return budget - min(FIND_SENTENCES_TOKENS + repeated, budget // 4)
 
 
 @final
 class _Ranking:
-    """One call behind its first stage. Holds what its steps share."""
+    """One call behind its first stage. Holds what its steps share.
+
+    Attributes:
+        cursor: Where it goes on.
+    """
 
     def __init__(
         self,
@@ -167,19 +173,17 @@ class _Ranking:
         self._services = services
         self._request = request = job.request
         self._query = query
-        self._cursor = read_find_cursor(request)
+        self.cursor = read_find_cursor(request)
         self._opener = opener
         self._documents = documents
         self._deadline, self._patient = deadline, job.deadline
-        self._begun = False
         self._large: LargeText | None = None
-        self._tokens = _tokens_of_passages(request)
+        self._cap = job.cap
+        self._budget = request.budget_tokens or FIND_BUDGET_TOKENS
+        self._tokens = _tokens_of_passages(request, self._budget)
+        self._used = 0
+        self._rounds: dict[int, tuple[list[Apart], list[RankedPart]]] = {}
         self._size = job.cap.size - CLOSING_BYTES - len(request.path.encode("utf-8", "replace"))
-
-    @property
-    def since(self) -> str:
-        """The first path that is looked at."""
-        return self._cursor.since
 
     def file(self, source: Source) -> FindResult:
         """The page for one file that was asked for by its path."""
@@ -207,7 +211,25 @@ class _Ranking:
         files = BestFirst(scale, seen.glimpses, seen.examine)
         names = self._request.output == "files" and self._large is None
         output = self._names if names else self._passages
-        return self._complete(output(scale, seen, files), seen)
+        return self._within_budget(lambda: self._complete(output(scale, seen, files), seen))
+
+    def _within_budget(self, output: Callable[[], FindResult]) -> FindResult:
+        """A page that takes no more than was asked for, with all that is said around its passages.
+
+        What a contract says around them is known only of a whole page, so one that became too long is
+        made again from what was ranked, with less.
+        """
+        tokens_of, result = self._cap.measure.find_tokens, output()
+        if tokens_of is None:
+            return result
+        least = self._budget * FIND_LEAST_SHARE
+        for _ in range(FIND_TRIES):
+            over = tokens_of(result) - self._budget
+            if over <= 0 or self._tokens <= least:
+                break
+            self._tokens = max(int(least), self._used - over)
+            result = output()
+        return result
 
     def _windows(self, large: LargeText) -> FindResult:
         """The page for one large text: its windows are ranked like files."""
@@ -215,33 +237,23 @@ class _Ranking:
         result = self.page(large.seen)
         return replace(result, searched_files=1, more_files=0)
 
-    def _apart(self, scale: Scale, files: Sequence[RankedFile]) -> list[Apart]:
-        """The files taken apart, as many as there is time for. Raises TimedOut when it is for none."""
+    def _apart(self, scale: Scale, files: Sequence[RankedFile], deadline: Deadline) -> list[Apart]:
+        """The files taken apart, with definitions for parts in those that are worth an outline.
+
+        All of them or none: the next page goes on in the order of all their parts.
+
+        Raises:
+            TimedOut: From the deadline.
+        """
         if self._large is not None:
             return [self._large.apart(files)] if files else []
-        apart = list[Apart]()
-        try:
-            for file in files:
-                # The first one has all the time of the caller: a call that shows nothing leads nowhere.
-                deadline = self._deadline if self._begun else self._patient
-                parts = take_apart(self._services, self._opener, self._documents, file, deadline)
-                self._begun = True
-                if parts is not None:
-                    apart.append(parts)
-        except TimedOut:
-            if not apart:
-                raise
-            return apart
-        return self._outlined(scale, apart)
-
-    def _outlined(self, scale: Scale, apart: list[Apart]) -> list[Apart]:
-        """The same, with definitions for parts in those files that are worth an outline."""
+        read = (take_apart(self._services, self._opener, self._documents, file, deadline) for file in files)
+        apart = [each for each in read if each is not None]
         worth = self._worth_outlines(scale, apart)
-        with suppress(TimedOut):  # what has none is cut by lines
-            for at, each in enumerate(apart):
-                if each.candidate.file.path in worth:
-                    apart[at] = outlined(self._services, each, self._deadline)
-        return apart
+        return [
+            outlined(self._services, each, deadline) if each.candidate.file.path in worth else each
+            for each in apart
+        ]
 
     def _worth_outlines(self, scale: Scale, apart: Sequence[Apart]) -> set[str]:
         """The paths of small files, and of larger ones those that promise most, while there is room."""
@@ -266,28 +278,38 @@ class _Ranking:
                 paths.add(candidate.file.path)
         return paths
 
-    def _parts(self, scale: Scale, seen: Seen, apart: Sequence[Apart]) -> list[RankedPart]:
-        if seen.files == 1 and apart:
-            scale = Scale.within(self._query, apart[0].candidate)
-        return scoring.rank_parts(scale, [file.candidate for file in apart])
+    def _parts(
+        self, scale: Scale, seen: Seen, files: Sequence[RankedFile], number: int, *, is_first: bool = True
+    ) -> tuple[list[Apart], list[RankedPart]]:
+        """The files of a round taken apart, and their parts, best first. Raises TimedOut as `_apart` does.
+
+        As long as a page shows nothing it has all the time of the caller: it would lead nowhere.
+        """
+        if number not in self._rounds:
+            apart = self._apart(scale, files, self._patient if is_first else self._deadline)
+            if seen.files == 1 and apart:
+                scale = Scale.within(self._query, apart[0].candidate)
+            self._rounds[number] = apart, scoring.rank_parts(scale, [file.candidate for file in apart])
+        return self._rounds[number]
 
     # --- pages ---------------------------------------------------------------------------------
 
     def _passages(self, scale: Scale, seen: Seen, files: BestFirst) -> FindResult:
         """Parts of the best files, then of those behind them, until the page is full."""
-        request, cursor = self._request, self._cursor
+        request, cursor = self._request, self.cursor
         page = PageOfPassages(request.output, self._tokens, self._size)
         while True:
             begin = cursor.round * FIND_FILES_APART
             try:
-                apart = self._apart(scale, files.first(begin + FIND_FILES_APART)[begin:])
+                best = files.first(begin + FIND_FILES_APART)[begin:]
+                apart, parts = self._parts(scale, seen, best, cursor.round, is_first=not page.shown)
             except TimedOut:
                 if not page.shown:
                     raise
                 waiting = 0
                 break
             page.begin(apart)
-            cursor, waiting = self._shown(page, cursor, self._parts(scale, seen, apart))
+            cursor, waiting = self._shown(page, cursor, parts)
             if waiting:
                 break
             cursor = replace(cursor, round=cursor.round + 1, after=None, ahead=0)
@@ -295,6 +317,7 @@ class _Ranking:
                 break
         begun = (cursor.round + 1) * FIND_FILES_APART if waiting else cursor.round * FIND_FILES_APART
         left = max(0, len(files) - begun)
+        self._used = self._tokens - page.left
         shown_files = page.files()
         if request.explain and self._large is None:
             ranked = {file.path: file for file in files.first((cursor.round + 1) * FIND_FILES_APART)}
@@ -307,7 +330,7 @@ class _Ranking:
             more_files=left,
             omitted=page.omitted(),
             warnings=page.warnings(),
-            next=self._following(cursor) if waiting or left else None,
+            next=self._behind(cursor, seen) if waiting or left else None,
         )
 
     def _shown(
@@ -338,7 +361,7 @@ class _Ranking:
 
     def _names(self, scale: Scale, seen: Seen, files: BestFirst) -> FindResult:
         """The names of the best files that fit."""
-        request, cursor = self._request, self._cursor
+        request, cursor = self._request, self.cursor
         listed, used, size, left, following = list[FoundFile](), 0, 0, 0, None
         for position, file in self._in_order(scale, seen, files):
             number, place = int(position >= FIND_FILES_APART), place_of(file.score, file.path)
@@ -346,37 +369,40 @@ class _Ranking:
                 continue
             why = _why(files, file) if request.explain else ()
             row = quote(file.path) + "\n" + "".join(f"{reason.what} {reason.value:.2f}, " for reason in why)
-            used += estimate(row)
-            size += len(row.encode("utf-8", "replace"))
-            if listed and (used > self._tokens or size > self._size):
+            cost, size = estimate(row), size + len(row.encode("utf-8", "replace"))
+            if listed and (used + cost > self._tokens or size > self._size):
                 break
+            used += cost
             listed.append(FoundFile(file.path, file.score, why=why))
             following, left = FindCursor(cursor.since, number, place), len(files) - position - 1
+        self._used = used
         return FindResult(
             request,
             listed,
             shown=len(listed),
             more_files=left,
-            next=self._following(following) if left else None,
+            next=self._behind(following, seen) if left else None,
         )
 
     def _in_order(self, scale: Scale, seen: Seen, files: BestFirst) -> Iterator[tuple[int, RankedFile]]:
         """The best files in the order that their parts make of it, then the others in their own."""
-        if not self._cursor.round:
+        if not self.cursor.round:
             best = files.first(FIND_FILES_APART)
-            parts = self._parts(scale, seen, self._apart(scale, best))
+            _, parts = self._parts(scale, seen, best, 0)
             yield from enumerate(scoring.rank_with_parts(best, parts))
         position = FIND_FILES_APART
         while (file := files.at(position)) is not None:
             yield position, file
             position += 1
 
-    def _following(self, cursor: FindCursor | None) -> FindRequest | None:
-        return (
-            None
-            if cursor is None
-            else replace(self._request, cursor=write_find_cursor(self._request, cursor))
-        )
+    def _following(self, cursor: FindCursor) -> FindRequest:
+        return replace(self._request, cursor=write_find_cursor(self._request, cursor))
+
+    def _behind(self, cursor: FindCursor | None, seen: Seen) -> FindRequest | None:
+        """The page behind this one, of the files that were looked at."""
+        if cursor is None:
+            return None
+        return self._following(replace(cursor, until=seen.stopped_at or self.cursor.until))
 
     def _complete(self, result: FindResult, seen: Seen) -> FindResult:
         """The page with what is to be said of the whole search."""
@@ -389,10 +415,10 @@ class _Ranking:
             omitted.append(Omission("files", 1, seen.large_files, "too_large", request=lookup))
         if seen.stopped_at is None:
             return replace(result, omitted=omitted)
-        rest = self._following(FindCursor(since=seen.stopped_at))
+        rest = FindCursor(since=seen.stopped_at, until=self.cursor.until)
         if result.next is not None:
             omitted.append(Omission("passages", 1, result.more_passages or 1, "timeout", request=result.next))
-        return replace(result, omitted=omitted, complete=False, reason="timeout", next=rest)
+        return replace(result, omitted=omitted, complete=False, reason="timeout", next=self._following(rest))
 
     def _not_ranked(self, seen: Seen) -> Iterator[Omission]:
         """Documents that were left out, or left before their end."""
@@ -416,4 +442,4 @@ def _unreadable(clauses: Sequence[str]) -> list[Warn]:
 
 
 def _why(files: BestFirst, file: RankedFile) -> list[Reason]:
-    return [Reason(why.what, why.points, why.factor) for why in files.explain(file)]
+    return told(files.explain(file))

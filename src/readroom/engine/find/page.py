@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from readroom.limits.find import (
     FIND_LINE_CHARS,
     FIND_MIN_TOKENS,
     FIND_PARSE_S,
+    FIND_REASONS,
     FIND_REST_TOKENS,
 )
 from readroom.outline.languages import language_of
@@ -29,7 +31,7 @@ from readroom.policy.guard import Guard
 from readroom.quoting import quote
 from readroom.ranking.counting import CountedText
 from readroom.ranking.parts import TextPart, cut, cut_rows
-from readroom.ranking.score import Candidate, RankedFile, RankedPart
+from readroom.ranking.score import Candidate, RankedFile, RankedPart, Why
 from readroom.session.caches import OutlineCache
 from readroom.stores.base import Source
 from readroom.text import hashes, hidden
@@ -188,6 +190,11 @@ class PageOfPassages:
         self.shown = 0
 
     @property
+    def left(self) -> int:
+        """What is left of the budget."""
+        return self._tokens
+
+    @property
     def has_room(self) -> bool:
         """Whether a short passage would still fit."""
         return self._tokens >= FIND_MIN_TOKENS // 2
@@ -268,7 +275,7 @@ class PageOfPassages:
         long = ((number, len(line)) for number, line in numbered if len(line) > FIND_LINE_CHARS)
         cuts = {number: Cut(1, FIND_LINE_CHARS, length) for number, length in long}
         rows = [(number, line[:FIND_LINE_CHARS]) for number, line in numbered]
-        why = [Reason(reason.what, reason.points, reason.factor) for reason in ranked.why] if explain else ()
+        why = told(ranked.why) if explain else ()
         symbol = ".".join(part.names) or None
         return Passage(first, last, rows, ranked.score, symbol, signature, around, cuts, why, within)
 
@@ -319,6 +326,17 @@ class PageOfPassages:
             fits = tokens <= room and size <= self._size
             low, high = (middle, high) if fits else (low, middle - 1)
         return _first_lines(passage, low)
+
+
+def told(whys: Sequence[Why]) -> list[Reason]:
+    """The reasons that count most, the others as one, and all factors."""
+    points = sorted((why for why in whys if not why.factor), key=lambda why: (-why.points, why.what))
+    kept = points if len(points) <= FIND_REASONS + 1 else points[:FIND_REASONS]
+    rest = points[len(kept) :]
+    reasons = [Reason(why.what, why.points) for why in kept]
+    if rest:
+        reasons.append(Reason(f"{len(rest)} more", math.fsum(why.points for why in rest)))
+    return reasons + [Reason(why.what, why.points, factor=True) for why in whys if why.factor]
 
 
 def _first_lines(passage: Passage, count: int) -> Passage:

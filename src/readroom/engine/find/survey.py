@@ -106,12 +106,14 @@ class Survey:
         self._patience = patience
         self._hints = NameHints(query)
         self._least = b""
+        self._end: bytes | None = None
         self._has_begun = False
         self.seen = Seen(self._examine)
 
-    def look(self, top: Folder, since: str) -> Seen:
-        """Look at all files from `since` on, or as many as there is time for. Raises Cancelled."""
+    def look(self, top: Folder, since: str, until: str) -> Seen:
+        """Look at all files from `since` on and before `until` that there is time for. Raises Cancelled."""
         self._least = path_key(since) if since else b""
+        self._end = path_key(until) if until else None
         with suppress(TimedOut):  # `stopped_at` says where
             self._folder("", top, self._opener.guard)
         return self.seen
@@ -124,6 +126,8 @@ class Survey:
         prefix = f"{above}/" if above else ""
         for name in self._in_order(visible):
             path = prefix + name
+            if self._end is not None and path_key(path) >= self._end:
+                return  # so does all that comes behind it
             if name in files:
                 if not self._least or path_key(path) >= self._least:
                     self._check(path)
