@@ -35,6 +35,10 @@ def records(paths: Iterable[Path]) -> Iterator[Path]:
 def _below(folder: Path) -> Iterator[Path]:
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in _NEVER)
+        if os.path.basename(place) == "storage" and {"session", "message", "part"} <= {*folders}:
+            folders[:] = ["session"]  # of opencode before it had a database: the rest belongs to these
+        if "opencode.db" in files and "storage" in folders:
+            folders.remove("storage")  # the database has what was there
         for name in sorted(files):
             path = Path(place, name)
             if path.suffix in _SUFFIXES and not name.endswith(".meta.json") and not path.is_symlink():
@@ -52,12 +56,13 @@ def of_folder(folder: Path, home: Path, environment: Mapping[str, str]) -> list[
     claude = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude")
     codex = Path(environment.get("CODEX_HOME") or home / ".codex")
     data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share")
+    database = data / "opencode" / "opencode.db"
     places = [
         claude / "projects" / slug,
         codex / "sessions",
         home / ".qwen" / "projects" / slug,
         *_gemini(home / ".gemini" / "tmp", real),
-        data / "opencode" / "opencode.db",
+        database if database.exists() else data / "opencode" / "storage",
     ]
     return [place for place in places if place.exists()]
 

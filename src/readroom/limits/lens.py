@@ -37,6 +37,9 @@ RECORD_DATABASE_MEMORY_BYTES = 80 * 1024 * 1024
 beside 8 MB of pages.
 """
 
+RECORD_DATABASE_SCHEMA_STEPS = 100_000
+"""Steps of SQLite for the schema of a database: some 10,000 tables, and clients have 40."""
+
 RECORD_DATABASE_STEPS = 10_000_000
 """Steps of SQLite for one record, some 0.2 s, beside RECORD_DATABASE_STEPS_OF_BYTE for each byte of it."""
 

@@ -247,6 +247,40 @@ def test_hostile_names_are_text_everywhere(tmp_path: Path, root: Path) -> None:
         assert "'=HYPERLINK(1)" in cells
 
 
+def test_an_export_has_all_rows_of_what_is_chosen(tmp_path: Path, root: Path) -> None:
+    """More of them than a page shows, and none that the filters of its address leave out."""
+    state = tmp_path / "state"
+    state.joinpath("readroom").mkdir(parents=True, mode=0o700)
+    with closing(ledger_of(state)) as book:
+        for number in range(130):
+            name = f"{'night' if number % 2 else 'day'}-{number}"
+            spans = json.dumps([[f"src/{name}.py", "sha256:aa", 1, 2], ["src/a.py", None, 1, 2]])
+            fields = {"workspace": str(root), "session": name, "agent": f"agent-{number}", "path": "src/a.py"}
+            book.append(event(**fields, shown=spans))
+            book.append(event(**fields, shown=spans))
+    with open_agent(state, "--", str(root)) as running:
+
+        def exported(address: str, table: str) -> list[list[str]]:
+            reader = _Links()
+            reader.feed(get(running, address, {}).body.decode())
+            (link,) = [one for one in reader.links if "format=csv" in one and one.endswith(f"table={table}")]
+            answer = get(running, link, {})
+            assert "csv" in answer.headers["content-type"]
+            return list(csv.reader(io.StringIO(answer.body.decode())))[1:]
+
+        assert len(exported("/ui/sessions", "sessions")) == 130
+        night = exported("/ui/sessions?q=night", "sessions")
+        assert len(night) == 65
+        assert {row[0].partition("-")[0] for row in night} == {"night"}
+        assert len(exported("/ui/files", "file")) == 131
+        assert len(exported("/ui", "agent")) == 130
+        assert len(exported("/ui", "sessions")) == 130
+        assert len(exported("/ui?agent=agent-7", "sessions")) == 1
+        assert len(exported("/ui/file?path=src/a.py", "looks")) == 260
+        assert len(exported("/ui/file?path=src/a.py&session=day-2", "looks")) == 2
+        assert len(exported("/ui/session?id=day-2&agent=agent-2", "twice")) == 1
+
+
 @pytest.mark.parametrize(
     "address",
     [

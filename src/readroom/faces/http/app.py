@@ -34,6 +34,7 @@ from readroom.session.shared.state import SharedState
 
 if TYPE_CHECKING:
     from readroom.faces.http.ui.dashboard import Dashboard
+    from readroom.workspace import Workspace
 from typing import Any
 
 from msgspec import Struct
@@ -142,10 +143,13 @@ class PagesOnly:
 class LazyDashboard:
     """The dashboard, imported for its first visitor."""
 
-    def __init__(self, sign_in: SignIn, findings: Sequence[Finding] | None = None) -> None:
+    def __init__(
+        self, sign_in: SignIn, findings: Sequence[Finding] | None = None, whole: Sequence[Workspace] = ()
+    ) -> None:
         """Take what it is made of."""
         self._sign_in = sign_in
         self._findings = findings
+        self._whole = whole
         self._made: Dashboard | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -153,7 +157,7 @@ class LazyDashboard:
         if self._made is None:
             from readroom.faces.http.ui.dashboard import Dashboard
 
-            self._made = Dashboard(self._sign_in, self._findings)
+            self._made = Dashboard(self._sign_in, self._findings, self._whole)
         await self._made(scope, receive, send)
 
     def close(self) -> None:

@@ -276,7 +276,7 @@ def serve_http(
     rates = _rates(serving, shared, ask)
     visits = None if shared is None else shared.visits
     sign_in = SignIn(admission, rates, visits, ask if shared is not None and shared.remote else here)
-    pages = LazyDashboard(sign_in, served.findings)
+    pages = LazyDashboard(sign_in, served.findings, tuple(served.workspaces.values()))
     app: ASGIApp = PagesOnly(pages)
     if not served.pages_only:
         app = inside(

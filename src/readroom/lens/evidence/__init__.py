@@ -379,6 +379,9 @@ def _joined(runs: list[Run]) -> list[Run]:
     return joined
 
 
+_MORE = "..."
+
+
 def _parted(runs: list[Run]) -> tuple[list[Run], list[tuple[str, int, int]]]:
     """Lines seen whole, and those that were seen in part or are too wide to be told as a line."""
     whole: list[Run] = []
@@ -388,6 +391,8 @@ def _parted(runs: list[Run]) -> tuple[list[Run], list[tuple[str, int, int]]]:
         whole_lines: list[str] = []
         for number, row in enumerate(run.lines, run.first):
             line = row.removesuffix("\r")  # it belongs to the end of the line
+            if len(line) == WIDE_CHARS + len(_MORE) and line.endswith(_MORE):
+                line = line[:WIDE_CHARS]  # cut by a client that marks it no better
             if len(line) < WIDE_CHARS and not (run.partial and number == run.last):
                 whole_lines.append(line)
                 continue

@@ -45,6 +45,11 @@ _CUT_HEAD = re.compile(r"\A\.\.\.output truncated\.\.\.\n+(?:Full output saved t
 _CUT_TAIL = re.compile(r"\n?(?:\[cut at [\d,]+ characters\]|\(Results truncated\.[^\n]*\))\s*\Z")
 _CUT_SEARCH = re.compile(r"\n---\n\[[\d,]+ lines? truncated\] \.\.\.\s*\Z")
 """How Qwen ends a search that it cut inside of a line."""
+_CUT_NOTE = re.compile(
+    r"\n\n\.\.\.[\d,]+ (?:bytes|lines|chars) truncated\.\.\.\n\n"
+    r"The tool call succeeded but the output was truncated\.[\s\S]{0,2000}\Z"
+)
+"""How opencode ended a long output before version 1.2."""
 _KEPT_AT = re.compile(
     r"(?:[Ff]ull output (?:has been )?saved to|For full output see|Full output available at|"
     r"Output has been saved to|output saved to): ?(\S{1,1000})"
@@ -71,7 +76,15 @@ _TRUNCATED_NOTE = re.compile(
 )
 _PERSISTED = re.compile(r"\A<persisted-output>\n[^\n]*\n\nPreview \(first [^\n]*\n")
 _PERSISTED_END = re.compile(r"(\n\.\.\.)?\n</persisted-output>\s*\Z")
-_NUMBERED_FILE = re.compile(r"\A<path>[^\n]*</path>\n<type>file</type>\n<content>\n(?=\d)")
+_NUMBERED_FILE = re.compile(r"\A<path>[^\n]*</path>\n<type>file</type>\n<content>\n?(?=\d)")
+_RETURNED = re.compile(
+    r"\A(?:<exception>[\s\S]{0,4000}?</exception>\n)?<returncode>(-?\d+)</returncode>\n"
+    r"(?:<output>\n|(<warning>\n[\s\S]{0,2000}?</warning>\s*<output_head>\n))"
+)
+_ELIDED = re.compile(
+    r"\n</output_head>\n<elided_chars>\n(\d+ characters) elided\n</elided_chars>\n<output_tail>\n"
+)
+"""How mini-swe-agent cuts an output."""
 _NUMBERED_FILE_END = re.compile(r"\n\n\([^\n]*\)\n</content>[\s\S]{0,4000}\Z")
 
 
@@ -101,6 +114,8 @@ def unwrap(text: str) -> Unwrapped:
     tail = _CUT_TAIL.search(body, max(0, len(body) - 300))
     if tail:
         body = body[: tail.start()]
+    if note := _CUT_NOTE.search(body, max(0, len(body) - 2500)):
+        by_client, body = True, body[: note.start()]
     if ending := _CUT_SEARCH.search(body, max(0, len(body) - 300)):
         by_client, half_end = True, body.endswith("...", 0, ending.start())
         body = body[: ending.start()].removesuffix("...")
@@ -113,7 +128,7 @@ def unwrap(text: str) -> Unwrapped:
         by_client or bool(head) or (len(pieces) > 1 and "[... " not in text),
         bool(head),
         half_end,
-        bool(_NUMBERED_FILE.match(text)),
+        bool((opened := _NUMBERED_FILE.match(text)) and opened[0].endswith("\n")),
         lines,
         exit_code,
         kept[1].rstrip(").,]") if kept else "",
@@ -170,6 +185,11 @@ def _clients(body: str) -> tuple[str, bool, int | None]:
         if tail := _PERSISTED_END.search(body, max(0, len(body) - 100)):
             cut = bool(tail[1])
             body = body[: tail.start()]
+    elif head := _RETURNED.match(body):
+        code, cut = int(head[1]), bool(head[2])
+        body = re.sub(r"\n?</output(?:_tail)?>\s*\Z", "", body[head.end() :])
+        if cut:
+            body = _ELIDED.sub(r"[... \1 left out ...]", body, count=1)
     elif head := _NUMBERED_FILE.match(body):
         body = body[head.end() :]
         if tail := _NUMBERED_FILE_END.search(body, max(0, len(body) - 5000)):
@@ -186,7 +206,8 @@ _FAILED = re.compile(
     r"\A\s*(?:<tool_use_error>|Error[: ]|error: |An error occurred|File does not exist|File not found|"
     r"No such file|Access to .{1,1000} is denied|apply_patch verification failed|Could not find|"
     r"Failed to (?:edit|find)|.{1,1000} has changed: expected sha256|Path not in workspace"
-    r"|old (?:text )?occurs 0 times|Your proposed edit has introduced|No replacement was performed)"
+    r"|\w{1,40} takes no argument '|old (?:text )?occurs 0 times|Your proposed edit has introduced"
+    r"|No replacement was performed)"
 )
 
 
@@ -197,15 +218,19 @@ def says_error(text: str, exit_code: int | None) -> bool:
     return bool(_FAILED.match(text))
 
 
-_STATED_CUT = re.compile(r"([\d,]{1,12}) (chars|characters|tokens|lines) (?:truncated|omitted|left out)")
+_STATED_CUT = re.compile(
+    r"([\d,]{1,12}) (chars|characters|bytes|tokens|lines) (?:truncated|omitted|left out|elided)"
+)
 
 
 def stated_cut(text: str) -> tuple[int, str] | None:
     """How much a mark in a result says was cut, and of what: characters, tokens or lines."""
-    match = next((mark for cut in _CUT_INSIDE.finditer(text) if (mark := _STATED_CUT.search(cut[0]))), None)
+    marks = (_CUT_INSIDE, _CUT_SEARCH, _CUT_NOTE, _ELIDED)
+    cuts = (cut for mark in marks for cut in mark.finditer(text))
+    match = next((said for cut in cuts if (said := _STATED_CUT.search(cut[0]))), None)
     if match is None:
         return None
-    unit = "characters" if match[2] == "chars" else match[2]
+    unit = match[2] if match[2] in ("tokens", "lines") else "characters"
     return int(match[1].replace(",", "") or 0), unit
 
 

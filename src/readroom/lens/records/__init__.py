@@ -17,6 +17,7 @@ from readroom.lens.records import (
     codex,
     gemini_cli,
     messages,
+    mini_swe_agent,
     openai_agents,
     opencode,
     otel,
@@ -28,7 +29,7 @@ from readroom.lens.records import (
 )
 from readroom.lens.records.events import Event, Skipped
 from readroom.lens.records.remembered import with_short_names
-from readroom.lens.records.stream import Element, Line, elements, lines
+from readroom.lens.records.stream import Element, Line, elements, lines, opened
 from readroom.lens.records.values import NotReadable, Object, as_object, decode
 from readroom.limits.lens import RECORD_SNIFF_LINES
 
@@ -50,6 +51,7 @@ LINE_READERS: tuple[tuple[Callable[[Object], bool], LineReader], ...] = (
 
 LIST_READERS: tuple[tuple[Callable[[Object], bool], ElementReader], ...] = (
     (pydantic_ai.recognises, pydantic_ai.read),
+    (claude_code.recognises, claude_code.read_list),
     (messages.recognises, messages.read),
 )
 """By what an element of a list says."""
@@ -111,7 +113,7 @@ def _json(path: Path, bounds: Bounds) -> Iterator[Event]:
 
 def _as_lines(path: Path, bounds: Bounds) -> Iterator[Event] | None:
     """The events of a file of lines, when one of its first lines is of a known client."""
-    with path.open("rb") as stream:
+    with opened(path) as stream:
         for seen, line in enumerate(lines(stream), 1):
             if isinstance(line, Line) and isinstance(line.value, dict):
                 for recognises, reader in LINE_READERS:
@@ -125,7 +127,7 @@ def _as_lines(path: Path, bounds: Bounds) -> Iterator[Event] | None:
 
 
 def _of_lines(path: Path, reader: LineReader, bounds: Bounds) -> Iterator[Event]:
-    with path.open("rb") as stream:
+    with opened(path) as stream:
         if reader is gemini_cli.read:
             yield from gemini_cli.read(lines(stream), bounds, path.parent.name, gemini_cli.root_beside(path))
         else:
@@ -133,7 +135,7 @@ def _of_lines(path: Path, reader: LineReader, bounds: Bounds) -> Iterator[Event]
 
 
 def _line_elements(path: Path) -> Iterator[Element | Skipped]:
-    with path.open("rb") as stream:
+    with opened(path) as stream:
         for line in lines(stream):
             yield line if isinstance(line, Skipped) else Element("", line.value)
 
@@ -143,15 +145,20 @@ def _as_document(path: Path, bounds: Bounds) -> Iterator[Event] | None:
     size = path.stat().st_size
     if size <= bounds.document_bytes:
         try:
-            whole = as_object(decode(path.read_bytes()))
+            with opened(path) as stream:
+                whole = as_object(decode(stream.read()))
         except NotReadable:
             whole = {}
         for recognises, reader in LINE_READERS:
             if whole and recognises(whole):
                 return reader([Line(1, whole)], bounds)
+        if opencode.recognises(whole):
+            return opencode.read_storage(path, whole, bounds)
     for element in _elements(path, bounds):
         if isinstance(element, Skipped):
             continue
+        if mini_swe_agent.recognises(element):
+            return mini_swe_agent.read(_elements(path, bounds), path.stem.removesuffix(".traj"))
         if element.key == "trajectory":
             return swe_agent.read(_elements(path, bounds), path.stem)
         if element.key == "samples" and "messages" in as_object(element.value):
@@ -166,5 +173,5 @@ def _as_document(path: Path, bounds: Bounds) -> Iterator[Event] | None:
 
 
 def _elements(path: Path, bounds: Bounds) -> Iterator[Element | Skipped]:
-    with path.open("rb") as stream:
+    with opened(path) as stream:
         yield from elements(stream, path.stat().st_size, bounds)

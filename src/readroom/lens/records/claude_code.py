@@ -24,9 +24,10 @@ from readroom.lens.records.events import (
     Skipped,
 )
 from readroom.lens.records.remembered import Remembered, short_name
-from readroom.lens.records.stream import Line, each
+from readroom.lens.records.stream import Element, Line, each
 from readroom.lens.records.values import (
     Object,
+    as_cost,
     as_count,
     as_list,
     as_object,
@@ -58,6 +59,10 @@ _SILENT = frozenset(
         "permission-mode",
         "pr-link",
         "attribution-snapshot",
+        "stream_event",
+        "rate_limit_event",
+        "tool_progress",
+        "auth_status",
     ]
 )
 """Kinds of lines that say nothing about what the model saw."""
@@ -72,6 +77,8 @@ def recognises(line: Object) -> bool:
     """Whether a line is of this client."""
     if "provenance" in line:
         return False
+    if "session_id" in line and "sessionId" not in line:
+        return as_text(line.get("type")) in ("system", "assistant", "user") and "uuid" in line
     return "sessionId" in line and ("uuid" in line or as_text(line.get("type")) in _SILENT)
 
 
@@ -80,6 +87,21 @@ def read(lines: Iterable[Line | Skipped], bounds: Bounds) -> Iterator[Event]:
     sessions = _ClaudeSessions(bounds)
     yield from each(lines, sessions.events)
     yield from sessions.rest()
+
+
+def read_list(elements: Iterable[Element | Skipped], _session: str, bounds: Bounds) -> Iterator[Event]:
+    """The events of a document that is a list of such lines, as `--output-format json --verbose` prints."""
+    lines = (
+        element if isinstance(element, Skipped) else Line(number, element.value)
+        for number, element in enumerate(elements, 1)
+    )
+    return read(lines, bounds)
+
+
+def _recorded(line: Object) -> Object:
+    """A line of `--output-format stream-json` as it would stand in the record."""
+    agent = as_text(line.get("parent_tool_use_id"))
+    return {**line, "sessionId": line.get("session_id"), "isSidechain": bool(agent), "agentId": agent}
 
 
 class _ClaudeSessions:
@@ -95,13 +117,15 @@ class _ClaudeSessions:
         """Of all results that wait; of too many or too long ones the oldest session's are let go."""
 
     def events(self, entry: Object, number: int) -> Iterator[Event]:
+        if "session_id" in entry and "sessionId" not in entry:
+            entry = _recorded(entry)
         kind = as_text(entry.get("type"))
         if kind == "api-request-blob":  # does not say which agent's request it is: a call's id does
             for held in self._pending.values():
                 _sent(as_object(entry.get("message")), held)
             self._chars = sum(held.chars for held in self._pending.values())
             return
-        if "uuid" not in entry and kind in _SILENT:
+        if kind in _SILENT and ("uuid" not in entry or "session_id" in entry):
             return
         session = self._session(entry)
         waiting = self._pending.get(session)
@@ -205,6 +229,9 @@ def _events(entry: Object, session: str, pending: _Held, number: int) -> Iterato
         yield from _attachment(entry, session, pending)
     elif kind == "system":
         yield from _system(entry, session, pending)
+    elif kind == "result" and "session_id" in entry:
+        if pending.latest:
+            yield Answered(session, pending.latest, cost=as_cost(entry.get("total_cost_usd")))
     elif kind not in _SILENT:
         yield Skipped(f"line {number}", f"kind {kind[:40]!r} is not known", session)
     if entry.get("version") and kind in ("user", "assistant"):
@@ -217,7 +244,10 @@ _CLEARED = "[Old tool result content cleared]"
 
 def _system(entry: Object, session: str, pending: _Held) -> Iterator[Event]:
     kind = as_text(entry.get("subtype"))
-    if kind == "compact_boundary":
+    if kind == "init":
+        version, model = as_text(entry.get("claude_code_version")), as_text(entry.get("model"))
+        yield Opened(session, version=version, folder=as_text(entry.get("cwd")), model=model)
+    elif kind == "compact_boundary":
         yield from pending.release()
         yield Compacted(session, time_of(entry.get("timestamp")))
     elif kind == "microcompact_boundary":

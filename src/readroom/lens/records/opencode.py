@@ -1,4 +1,6 @@
-"""opencode: `~/.local/share/opencode/opencode.db`, tables `session`, `message` and `part` (JSON in `data`).
+"""opencode: `~/.local/share/opencode/opencode.db`, tables `session`, `message` and `part` (JSON in `data`);
+before version 1.2 a file each, in `storage/session/PROJECT/`, `storage/message/SESSION/` and
+`storage/part/MESSAGE/`.
 
 A call and its result are one part; a sub-agent is a session with a parent; a message made of a
 `compaction` part asks for a summary, and what stands before it is no longer sent once the summary is
@@ -8,8 +10,11 @@ neither is read.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from readroom.lens.bounds import Bounds
@@ -37,7 +42,7 @@ from readroom.lens.records.values import (
     objects,
     time_of,
 )
-from readroom.limits.lens import RECORD_LINE_BYTES
+from readroom.limits.lens import RECORD_LINE_BYTES, RECORDS_FOUND
 
 NAME = "opencode"
 TABLES = {"session", "message", "part"}
@@ -99,6 +104,59 @@ def _session(connection: sqlite3.Connection, session: str) -> Iterator[Event]:
             yield Skipped(f"part {as_text(p_id)[:40]}", problem, session)
         else:
             yield from _part(part, message, session)
+
+
+def recognises(document: Object) -> bool:
+    """Whether a document is a session of versions before the database, which kept each in a file."""
+    return as_text(document.get("id")).startswith("ses") and {"projectID", "directory"} <= document.keys()
+
+
+def read_storage(path: Path, session: Object, _bounds: Bounds) -> Iterator[Event]:
+    """The events of one session whose messages and parts are files of their own, found by their names."""
+    storage = path.parents[2]
+    id = path.stem
+    yield Opened(
+        id,
+        NAME,
+        as_text(session.get("version")),
+        as_text(session.get("directory")),
+        as_text(session.get("parentID")),
+        time=time_of(as_object(session.get("time")).get("created")),
+    )
+    for message_file in _files(storage / "message" / id):
+        message, problem = _document(message_file)
+        if problem:
+            yield Skipped(f"message {message_file.stem[:40]}", problem, id)
+        yield from _message(message, message_file.stem, id)
+        for part_file in _files(storage / "part" / message_file.stem):
+            part, problem = _document(part_file)
+            if problem:
+                yield Skipped(f"part {part_file.stem[:40]}", problem, id)
+            else:
+                yield from _part(part, message, id)
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files of a folder by their names, which are in the order of time."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        named = (entry.name for entry in entries if entry.name.endswith(".json"))
+        return [folder / name for name in sorted(islice(named, RECORDS_FOUND))]
+    return []
+
+
+def _document(path: Path) -> tuple[Object, str]:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as stream:
+            raw = stream.read(RECORD_LINE_BYTES + 1)
+    except OSError as error:
+        return {}, f"cannot be read: {error.strerror or type(error).__name__}"
+    if len(raw) > RECORD_LINE_BYTES:
+        return {}, f"more than {RECORD_LINE_BYTES:,} bytes"
+    try:
+        return as_object(decode(raw)), ""
+    except NotReadable as error:
+        return {}, f"{len(raw):,} bytes, {error}"
 
 
 def _data(connection: sqlite3.Connection, table: str, row: int) -> tuple[Object, str]:

@@ -17,6 +17,7 @@ from urllib.parse import quote
 from readroom.lens.records.values import NotReadable
 from readroom.limits.lens import (
     RECORD_DATABASE_MEMORY_BYTES,
+    RECORD_DATABASE_SCHEMA_STEPS,
     RECORD_DATABASE_STEPS,
     RECORD_DATABASE_STEPS_OF_BYTE,
     RECORD_LINE_BYTES,
@@ -25,6 +26,7 @@ from readroom.limits.lens import (
 MAGIC = b"SQLite format 3\0"
 
 _STEPS_AT_ONCE = 1_000_000
+_SCHEMA_STEPS_AT_ONCE = 1_000
 
 
 @contextmanager
@@ -60,6 +62,7 @@ def _bound(connection: sqlite3.Connection, size: int) -> None:
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA query_only = ON")
     connection.execute("PRAGMA cell_size_check = ON")
+    _load_schema(connection)
     connection.execute("PRAGMA cache_size = -8192")
     # A table without the client's indexes, or a join of everything with everything, takes steps that grow
     # with the square of the file: counted, so that the answer does not depend on the machine.
@@ -71,6 +74,24 @@ def _bound(connection: sqlite3.Connection, size: int) -> None:
         return left < 0
 
     connection.set_progress_handler(more, _STEPS_AT_ONCE)
+
+
+def _load_schema(connection: sqlite3.Connection) -> None:
+    # SQLite looks for a name among all others in chains: a schema takes time with the square of its tables.
+    left = RECORD_DATABASE_SCHEMA_STEPS // _SCHEMA_STEPS_AT_ONCE
+
+    def more() -> int:
+        nonlocal left
+        left -= 1
+        return left < 0
+
+    connection.set_progress_handler(more, _SCHEMA_STEPS_AT_ONCE)
+    try:
+        connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+            raise NotReadable("a database with too many tables") from error
+        raise
 
 
 def row_of(connection: sqlite3.Connection, table: str, wanted: list[str], row: int) -> dict[str, Any]:

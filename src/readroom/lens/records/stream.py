@@ -8,9 +8,13 @@ decoder's to say.
 
 from __future__ import annotations
 
+import codecs
+import io
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, BinaryIO, Protocol
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
 
 import msgspec
 
@@ -22,6 +26,9 @@ from readroom.limits.lens import (
     RECORD_LINE_BYTES,
     RECORD_TEXT_BYTES,
 )
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 _IN_TEXT = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 """What goes on inside of a text, up to its closing quote or to half of an escape; possessive, so that it
@@ -37,6 +44,58 @@ _INSIDE = re.compile(rb'(?:[^"\[\]{}]++|\[[^"\[\]{}]*+\]|\{[^"\[\]{}]*+\})++')
 """What leaves the depth as it is inside of an element: values, and lists and objects without others or texts.
 A step for each of a hundred million empty lists would take minutes.
 """
+
+
+class _FromUtf16(io.RawIOBase):
+    """The bytes of a file in UTF-16 as UTF-8: what PowerShell writes with `>`."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._restart()
+
+    def _restart(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
+        self._ready = b""
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def seekable(self) -> bool:
+        """To the beginning."""
+        return True
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Go to the beginning."""
+        if offset or whence:
+            raise io.UnsupportedOperation("only to the beginning")
+        self._restart()
+        return self._stream.seek(0)
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        """Fill the buffer."""
+        room = memoryview(buffer)
+        while not self._ready:
+            chunk = self._stream.read(len(room))
+            self._ready = self._decoder.decode(chunk, final=not chunk).encode("utf-8", "replace")
+            if not chunk:
+                break
+        piece, self._ready = self._ready[: len(room)], self._ready[len(room) :]
+        room[: len(piece)] = piece
+        return len(piece)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """The bytes of a record that is text, in UTF-8 whatever it was written in."""
+    with path.open("rb") as stream:
+        if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            raw = _FromUtf16(stream)
+            raw.seek(0)
+            yield cast(BinaryIO, io.BufferedReader(raw))
+        else:
+            stream.seek(0)
+            yield stream
 
 
 class Line(msgspec.Struct, frozen=True):

@@ -53,9 +53,8 @@ def _heading(totals: Totals) -> Iterator[str]:
             f"The records say: {recorded:,} input and {totals.output_tokens:,} output tokens{cost}; "
             f"results are {share:.0f} % of the input"
         )
-    yield (
-        f"{totals.errors:,} calls failed, {totals.cut:,} results were cut, {totals.compactions:,} compactions"
-    )
+    cut = f"{counted(totals.cut, 'result')} {'was' if totals.cut == 1 else 'were'} cut"
+    yield f"{counted(totals.errors, 'call')} failed, {cut}, {counted(totals.compactions, 'compaction')}"
 
 
 def _table(name: str, spent: dict[str, Spent]) -> Iterator[str]:

@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from readroom.errors import NoSuchView
-from readroom.faces.http.ui.overview import sessions_table
 from readroom.faces.http.ui.page import Cell, Figure, Link, Page, Table, lasted, moment, number, stamp
 from readroom.faces.http.ui.view import HIDDEN, View
 from readroom.ledger.queries import shown_twice
 from readroom.ledger.rows import Row
-from readroom.limits.lens import UI_EXPORT_ROWS, UI_ROWS, UI_SESSION_ROWS
+from readroom.limits.lens import UI_ROWS, UI_SESSION_ROWS
 
 NOT_KEPT = (
     "The ledger keeps no content: neither the text of the reply nor what was written. "
@@ -53,7 +52,7 @@ class Opened(Struct, frozen=True):
 def calls(view: View) -> Page:
     """The newest calls that the filters leave."""
     wanted = view.slice
-    limit = UI_EXPORT_ROWS if view.text("format") == "csv" else UI_ROWS
+    limit = view.rows(UI_ROWS)
     rows = view.questions.calls(wanted, limit=limit + 1, before=view.count("before"))
     more = view.link("calls", before=rows[limit - 1].number) if len(rows) > limit else ""
     table = Table(
@@ -65,7 +64,7 @@ def calls(view: View) -> Page:
         ),
         [_row(view, row) for row in rows[:limit]],
         more=more,
-        export=view.link("calls", format="csv", table="calls"),
+        export=view.export("calls"),
     )
     return Page("Calls", tables=[table], filters=view.filters("agent", "token", "tool", "outcome"))
 
@@ -107,7 +106,6 @@ def session(view: View) -> Page:
             f"{moment(one.first_us)} to {moment(one.last_us)[11:]}",
         ),
     )
-    table = sessions_table(view, [one], "This session")
     opened = waterfall(view, rows)
     return Page(
         f"Session {one.session or '(without a name)'}",
@@ -115,7 +113,7 @@ def session(view: View) -> Page:
         [_twice(view, rows), *_findings(view, one.session)],
         crumbs=[Link("Sessions", view.bare("sessions"))],
         template="session.html",
-        own={"calls": opened, "earlier": earlier, "not_kept": NOT_KEPT, "summary": table},
+        own={"calls": opened, "earlier": earlier, "not_kept": NOT_KEPT},
     )
 
 
@@ -243,7 +241,15 @@ def call(view: View) -> Page:
     )
 
 
+_NO_STATES = (
+    "No call here has the state of the file that it showed, so that this cannot be told from these rows; "
+    "the findings of an audit say it."
+)
+
+
 def _twice(view: View, rows: Sequence[Row]) -> Table:
+    spans = [span for row in rows for span in row.event.spans]
+    known = not spans or any(span.content_hash for span in spans)
     every = [one for one in shown_twice(rows) if view.sight.path(one.path) is not None]
     cells = [
         (
@@ -252,10 +258,16 @@ def _twice(view: View, rows: Sequence[Row]) -> Table:
             number(len(one.rows)),
             Cell(", ".join(map(str, one.rows[:10]))),
         )
-        for one in every[:UI_ROWS]
+        for one in every[: view.rows(UI_ROWS)]
     ]
-    heads = ("File", "Lines", "Times", "Rows")
-    return Table("twice", "Shown again while in view", heads, cells, empty="Nothing was shown twice.")
+    return Table(
+        "twice",
+        "Shown again while in view",
+        ("File", "Lines", "Times", "Rows"),
+        cells,
+        empty="Nothing was shown twice." if known else _NO_STATES,
+        export=view.export("twice"),
+    )
 
 
 def _findings(view: View, session: str) -> list[Table]:

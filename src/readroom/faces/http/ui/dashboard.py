@@ -162,10 +162,15 @@ _BACK = re.compile(rf"{UI_PATH}(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?(?:\?[!-~]*
 class Dashboard:
     """The pages of one server."""
 
-    def __init__(self, sign_in: SignIn, findings: Sequence[Finding] | None = None) -> None:
-        """Take what signs people in, and the findings of an audit that are shown beside."""
+    def __init__(
+        self, sign_in: SignIn, findings: Sequence[Finding] | None = None, whole: Sequence[Workspace] = ()
+    ) -> None:
+        """Take what signs people in, the findings of an audit that are shown beside, and the workspaces as
+        they are for tokens without a policy of their own.
+        """
         self._sign_in = sign_in
         self._findings = findings
+        self._whole = whole
         self._executor = ThreadPoolExecutor(UI_WORKERS, thread_name_prefix="readroom-ui")
         self._books = Books(self._executor)
         self._static = dict(_static())
@@ -270,7 +275,7 @@ class Dashboard:
         return await asyncio.get_running_loop().run_in_executor(self._executor, work)
 
     def _page(self, request: Request, path: str) -> Response:
-        view = self._view(request)
+        view = self._view(request, path)
         page = self._ledger(view) if path == "ledger" else PAGES[path][1](view)
         if request.query_params.get("format") == "csv":
             return _csv(page, request.query_params.get("table", ""))
@@ -278,7 +283,7 @@ class Dashboard:
             page.notes = [*page.notes, f"{view.unsummed:,} rows are not summed yet: load the page again."]
         return _html(page, self._frame(request, view, path))
 
-    def _view(self, request: Request) -> View:
+    def _view(self, request: Request, page: str) -> View:
         from readroom.faces.http.ui.queries import Questions
 
         access: Access = request.scope[ACCESS]
@@ -296,6 +301,8 @@ class Dashboard:
             recorder.workspace,
             unsummed=unsummed,
             findings=self._findings,
+            page=page,
+            whole=access.workspace in self._whole,
         )
 
     def _frame(self, request: Request, view: View | None, path: str) -> dict[str, object]:

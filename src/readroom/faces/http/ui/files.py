@@ -95,7 +95,7 @@ def file(view: View) -> Page:
         _figures(total, looks, current, digest),
         [
             _calls(view, chosen if line else looks, about),
-            _states(looks, digest),
+            _states(view, looks, digest),
             *_findings(view, path),
         ],
         crumbs=_crumbs(view, path),
@@ -255,17 +255,16 @@ def _calls(view: View, looks: Sequence[Look], title: str) -> Table:
                 ),
             ),
         )
-        for one in reversed(looks[-UI_ROWS:])
+        for one in reversed(looks[-view.rows(UI_ROWS) :])
     ]
     heads = ("Row", "When (UTC)", "Agent", "Tool", "Lines", "State", "Conversation")
     note = f"The newest {UI_ROWS} of {len(looks):,}." if len(looks) > UI_ROWS else ""
-    export = view.bare(
-        "file", path=view.text("path"), line=view.count("line") or "", format="csv", table="looks"
+    return Table(
+        "looks", title, heads, rows, note=note, empty="No call showed it.", export=view.export("looks")
     )
-    return Table("looks", title, heads, rows, note=note, empty="No call showed it.", export=export)
 
 
-def _states(looks: Sequence[Look], digest: str | None) -> Table:
+def _states(view: View, looks: Sequence[Look], digest: str | None) -> Table:
     times = Counter(one.span.content_hash for one in looks)
     last = {one.span.content_hash: one.row.event.time_us for one in looks}
     rows = [
@@ -277,11 +276,12 @@ def _states(looks: Sequence[Look], digest: str | None) -> Table:
             number(count),
             Cell(moment(last[state]), tone="soft"),
         )
-        for state, count in times.most_common(UI_ROWS)
+        for state, count in times.most_common(view.rows(UI_ROWS))
     ]
     heads = ("Hash", "State", "Calls", "Last shown (UTC)")
     note = "Of a state that has changed there is a hash, and no content."
-    return Table("states", "States that were shown", heads, rows, note=note)
+    title = "States that were shown"
+    return Table("states", title, heads, rows, note=note, export=view.export("states"))
 
 
 def _findings(view: View, path: str) -> list[Table]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from readroom.faces.http.ui.page import Cell, Filter, Option, Page, Table, number
 from readroom.faces.http.ui.view import HIDDEN, View
 from readroom.lens.normal_form import FINDINGS, Finding
-from readroom.limits.lens import UI_EXPORT_ROWS, UI_ROWS
+from readroom.limits.lens import UI_ROWS
 
 
 def findings(view: View) -> Page:
@@ -46,7 +46,7 @@ def _kinds(view: View, every: Sequence[Finding]) -> Table:
         ("What", "Findings", "Sessions", "Tokens", "Carried"),
         rows,
         empty="The audit found nothing.",
-        export=view.bare("findings", format="csv", table="kinds"),
+        export=view.export("kinds"),
     )
 
 
@@ -60,7 +60,7 @@ def findings_table(view: View, *, session: str = "", path: str = "", kind: str =
         and (not path or view.sight.path(one.file) == path)
     ]
     found.sort(key=lambda one: (-(one.carried_tokens or one.tokens), one.session, one.call))
-    most = UI_EXPORT_ROWS if view.text("format") == "csv" else UI_ROWS
+    most = view.rows(UI_ROWS)
     return Table(
         "findings",
         "Findings of the audit",
@@ -68,14 +68,22 @@ def findings_table(view: View, *, session: str = "", path: str = "", kind: str =
         [_row(view, one) for one in found[:most]],
         note=f"The first {most} of {len(found):,}." if len(found) > most else "",
         empty="The audit found nothing here.",
-        export=view.bare("findings", kind=kind, format="csv", table="findings"),
+        export=view.export("findings"),
     )
+
+
+def _span(one: Finding) -> str:
+    if not one.first:
+        return ""
+    return f"{one.first:,} to {one.last:,}" if one.last > one.first else f"{one.first:,}"
 
 
 def _row(view: View, one: Finding) -> tuple[Cell, ...]:
     hidden = bool(one.file) and view.sight.path(one.file) is None
-    said = f"{one.what} {one.excerpt}".strip()
-    lines = f"{one.first:,} to {one.last:,}" if one.first else ""
+    # What stands at no known place may be of a file that the visitor may not see.
+    quoted = one.excerpt if view.sight.contents and (one.first or view.whole) else ""
+    said = f"{one.what}: {quoted}" if quoted else one.what
+    lines = _span(one)
     return (
         Cell(FINDINGS[one.kind], room="some"),
         Cell(one.session, view.bare("sessions", q=one.session), room="some"),

@@ -49,7 +49,7 @@ def folder_map(view: View) -> Page:
         "folder",
         "What is in it",
         ("Name", "Bytes", "Files", "Files shown", "Calls", "Tokens"),
-        rows if view.text("format") == "csv" else rows[: 2 * UI_ROWS],
+        rows[: view.rows(2 * UI_ROWS)],
         empty="Nothing that you may see.",
         chart={
             "kind": "map",
@@ -58,7 +58,7 @@ def folder_map(view: View) -> Page:
             "file": f"{view.base}/file?path=",
             "map": f"{view.base}/map?path=",
         },
-        export=view.link("map", path=as_value(path), format="csv", table="folder"),
+        export=view.export("folder"),
         note="Boxes are as large as files; the stronger the blue, the more calls showed one.",
     )
     return Page(

@@ -24,7 +24,7 @@ def overview(view: View) -> Page:
     by = view.text("by") if view.text("by") in _TITLES else "tool"
     tables = [
         over_time(view, view.questions.series(wanted, by), by),  # type: ignore[arg-type]  # looked up above
-        sessions_table(view, view.questions.sessions(wanted, limit=8), "Latest sessions"),
+        sessions_table(view, view.questions.sessions(wanted, limit=view.rows(8)), "Latest sessions"),
         files_table(view, wanted, _TOP),
         *(_sums(view, wanted, one) for one in _TITLES),
         *_budgets(view),
@@ -66,7 +66,7 @@ def over_time(view: View, series: Series, by: str) -> Table:
         [row for row in rows if any(cell.raw for cell in row[1:])],
         note=_step(series),
         chart=chart if times else None,
-        export=view.link("", by=by, format="csv", table="time"),
+        export=view.export("time"),
     )
 
 
@@ -85,7 +85,7 @@ def _sums(view: View, wanted: Slice, by: By) -> Table:
             number(one.failed),
             number(one.tokens, share=_share(one.tokens, most)),
         )
-        for one in every[:UI_ROWS]
+        for one in every[: view.rows(UI_ROWS)]
     ]
     return Table(
         by,
@@ -93,13 +93,14 @@ def _sums(view: View, wanted: Slice, by: By) -> Table:
         (by.capitalize(), "Calls", "Failed", "Tokens"),
         rows,
         note=f"The first {UI_ROWS} of {len(every):,}." if len(every) > UI_ROWS else "",
-        export=view.link("", format="csv", table=by),
+        export=view.export(by),
     )
 
 
 def files_table(view: View, wanted: Slice, limit: int) -> Table:
     """Files by what was shown of them, as far as the visitor may see their names."""
     # Names that are hidden do not take the places of others.
+    limit = view.rows(limit)
     every = view.questions.files(wanted, limit * 4)
     seen = [one for one in every if view.sight.path(one.path) is not None][:limit]
     most = max((one.tokens for one in seen), default=0)
@@ -121,8 +122,8 @@ def files_table(view: View, wanted: Slice, limit: int) -> Table:
         ("File", "Calls", "Lines", "Tokens"),
         rows,
         note=" ".join(notes),
-        more=view.link("files") if limit == _TOP else "",
-        export=view.link("files", format="csv", table="file"),
+        more=view.link("files") if view.page != "files" else "",
+        export=view.export("file"),
     )
 
 
@@ -158,14 +159,14 @@ def sessions_table(view: View, every: Sequence[SessionSum], title: str, more: st
         heads,
         rows,
         more=more,
-        export=view.link("sessions", format="csv", table="sessions"),
+        export=view.export("sessions"),
     )
 
 
 def sessions(view: View) -> Page:
     """Live and past conversations."""
     skip, search = view.count("skip"), view.text("q", 200)
-    limit = UI_ROWS
+    limit = view.rows(UI_ROWS)
     found = view.questions.sessions(view.slice, limit=limit + 1, skip=skip, search=search)
     more = view.link("sessions", q=search, skip=skip + limit) if len(found) > limit else ""
     table = sessions_table(view, found[:limit], "Sessions", more)
@@ -191,11 +192,12 @@ def _budgets(view: View) -> list[Table]:
             number(use.left),
             Cell(level.name.lower(), tone="" if level == 0 else "warn"),
         )
-        for name, use, level in pool.all()[:UI_ROWS]
+        for name, use, level in pool.all()[: view.rows(UI_ROWS)]
     ]
     note = "What is shown at each state is in the guide to budgets."
     heads = ("Budget", "Whose", "Used", "Limit", "Left", "State")
-    return [Table("budgets", "Budgets", heads, rows, note=note, empty="No call has used a budget yet.")]
+    empty, export = "No call has used a budget yet.", view.export("budgets")
+    return [Table("budgets", "Budgets", heads, rows, note=note, empty=empty, export=export)]
 
 
 def _share(value: int, most: int) -> int:

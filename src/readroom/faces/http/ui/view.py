@@ -22,6 +22,7 @@ from readroom.faces.http.ui.queries import By, Questions, Slice
 from readroom.ledger.sums import DAY_US, HOUR_US
 from readroom.lens.normal_form import Finding
 from readroom.lens.report import plain
+from readroom.limits.lens import UI_EXPORT_ROWS
 from readroom.paths import ROOT, WorkPath
 
 HIDDEN: Final = "(hidden by policy)"
@@ -121,6 +122,12 @@ RANGES: Final = {
 LIVE_US: Final = 10 * 60 * 1_000_000
 """A conversation whose last call is no older counts as live."""
 
+_CHOSEN: Final = (
+    *("since", "agent", "token", "tool", "outcome"),
+    *("by", "q", "path", "session", "line", "id", "kind"),
+)
+"""What an address chooses, beside the part of the rows that a page shows."""
+
 KEPT: Final = ("since", "agent", "token", "tool", "outcome")
 """Filters that go along from page to page."""
 
@@ -139,6 +146,8 @@ class View:
         *,
         unsummed: int = 0,
         findings: Sequence[Finding] | None = None,
+        page: str = "",
+        whole: bool = False,
     ) -> None:
         """Take what the address says.
 
@@ -150,6 +159,8 @@ class View:
             workspace: As the ledger's rows name it.
             unsummed: Rows that are in no sum yet.
             findings: Of an audit; None when none is shown.
+            page: Which one is asked for.
+            whole: Whether the visitor's token takes nothing away from the workspace.
         """
         self.access = access
         self.base = base
@@ -158,6 +169,8 @@ class View:
         self.workspace = workspace
         self.unsummed = unsummed
         self.findings = findings
+        self.page = page
+        self.whole = whole
         self.sight = Sight(access)
         self.now_us = time.time_ns() // 1000
 
@@ -193,6 +206,16 @@ class View:
     def bare(self, page: str, **wanted: object) -> str:
         """The address of a page without filters."""
         return address(self.base, page, **wanted)
+
+    def rows(self, most: int) -> int:
+        """How many rows of a table there may be: an export has more of them than a page."""
+        return UI_EXPORT_ROWS if self.text("format") == "csv" else most
+
+    def export(self, table: str) -> str:
+        """The address of a table of this page as CSV: what is chosen now, and all rows of it."""
+        passed = (*_CHOSEN, "before") if self.page == "session" else _CHOSEN
+        chosen = {name: self.text(name) for name in passed}
+        return address(self.base, self.page, **chosen, format="csv", table=table)
 
     def file_cell(self, path: str | None) -> Cell:
         """The name of a file with a link to it, when the visitor may see it."""

@@ -1,0 +1,124 @@
+"""mini-swe-agent: `*.traj.json`, one JSON document with `info` and `messages`.
+
+What the model is to run stands in `extra.actions` of its message, whether it called a tool or wrote a block
+of shell, and in older versions in the block alone; what it got is the message after it, with the whole
+output beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from readroom.lens.records.events import (
+    Answered,
+    Asked,
+    Called,
+    Event,
+    Opened,
+    Returned,
+    Said,
+    Skipped,
+    Whole,
+)
+from readroom.lens.records.stream import Element
+from readroom.lens.records.values import (
+    Object,
+    as_cost,
+    as_count,
+    as_object,
+    as_text,
+    objects,
+    parts_text,
+    time_of,
+)
+
+NAME = "mini-swe-agent"
+
+_BLOCK = re.compile(r"```(?:mswea_bash_command|bash|sh)\s*\n(.*?)\n```", re.DOTALL)
+_TOOL = "bash"
+
+
+def recognises(element: Element) -> bool:
+    """Whether a member of a document is of this program."""
+    return element.key == "info" and "mini_version" in as_object(element.value)
+
+
+def read(elements: Iterable[Element | Skipped], session: str) -> Iterator[Event]:
+    """The events of one trajectory."""
+    run = _Run(session)
+    for element in elements:
+        if isinstance(element, Skipped):
+            yield element
+        elif element.key == "info":
+            yield _opened(as_object(element.value), session)
+        elif element.key == "messages":
+            yield from run.events(as_object(element.value))
+
+
+def _opened(info: Object, session: str) -> Opened:
+    config = as_object(info.get("config"))
+    folder = as_text(as_object(config.get("environment")).get("cwd"))
+    model = as_text(as_object(config.get("model")).get("model_name"))
+    return Opened(session, NAME, as_text(info.get("mini_version")), folder, model=model)
+
+
+class _Run:
+    """Answers so far, and the calls of the last one whose results have not come."""
+
+    def __init__(self, session: str) -> None:
+        self._session = session
+        self._answers = 0
+        self._waiting: list[str] = []
+
+    def events(self, message: Object) -> Iterator[Event]:
+        extra = as_object(message.get("extra"))
+        if message.get("role") == "assistant" or message.get("object") == "response":
+            yield from self._answer(message, extra)
+        elif self._waiting and _is_result(message, extra):
+            yield from self._result(message, extra)
+        elif message.get("role") in ("system", "user"):
+            yield Asked(self._session, parts_text(message.get("content"))[0])
+
+    def _answer(self, message: Object, extra: Object) -> Iterator[Event]:
+        self._answers += 1
+        time = time_of(extra.get("timestamp"))
+        usage = as_object(as_object(extra.get("response", message)).get("usage"))
+        read, wrote = usage.get("prompt_tokens"), usage.get("completion_tokens")
+        yield Answered(
+            self._session,
+            f"answer {self._answers}",
+            time,
+            input_tokens=as_count(read if read is not None else usage.get("input_tokens")),
+            output_tokens=as_count(wrote if wrote is not None else usage.get("output_tokens")),
+            cost=as_cost(extra.get("cost")),
+        )
+        said = [message, *objects(message.get("output"))]
+        text = "\n".join(parts_text(piece.get("content"))[0] for piece in said)
+        yield Said(self._session, text)
+        written = [{"command": found} for found in _BLOCK.findall(text)]
+        actions = list(objects(extra.get("actions", written)))
+        self._waiting = []
+        for number, action in enumerate(actions):
+            id = as_text(action.get("tool_call_id")) or f"answer {self._answers}.{number}"
+            self._waiting.append(id)
+            command = {"command": as_text(action.get("command"))}
+            yield Called(self._session, id, _TOOL, command, time)
+
+    def _result(self, message: Object, extra: Object) -> Iterator[Event]:
+        named = as_text(message.get("tool_call_id")) or as_text(message.get("call_id"))
+        id = named if named in self._waiting else self._waiting[0]
+        self._waiting.remove(id)
+        text, images = parts_text(message.get("output", message.get("content")))
+        whole = as_text(extra.get("raw_output"))
+        if len(whole) > len(text):
+            yield Whole(self._session, id, whole)
+        code = extra.get("returncode")
+        time = time_of(extra.get("timestamp"))
+        status = code if type(code) is int else None
+        yield Returned(self._session, id, text, None, images, time, exit_code=status)
+
+
+def _is_result(message: Object, extra: Object) -> bool:
+    named = message.get("role") == "tool" or message.get("type") == "function_call_output"
+    return named or "returncode" in extra or as_text(message.get("content")).startswith("<returncode>")
