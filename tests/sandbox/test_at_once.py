@@ -12,7 +12,7 @@ from tests.sandbox.cells import USERS, Cell, Warder, cell, in_each_confinement
 
 AT_ONCE = 6
 ROUNDS = depth(20, 3)
-"""For each pair of user and confinement: there are four. Made without care, one round of some thirty fails."""
+"""For each user and confinement, four pairs. Made without care, one round of some thirty fails."""
 
 
 @pytest.fixture(scope="module", params=USERS)
