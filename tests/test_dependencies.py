@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[1]
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
-STANDARD = sys.stdlib_module_names | {"compression"}
-"""The standard library, with what later versions of Python have."""
+STANDARD = sys.stdlib_module_names | {"compression", "_typeshed"}
+"""The standard library, with what later versions of Python have and what type checkers know of it."""
 
 OWN = {"readroom", "tests", "scripts", "benchmarks", "docs_src", "examples"}
 

@@ -11,8 +11,8 @@ from tests.depth import depth
 from tests.sandbox.cells import USERS, Cell, Warder, cell, in_each_confinement
 
 AT_ONCE = 6
-ROUNDS = depth(40, 3)
-"""For each user and confinement. Made without care, one round of some thirty fails."""
+ROUNDS = depth(20, 3)
+"""For each user and confinement, four pairs. Made without care, one round of some thirty fails."""
 
 
 @pytest.fixture(scope="module", params=USERS)
