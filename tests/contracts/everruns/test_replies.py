@@ -552,3 +552,12 @@ def test_a_denied_file_is_neither_read_nor_found_nor_named(tmp_path: Path) -> No
         listed = json.loads(workspace.call("list_directory", {}, contract_name="everruns").text)
     assert [entry["name"] for entry in listed["entries"]] == ["link"]
     assert listed["notes"] == ["1 entries are denied by policy."]
+
+
+def test_refusals_name_files_as_every_other_answer_does() -> None:
+    files = {".env": "KEY=1", "s/.env": "KEY=2", "a/b": "x"}
+    assert failure(files, "read_file", path=".env").startswith(
+        "Access to /workspace/.env is denied by the rule '.env'"
+    )
+    assert failure(files, "read_file", path="s/.env").startswith("Access to /workspace/s/.env is denied")
+    assert failure(files, "delete_file", path="/workspace").startswith("/workspace cannot be changed: ")

@@ -261,13 +261,13 @@ def test_a_line_that_no_process_may_hold_is_searched_all_the_same(root: Path) ->
         )
     store = LocalStore(root)
     for request in (
-        GrepRequest("needle", timeout_s=60),
-        GrepRequest("needle", "a", timeout_s=60),
-        GrepRequest(r"\bneedley|\blast needle", timeout_s=60),
+        GrepRequest("needle", timeout_s=300),
+        GrepRequest("needle", "a", timeout_s=300),
+        GrepRequest(r"\bneedley|\blast needle", timeout_s=300),
     ):
         found = search(store, request)
         assert [number for _, number, _ in rows(found)][-1] == 3
-    long, short = search(store, GrepRequest("needle", before=1, timeout_s=60)).files[0].lines[1:]
+    long, short = search(store, GrepRequest("needle", before=1, timeout_s=300)).files[0].lines[1:]
     assert (long.number, short.text) == (2, "last needle")
     assert long.column == size // 4 - (PREVIEW_CHARS - 6) // 2 + 1
     assert "éneedley" in long.text

@@ -19,6 +19,7 @@ from readroom.limits.contracts import (
     EVERRUNS_LIST_MOST,
     EVERRUNS_OLD_TEXT_CHARS,
 )
+from readroom.quoting import quote
 from readroom.text.encodings import STATEFUL
 from readroom.text.select import byte_size
 from readroom.values import Cap, Fact, Reply
@@ -39,6 +40,9 @@ _MOST: Mapping[str, Mapping[str, int]] = {
 _NUMBERS = frozenset({"offset", "limit", "column", "before_context", "after_context"})
 
 _TEXTS = frozenset({"path", "pattern", "command", "expected_hash"})
+
+_OF_FILES = frozenset({"denied", "hard_linked", "holds_denied", "protected", "symbolic_link"})
+"""Refusals in the words of the engine that begin with a path of the workspace."""
 
 _ITEM = re.compile(r"edits\[(\d+)\](?:\.(old_text|new_text))?")
 
@@ -64,6 +68,12 @@ def render_error(
 
 def _plainly(error: ReadroomError) -> str:
     text = str(error)
+    path = error.facts.get("path")
+    if error.code in _OF_FILES and isinstance(path, str):
+        shown = quote(plain(path))
+        for lead in ("", "Access to "):
+            if text.startswith(f"{lead}{shown} "):
+                text = f"{lead}{named(plain(path))}{text[len(lead) + len(shown) :]}"
     call = None if error.next is None else to_call(error.next)
     if call is not None:
         text += f" Next: {call.tool} {json_replies.encoded(call.arguments)}"

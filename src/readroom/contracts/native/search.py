@@ -22,7 +22,6 @@ from readroom.contracts.native.render import (
 from readroom.limits.find import FIND_BUDGET_TOKENS, FIND_REPEATED_CHARS
 from readroom.quoting import as_value, quote
 from readroom.text.select import byte_size
-from readroom.text.tokens import estimate
 from readroom.values import (
     Cap,
     Fact,
@@ -179,6 +178,8 @@ def _find_text(result: FindResult, cap: Cap) -> str:
 
 def find_tokens(result: FindResult) -> int:
     """What the text of a page takes where all of it fits."""
+    from readroom.text.tokens import estimate  # of ranked searches alone
+
     return estimate(f"{_found(result)}\n[{' '.join(_sentences(result))}]")
 
 
