@@ -76,6 +76,10 @@ GREP_HEAD_START_S = 0.015
 """Processor time of rg in path order on one thread before a search of a folder goes on with all threads. A
 common word has filled its page by then; for a rare one it is what a search of 50,000 files takes longer."""
 
+GREP_SWEEP_BYTES = 192 * 1024 * 1024
+"""Memory of a search process that looks with all threads: it lists a folder before it looks into it, and
+300,000 names take that much."""
+
 GREP_FIRST_HIT_S = 0.006
 """The part of it in which something must have been found for the rest to be worth it: the few hundred files
 that are searched by then hold a word that fills a page."""

@@ -93,6 +93,18 @@ def test_all_threads_find_what_one_finds_in_path_order(tmp_path: Path) -> None:
         assert list(tree.files_from(least)) == in_order[10:]
 
 
+def test_all_threads_come_through_a_folder_of_very_many_names(tmp_path: Path) -> None:
+    """rg lists a folder before it looks into it, and its memory is bounded."""
+    (tmp_path / "many").mkdir()
+    folder = os.open(tmp_path / "many", os.O_RDONLY)
+    for number in range(110_000):
+        os.mknod(f"{number:0240}", dir_fd=folder)
+    os.close(folder)
+    (tmp_path / "many" / "needle").write_text("needle\n", encoding="utf-8")
+    with finders(tmp_path) as (_, _, tree, _):
+        assert tree.everything(Deadline()) == (["many/needle"], True)
+
+
 @pytest.mark.parametrize("pattern", ["needle", "nowhere", r"^\w+$", "日本語"])
 def test_the_second_round_knows_its_files_from_the_first(tmp_path: Path, pattern: str) -> None:
     planted(tmp_path)

@@ -7,7 +7,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.faces.http.joined import JoinedWrites
+from readroom.faces.http.protocol import JoinedWrites
 from readroom.limits.session import SERVE_JOINED_BYTES
 
 

@@ -55,6 +55,7 @@ class Child(Closeable):
         stdin: int | None = None,
         mapped: bool = False,
         reports: Reports | None = None,
+        memory: int = GREP_CHILD_BYTES,
     ) -> None:
         """Start it.
 
@@ -66,6 +67,7 @@ class Child(Closeable):
             stdin: What it reads as its standard input; nothing if None.
             mapped: Files are mapped into its memory instead of being read: for lines that would not fit.
             reports: Takes out of its messages what it says of binary files.
+            memory: What it may have of that, in bytes, where files are not mapped.
 
         Raises:
             StoreFailed: It cannot be started.
@@ -76,7 +78,7 @@ class Child(Closeable):
         mapping = "--mmap" if mapped else "--no-mmap"
         self._process = _start([program(), mapping, *flags], folder, root, stdin)
         if not mapped:
-            _limit_memory(self._process.pid)
+            _limit_memory(self._process.pid, memory)
         self._forget = deadline.on_cancel(self._process.kill)
 
     @property
@@ -198,13 +200,13 @@ def confines() -> bool:
         return False
 
 
-def _limit_memory(pid: int) -> None:
+def _limit_memory(pid: int, size: int) -> None:
     """A line is held in memory whole; one that does not fit ends the process, and it is run otherwise."""
     if sys.platform == "linux":
         import resource
 
         try:
-            resource.prlimit(pid, resource.RLIMIT_DATA, (GREP_CHILD_BYTES, GREP_CHILD_BYTES))
+            resource.prlimit(pid, resource.RLIMIT_DATA, (size, size))
         except (OSError, ValueError):
             return  # it has ended already, or its own limit is lower
 

@@ -25,8 +25,8 @@ from readroom.engine.cursors import Cursor, end_of_folder, path_key
 from readroom.engine.grep.process import Child, LeftFile, OpenFile, Watch, confines, failed
 from readroom.engine.scope import Scope, join_below
 from readroom.errors import NoPermission, ReadroomError, StoreFailed, TimedOut
-from readroom.limits import GREP_NAMED_BYTES, GREP_SKIPPED_NAMES
-from readroom.limits.files import CLOCK_S, GREP_FIRST_HIT_S
+from readroom.limits import GREP_CHILD_BYTES, GREP_NAMED_BYTES, GREP_SKIPPED_NAMES
+from readroom.limits.files import CLOCK_S, GREP_FIRST_HIT_S, GREP_SWEEP_BYTES
 from readroom.paths import ROOT, ancestors, join
 from readroom.policy.guard import Guard
 from readroom.search.ripgrep import (
@@ -353,6 +353,7 @@ class Tree:
             root=self._root,
             mapped=self._mapped,
             reports=reports,
+            memory=GREP_CHILD_BYTES if in_order else GREP_SWEEP_BYTES,
         )
 
     def _came_through(self, child: Child) -> bool:

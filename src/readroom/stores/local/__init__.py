@@ -22,10 +22,10 @@ from msgspec.structs import replace
 
 from readroom.closeable import Closeable
 from readroom.errors import BadPath, NotAFile, NotAFolder, NotFound, StoreFailed
+from readroom.limits import SMALL_FILE_BYTES
 from readroom.paths import WorkPath, join
 from readroom.stores.local import openat2
 from readroom.stores.local.failures import translated
-from readroom.stores.local.generated import content_of
 from readroom.stores.local.openat2 import KernelWay
 from readroom.stores.local.resolve import READ_FLAGS, Found, Root, Way, checked, to_stat
 from readroom.stores.local.walk import WalkWay
@@ -65,7 +65,7 @@ class LocalSource(Closeable):
     def _hold_content(self, status: os.stat_result) -> None:
         """Read all of it where its size says nothing."""
         try:
-            self._content = content_of(self._fd, status, self.real)
+            self._content = _content_of(self._fd, status, self.real)
         except OSError as error:
             self.close()
             raise translated(error, self.real) from None
@@ -330,3 +330,38 @@ def _entry_kind(entry: os.DirEntry[str]) -> EntryKind:
     if entry.is_file(follow_symlinks=False):
         return EntryKind.FILE
     return EntryKind.FOLDER if entry.is_dir(follow_symlinks=False) else EntryKind.OTHER
+
+
+# -----------------------------------------------------------------------------
+# Files that the system makes as they are read, as those of /proc and /sys: their size says nothing.
+#
+# The first have no size, the others that of a page, whatever is in them.  No other file has bytes and
+# no size, and only what has no blocks on a disk is looked at like this.
+# -----------------------------------------------------------------------------
+
+_PAGE_BYTES = 4096
+
+
+def _content_of(fd: int, status: os.stat_result, path: WorkPath) -> bytes | None:
+    """All that can be read of an opened file whose size is not true; None when it is.
+
+    Raises:
+        OSError: From reading.
+        StoreFailed: There is too much to be held.
+    """
+    if status.st_blocks or status.st_size > _PAGE_BYTES:
+        return None
+    data = os.pread(fd, _PAGE_BYTES + 1, 0)
+    if len(data) == status.st_size:
+        return None
+    now = os.fstat(fd)
+    if (now.st_size, now.st_mtime_ns) != (status.st_size, status.st_mtime_ns):
+        return None  # somebody writes to it: it has another size by now
+    pieces, size = [data], len(data)
+    while size <= SMALL_FILE_BYTES and (data := os.pread(fd, SMALL_FILE_BYTES, size)):
+        pieces.append(data)
+        size += len(data)
+    if size > SMALL_FILE_BYTES:
+        problem = f"the system makes it as it is read, and it has more than {SMALL_FILE_BYTES:,} bytes"
+        raise StoreFailed(path, problem)
+    return b"".join(pieces)
