@@ -193,9 +193,7 @@ def _new(path: str, force: bool) -> TextIO:
     except FileExistsError:
         raise BadValue("output", path, "is there already", "Name a new file, or say --force.") from None
     except OSError as error:
-        raise BadValue(
-            "output", path, f"cannot be written: {error.strerror}", "Name a new file."
-        ) from None
+        raise BadValue("output", path, f"cannot be written: {error.strerror}", "Name a new file.") from None
 
 
 class _JsonObject:
