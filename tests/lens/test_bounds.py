@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from readroom.lens.audit import Options, audit
 from readroom.lens.bounds import BOUNDS
-from readroom.lens.names import KeptNames
+from readroom.lens.held import KeptNames
 from readroom.lens.normal_form import SkippedPart
 from readroom.lens.records.remembered import Remembered, short_name
 from readroom.lens.sessions import Audited

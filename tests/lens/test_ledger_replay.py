@@ -27,7 +27,9 @@ def test_each_call_is_the_same_changed_denied_or_gone(tmp_path: Path) -> None:
     operator.write_text(f'[ledger]\nenabled = true\nfile = "{ledger}"\n')
     for name in ("same.py", "changed.py", "denied.py", "gone.py"):
         (root / name).write_text(f"{name} = 1\n")
-    with Workspace(root, settings=config.load(config.open_store(root), operator)) as workspace:
+    link = tmp_path / "link"
+    link.symlink_to(root)
+    with Workspace(link, settings=config.load(config.open_store(link), operator)) as workspace:
         for name in sorted(os.listdir(root)):
             workspace.read(name)
     (root / "changed.py").write_text("other = 2\n")

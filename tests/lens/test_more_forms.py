@@ -202,3 +202,21 @@ def test_a_database_of_very_many_tables_is_not_read(tmp_path: Path) -> None:
     (part,) = audit(path, _OPTIONS)
     assert isinstance(part, SkippedPart)
     assert part.why == "a database with too many tables"
+
+
+def test_a_trajectory_made_to_hurt_takes_time_with_its_size(tmp_path: Path) -> None:
+    """Beginnings of blocks without an end, and very many commands in one answer."""
+    begun = {"role": "assistant", "content": "```sh\nx" * 100_000}
+    actions = [{"command": "c"}] * 15_000
+    results = [{"role": "user", "content": "<returncode>0</returncode>\n<output>\n</output>"}] * 15_000
+    document = _mini("version 1")
+    document["messages"] = [
+        begun,
+        {"role": "assistant", "content": "", "extra": {"actions": actions}},
+        *results,
+    ]
+    path = tmp_path / "run.traj.json"
+    path.write_text(json.dumps(document))
+    part = next(iter(audit(path, _OPTIONS)))
+    assert isinstance(part, Audited)
+    assert (part.session.turns, part.session.calls) == (2, 15_000)

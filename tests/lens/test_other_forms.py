@@ -84,6 +84,7 @@ def test_spans_of_tools_and_answers_are_a_session(tmp_path: Path) -> None:
     path.write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}) + "\n")
     (part,) = _sessions(path)
     assert (part.session.client, part.session.model) == ("OpenTelemetry", "some-model")
+    assert part.session.started == "2023-11-14T22:13:20.000Z"  # of nanoseconds, which the exporter writes
     assert (part.session.input_tokens, part.session.output_tokens, part.session.turns) == (250, 7, 2)
     (call,) = part.calls
     assert (call.tool, call.file, call.characters, call.sent_in_requests) == ("read_file", "/p/a.py", 16, 1)

@@ -291,8 +291,8 @@ def indexes(store: Store, settings: Settings) -> IndexCache:
 
 def gatekeeper(store: Store, settings: Settings, state: SharedState | None = None) -> Gatekeeper:
     """Who keeps conversations, budgets and the ledger. Raises LedgerFailed or MissingProgram."""
-    name = store.roots[0] if store.roots else store.name
-    return Gatekeeper(name, settings.budgets, settings.ledger, state)
+    # A folder has one name there, by whatever links it was reached.
+    return Gatekeeper(store.name, settings.budgets, settings.ledger, state)
 
 
 def room(

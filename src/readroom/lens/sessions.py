@@ -13,12 +13,21 @@ from typing import Protocol
 
 import msgspec
 
-from readroom.lens.arguments import KeptArguments, shortened, texts
-from readroom.lens.awaited import AwaitedCalls, Pending, awaited
 from readroom.lens.bounds import BOUNDS, Bounds
 from readroom.lens.evidence import Evidence, Known, evidence
 from readroom.lens.evidence.tools import bare_name
-from readroom.lens.names import KeptNames
+from readroom.lens.held import (
+    AwaitedCalls,
+    KeptArguments,
+    KeptNames,
+    Pending,
+    Shown,
+    awaited,
+    count_left_out,
+    count_skipped,
+    shortened,
+    texts,
+)
 from readroom.lens.normal_form import (
     CUT_AWAY,
     Call,
@@ -44,8 +53,6 @@ from readroom.lens.records.events import (
     Skipped,
     Whole,
 )
-from readroom.lens.shown import Shown
-from readroom.lens.skips import count_left_out, count_skipped
 from readroom.limits.lens import (
     HELD_CHARS_OF_LINE,
     HELD_LINES_OF_CALL,
@@ -445,7 +452,7 @@ class _Assembler:
             else call
             for call in self._calls
         ]
-        carried = [self._carried(call) for call in self._calls]
+        carried = [call.tokens * call.sent_in_requests for call in self._calls]
         findings = [
             msgspec.structs.replace(
                 finding,
@@ -489,6 +496,3 @@ class _Assembler:
         if 0 < finding.call <= len(self._calls):
             return self._calls[finding.call - 1].epoch
         return self._epoch
-
-    def _carried(self, call: Call) -> int:
-        return call.tokens * call.sent_in_requests

@@ -108,7 +108,7 @@ def _kinds(fail_on: str | None) -> list[str]:
         raise BadValue(
             "--fail-on",
             ", ".join(unknown),
-            "not a kind of finding",
+            "is not a kind of finding",
             f"Name some of {', '.join(FINDINGS)}, or any.",
         )
     return list(FINDINGS) if "any" in named else named
@@ -119,9 +119,7 @@ def _places(paths: tuple[str, ...], here: bool) -> list[Path]:
         raise UsageError("Nothing to audit was named", "Name records or folders of them, or say --here")
     absent = [path for path in paths if not os.path.exists(path)]
     if absent:
-        raise BadValue(
-            "PATHS", absent[0], "there is no such file or folder", "Check the path, or say --here."
-        )
+        raise BadValue("PATHS", absent[0], "is no file or folder", "Check the path, or say --here.")
     named = [Path(path) for path in paths]
     return (
         [*named, *discover.of_folder(Path("."), Path.home(), config.folders_of_clients())] if here else named
@@ -182,7 +180,7 @@ def _sinks(stack: ExitStack, rows: str | None, parquet: str | None, force: bool)
     if parquet is not None:
         folder = Path(parquet)
         if folder.exists() and any(folder.iterdir()) and not force:
-            raise BadValue("--parquet", parquet, "it is not empty", "Name a new folder, or say --force.")
+            raise BadValue("--parquet", parquet, "is not empty", "Name a new folder, or say --force.")
         sinks.append(Parquet(folder))
     for sink in sinks:
         stack.callback(sink.close)
@@ -193,11 +191,9 @@ def _new(path: str, force: bool) -> TextIO:
     try:
         return open(path, "w" if force else "x", encoding="utf-8", newline="\n")
     except FileExistsError:
-        raise BadValue("output", path, "it is there already", "Name a new file, or say --force.") from None
+        raise BadValue("output", path, "is there already", "Name a new file, or say --force.") from None
     except OSError as error:
-        raise BadValue(
-            "output", path, f"it cannot be written: {error.strerror}", "Name a new file."
-        ) from None
+        raise BadValue("output", path, f"cannot be written: {error.strerror}", "Name a new file.") from None
 
 
 class _JsonObject:

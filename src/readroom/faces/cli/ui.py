@@ -51,7 +51,7 @@ def _ui(
         if root is not None and not os.path.isdir(root):
             raise _gone(root, source)
         store = configuration.open_store(root or ".")
-        folder = store.roots[0] if store.roots else store.name
+        folder = store.name
         settings = configuration.load(store, config, serving=True)
         settings, beside = _with_ledger(opened, settings, source, folder)
         if findings is not None:

@@ -7,8 +7,9 @@ output beside it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
+
+import re2
 
 from readroom.lens.records.events import (
     Answered,
@@ -35,7 +36,8 @@ from readroom.lens.records.values import (
 
 NAME = "mini-swe-agent"
 
-_BLOCK = re.compile(r"```(?:mswea_bash_command|bash|sh)\s*\n(.*?)\n```", re.DOTALL)
+_BLOCK = re2.compile(r"(?s)```(?:mswea_bash_command|bash|sh)[ \t]*\n(.*?)\n```")
+"""Of RE2: a text full of beginnings without an end would take others a time with the square of it."""
 _TOOL = "bash"
 
 
@@ -64,18 +66,19 @@ def _opened(info: Object, session: str) -> Opened:
 
 
 class _Run:
-    """Answers so far, and the calls of the last one whose results have not come."""
+    """Answers so far, the calls of the last one, and how many of their results have come."""
 
     def __init__(self, session: str) -> None:
         self._session = session
         self._answers = 0
-        self._waiting: list[str] = []
+        self._ids: list[str] = []
+        self._came = 0
 
     def events(self, message: Object) -> Iterator[Event]:
         extra = as_object(message.get("extra"))
         if message.get("role") == "assistant" or message.get("object") == "response":
             yield from self._answer(message, extra)
-        elif self._waiting and _is_result(message, extra):
+        elif self._came < len(self._ids) and _is_result(message, extra):
             yield from self._result(message, extra)
         elif message.get("role") in ("system", "user"):
             yield Asked(self._session, parts_text(message.get("content"))[0])
@@ -98,17 +101,17 @@ class _Run:
         yield Said(self._session, text)
         written = [{"command": found} for found in _BLOCK.findall(text)]
         actions = list(objects(extra.get("actions", written)))
-        self._waiting = []
+        self._ids, self._came = [], 0
         for number, action in enumerate(actions):
             id = as_text(action.get("tool_call_id")) or f"answer {self._answers}.{number}"
-            self._waiting.append(id)
+            self._ids.append(id)
             command = {"command": as_text(action.get("command"))}
             yield Called(self._session, id, _TOOL, command, time)
 
     def _result(self, message: Object, extra: Object) -> Iterator[Event]:
         named = as_text(message.get("tool_call_id")) or as_text(message.get("call_id"))
-        id = named if named in self._waiting else self._waiting[0]
-        self._waiting.remove(id)
+        id = named or self._ids[self._came]
+        self._came += 1
         text, images = parts_text(message.get("output", message.get("content")))
         whole = as_text(extra.get("raw_output"))
         if len(whole) > len(text):

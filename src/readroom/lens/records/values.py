@@ -132,14 +132,18 @@ def as_arguments(value: Any) -> Object:
     return decoded if isinstance(decoded, dict) else {"text": value}
 
 
+_TIME_DIGITS = 20
+
+
 def time_of(value: Any) -> str:
     """A time as ISO text: taken as it is, or from milliseconds, microseconds or nanoseconds since 1970."""
     if isinstance(value, str):
-        return value if not value.isdigit() else time_of(int(value))
-    number = as_count(value)
-    if not number:
+        if not (value.isascii() and value.isdigit() and len(value) <= _TIME_DIGITS):
+            return value
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 10**_TIME_DIGITS:
         return ""
-    seconds = float(number)
+    seconds = float(value)
     while seconds > 1e11:  # later than the year 5138: a smaller unit
         seconds /= 1000
     return _iso(seconds)

@@ -16,7 +16,7 @@ from typing import IO
 
 import msgspec
 
-from readroom.errors import StoreFailed
+from readroom.errors import BadValue, StoreFailed
 from readroom.limits.lens import RECORD_CHUNK_BYTES
 
 _LINK = b"120000"
@@ -36,24 +36,30 @@ def folder_at(root: Path, commit: str | None) -> Iterator[Path]:
     """The folder as it is, or what its git repository held at `commit`, in a folder of its own.
 
     Raises:
-        StoreFailed: git does not know the commit.
+        BadValue: git does not know the commit.
+        StoreFailed: It does not have all of it.
     """
     if commit is None:
         yield root
         return
     if commit.startswith("-"):
-        raise StoreFailed(str(root), f"{commit!r} is not the name of a commit")
+        raise _unknown(root, commit)
     entries = _entries(root, commit)
     with tempfile.TemporaryDirectory(prefix="readroom-replay-") as made:
         _write(root, entries, Path(made))
         yield Path(made)
 
 
+def _unknown(root: Path, commit: str) -> BadValue:
+    advice = "Name a commit, a branch or a tag of the repository that --replay names."
+    return BadValue("--commit", commit, f"is nothing that git knows in {root}", advice)
+
+
 def _entries(root: Path, commit: str) -> list[_Entry]:
     command = ["git", "-C", str(root), "ls-tree", "-r", "-z", commit]
     done = subprocess.run(command, capture_output=True, check=False)
     if done.returncode:
-        raise StoreFailed(str(root), f"git does not know {commit!r} there")
+        raise _unknown(root, commit)
     entries = []
     for line in done.stdout.split(b"\0")[:-1]:
         head, _, name = line.partition(b"\t")

@@ -89,7 +89,8 @@ def _replayed(totals: Totals) -> Iterator[str]:
         lines = f"{again.then_lines:>11,} {again.now_lines:>9,}"
         yield f"{contract:<{_NAME_CHARS}} {again.then_tokens:>11,} {again.now_tokens:>11,} {lines}{share}"
     for contract, again in totals.replayed.items():
-        changed = f"; {counted(again.changed_lines, 'line')} differ today" if again.changed_lines else ""
+        differ = "differs" if again.changed_lines == 1 else "differ"
+        changed = f"; {counted(again.changed_lines, 'line')} {differ} today" if again.changed_lines else ""
         missing = f"used then and missing now: {counted(again.missing, 'line')}"
         yield f"{contract}: {again.said_states()}{changed}; {missing}"
     for row in totals.missing[:_TOP]:

@@ -1,0 +1,265 @@
+"""What is kept of one session while it passes, in bounds: its calls whose results have not come, names,
+arguments, the lines that it was shown, and what of its record was not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import final
+
+import msgspec
+
+from readroom.lens.bounds import BOUNDS, Bounds
+from readroom.lens.normal_form import Lines, Session, SkippedPart
+from readroom.lens.records.events import Arguments, Called, Skipped
+from readroom.lens.records.remembered import short_name
+from readroom.lens.records.values import text_bytes
+from readroom.limits.lens import ARGUMENT_CHARS, ARGUMENT_START_CHARS, BRIEF_NAME_CHARS
+
+_ENTRY_BYTES = 150
+"""What a name takes beside its characters."""
+
+
+@final
+class KeptNames:
+    """The names of one session: each once, and briefly where there are very many."""
+
+    def __init__(self, bounds: Bounds = BOUNDS) -> None:
+        self._most = bounds.names_bytes
+        self._names: dict[str, str] = {}
+        self.bytes = 0
+        """What all of them take."""
+
+    def of(self, name: str) -> str:
+        """A name that comes again."""
+        kept = self._names.get(name)
+        if kept is None:
+            kept = self.once(name)
+            if kept is name:
+                self._names[name] = name
+        return kept
+
+    def once(self, name: str) -> str:
+        """A name that does not, such as an id or a time."""
+        if not name:
+            return ""
+        size = text_bytes(name) + _ENTRY_BYTES
+        if self.bytes + size > self._most:
+            return short_name(name, BRIEF_NAME_CHARS)
+        self.bytes += size
+        return name
+
+
+@final
+class KeptArguments:
+    """The arguments of one session: few words of each where there are very many."""
+
+    def __init__(self, bounds: Bounds = BOUNDS) -> None:
+        self._most = bounds.arguments_chars
+        self.chars = 0
+        """Bytes that are kept of all of them."""
+
+    def of(self, arguments: Arguments) -> str:
+        """What is kept of those of the next call."""
+        text = shortened(arguments)
+        if self.chars + text_bytes(text) > self._most and len(text) > ARGUMENT_START_CHARS:
+            text = text[:ARGUMENT_START_CHARS] + "…"
+        self.chars += text_bytes(text)
+        return text
+
+
+_VALUE_BYTES = 60
+
+
+def argument_bytes(value: object) -> int:
+    """What decoded arguments take in memory."""
+    if isinstance(value, str):
+        return text_bytes(value) + _VALUE_BYTES
+    if isinstance(value, dict):
+        return sum(argument_bytes(name) + argument_bytes(inner) for name, inner in value.items())
+    if isinstance(value, list):
+        return _VALUE_BYTES + sum(map(argument_bytes, value))
+    return _VALUE_BYTES
+
+
+def texts(arguments: dict[str, object]) -> Iterator[str]:
+    """Every text in them."""
+    for value in arguments.values():
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            yield from texts(value)
+        elif isinstance(value, list):
+            for item in value[:1000]:
+                if isinstance(item, str):
+                    yield item
+                elif isinstance(item, dict):
+                    yield from texts(item)
+
+
+def shortened(arguments: dict[str, object]) -> str:
+    """The arguments of a call as they are kept: those of a written file are cut."""
+    text = msgspec.json.encode(arguments).decode()
+    return text if len(text) <= ARGUMENT_CHARS else text[:ARGUMENT_CHARS] + "…"
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A call, the turn it was made in, and the whole result where a record has that elsewhere."""
+
+    called: Called
+    turn: int
+    whole: str = ""
+    chars: int = 0
+    """Bytes that it keeps."""
+
+
+def awaited(called: Called, turn: int, whole: str = "") -> Pending:
+    """One with what it keeps."""
+    return Pending(called, turn, whole, argument_bytes(called.arguments) + text_bytes(whole))
+
+
+@final
+class AwaitedCalls:
+    """Those of one session, by their ids, the oldest first."""
+
+    def __init__(self, bounds: Bounds = BOUNDS) -> None:
+        self._bounds = bounds
+        self._calls: dict[str, Pending] = {}
+        self.chars = 0
+        """Bytes that all of them keep."""
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def add(self, pending: Pending) -> list[Pending]:
+        """Wait for one more; those that are given up for it, the oldest."""
+        self.take(pending.called.id)
+        given_up = []
+        most = self._bounds.pending_chars - pending.chars
+        while self._calls and (len(self._calls) >= self._bounds.pending_calls or self.chars > most):
+            given_up += self._taken(next(iter(self._calls)))
+        self._calls[pending.called.id] = pending
+        self.chars += pending.chars
+        return given_up
+
+    def put_whole(self, id: str, text: str) -> list[Pending]:
+        """Keep the whole result of a call; the calls that are given up for it."""
+        return [
+            given_up
+            for pending in self._taken(id)
+            for given_up in self.add(
+                msgspec.structs.replace(
+                    pending, whole=text, chars=pending.chars - text_bytes(pending.whole) + text_bytes(text)
+                )
+            )
+        ]
+
+    def take(self, id: str) -> Pending | None:
+        """The call with this id, which is awaited no longer."""
+        return next(iter(self._taken(id)), None)
+
+    def take_all(self) -> list[Pending]:
+        """All of them."""
+        return [pending for id in list(self._calls) for pending in self._taken(id)]
+
+    def _taken(self, id: str) -> list[Pending]:
+        pending = self._calls.pop(id, None)
+        if pending is None:
+            return []
+        self.chars -= pending.chars
+        return [pending]
+
+
+@final
+class Shown:
+    """The lines that results of one session showed, by hashes, and the turns that are no longer sent."""
+
+    def __init__(self, session: str, bounds: Bounds = BOUNDS) -> None:
+        self._session = session
+        self._bounds = bounds
+        self._files: dict[int, dict[int, tuple[int, int]]] = {}
+        self._lines = 0
+        self._compacted = 0  # the last turn that a compaction threw away
+        self._dropped: list[tuple[int, int]] = []  # turns that a person went back behind
+
+    @property
+    def held(self) -> int:
+        """What it keeps, in remembered lines."""
+        return self._lines + len(self._files)
+
+    def compact(self, turns: int) -> None:
+        """So many turns are no longer sent, since a summary stands in their place."""
+        self._compacted = turns
+
+    def drop(self, first: int, last: int) -> None:
+        """These turns are no longer sent, since a person went back behind them."""
+        self._dropped.append((first, last))
+        if len(self._dropped) > self._bounds.rewinds:
+            del self._dropped[0]
+
+    def end(self, turn: int, turns: int) -> int:
+        """The last of `turns` whose request carried what stands in `turn`."""
+        return min((last for first, last in self._dropped if first <= turn <= last), default=turns)
+
+    def spans(self, number: int, turn: int, file: str, first: int, hashes: list[int]) -> list[Lines]:
+        """The lines that call `number` shows, in stretches of one kind: new, still in view, or seen before
+        a compaction.
+        """
+        place = self._files.get(hash(file))
+        if place is None:
+            place = {}
+            if len(self._files) < self._bounds.files and self._lines < self._bounds.lines:
+                self._files[hash(file)] = place
+        spans: list[Lines] = []
+        for line, value in enumerate(hashes, first):
+            before = place.get(line)
+            again = None
+            if before is not None and before[0] == value and not self._is_dropped(before[1]):
+                again = "in view" if before[1] > self._compacted else "compacted"
+            if before is not None or self._lines < self._bounds.lines:
+                self._lines += before is None
+                place[line] = (value, turn)
+            if spans and spans[-1].last == line - 1 and spans[-1].again == again:
+                spans[-1] = msgspec.structs.replace(spans[-1], last=line)
+            else:
+                spans.append(Lines(self._session, number, file, line, line, None, again))
+        return spans
+
+    def _is_dropped(self, turn: int) -> bool:
+        return any(first <= turn <= last for first, last in self._dropped)
+
+
+_SKIPS_KEPT = 200
+
+
+def count_skipped(
+    skipped: dict[tuple[str, str], SkippedPart], record: str, event: Skipped, count: int = 1
+) -> None:
+    """Take a part that was not read, or so many."""
+    # Many of one reason are one row with a count: a record with a million broken lines is told in one.
+    key = (
+        (event.why, "")
+        if len(skipped) >= _SKIPS_KEPT or event.why in {why for why, _ in skipped}
+        else (event.why, event.where)
+    )
+    key = next((known for known in skipped if known[0] == event.why), key)
+    if key in skipped:
+        before = skipped[key]
+        skipped[key] = msgspec.structs.replace(before, count=before.count + count)
+    elif len(skipped) < _SKIPS_KEPT:
+        skipped[key] = SkippedPart(record, event.where[:200], event.why[:200], count)
+    else:
+        last = next(reversed(skipped))
+        skipped[last] = msgspec.structs.replace(skipped[last], count=skipped[last].count + count)
+
+
+def count_left_out(skipped: dict[tuple[str, str], SkippedPart], session: Session, bounds: Bounds) -> None:
+    """What was not kept of a session that has ended is said like what was not read."""
+    for count, what, most in (
+        (session.calls_left_out, "calls", bounds.calls),
+        (session.lines_left_out, "line ranges", bounds.spans),
+        (session.findings_left_out, "findings of one kind", bounds.findings),
+    ):
+        if count:
+            why = f"{what} of one session beyond {most:,} are counted and not kept"
+            count_skipped(skipped, session.record, Skipped(f"session {session.session}", why), count)
