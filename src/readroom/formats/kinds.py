@@ -212,6 +212,9 @@ def _sniff_parts(head: bytes) -> MediaType | None:
     return None
 
 
+BIFF = (b"\x09\0\4\0", b"\x09\2\6\0", b"\x09\4\6\0", b"\x09\x08\x08\0", b"\x09\x08\x10\0")
+"""Workbooks of Excel 2 to 4, and of later ones by programs that leave out the compound file around them."""
+
 _ZIP = b"PK\3\4"
 _ZIP_HEADER = 30
 _FOLLOWS = 0x8
@@ -283,7 +286,7 @@ _BY_NAME = {
 }
 
 _OLD = {
-    **dict.fromkeys(("xls", "xlt"), "xls"),
+    **dict.fromkeys(("xls", "xlt", "xlw"), "xls"),
     **dict.fromkeys(("doc", "dot"), "doc"),
     **dict.fromkeys(("ppt", "pps", "pot"), "ppt"),
     "msg": "msg",
@@ -357,6 +360,8 @@ def recognise(path: str, head: bytes) -> Recognised | None:
         return Recognised(kind, is_text=True)
     if ending in _BY_NAME and head.startswith(_OLE):
         return Recognised(_BY_NAME[ending])  # encrypted, or of an older format: its reader tells
+    if _OLD.get(ending) == "xls" and head.startswith(BIFF):
+        return Recognised("xls")
     if head.startswith(_OLE) and ending in (*_OLD, "rtf"):
         return Recognised(_OLD.get(ending, "doc"))  # others are told by their streams, once they are opened
     if ending == "pdf" and PDF_MARK in head[:_PDF_WITHIN]:

@@ -176,6 +176,15 @@ def test_the_chosen_entry_of_a_list_in_a_form_of_rtf_is_shown(state: bytes, line
     assert part.notes == ["Not shown: 2 unselected choices."]
 
 
+@pytest.mark.parametrize(
+    ("behind", "notes"),
+    [(b"", []), (b"\0\r\n}\x1a", []), (rb" lost\par}", ["Not shown: 1 text behind its end."])],
+)
+def test_what_stands_behind_the_end_of_rtf_is_counted(behind: bytes, notes: list[str]) -> None:
+    part = rtf.read(rb"{\rtf1 text\par}" + behind).part(1)
+    assert (part.lines, part.notes) == (["text"], notes)
+
+
 def test_rtf_has_sections_notes_and_tables() -> None:
     data = (
         rb"{\rtf1{\stylesheet{\s1 heading 1;}{\s2\outlinelevel1 Sub;}}"

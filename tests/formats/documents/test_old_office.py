@@ -120,6 +120,11 @@ def test_files_of_old_office_programs_are_read_as_what_they_are_whatever_their_n
     assert refused(docx.open_document, unknown).problem == "it is a binary file of an older office program"
 
 
+def test_a_presentation_of_powerpoint_95_is_named() -> None:
+    data = compounds.compound({"PowerPoint Document": bytes(600), "PersistentStorage Directory": bytes(40)})
+    assert refused(ppt.open_document, io.BytesIO(data)).problem == "it is in the format of PowerPoint 95"
+
+
 def test_slides_have_titles_lists_and_notes() -> None:
     pages = [[drawing(shape("Title", 0), shape("one\rtwo\x0bmore", 1), shape("free"))], [drawing(shape("x"))]]
     notes = [drawing(shape("*", 4, 8), shape("spoken", 2, 12), shape("*", 4, 9), shape("Secret", 4, 10))]

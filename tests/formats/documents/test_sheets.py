@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
@@ -19,6 +20,7 @@ from readroom.formats.documents import Area, Part, Unit
 from readroom.formats.documents.sheets import cells as sheet_cells
 from readroom.formats.documents.sheets import open_document
 from readroom.formats.documents.sheets.cells import ESCAPED, FORMULA
+from readroom.formats.kinds import recognise
 from readroom.limits.documents import SHEET_CELLS
 from tests.depth import depth
 from tests.formats.documents.packages import refused, survives, zipped
@@ -330,3 +332,17 @@ def test_a_workbook_cut_or_changed_anywhere_is_read_or_refused() -> None:
             open_document,
             zipped(_members(io.BytesIO(whole)) | {"xl/worksheets/sheet1.xml": sheet[:size]}).getvalue(),
         )
+
+
+def test_a_workbook_of_excel_2_is_read() -> None:
+    def record(kind: int, data: bytes) -> bytes:
+        return struct.pack("<HH", kind, len(data)) + data
+
+    cell = struct.pack("<HH3x", 0, 0) + b"\x04name"
+    number = struct.pack("<HH3xd", 0, 1, 1.5)
+    data = b"".join((record(9, b"\2\0\x10\0"), record(4, cell), record(3, number), record(10, b"")))
+    opened = open_document(io.BytesIO(data))
+    assert (list(opened.part(1).lines), list(opened.part(1).notes)) == (["name\t1.5"], [])
+    found = recognise("old.xls", data)
+    assert found is not None
+    assert found.format == "xls"

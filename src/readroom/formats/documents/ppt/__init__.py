@@ -50,6 +50,9 @@ _SAVES = 1_000
 _OF_SLIDES = 3
 """The instance of the header and footer of all slides; that of notes is 4."""
 
+_POWERPOINT_95 = "PersistentStorage Directory"
+"""A stream that only it writes beside one of the same name as that of its successors."""
+
 _NOT_SHOWN = frozenset((5, 8, 11))
 """Placeholders without a text of their own: numbers of slides, and pictures of slides on notes."""
 
@@ -81,6 +84,8 @@ def open_document(file: BinaryIO) -> Document:
         raise Encrypted("it is encrypted", "Ask for a copy without a password.")
     slides = _slides(places, top)
     if not slides and not any(record.kind == kinds.DOCUMENT for record in top.values()):
+        if compound.has(_POWERPOINT_95):
+            raise Unreadable("it is in the format of PowerPoint 95", "Ask for it as PPTX or PDF.")
         raise Unreadable("it has no slides in it that can be found", ANOTHER_COPY)
     if len(slides) > SLIDES:
         raise Unreadable(

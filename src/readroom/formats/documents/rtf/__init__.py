@@ -38,6 +38,7 @@ _CHARACTERS = {
     "qmspace": "\u2005", "~": "\u00a0", "_": "\u2011", "\t": "\t", "{": "{", "}": "}", "\\": "\\",
     "zwj": "\u200d", "zwnj": "\u200c",
 }  # fmt: skip
+_NOTHING = b"\0\t\r\n\x1a {}"
 _ENDS = frozenset(("par", "sect", "page", "column", "\n", "\r"))
 _PAGES = {"mac": "mac_roman", "pc": "cp437", "pca": "cp850"}
 
@@ -114,7 +115,9 @@ class _RtfReader:
         for token in self._tokens:
             self._take(token)
             if token.brace and not self._stack:
-                break  # some programs leave the end of an older version behind it
+                # Some programs leave the end of an older version behind it; of damaged files it is the text.
+                self._beside["text behind its end"] += bool(self._tokens.rest().strip(_NOTHING))
+                break
         self._flush()
         while self._stack:
             self._close()

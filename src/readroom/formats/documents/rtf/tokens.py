@@ -70,6 +70,10 @@ class Tokens:
             elif symbol is not None:
                 yield Token(word=symbol.decode("latin-1"))
 
+    def rest(self) -> bytes:
+        """What was not read yet."""
+        return self._data[self._at :]
+
     def skip_group(self) -> bytes:
         """Jump to the end of the group that is open; what was jumped over."""
         depth, start = 0, self._at

@@ -64,9 +64,9 @@ class Workbook(Struct, frozen=True):
 
 def open_document(file: BinaryIO) -> Document:
     """The workbook in `file`. Raises Unreadable."""
-    if ooxml.is_ole(file):
-        if ooxml.kind(file) not in (Ole.SHEETS, Ole.OLD_SHEETS):
-            return compounds.opened(file, Ole.SHEETS)
+    if ooxml.is_ole(file) and ooxml.kind(file) not in (Ole.SHEETS, Ole.OLD_SHEETS):
+        return compounds.opened(file, Ole.SHEETS)
+    if xls.is_one(file):
         old = xls.open_workbook(file)
         return Workbook(old.names, old.part)
     archive = archives.open_archive(odf.packed(file))

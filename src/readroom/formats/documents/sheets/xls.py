@@ -21,6 +21,7 @@ from readroom.formats.documents.sheets import cells
 from readroom.formats.documents.sheets.cells import Comments, Value
 from readroom.formats.documents.sheets.xlsx import column_letters
 from readroom.formats.documents.unshown import beside_note
+from readroom.formats.kinds import BIFF
 from readroom.limits.documents import OLD_WORKBOOK_BYTES
 
 _VISIBLE = 0
@@ -101,16 +102,22 @@ class OldSheets:
         others = len(self._book.sheet_names()) if number == 1 else 0
         counts = {
             "link target": sum(bool(link.url_or_path) for link in sheet.hyperlink_list),
-            "chart sheet or macro sheet": self._book._all_sheets_count - others if others else 0,
+            "chart sheet or macro sheet": max(0, self._book._all_sheets_count - others) if others else 0,
             "defined name": len(self._book.name_obj_list) if number == 1 else 0,
         }
         yield from beside_note(counts)
 
 
+def is_one(file: BinaryIO) -> bool:
+    """Whether a workbook of before 2007 stands here, in a compound file or, of Excel 2 to 4, without one."""
+    file.seek(0)
+    return file.read(4).startswith(BIFF) or ooxml.is_ole(file)
+
+
 def open_workbook(file: BinaryIO) -> OldSheets:
     """The workbook in `file`. Raises Unreadable."""
     kind = ooxml.kind(file)
-    if kind not in (Ole.SHEETS, Ole.OLD_SHEETS):
+    if ooxml.is_ole(file) and kind not in (Ole.SHEETS, Ole.OLD_SHEETS):
         raise ooxml.refusal(kind)
     size = file.seek(0, 2)
     if size > OLD_WORKBOOK_BYTES:
