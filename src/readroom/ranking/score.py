@@ -459,8 +459,6 @@ def _part_points(
         if times:
             reasons.append(Why(f"{first.word} {second.word} x{times}", weight * _saturated(times, length)))
     defined = _asked_for(part, query)
-    if defined is None and _minor_asked_for(part, query):
-        defined = query.symbol[-1]
     if defined is not None:
         reasons.append(Why(f"defines {defined}", SYMBOL if query.symbol else NAMED))
     return reasons
