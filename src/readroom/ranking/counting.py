@@ -16,6 +16,7 @@ import stringzilla
 
 from readroom.ranking.query import MAX_TERMS, Query, Term
 from readroom.ranking.words import (
+    SUB_WORD,
     fold,
     folded_and_lowered,
     is_attached,
@@ -153,8 +154,10 @@ class CountedText:
         at = self._find(key)
         places: list[int] = []
         known: dict[str, bool] = {}
+        # What is compared there is too little where letters before a word may be no part of it.
+        is_word_of = self._is_any_word_of if may_be_attached_to(key[0]) else self._is_known_word_of
         while at >= 0 and len(places) < most:
-            if term.anywhere or self._is_known_word_of(term, at, known):
+            if term.anywhere or is_word_of(term, at, known):
                 places.append(at)
             at = low.find(key, at + len(key))
         return places
@@ -163,13 +166,16 @@ class CountedText:
         """Whether a word with the stem of the term begins here, as it did where the same stood around it."""
         end = at + len(term.key)
         behind = self._folded[end : end + _ENDING_CHARS]
-        if not at or behind.isalnum() or may_be_attached_to(term.key[0]):
-            return self._is_word_of(term, at)  # the word may go on beyond what is compared
+        if not at or behind.isalnum():
+            return self._is_word_of(term, at)  # the word may go on behind what is compared
         around = self._folded[at - 1 : end] + behind
         is_word = known.get(around)
         if is_word is None:
             is_word = known[around] = self._is_word_of(term, at)
         return is_word
+
+    def _is_any_word_of(self, term: Term, at: int, _known: dict[str, bool]) -> bool:
+        return self._is_word_of(term, at)
 
     def _find(self, key: str) -> int:
         low = self._low
@@ -189,13 +195,19 @@ class CountedText:
             and not (may_be_attached_to(term.key[0]) and is_attached(folded, at))
         ):
             return False
-        end = sub_word_end(folded, at)
-        if end == at or term.is_stem_of(self._low[at:end]):
-            return end > at
-        # What one spells `websocket` and `filename` is `WebSocket` and `fileName` elsewhere.
-        while end - at < len(term.key) and folded[end : end + 1].isupper():
-            end = sub_word_end(folded, end)
-        return term.is_stem_of(self._low[at:end])
+        word = SUB_WORD.match(folded, at)
+        if word is None:
+            return False
+        end = word.end()
+        if term.is_stem_of(self._low[at:end]):
+            return True
+        if end - at < len(term.key):
+            # What one spells `websocket` and `filename` is `WebSocket` and `fileName` elsewhere.
+            while end - at < len(term.key) and folded[end : end + 1].isupper():
+                end = sub_word_end(folded, end)
+        else:
+            end = sub_word_end(folded, at)
+        return end != word.end() and term.is_stem_of(self._low[at:end])
 
 
 def _is_word(letter: str) -> bool:

@@ -9,12 +9,13 @@ blank, once, in order.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.values.files import Item, rows
+from readroom.values.files import Item, main_items, rows
 
 PART_LINES = 40
 """A screen of lines: long enough for nine of ten functions, short enough that a page holds several."""
@@ -42,6 +43,7 @@ class TextPart(Struct, frozen=True):
         signatures: Their signatures; what a reader has to know who sees only the part.
         inside: What is defined in it, the definition that it starts with and those within that: line of the
             signature, signature, qualified name. Nothing where it starts amid a definition.
+        minor: The same of the fields, constants and inner functions in it, wherever it starts.
         imports: Whether it is outside of definitions and names what others define.
     """
 
@@ -50,6 +52,7 @@ class TextPart(Struct, frozen=True):
     names: tuple[str, ...] = ()
     signatures: tuple[tuple[int, str], ...] = ()
     inside: tuple[tuple[int, str, tuple[str, ...]], ...] = ()
+    minor: tuple[tuple[int, str, tuple[str, ...]], ...] = ()
     imports: bool = False
 
 
@@ -60,7 +63,13 @@ def cut(lines: Sequence[str], items: Sequence[Item]) -> list[TextPart]:
         lines: All of its lines, without their ends.
         items: Its outline; none where no grammar knows it.
     """
-    return list(_spans(lines, 1, len(lines), items, (), ()))
+    parts = list(_spans(lines, 1, len(lines), main_items(items), (), ()))
+    firsts, minor = [part.first for part in parts], dict[int, list[tuple[int, str, tuple[str, ...]]]]()
+    for row in rows(items):
+        at = bisect_right(firsts, row.item.line) - 1
+        if row.item.minor and at >= 0 and row.item.line <= parts[at].last:
+            minor.setdefault(at, []).append((row.item.line, row.item.signature, row.path))
+    return [replace(part, minor=tuple(minor[at])) if at in minor else part for at, part in enumerate(parts)]
 
 
 def cut_rows(lines: Sequence[str]) -> list[TextPart]:

@@ -55,6 +55,9 @@ EXACT = 1000.0
 CONTINUED = 500.0
 """Of the parts that a long definition of it goes on in, less one for each: they follow, in their order."""
 
+MINOR = 250.0
+"""Of the part with a field, a constant or an inner function of that name: behind those, before its uses."""
+
 NAMED = 2.0
 """A definition of a name that a longer question spells out: 1 to 4 points of NDCG."""
 
@@ -146,13 +149,17 @@ class RankedFile(Struct, frozen=True):
 
 
 class RankedPart(Struct, frozen=True):
-    """A part of a file with its score; `own` without what comes from the file."""
+    """A part of a file with its score; `own` without what comes from the file.
+
+    `minor` are line and signature of the fields, constants and inner functions in it that are asked for.
+    """
 
     path: str
     part: TextPart
     score: float
     own: float
     why: Sequence[Why]
+    minor: Sequence[tuple[int, str]] = ()
 
 
 class Candidate(Struct, frozen=True):
@@ -368,8 +375,11 @@ def _parts_of(scale: Scale, names: _NameLikeness, candidate: Candidate, mean: fl
             whys = [*whys, Why(f"goes on with {part.names[-1]}", 0.0)]
         elif place is not None:
             score += EXACT
+        minor = _minor_asked_for(part, scale.query)
+        if minor and place is None:
+            score += MINOR
         if whys:
-            ranked.append(RankedPart(file.path, part, score, own, whys))
+            ranked.append(RankedPart(file.path, part, score, own, whys, minor))
     return ranked
 
 
@@ -463,6 +473,14 @@ def _asked_for(part: TextPart, query: Query) -> str | None:
         elif names[-1] in query.names:
             return names[-1]
     return None
+
+
+def _minor_asked_for(part: TextPart, query: Query) -> list[tuple[int, str]]:
+    """Line and signature of the fields, constants and inner functions in a part that are the symbol."""
+    if not query.symbol:
+        return []
+    last = len(query.symbol)
+    return [(line, signature) for line, signature, names in part.minor if names[-last:] == query.symbol]
 
 
 def _size(candidate: Candidate, part: TextPart) -> int:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snowballstemmer.basestemmer import BaseStemmer
 
-_SUB_WORD = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
+SUB_WORD = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
 """A sub-word of a folded text; the first alternative is `URLs`, the last letters of any other script."""
 
 _STEMMED_FROM = 4
@@ -201,7 +201,7 @@ def sub_word_end(folded: str, at: int) -> int:
 
     The s of `URLs` is no part of it: it is one of many.
     """
-    match = _SUB_WORD.match(folded, at)
+    match = SUB_WORD.match(folded, at)
     if match is None:
         return at
     end = match.end()
@@ -212,7 +212,7 @@ def sub_words(text: str) -> list[str]:
     """The sub-words of a name or a sentence in order: folded, in small letters, not stemmed."""
     words: list[str] = []
     folded = fold(spelled_out(text)[0])
-    for match in _SUB_WORD.finditer(folded):
+    for match in SUB_WORD.finditer(folded):
         word = lower(folded[match.start() : sub_word_end(folded, match.start())])
         if is_unspaced(word[0]) and len(word) > 1:
             words += [word[at : at + 2] for at in range(len(word) - 1)]

@@ -120,6 +120,31 @@ def test_a_symbol_shows_its_definition_first(symbol: str) -> None:
     assert "5\t    def load_all(self):" in lines[2:7]
 
 
+MINOR = {
+    "uses.py": "def first():\n    return MAX_TURNS, Door.OPEN, turn_key\n\n\n" * 9,
+    "max_turns.md": "# Doors\n\nMAX_TURNS, Door.OPEN and turn_key.\n",
+    "lock/place.py": "import enum\n\nKEYS = 7\nMAX_TURNS = 3\n\n\n"
+    "class Door(enum.Enum):\n    SHUT = 1\n    OPEN = 2\n\n\n"
+    "def unlock():\n    def turn_key():\n        return 1\n\n    return turn_key()\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("symbol", "line"),
+    [("MAX_TURNS", "4\tMAX_TURNS = 3"), ("Door.OPEN", "9\tOPEN = 2"), ("turn_key", "13\tdef turn_key()")],
+)
+def test_constants_members_and_inner_functions_are_definitions_of_a_symbol(symbol: str, line: str) -> None:
+    room = workspace(MINOR)
+    (first, *_) = fact(room.find(symbol), "files")
+    assert first["path"] == "lock/place.py"
+    number = int(line.partition("\t")[0])
+    best = max(first["passages"], key=lambda one: one["score"])
+    assert best["start"] <= number <= best["end"]
+    shown = room.find(symbol, output="outline").text.split("\n")
+    assert shown[1].startswith("lock/place.py | ")
+    assert line in shown
+
+
 def test_a_long_definition_of_a_symbol_goes_on_before_anything_else() -> None:
     """Also in what has no word of it, and in a file that is longer than others may be to be outlined."""
     body = "".join(f"    step_{number}()\n" + "\n" * (number % 9 == 8) for number in range(90))

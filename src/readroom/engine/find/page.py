@@ -30,14 +30,14 @@ from readroom.paths import WorkPath
 from readroom.policy.guard import Guard
 from readroom.quoting import quote
 from readroom.ranking.counting import CountedText
-from readroom.ranking.parts import TextPart, cut, cut_rows
+from readroom.ranking.parts import cut, cut_rows
 from readroom.ranking.score import Candidate, RankedFile, RankedPart, Why
 from readroom.session.caches import OutlineCache
 from readroom.stores.base import Source
 from readroom.text import hashes, hidden
 from readroom.text.tokens import estimate
 from readroom.values import Cut, Kind, Omission, ReadRequest, Warn
-from readroom.values.files import Item, main_items
+from readroom.values.files import Item
 from readroom.values.find import FindOutput, FoundFile, Passage, Reason
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _items(
             deadline.check()
             return ()
         outlines.put(outline, encoding, digits)
-    return main_items(outline.items)
+    return outline.items
 
 
 class PageOfPassages:
@@ -269,7 +269,7 @@ class PageOfPassages:
         numbered = list(enumerate(apart.lines[part.first - 1 : part.last], part.first))
         last = first + part.last - part.first
         if self._output == "outline":
-            numbered, around = _signatures(part, numbered), []
+            numbered, around = _signatures(ranked, numbered), []
         if apart.document is not None:
             numbered = [(apart.at(line)[1], text) for line, text in numbered]
         long = ((number, len(line)) for number, line in numbered if len(line) > FIND_LINE_CHARS)
@@ -345,8 +345,14 @@ def _first_lines(passage: Passage, count: int) -> Passage:
     return replace(passage, last=rows[-1][0], rows=rows, cuts=cuts)
 
 
-def _signatures(part: TextPart, numbered: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
-    """What stands for a part where only that is shown: what it defines or is in, else its first words."""
+def _signatures(ranked: RankedPart, numbered: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    """What stands for a part where only that is shown: what it defines or is in, else its first words.
+
+    Of fields and constants, which a signature is not shown of as a rule, the one that is asked for.
+    """
+    part = ranked.part
+    if ranked.minor:
+        return sorted({*((number, text) for number, text, _ in part.inside), *ranked.minor})
     if part.inside:
         return [(number, text) for number, text, _ in part.inside]
     if part.signatures:
