@@ -84,7 +84,7 @@ def _texts(place: Path, glob: str) -> list[tuple[str, str]]:
     """Files in a fixed random order, up to a number of bytes."""
     paths = [path for path in sorted(place.rglob(glob)) if path.is_file() and not path.name.count(".min.")]
     random.Random(1).shuffle(paths)
-    found, left = [], _BYTES
+    found, left = dict[str, str](), _BYTES  # packages bring the same header
     for path in paths:
         size = path.stat().st_size
         if not _SMALLEST < size < _LARGEST or left <= 0:
@@ -92,9 +92,10 @@ def _texts(place: Path, glob: str) -> list[tuple[str, str]]:
         text = path.read_bytes().decode("utf-8", "replace")
         language = language_of(path.name, text)
         assert language is not None
-        found.append((language, text))
-        left -= size
-    return found
+        if text not in found:
+            found[text] = language
+            left -= size
+    return [(language, text) for text, language in found.items()]
 
 
 def _parse(texts: list[tuple[str, str]]) -> None:

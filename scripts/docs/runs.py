@@ -174,7 +174,7 @@ def readers() -> str:
     return f"{table(heads, rows)}\n\nRun of {record['date']}, files from {names}."
 
 
-TAGGING = max((ROOT / "benchmarks" / "runs").glob("*-tagging/summary.md"), default=None)
+TAGGING = max((ROOT / "benchmarks" / "runs").glob("*-tagging*/summary.md"), default=None)
 """The last run of outlines beside universal-ctags (`python -m benchmarks tagging`)."""
 
 

@@ -39,6 +39,10 @@ HOSTILE = [
     ("javascript", "'import type ' * 1000 + ') : ' * 200_000"),
     ("python", "'def f():' + (chr(10) + ' def g(): pass') * 60_000"),
     ("bash", "('(' + chr(10) + '}' + chr(10)) * 200_000"),
+    ("markdown", "'# a' + ' ' * 900_000 + 'x'"),
+    ("toml", "'[a' + ' ' * 900_000 + 'x'"),
+    ("yaml", "'a' + ' ' * 900_000 + 'x'"),
+    ("javascript", "'function f(){return 1}' * 45_000"),
     ("rust", "('m! { fn f() {} }' + chr(10)) * 50_000"),
 ]
 

@@ -23,7 +23,7 @@ _CHECK_EVERY = 4096
 """Lines between two looks at the clock."""
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\r?\Z")
+_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]|\r?\Z)")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*\r?\Z")
 _NO_PARAGRAPH = re.compile(r" {0,3}(?:[-*+>|#]|\d+[.)]|```|~~~|<)|\t| {4}|\s*\Z")
 _FRONT_MATTER = re.compile(r"(?:---|\+\+\+)[ \t]*\r?\Z")
@@ -100,8 +100,7 @@ def markdown(text: str, deadline: Deadline) -> list[Item]:
         elif mark and not (mark[1][0] == "`" and "`" in mark[2]):
             fence, before = mark[1], ""
         elif heading := _ATX.match(line):
-            name = (heading[2] or "").strip()
-            _add_heading(stack, name, number, len(heading[1]))
+            _add_heading(stack, _title(line[heading.end() :]), number, len(heading[1]))
             before = ""
         elif before and (under := _SETEXT.match(line)):
             stack.filled = prior
@@ -119,6 +118,13 @@ def markdown(text: str, deadline: Deadline) -> list[Item]:
     return stack.items()
 
 
+def _title(rest: str) -> str:
+    """The text of a heading, without the marks that may close it."""
+    text = rest.strip()
+    bare = text.rstrip("#")
+    return bare.rstrip() if not bare or bare[-1].isspace() else text
+
+
 def _add_heading(stack: Stack, name: str, line: int, level: int) -> None:
     title = shortened(name)
     if not title:
@@ -129,7 +135,7 @@ def _add_heading(stack: Stack, name: str, line: int, level: int) -> None:
 # --- TOML --------------------------------------------------------------------------------------
 
 _TABLE = re.compile(
-    r"""\s*(\[\[?)\s*((?:[^\[\]#"'\s]+|"(?:[^"\\]|\\.)*"|'[^']*'|\s+(?!\s*\]))+)\s*\]\]?\s*(?:#.*)?\r?\Z"""
+    r"""\s*+(\[\[?)\s*+((?:[^\[\]#"'\s]++|"(?:[^"\\]|\\.)*+"|'[^']*+'|\s++(?!\]))++)\s*+\]\]?\s*+(?:#.*)?\Z"""
 )
 _TOML_KEY = re.compile(r"""([A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*[A-Za-z0-9_"'-]+)*\s*=\s*(.*)""")
 _TRIPLES = ('"' * 3, "'" * 3)
@@ -184,7 +190,8 @@ def _brackets(line: str) -> int:
 # --- YAML --------------------------------------------------------------------------------------
 
 _YAML_KEY = re.compile(
-    r"""("(?:[^"\\]|\\.)*"|'[^']*'|[^\s#\-\[\]{}&*!|>'"%@`,?:][^#:]*?|-[^\s#:][^#:]*?)\s*:(?=\s|\Z)"""
+    r"""("(?:[^"\\]|\\.)*+"|'[^']*+'|"""
+    r"""(?:[^\s#\-\[\]{}&*!|>'"%@`,?:]|-[^\s#:])(?:[^\s#:]++|\s++(?!:))*+)\s*+:(?=\s|\Z)"""
 )
 _BLOCK = re.compile(r"(?:.*[:\s])?[|>][+-]?\d?[+-]?\s*(?:#.*)?\r?\Z")
 

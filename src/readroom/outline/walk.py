@@ -32,6 +32,9 @@ _UTF8_BYTES = 4
 _BEFORE_BODY = re.compile(rb"\n|/\*|\{-")
 """One of these stands before a body where a comment does."""
 
+_MOST_HEAD = 1000
+"""Bytes before a body in its line: all of a long line would be looked through for each body."""
+
 _MOST_WORDS = 200
 """Words of definitions in one body that are looked up one by one: each search begins at the body."""
 
@@ -353,7 +356,7 @@ class Walk:
         """Whether something in these bytes reads like a definition."""
         grammar = self._grammar
         if grammar.inner is not None:
-            line = max(0, self._source.rfind(b"\n", 0, start))
+            line = max(0, start - _MOST_HEAD, self._source.rfind(b"\n", max(0, start - _MOST_HEAD), start))
             return grammar.inner.search(self._source, line, end) is not None
         if not grammar.inner_words:
             return False

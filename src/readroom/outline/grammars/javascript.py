@@ -246,6 +246,8 @@ _METHOD = re.compile(
 
 _OPENS = re.compile(rb"\)[ \t]*\{")
 _MOST_PARAMETERS = 202
+_MOST_METHOD = 1000
+"""Bytes of a line before them: all of a long one would be looked through for each."""
 
 
 def _methods(source: bytes) -> Iterator[int]:
@@ -254,7 +256,8 @@ def _methods(source: bytes) -> Iterator[int]:
         end = opens.start()
         begin = source.rfind(b"(", max(0, end - _MOST_PARAMETERS), end)
         if begin >= 0:
-            found = _METHOD.match(source, source.rfind(b"\n", 0, begin))
+            line = source.rfind(b"\n", max(0, begin - _MOST_METHOD), begin)
+            found = _METHOD.match(source, line) if line >= 0 else None
             if found is not None and found.end() == opens.end():
                 yield found.start(1)
 
