@@ -35,6 +35,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def served(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     with open_agent(tmp_path_factory.mktemp("state"), str(root), "--allow-commands") as found:
+        # The ledger is made with its first row.
+        assert found.call("read_file", {"path": "none"}).status == 404
         yield found
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from readroom.formats.documents import Unreadable
+from readroom.formats.documents.elements import Element, local
 from readroom.formats.documents.ooxml import Package, text_of
-from readroom.formats.documents.xml import Element, local
 from readroom.limits.documents import DRAWING_WORDS, TABLE_LINE_CHARS
 
 

@@ -30,8 +30,8 @@ from readroom.formats.documents import (
     xml,
 )
 from readroom.formats.documents.archives import ANOTHER_COPY, Archive
+from readroom.formats.documents.elements import Element, local
 from readroom.formats.documents.unshown import beside_note
-from readroom.formats.documents.xml import Element, local
 from readroom.limits.documents import CONTENTS_HEADINGS, SPINE_ITEMS
 
 CONTAINER = "META-INF/container.xml"

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from xml.etree import ElementTree
 
-from lxml import etree
-
-from readroom.formats.documents.xml import Element, local
+from readroom.formats.documents.elements import Element, local
 from readroom.limits.documents import FORMULA_ELEMENTS
 
 _OFF = frozenset(("0", "false", "off"))
@@ -258,7 +257,7 @@ class FormulaParts:
     """A formula whose elements come one after the other; of a very large one the rest is its letters."""
 
     def __init__(self) -> None:
-        self._top = etree.Element("math")
+        self._top = ElementTree.Element("math")
         self._open = [self._top]
         self._left = FORMULA_ELEMENTS
         self._rest: list[str] = []
@@ -276,7 +275,7 @@ class FormulaParts:
             return
         known = name in _FORMS or name in _UNSEEN or name in _HELD or name.endswith("Pr")
         said = {key: attributes[key] for key in _SAYS & attributes.keys()}
-        self._open.append(etree.SubElement(self._open[-1], name if known else "mrow", said))
+        self._open.append(ElementTree.SubElement(self._open[-1], name if known else "mrow", said))
 
     def text(self, text: str) -> None:
         """Letters inside the element that was begun last."""
@@ -286,7 +285,7 @@ class FormulaParts:
         if self._left < 0:
             self._rest.append(text)
         else:
-            etree.SubElement(self._open[-1], "mtext").text = text
+            ElementTree.SubElement(self._open[-1], "mtext").text = text
 
     def end(self) -> None:
         """The element that was begun last ends."""

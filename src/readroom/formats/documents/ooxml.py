@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from readroom.formats.documents import Encrypted, Unreadable, archives, xml
 from readroom.formats.documents.archives import Archive
-from readroom.formats.documents.xml import Element
+from readroom.formats.documents.elements import Element, local
 from readroom.limits.documents import OLE_SCAN_BYTES
 
 # -----------------------------------------------------------------------------
@@ -149,9 +149,9 @@ def text_of(element: Element, name: str) -> str:
     """The text of all elements with this local name inside `element`; ends of paragraphs are spaces."""
     pieces = []
     for at in element.iter():
-        if xml.local(at) == name:
+        if local(at) == name:
             pieces.append(at.text or "")
-        elif xml.local(at) == "p" and pieces:
+        elif local(at) == "p" and pieces:
             pieces.append(" ")
     return "".join(pieces)
 
@@ -172,7 +172,7 @@ def properties(package: Package) -> Counter[str]:
             root = package.root(relation.target)
         except Unreadable:
             continue
-        filled = [xml.local(at) for at in root if "".join(at.itertext()).strip()]
+        filled = [local(at) for at in root if "".join(at.itertext()).strip()]
         extended = relation.kind == "extended-properties"
         count += sum(name in _BY_PEOPLE if extended else name not in _BY_PROGRAMS for name in filled)
     return Counter({"document property": count})

@@ -29,10 +29,10 @@ from readroom.formats.documents import (
 )
 from readroom.formats.documents import compound as compounds
 from readroom.formats.documents.archives import ANOTHER_COPY
+from readroom.formats.documents.elements import Element, local
 from readroom.formats.documents.formulas import formula
 from readroom.formats.documents.ooxml import Package, R, Relation
 from readroom.formats.documents.unshown import beside_note
-from readroom.formats.documents.xml import Element, local
 from readroom.limits.documents import SLIDES
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"

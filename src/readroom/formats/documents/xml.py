@@ -9,17 +9,14 @@ lxml itself refuses to nest deeper than some 2,000 elements.
 from __future__ import annotations
 
 import re
-from typing import Any, TypeAlias
 
 from lxml import etree
 
 from readroom.formats.documents import Unreadable
 from readroom.formats.documents.archives import ANOTHER_COPY
+from readroom.formats.documents.elements import Element
 from readroom.limits.documents import XML_DECLARATION_BYTES, XML_TAGS
 from readroom.quoting import quote
-
-Element: TypeAlias = Any
-"""An element of lxml, which has no types of its own."""
 
 _DOCTYPE = re.compile(
     b"<!DOCTYPE|<!ENTITY|" + b"|".join("<!".encode(name) for name in ("utf-16-le", "utf-16-be"))
@@ -74,12 +71,6 @@ def check_start(data: bytes, name: str) -> None:
     declared = _ENCODING.match(start)
     if not start.lstrip().startswith(b"<") or (declared and declared[1].lower() not in _PLAIN):
         raise Unreadable(f"its part {quote(name)} is in an encoding that is not taken", ANOTHER_COPY)
-
-
-def local(element: Element) -> str:
-    """The name of an element without its namespace; empty for what is not an element."""
-    tag = element.tag
-    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 def _usual(match: re.Match[bytes]) -> bytes:

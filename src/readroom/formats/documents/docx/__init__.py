@@ -31,11 +31,11 @@ from readroom.formats.documents import compound as compounds
 from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.formats.documents.docx import lists as docx_lists
 from readroom.formats.documents.docx.lists import VAL, Lists, Styles, W
+from readroom.formats.documents.elements import Element, local
 from readroom.formats.documents.formulas import formula
 from readroom.formats.documents.ooxml import Package, R, Relation
 from readroom.formats.documents.running import Block
 from readroom.formats.documents.sections import Sections
-from readroom.formats.documents.xml import Element, local
 
 _WP_NAMES = ("descr", "title")
 MAX_DEPTH = 8

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from readroom.formats.documents import numbering
-from readroom.formats.documents.xml import Element
+from readroom.formats.documents.elements import Element
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 VAL = f"{W}val"

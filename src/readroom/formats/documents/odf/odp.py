@@ -14,11 +14,11 @@ from typing import BinaryIO
 from msgspec import Struct
 
 from readroom.formats.documents import Area, Heading, Part, Unit, Unreadable, odf, running, sections
+from readroom.formats.documents.elements import Element, local
 from readroom.formats.documents.odf import DRAW, OFFICE, PRESENTATION, STYLE, TEXT, OdfPackage
 from readroom.formats.documents.odf import text as odf_text
 from readroom.formats.documents.odf.text import Walker
 from readroom.formats.documents.unshown import beside_note
-from readroom.formats.documents.xml import Element, local
 from readroom.limits.documents import SLIDES
 
 HIDDEN = "This slide is hidden."

@@ -21,11 +21,11 @@ from msgspec import Struct
 
 from readroom.formats.documents import Unreadable, odf, running, sections, tables
 from readroom.formats.documents.archives import ANOTHER_COPY
+from readroom.formats.documents.elements import Element, local
 from readroom.formats.documents.formulas import formula
 from readroom.formats.documents.odf import DRAW, OFFICE, STYLE, TABLE, TEXT, XLINK, OdfPackage
 from readroom.formats.documents.running import Block
 from readroom.formats.documents.sections import Sections
-from readroom.formats.documents.xml import Element, local
 from readroom.limits.documents import DRAWING_WORDS, REPEATED_ROWS, REPEATED_SPACES, TABLE_LINE_CHARS
 
 MAX_DEPTH = 8

@@ -19,11 +19,11 @@ from msgspec import Struct
 
 from readroom.formats.documents import Area, Part, Unreadable, archives, xml
 from readroom.formats.documents.archives import ANOTHER_COPY, Archive
+from readroom.formats.documents.elements import Element, local
 from readroom.formats.documents.sheets import cells as sheet_cells
 from readroom.formats.documents.sheets.cells import CellBudget, Table, Value
 from readroom.formats.documents.sheets.xlsx import MAX_COLUMNS, MAX_ROWS
 from readroom.formats.documents.unshown import beside_note
-from readroom.formats.documents.xml import Element
 from readroom.limits.documents import SHEET_BYTES
 
 CONTENT = "content.xml"
@@ -158,7 +158,7 @@ def _of_workbook(archive: Archive) -> Counter[str]:
             root = xml.parse(archive.read(member), member)
         except Unreadable:
             continue
-        texts = ("".join(at.itertext()) for at in root.iter() if xml.local(at) in names)
+        texts = ("".join(at.itertext()) for at in root.iter() if local(at) in names)
         counts[kind] += sum(bool(text.strip()) for text in texts)
     return counts
 
@@ -307,7 +307,7 @@ def _annotation(cell: Element) -> str:
     note = cell.find(f"{OFFICE}annotation")
     if note is None:
         return ""
-    author = "".join(at.text or "" for at in note if xml.local(at) == "creator")
+    author = "".join(at.text or "" for at in note if local(at) == "creator")
     return sheet_cells.comment([(author, _text(note))])
 
 
@@ -359,7 +359,7 @@ def _text(cell: Element) -> str:
 def _letters(element: Element) -> Iterator[str]:
     for event, at in etree.iterwalk(element, ("start", "end")):
         if event == "start":
-            name = xml.local(at)
+            name = local(at)
             if name in ("s", "tab", "line-break"):
                 yield {"s": " " * min(_times(at, f"{TEXT}c"), _SPACES_MOST), "tab": "\t"}.get(name, "\n")
             elif at.tag != f"{OFFICE}annotation":
