@@ -13,6 +13,8 @@ import pytest
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
+from readroom.engine.cursors import read_grep_cursor
+from readroom.engine.grep.candidates import WIDE, Late, Swept
 from readroom.engine.grep.coverage import Coverage
 from readroom.engine.grep.process import Child
 from readroom.engine.grep.ripgrep import Tree
@@ -21,7 +23,7 @@ from readroom.errors import Cancelled
 from readroom.limits import GREP_MAX_TIMEOUT_S, Limits
 from readroom.paths import ROOT
 from readroom.policy.guard import Guard
-from readroom.search.ripgrep import pattern_flags
+from readroom.search.ripgrep import Reports, pattern_flags
 from readroom.stores.base import Store
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
@@ -139,6 +141,35 @@ def test_a_search_that_finds_nothing_in_time_knows_how_far_it_came(tmp_path: Pat
     left = [item.request.path for item in result.omitted if isinstance(item.request, GrepRequest)]
     cursor = None if result.next is None else result.next.cursor
     assert left == ["b/x"] or (cursor or "").endswith(".0.b/x")
+
+
+@pytest.mark.parametrize("looks", [5, 17])
+def test_a_second_round_that_runs_out_of_time_shows_everything_once_too(looks: int) -> None:
+    """UTF-16 without a mark is known by how files begin; wherever time ends meanwhile, nothing is passed."""
+    files = {path: ("hay\n" + "needle\n" * (path in dict(NEEDLES))).encode("utf-16-le") for path in FILES}
+    following: GrepRequest | None = GrepRequest("needle", timeout_s=float(looks))
+    found, stopped = [], set[str]()
+    with on_disk(files) as disk:
+        while following is not None:
+            result = search(disk, following, deadline=Deadline(clock=Clock(1.0)))
+            found += matches(result)
+            following = result.next
+            place = None if following is None else read_grep_cursor(following)
+            if place is not None and place.place.rank == WIDE:
+                stopped.add(place.path)
+    assert found == [(path, 2) for path, _ in NEEDLES]
+    assert len(stopped) > 1
+
+
+def test_a_second_round_stops_where_its_process_was(tmp_path: Path) -> None:
+    guard, deadline, request = Guard(LocalStore(tmp_path)), Deadline(), GrepRequest("needle")
+    with guard.open_folder(ROOT) as top:
+        scope = Scope(guard, request, top.real, None)
+        tree = Tree(guard, top, scope, request, deadline, 1.0, None, pattern_flags(request))
+        late = Late(tree, Swept(tree, deadline, lambda: 0.0), tree, Reports(), scope, deadline)
+        assert late.stopped_at is None
+        tree.stopped_at = "d0/f1"
+        assert late.stopped_at == "d0/f1"
 
 
 def endless(path: Path) -> None:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from typing import Protocol, final
 
@@ -111,7 +111,7 @@ class Swept:
     def _rest(self, least: bytes, at_once: bool) -> Generator[str]:
         left = self._deadline.remaining
         share = GREP_SWEEP_SHARE if at_once else 1.0
-        within = Deadline() if left is None else self._deadline.within(left * share)
+        within = self._deadline if left is None else self._deadline.within(left * share)
         names, whole = self._tree.everything(within)
         out_of_time = self._deadline.expired and not at_once
         if whole or out_of_time:  # in an order that is not by path, what is known is known
@@ -163,7 +163,7 @@ class Late:
     def stopped_at(self) -> str | None:
         """Where the deadline found it."""
         stopped = self._tree.stopped_at
-        return stopped if stopped is None else min(stopped, *self._waiting, key=path_key)
+        return stopped if stopped is None else min((stopped, *self._waiting), key=path_key)
 
     @property
     def left(self) -> Sequence[LeftFile]:
@@ -182,17 +182,22 @@ class Late:
     def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
         """Candidates in path order; from a cursor on, its own file included."""
         least = b"" if after is None else after.place.key
-        if self._knows_all(begins=after is None):
-            binary = sorted(filter(self._scope.takes, self._reports.binary - self._seen), key=path_key)
-            with closing(self._tree.named(binary)) as named:
-                late = {*named, *self._seen}
-            self.texts = set(filter(self._scope.takes, self._reports.texts)) - late
-            yield from sorted((path for path in late | self.texts if path_key(path) >= least), key=path_key)
-            return
-        if self._searched.leaves_binary and self.texts_known:
+
+        def asked(paths: Iterable[str]) -> list[str]:
+            return sorted((p for p in paths if path_key(p) >= least and self._scope.takes(p)), key=path_key)
+
+        known = self._knows_all(begins=after is None)
+        if known:
+            self.texts = set(self._reports.texts) - self._seen
+        elif self._searched.leaves_binary and self.texts_known:
             self.texts = self._taken_for_binary()
-        self._waiting.extend(sorted((path for path in self.texts if path_key(path) >= least), key=path_key))
-        with closing(self._tree.files(after, at_once=at_once)) as heads:
+        # A text is none for which rg says that it begins like a late file, and its turn comes before that
+        # of any behind it: so both are given as they come, and time that runs out finds none passed.
+        self._waiting.extend(asked(self.texts | self._seen if known else self.texts))
+        binary = asked(self._reports.binary - self._seen) if known else []
+        with closing(
+            self._tree.named(binary) if known else self._tree.files(after, at_once=at_once)
+        ) as heads:
             for path in heads:
                 while self._waiting and path_key(self._waiting[0]) < path_key(path):
                     yield self._waiting.popleft()
@@ -222,7 +227,7 @@ class Late:
     def _part(self) -> Deadline:
         """Some of the time that is left."""
         left = self._deadline.remaining
-        return Deadline() if left is None else self._deadline.within(left * GREP_SWEEP_SHARE)
+        return self._deadline if left is None else self._deadline.within(left * GREP_SWEEP_SHARE)
 
 
 def _has_threads() -> bool:

@@ -17,6 +17,7 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
 from copy import copy
 from typing import final
 
@@ -201,19 +202,15 @@ class Tree:
     def everything(self, deadline: Deadline) -> tuple[list[str], bool]:
         """What all threads of rg find together, in path order, and whether that is all that there is."""
         names: list[str] = []
-        child = self._started(None, at_once=False, in_order=False)
+        child = self._started(None, at_once=False, within=deadline)
         if child is None:
             return names, True
         records, whole = Records(), False
         with child:
-            try:
-                for data in child.output(lambda: deadline.expired):
+            with suppress(TimedOut):
+                for data in child.output():
                     names += records.add(data)
-                    if deadline.expired:
-                        break
-                whole = not deadline.expired and child.status >= 0 and self._came_through(child)
-            except TimedOut:
-                whole = False
+                whole = child.status >= 0 and self._came_through(child)
         return sorted(filter(self._scope.takes, names), key=path_key), whole
 
     @property
@@ -336,8 +333,11 @@ class Tree:
         like = [one for one in names if spelled.fullmatch(one.rpartition("/")[2]) and one != path]
         return [one for one in like if self._scope.takes(one) and self._may_be_named(one)]
 
-    def _started(self, after: Cursor | None, *, at_once: bool = True, in_order: bool = True) -> Child | None:
-        """A process; None when there is nowhere to look."""
+    def _started(
+        self, after: Cursor | None, *, at_once: bool = True, within: Deadline | None = None
+    ) -> Child | None:
+        """A process, in path order unless all its threads look `within` a time; None for nowhere to look."""
+        in_order = within is None
         where = self._where(after)
         if not where:
             return None
@@ -348,7 +348,7 @@ class Tree:
         flags = [*self._flags(after), *said, order, buffering, "--", *where]
         return Child(
             flags,
-            self._deadline,
+            within or self._deadline,
             folder=_entrance(self._top, self._guard),
             root=self._root,
             mapped=self._mapped,
