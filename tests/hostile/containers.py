@@ -321,8 +321,21 @@ def _extended(name: str, **said: str) -> tarfile.TarInfo:
 
 def long_chain(count: int = 50_000) -> bytes:
     """Links that lead to the next one, fifty thousand times."""
-    links = ((entry(f"l{at}", tarfile.SYMTYPE, f"l{at + 1}"), b"") for at in range(count))
-    return tar_of(*links, (entry(f"l{count}"), b"a line\n"))
+    first, last = entry("", tarfile.SYMTYPE).tobuf(), tar_of((entry(f"l{count}"), b"a line\n"))
+    return b"".join([*(_named(first, b"l%d" % at, b"l%d" % (at + 1)) for at in range(count)), last])
+
+
+def _named(head: bytes, name: bytes, target: bytes) -> bytes:
+    """A head of tar that had neither: the standard library takes a second for fifty thousand."""
+    found = (
+        name.ljust(100, b"\0")
+        + head[100:148]
+        + b" " * 8
+        + head[156:157]
+        + target.ljust(100, b"\0")
+        + head[257:]
+    )
+    return found[:148] + b"%06o\0 " % sum(found) + found[156:]
 
 
 BUILDERS: Mapping[str, Callable[[], bytes]] = {

@@ -218,15 +218,14 @@ def encrypted_parquet() -> bytes:
 
 def bomb_parquet() -> bytes:
     """One text of 128 MB in a few bytes."""
-    return parquet(
-        pa.table({"x": ["x" * (128 * MB)], "y": ["words"]}), compression="zstd", use_dictionary=False
-    )
+    table = pa.table({"x": ["x" * (128 * MB)], "y": ["words"]})
+    return parquet(table, compression="zstd", use_dictionary=False, write_statistics=False)
 
 
 def many_rows_parquet() -> bytes:
     """Sixty million rows in a few bytes."""
     out = io.BytesIO()
-    rows = pa.table({"x": pa.array([0], pa.int64()).take(pa.array([0] * 1_000_000))})
+    rows = pa.table({"x": pa.repeat(0, 1_000_000)})
     with pyarrow.parquet.ParquetWriter(out, rows.schema, compression="zstd") as writer:
         for _ in range(60):
             writer.write_table(rows)
@@ -306,7 +305,7 @@ def bomb_arrow() -> bytes:
 
 def large_arrow() -> bytes:
     """Two hundred megabytes of nothing in a few bytes."""
-    return arrow(pa.table({"x": pa.array([0] * MB, pa.int64()).take(pa.array([0] * (25 * MB)))}), "zstd")
+    return arrow(pa.table({"x": pa.repeat(0, 25 * MB)}), "zstd")
 
 
 def noise_arrow(seed: int) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import marshal
 import os
 import select
 import subprocess
@@ -11,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from msgspec import Struct
 
@@ -20,8 +21,12 @@ from readroom.deadline import Deadline
 from readroom.errors import NotStarted
 from readroom.limits import RUN_DRAIN_S, RUN_GRACE_S
 from readroom.limits.files import CLOCK_S, PIPE_BYTES
-from readroom.sandbox import Start, seccomp
-from readroom.sandbox.supervisor import __main__ as supervisor
+from readroom.sandbox import Start, seccomp, supervisor
+
+if TYPE_CHECKING:
+    from readroom.sandbox.supervisor.watch import Order
+
+_SUPERVISOR = os.path.join(os.path.dirname(supervisor.__file__), "__main__.py")
 
 _SHELL = "/bin/sh"
 
@@ -169,19 +174,19 @@ class Command(Closeable):
             begun, tells = self._pipe()
             keep.append(tells)
             arguments[1:1] = ["--json-status-fd", str(tells)]
-        order: supervisor.Order = {
+        order: Order = {
             "arguments": arguments,
             "environment": dict(environment),
             "output": out,
             "messages": err,
             "folder": folder,
             "rules": start.rules,
-            "filter": "" if start.program else start.filter.hex(),
+            "filter": b"" if start.program else start.filter,
             "keep": keep,
             "begun": begun,
             "spare": start.program is not None,
             "unprivileged": start.confinement == "landlock",
-            "calls": {str(number): call for number, call in start.changes.items()},
+            "calls": dict(start.changes),
             "places": list(start.places),
             "seccomp": seccomp.call_number() if start.changes else 0,
             "most": most,
@@ -190,7 +195,7 @@ class Command(Closeable):
         }
         passed = [fd for fd in (out, err, report, folder, start.rules, begun, *keep) if fd is not None]
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", supervisor.__file__, str(report)],
+            [sys.executable, "-I", "-S", _SUPERVISOR, str(report)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -203,9 +208,9 @@ class Command(Closeable):
         for fd in (out, err, report, *keep):
             self._held.remove(fd)
             os.close(fd)
-        text = json.dumps(order).encode()
+        data = marshal.dumps(dict(order))
         assert self._process.stdin is not None
-        view = memoryview(b"%012d" % len(text) + text)
+        view = memoryview(b"%012d" % len(data) + data)
         while view:
             view = view[self._process.stdin.write(view) or 0 :]
 

@@ -17,7 +17,10 @@ import errno
 import fcntl
 import os
 import struct
-from collections.abc import Sequence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 _RECEIVE, _SEND, _VALID = 0xC0502100, 0xC0182101, 0x40082102
 """SECCOMP_IOCTL_NOTIF_*."""
@@ -38,7 +41,9 @@ _SELF = (b"/proc/self/", b"/proc/thread-self/")
 class AttributeRequests:
     """The kernel's questions about one command, each answered."""
 
-    def __init__(self, listener: int, calls: dict[str, Sequence[str | int]], places: Sequence[str]) -> None:
+    def __init__(
+        self, listener: int, calls: Mapping[int, Sequence[str | int]], places: Sequence[str]
+    ) -> None:
         """Take over a listener.
 
         Args:
@@ -47,7 +52,7 @@ class AttributeRequests:
             places: Absolute paths; what they are and what is below may be changed.
         """
         self.listener = listener
-        self._calls = {int(number): call for number, call in calls.items()}
+        self._calls = calls
         self._places = [os.fsencode(place) for place in places]
 
     def answer(self) -> None:

@@ -8,12 +8,16 @@ there is no such thing (macOS), only a process group can be ended.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 import sys
 import time
-from collections.abc import Sequence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Sequence
+else:
+    import _signal as signal
 
 _TICK_S = 0.02
 """Between two looks at whether all processes have ended."""
@@ -129,8 +133,10 @@ def _send(pids: Sequence[int], known: Sequence[int], number: int) -> None:
 
 def send_group(pid: int, number: int) -> None:
     """All of the group of a child at once, so that no fork is missed. Only while the child is not buried."""
-    with contextlib.suppress(OSError):
+    try:
         os.killpg(pid, number)
+    except OSError:
+        pass
 
 
 def parent(pid: int) -> int | None:
@@ -148,9 +154,11 @@ def _children(pid: int) -> list[int]:
     children: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
-            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            try:
                 with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
                     children += map(int, file.read().split())
+            except (FileNotFoundError, ProcessLookupError):
+                continue
     except OSError:
         return []
     return children or _searched(pid)

@@ -1,0 +1,366 @@
+"""The process between readroom and a command: it starts the command and sees that nothing of it stays.
+
+A program of its own, which `__main__` begins: it imports nothing of readroom but the
+two files beside it that are parts of this program, and of the standard library only what
+is there at once, as every command waits for it.  Forking is safe here, where there is one
+thread.  Whatever a command starts is found below this process and ended (`processes`); what
+a command may not do itself, though it should be able to, is done here for it (`attributes`).
+
+    order    standard input: an `Order`, by `marshal`, behind its size
+    control  standard input after it: "t" asks the command to end, its end (readroom is gone) ends it at once
+    report   a descriptor: one JSON object {"code", "ended", "alive", "many"} or {"error"}
+
+The command never has a descriptor of this process beside its own three.
+"""
+
+from __future__ import annotations
+
+import _json
+import _socket
+import ctypes
+import marshal
+import os
+import select
+import struct
+import sys
+import time
+
+TYPE_CHECKING = False  # to import `typing` takes a third as long as to start Python
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Sequence
+    from typing import NoReturn, TypedDict
+
+    from readroom.sandbox.supervisor import attributes, processes
+
+    class Order(TypedDict):
+        """What is to be started. Descriptors are numbers in this process; texts may hold surrogate escapes.
+
+        `folder` None leaves the choice to the program; `rules` is a Landlock ruleset;
+        `filter` a seccomp program; `keep` are descriptors that the program needs
+        to start with; `spare` leaves out the program itself when its processes are
+        asked to end (it would take them with it); `unprivileged` drops capabilities.
+        """
+
+        arguments: list[str]
+        environment: dict[str, str]
+        output: int
+        messages: int
+        folder: int | None
+        rules: int | None
+        filter: bytes
+        keep: list[int]
+        begun: int | None
+        spare: bool
+        unprivileged: bool
+        calls: dict[int, Sequence[str | int]]
+        places: list[str]
+        seccomp: int
+        most: int
+        grace_s: float
+        drain_s: float
+
+else:
+    import _signal as signal  # without its enumerations, which take as long
+
+    import attributes
+    import processes
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
+_PR_CAPBSET_DROP = 24
+_PR_SET_SECUREBITS = 28
+_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NO_NEW_PRIVS = 38
+_PR_SET_SECCOMP = 22
+_SECCOMP_FILTER = 2
+_SECCOMP_SET_FILTER, _SECCOMP_LISTENER = 1, 8
+_LANDLOCK_RESTRICT_SELF = 446
+
+_NO_ROOT_LOCKED = 0b1111
+"""SECBIT_NOROOT, SECBIT_NO_SETUID_FIXUP and their locks: user 0 gets nothing for being that."""
+
+_CAPABILITIES_VERSION = 0x20080522
+
+_LOOK_S = 0.05
+"""Between two looks at the number of tasks: what forks as fast as it can has a few hundred more by then."""
+
+_LINUX = sys.platform == "linux"
+
+
+def main() -> int:
+    """Carry out one order."""
+    report = int(sys.argv[1])
+    order: Order = marshal.loads(_announced(0))
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    for fd in (
+        report,
+        order["output"],
+        order["messages"],
+        order["folder"],
+        order["rules"],
+        order["begun"],
+        *order["keep"],
+    ):
+        if fd is not None:
+            os.set_inheritable(fd, False)
+    if _LINUX:
+        _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+        _prctl(_PR_SET_DUMPABLE, 0)
+    problem, trouble = os.pipe()
+    ours, theirs = _socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        _become(order, trouble, theirs)
+    theirs.close()
+    for fd in (trouble, order["output"], order["messages"], *order["keep"]):
+        os.close(fd)
+    if order["calls"]:
+        _give_up_capabilities()
+    message = os.read(problem, 4096)
+    if message:
+        os.waitpid(pid, 0)
+        _say(report, {"error": message.decode("utf-8", "replace")})
+        return 0
+    requests = None
+    if order["calls"]:
+        requests = attributes.AttributeRequests(_received(ours), order["calls"], order["places"])
+    ending = _watched(pid, order, requests)
+    _say(report, {**ending, "begun": _begun(order["begun"], ending)})
+    return 0
+
+
+def _begun(status: int | None, ending: dict[str, object]) -> bool:
+    """Whether the command was started, as far as this can be told."""
+    if status is None or ending["code"] != 1:
+        return True
+    os.set_blocking(status, False)
+    try:
+        return b"exit-code" in os.read(status, 4096)
+    except BlockingIOError:
+        return False
+
+
+def _received(door: _socket.socket) -> int:
+    """The descriptor that the child has sent."""
+    _, sent, _, _ = door.recvmsg(1, _socket.CMSG_LEN(4))
+    return int(struct.unpack("=i", sent[0][2])[0])
+
+
+def _announced(fd: int) -> bytes:
+    """What is announced by its size in twelve digits, and not a byte behind it."""
+    received = bytearray()
+    size = int(os.read(fd, 12))
+    while len(received) < size:
+        piece = os.read(fd, size - len(received))
+        if not piece:
+            sys.exit(1)
+        received += piece
+    return bytes(received)
+
+
+def _say(report: int, what: dict[str, object]) -> None:
+    """As JSON, written here: to import what else writes it takes as long as to start Python."""
+    words = ", ".join(f'"{name}": {_word(value)}' for name, value in what.items())
+    os.write(report, f"{{{words}}}".encode())
+
+
+def _word(value: object) -> str:
+    if isinstance(value, str):
+        return str(_json.encode_basestring_ascii(value))
+    return "null" if value is None else str(value).lower()
+
+
+# --- the command -------------------------------------------------------------------------------
+
+
+def _become(order: Order, trouble: int, door: _socket.socket) -> NoReturn:
+    """In the child: turn into the command."""
+    try:
+        os.setsid()
+        if _LINUX:
+            _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for fd, place in ((nothing, 0), (order["output"], 1), (order["messages"], 2)):
+            os.dup2(fd, place)
+        for fd in order["keep"]:
+            os.set_inheritable(fd, True)
+        if order["folder"] is not None:
+            os.fchdir(order["folder"])
+        _no_core_files()
+        _first_to_go()
+        # Python ignores it; a program that writes to a closed pipe has to end.
+        for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        _restrict(order, door)
+        arguments = [os.fsencode(word) for word in order["arguments"]]
+        environment = {os.fsencode(k): os.fsencode(v) for k, v in order["environment"].items()}
+        os.execve(arguments[0], arguments, environment)
+    except BaseException as error:
+        os.write(trouble, (getattr(error, "strerror", None) or repr(error)).encode())
+    os._exit(127)
+
+
+def _no_core_files() -> None:
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _first_to_go() -> None:
+    """When memory runs out the system ends a command, not the process that started it."""
+    if _LINUX:
+        # A process that nobody may look into cannot write its own score either, but for user 0.
+        _prctl(_PR_SET_DUMPABLE, 1)
+    try:
+        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+            file.write("1000")
+    except OSError:
+        pass
+
+
+def _restrict(order: Order, door: _socket.socket) -> None:
+    """Give up, for good, what the command must not have; the order of the steps matters."""
+    if order["unprivileged"]:
+        _drop_capabilities()
+    if order["rules"] is not None or order["filter"]:
+        _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    if order["rules"] is not None:
+        _checked(_libc().syscall(_LANDLOCK_RESTRICT_SELF, order["rules"], 0))
+    if order["filter"]:
+        listener = _install(order["filter"], order["seccomp"] if order["calls"] else None)
+        if listener is not None:
+            rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, struct.pack("=i", listener))
+            door.sendmsg([b"x"], [rights])
+
+
+def _drop_capabilities() -> None:
+    """What user 0 may do beyond others ends here: it could undo the rest."""
+    if os.geteuid() != 0:
+        return
+    number = 0
+    while _libc().prctl(_PR_CAPBSET_DROP, number, 0, 0, 0) == 0:
+        number += 1
+    _libc().prctl(_PR_SET_SECUREBITS, _NO_ROOT_LOCKED, 0, 0, 0)
+
+
+def _give_up_capabilities() -> None:
+    """This process acts for the command, and may no more than it."""
+    header = struct.pack("=Ii", _CAPABILITIES_VERSION, 0)
+    _checked(_libc().capset(header, bytes(24)))
+
+
+class _Program(ctypes.Structure):
+    """struct sock_fprog."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+
+
+def _install(instructions: bytes, seccomp: int | None) -> int | None:
+    """Install a filter; with the number of that call, one that asks, and where it does."""
+    program = ctypes.byref(_Program(len(instructions) // 8, instructions))
+    if seccomp is None:
+        _checked(_libc().prctl(_PR_SET_SECCOMP, _SECCOMP_FILTER, program, 0, 0))
+        return None
+    listener: int = _libc().syscall(seccomp, _SECCOMP_SET_FILTER, _SECCOMP_LISTENER, program)
+    _checked(listener)
+    return listener
+
+
+# --- its end -----------------------------------------------------------------------------------
+
+
+def _watched(pid: int, order: Order, requests: attributes.AttributeRequests | None) -> dict[str, object]:
+    """Wait for the command, then end what it has left behind."""
+    waiting = select.poll()
+    woken = _woken_by_children()
+    for fd in (0, woken, *([requests.listener] if requests else [])):
+        waiting.register(fd, select.POLLIN)
+    code: int | None = None
+    hurry = asked_to_end = many = False
+    deadline = float("inf")
+    look = time.monotonic() + _LOOK_S
+    crowd = processes.tasks() + order["most"]
+    while (code := processes.any_left(pid)[1]) is None:
+        patience = min(look, deadline) - time.monotonic()
+        for fd, event in waiting.poll(max(0.0, patience) * 1000):
+            if fd == woken:
+                os.read(woken, 512)
+            elif fd != 0 and requests is not None:
+                if event & select.POLLIN:
+                    requests.answer()
+                else:
+                    waiting.unregister(fd)
+            elif not os.read(0, 1):
+                waiting.unregister(0)
+                hurry = True
+            elif not asked_to_end:
+                asked_to_end = True
+                _ask(pid, order["spare"])
+                deadline = time.monotonic() + order["grace_s"]
+        if time.monotonic() >= look:
+            look = time.monotonic() + _LOOK_S
+            # Threads count there, and what others have started; so then the command's own are counted.
+            many = many or (processes.tasks() > crowd and _too_many(order))
+        if hurry or many or time.monotonic() >= deadline:
+            processes.send_group(pid, signal.SIGKILL)
+            processes.kill(top=order["spare"])
+            deadline = float("inf")
+    ended = _end_rest(pid, order, crowd, hurry=hurry or asked_to_end or many)
+    return {"code": code, "ended": ended, "alive": len(processes.below()), "many": many}
+
+
+def _too_many(order: Order) -> bool:
+    return len(processes.below(order["most"])) > order["most"]
+
+
+def _woken_by_children() -> int:
+    """A descriptor that a child's end makes readable, whenever it happens."""
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    return woken
+
+
+def _ask(pid: int, spare: bool) -> None:
+    """Ask everything to end."""
+    if not spare:
+        processes.send_group(pid, signal.SIGTERM)
+    processes.ask(spared=pid if spare else 0)
+
+
+def _end_rest(pid: int, order: Order, crowd: int, *, hurry: bool) -> int | None:
+    """End what the command has left behind; how many processes that were, as far as can be told."""
+    if not _LINUX:
+        processes.send_group(pid, signal.SIGTERM)
+        time.sleep(_LOOK_S / 10)
+        processes.send_group(pid, signal.SIGKILL)
+        return None
+    if not processes.any_left(0)[0]:
+        return 0
+    # What started the command there is a process of its own, which ends with the last of the others.
+    count = max(0, len(processes.below()) - order["spare"])
+    if count and not hurry:
+        processes.ask(spared=0)
+        processes.emptied(order["grace_s"], crowd)
+    processes.end(order["drain_s"], top=order["spare"])
+    return count
+
+
+# --- the system ----------------------------------------------------------------------------------
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _prctl(option: int, value: int) -> None:
+    _checked(_libc().prctl(option, ctypes.c_ulong(value), 0, 0, 0))
+
+
+def _checked(result: int) -> None:
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
