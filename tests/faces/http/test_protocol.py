@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import select
 import socket
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from readroom.limits import SERVE_HEAD_BYTES
-from tests.faces.http.serving import Agent, command, open_agent
+from tests.faces.http.serving import END_S, Agent, agent, command, open_agent
 
 BODY = b'{"path": "a.txt"}'
 HEAD = b"POST /v1/native/read_file HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -235,3 +236,28 @@ def test_nothing_that_clients_send_is_written_to_standard_error(tmp_path: Path) 
         found.process.terminate()
         assert found.process.stderr is not None
         assert found.process.stderr.read() == b""
+
+
+IMPATIENT = """
+import sys
+from readroom.faces.http import protocol
+from readroom.faces.cli.main import main
+protocol.SERVE_IDLE_S = protocol.SERVE_HEADER_S = 1.0
+protocol.SERVE_UNREAD_S = 0.2
+sys.argv[0] = "readroom"
+main()
+"""
+
+
+def test_who_takes_nothing_of_its_answers_is_let_go(tmp_path: Path) -> None:
+    """Its place, and the answers, would be kept for it for ever."""
+    (tmp_path / "a.txt").write_text("a line of text\n" * 3000, encoding="utf-8")
+    with agent(tmp_path / "state", "--open", str(tmp_path), program=("-c", IMPATIENT)) as found:
+        with closing(socket.socket()) as line:
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            line.connect((found.host, found.port))
+            line.sendall(WHOLE * 200)  # 9 MB of answers: more than the system holds for both sides
+            ended = select.poll()
+            ended.register(line, 0)
+            assert ended.poll(END_S * 1000)
+        assert found.request("GET", "/healthz").status == 200
