@@ -86,6 +86,17 @@ def test_who_has_asked_and_sends_no_more_is_answered(served: Agent, count: int) 
     assert any([status for status, _ in found] == [200] * count for found in tries)
 
 
+@pytest.mark.parametrize("address", [b"/healthz", b"/no/such/route", b"/mcp"])
+def test_who_sends_no_more_is_answered_at_once_too(served: Agent, address: bytes) -> None:
+    """Such an answer is made before it is known that nothing more comes."""
+    for _ in range(20):
+        with connected(served) as line:
+            line.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % address)
+            line.shutdown(socket.SHUT_WR)
+            ((status, _),) = answers(line)
+            assert status in (200, 404, 405)
+
+
 @pytest.mark.parametrize("piece", [b"", b"GET /healthz HT", WHOLE[:-1], WHOLE + HEAD])
 def test_who_ends_within_a_request_is_let_go(served: Agent, piece: bytes) -> None:
     with connected(served) as line:

@@ -178,13 +178,15 @@ class Protocol(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """The client sends no more. Whether it has gone or waits for its answers, only time tells."""
+        assert self._transport is not None
         self._inner.eof_received()
         self._half = not self.idle and not self._begun
         if self._half:
-            assert self._transport is not None
             assert self._watch is not None
             self._watch.cancel()
             self._watch = self._loop.call_later(SERVE_HALF_S, self._transport.abort)
+        else:
+            self._transport.flush()  # what was answered in this very turn; asyncio closes it now
         return self._half
 
     def _close_half(self) -> None:
@@ -324,21 +326,22 @@ class JoinedWrites(asyncio.Transport):
     def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
         """Send it, in this turn of the loop or after it."""
         if not self._waiting:
-            self._loop.call_soon(self._send)
+            self._loop.call_soon(self.flush)
         self._waiting.append(data)
         self._size += len(data)
         self._written += len(data)
         if self._size > SERVE_JOINED_BYTES:
-            self._send()
+            self.flush()
 
-    def _send(self) -> None:
+    def flush(self) -> None:
+        """Send what waits."""
         waiting, self._waiting, self._size = self._waiting, [], 0
         if waiting and not self._transport.is_closing():
             self._transport.write(waiting[0] if len(waiting) == 1 else b"".join(waiting))
 
     def close(self) -> None:
         """Send what waits, and end."""
-        self._send()
+        self.flush()
         self._transport.close()
 
     def abort(self) -> None:
