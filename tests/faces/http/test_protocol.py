@@ -105,7 +105,7 @@ def test_who_ends_within_a_request_is_let_go(served: Agent, piece: bytes) -> Non
         assert all(status == 200 for status, _ in answers(line))
 
 
-@pytest.mark.parametrize("count", [2, 9])
+@pytest.mark.parametrize("count", [2, 9, 700])
 def test_requests_at_once_are_answered_in_order(served: Agent, count: int) -> None:
     other = WHOLE.replace(b"a.txt", b"b.txt")
     found = sent(served, b"".join([WHOLE, other] * count) + LAST_ONE)

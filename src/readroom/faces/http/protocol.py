@@ -136,7 +136,7 @@ class Protocol(asyncio.Protocol):
             return
         if not self._held:
             self._whole, self._heads = not self._begun, 0
-        unparsed = self._held + data
+        unparsed, heads = self._held + data, self._heads
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as error:
@@ -152,7 +152,8 @@ class Protocol(asyncio.Protocol):
         if not self._in_head:
             self._inner.data_received(unparsed)
             return
-        self._head_bytes += len(data)
+        # Of requests that come together, those in front of the last head are not part of it.
+        self._head_bytes += len(data) if self._heads == heads else len(data) - _behind_heads(data)
         if (
             self._head_bytes > SERVE_HEAD_BYTES
         ):  # one that comes whole is bounded by what asyncio reads at once
@@ -282,6 +283,15 @@ class Protocol(asyncio.Protocol):
             transport.write(b"".join([*head, b"connection: close\r\n\r\n", bytes(response.body)]))
             self._gate.over(Exchange("", self.address, status=status, code=error.code))
         transport.close()
+
+
+def _behind_heads(data: bytes) -> int:
+    """Where the last head may begin, at the earliest, of which the end has not come."""
+    end = data.rfind(_HEAD_ENDS)
+    return end + len(_HEAD_ENDS) if end >= 0 else 0
+
+
+_HEAD_ENDS = b"\r\n\r\n"
 
 
 def _parser(callbacks: Protocol) -> httptools.HttpRequestParser:
