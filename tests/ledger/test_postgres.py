@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -217,3 +218,18 @@ def test_the_dashboard_asks_what_it_asks_of_sqlite(book: Ledger, tmp_path: Path)
             ]
         )
     assert told[0] == told[1]
+
+
+def test_the_time_is_that_of_the_server(url: str) -> None:
+    """Machines whose clocks differ have one time together: here the server's is far ahead."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        ahead = "SELECT pg_catalog.clock_timestamp() + interval '30 days'"
+        connection.execute(
+            f"CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$ {ahead} $$"
+        )
+    first = f"{url}?options=-c%20search_path%3Dpublic%2Cpg_catalog"
+    with closing(PostgresBackend(first)) as backend:
+        before, again = (backend.run(lambda execute: execute.now_us(), write=False) for _ in range(2))
+    days = (before - time.time_ns() // 1000) / 86_400e6
+    assert 29 < days < 31
+    assert before <= again

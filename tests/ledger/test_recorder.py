@@ -105,6 +105,15 @@ def test_the_raising_way_is_recorded_too(workspace: Workspace, policy: LedgerPol
     assert [found.outcome for found in events(policy)] == ["not_found", "ok"]
 
 
+def test_ids_are_of_one_size_and_begin_with_the_time(workspace: Workspace, policy: LedgerPolicy) -> None:
+    """So the index of a large ledger grows at its end, and no two of a millisecond are alike."""
+    for _ in range(50):
+        call(workspace, "read_file", {"path": "a.txt"})
+    found = events(policy)
+    assert len({event.id for event in found}) == 50
+    assert all(len(event.id) == 32 and int(event.id[:12], 16) == event.time_us // 1000 for event in found)
+
+
 def test_content_is_never_in_the_ledger(workspace: Workspace, policy: LedgerPolicy) -> None:
     known = call(workspace, "read_file", {"path": "a.txt"})["content_hash"]
     edits = [{"old_text": SECRET, "new_text": f"{SECRET}!"}]

@@ -84,6 +84,19 @@ def test_a_file_changed_since_the_search_is_searched_for_again(tree: Tree) -> No
         tree.check(links, "innocent")
 
 
+def test_a_search_says_nothing_once_the_clock_was_set_back(tree: Tree) -> None:
+    """A file that is made after it then looks older than the search."""
+    wall = [tree.newest + 2 * HOUR_NS]
+    links = HardLinks(tree.store, wall_ns=lambda: wall[0], clock_s=Clock().seconds)
+    tree.check(links, "a")
+    wall[0] = tree.newest + HOUR_NS
+    (tree.root / "sub").mkdir()
+    (tree.root / "sub" / ".env").write_bytes(b"later")
+    os.link(tree.root / "sub" / ".env", tree.root / "innocent")
+    with pytest.raises(HardLinked):
+        tree.check(links, "innocent")
+
+
 def test_a_link_to_a_known_denied_file_is_caught_whatever_the_clocks_say(tree: Tree) -> None:
     """The file server's clock is an hour behind: the new link looks older than the search."""
     clock = Clock()

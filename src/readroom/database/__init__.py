@@ -26,6 +26,9 @@ class Execute(Protocol):
     def many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
         """The same statement once for each row, on one way to the database."""
 
+    def now_us(self) -> int:
+        """Microseconds since 1970 by the clock that all who use this database have in common."""
+
 
 class Backend(Protocol):
     """A database. Safe to share between threads."""

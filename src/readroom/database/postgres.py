@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, final
 from readroom.database import Execute
 from readroom.errors import DatabaseFailed, LedgerFailed, MissingProgram
 from readroom.extras import install
-from readroom.limits.session import LEDGER_RETRY_S, LEDGER_WAIT_S
+from readroom.limits.session import LEDGER_RETRY_S, LEDGER_WAIT_S, STATE_CLOCK_S
 
 if TYPE_CHECKING:
     import psycopg
@@ -28,11 +28,30 @@ LEDGER_LOCK = 0x72656164726F6F6D
 """The advisory lock: "readroom". A process that writes a ledger of this database holds it."""
 
 
+class _ServersClock:
+    """The time of the server, which machines with clocks of their own have in common.
+
+    It is asked now and then; in between a clock that is never set goes on from there.
+    """
+
+    def __init__(self) -> None:
+        self._ahead_us = self._until_us = 0
+
+    def now_us(self, execute: Execute) -> int:
+        here = time.monotonic_ns() // 1000
+        if here >= self._until_us:
+            sql = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"
+            self._ahead_us = int(execute(sql)[0][0]) - here
+            self._until_us = here + int(STATE_CLOCK_S * 1_000_000)
+        return here + self._ahead_us
+
+
 class _PostgresStatements:
     """Those of one transaction."""
 
-    def __init__(self, cursor: psycopg.Cursor[tuple[Any, ...]]) -> None:
+    def __init__(self, cursor: psycopg.Cursor[tuple[Any, ...]], clock: _ServersClock) -> None:
         self._cursor = cursor
+        self._clock = clock
 
     def __call__(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         self._cursor.execute(sql.replace("?", "%s").encode(), values)
@@ -45,6 +64,9 @@ class _PostgresStatements:
         else:
             # In psycopg a pipeline: the rows leave without waiting for an answer to each.
             self._cursor.executemany(statement, rows)
+
+    def now_us(self) -> int:
+        return self._clock.now_us(self)
 
 
 @final
@@ -83,6 +105,7 @@ class PostgresBackend:
         self.failure = failure
         self._lock = threading.Lock()
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._clock = _ServersClock()
         self._pid = os.getpid()
         self.name = _shown(url)
 
@@ -124,7 +147,7 @@ class PostgresBackend:
                 self._url, connect_timeout=wait_s, application_name="readroom"
             )
         with self._connection.transaction(), self._connection.cursor() as cursor:
-            execute = _PostgresStatements(cursor)
+            execute = _PostgresStatements(cursor, self._clock)
             if write:
                 execute(f"SET LOCAL lock_timeout = {int(self._wait_s * 1000)}")
                 execute("SELECT pg_advisory_xact_lock(?)", (self._number,))

@@ -19,7 +19,7 @@ from typing import Any, TypeVar, final
 
 from readroom.database import Execute
 from readroom.errors import DatabaseFailed, LedgerFailed
-from readroom.limits.session import LEDGER_SWITCH_S, LEDGER_WAIT_S
+from readroom.limits.session import LEDGER_LOG_PAGES, LEDGER_SWITCH_S, LEDGER_WAIT_S
 
 T = TypeVar("T")
 
@@ -41,6 +41,9 @@ class _SqliteStatements:
 
     def many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
         self._connection.executemany(sql, rows)
+
+    def now_us(self) -> int:
+        return time.time_ns() // 1000
 
 
 @final
@@ -130,6 +133,7 @@ class SqliteBackend:
                 self._path, timeout=self._wait_s, isolation_level=None, check_same_thread=False
             )
             _keep_log(connection)
+            connection.execute(f"PRAGMA wal_autocheckpoint = {LEDGER_LOG_PAGES}")
             connection.execute(f"PRAGMA synchronous = {'FULL' if self._full_sync else 'NORMAL'}")
         except BaseException as error:
             if connection is not None:

@@ -251,9 +251,10 @@ class Recorder:
             arguments = COMPACT.encode(entry.facts)
         else:
             arguments = of_anything(entry.arguments, hide) if request is None else of_request(request, hide)
+        now_us = time.time_ns() // 1000
         return Event(
-            id=os.urandom(_ID_BYTES).hex(),
-            time_us=time.time_ns() // 1000,
+            id=f"{now_us // 1000:012x}{os.urandom(_ID_BYTES).hex()}",
+            time_us=now_us,
             workspace=self.workspace,
             agent=_name(caller.agent),
             session=_name(caller.session),
@@ -276,8 +277,9 @@ class Recorder:
         )
 
 
-_ID_BYTES = 16
-"""Random: nobody ever draws the same ones twice."""
+_ID_BYTES = 10
+"""Random: nobody ever draws the same ones twice in a millisecond. In front stands the time, so that an index
+of ids grows at its end: to write in the middle of a large one costs a quarter of a row."""
 
 
 def _shown(span: ShownLines) -> ShownLines:

@@ -45,6 +45,10 @@ LEDGER_PAGE_ROWS = 1000
 LEDGER_GROUP_ROWS = 500
 """Rows in one transaction at most: others wait some 10 ms for it. SQLite takes 32,766 values at once."""
 
+LEDGER_LOG_PAGES = 4000
+"""Of a write-ahead log of SQLite, 16 MB, after which what is in it goes into the file; a call waits for that.
+SQLite: 1,000, which is every 200 calls."""
+
 LEDGER_FOLD_EVERY = 500
 """Rows after which a writer brings the sums of a ledger up to date; for each of them that is a hundredth of a
 millisecond, and reports sum up the rest."""
@@ -102,6 +106,9 @@ STATE_WAIT_S = 3.0
 
 STATE_REST_S = 0.5
 """After a failure everybody is refused for so long before the database is tried again: each try may wait."""
+
+STATE_CLOCK_S = 10.0
+"""Between two looks at the clock of a database server, whose time counts for all machines."""
 
 STATE_KEPT_S = 24 * 3600.0
 """What was not used for so long is forgotten: sessions, what was shown, kept outputs. Not budgets."""
@@ -162,6 +169,16 @@ SERVE_BODIES_BYTES = 256 * 1024 * 1024
 
 SERVE_JOINED_BYTES = 256 * 1024
 """Of answers that are sent as one: more than a reply of the usual size and its head."""
+
+MCP_UNREAD_BYTES = 32 * 1024 * 1024
+"""Answers that a client over a pipe has not read: no more of its requests are heard before it has.
+More than most that send all requests before they read an answer leave unread."""
+
+MCP_UNREAD_LEAST_BYTES = 512
+"""What each of them counts at least: more than the objects that hold it take."""
+
+SERVE_UNREAD_S = 60.0
+"""How long a client may take nothing of an answer before its connection is ended. nginx: 60 s."""
 
 SERVE_HALF_S = 5.0
 """What is done for a connection on which nothing more comes gets this long: some clients say so when they

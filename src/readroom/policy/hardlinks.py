@@ -110,10 +110,11 @@ class HardLinks:
         device = _device_of(self._store, source)
         with self._lock:  # threads that wait here find the search done, or go on with it
             search = self._searches.get(device)
-            if search is None or not search.covers(rules, self._clock_s(), version.ctime_ns):
+            now_s, now_ns = self._clock_s(), self._wall_ns()
+            if search is None or not search.covers(rules, now_s, now_ns, version.ctime_ns):
                 if search is not None and search.rules is not rules:
                     self._searches.clear()
-                search = self._searches[device] = _Search(self._store, rules, device, self._wall_ns())
+                search = self._searches[device] = _Search(self._store, rules, device, now_ns)
             if search.pending and _all_beside(self._store, source, rules):
                 return
             search.go_on(self._clock_s)
@@ -161,9 +162,10 @@ class _Search:
         if device is not None:
             self._add_mounts(device)
 
-    def covers(self, rules: Rules, now_s: float, changed_ns: int) -> bool:
+    def covers(self, rules: Rules, now_s: float, now_ns: int, changed_ns: int) -> bool:
         """Whether it says something about a file that was last changed then, or will."""
-        in_time = changed_ns < self._began_ns - _CLOCK_STEP_NS
+        # Where the clock was set back, what has changed since looks older than it is.
+        in_time = changed_ns < self._began_ns - _CLOCK_STEP_NS <= now_ns
         return self.rules is rules and now_s < self._ends_s and in_time
 
     def go_on(self, clock_s: Callable[[], float]) -> None:

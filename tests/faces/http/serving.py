@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -97,10 +97,10 @@ def open_agent(state: Path, *options: str) -> AbstractContextManager[Agent]:
 
 
 @contextmanager
-def agent(state: Path, *options: str) -> Iterator[Agent]:
+def agent(state: Path, *options: str, program: Sequence[str] = ("-m", "readroom")) -> Iterator[Agent]:
     """`readroom serve` with these options, on a free port."""
     environment = {**os.environ, "XDG_STATE_HOME": str(state)}
-    line = [sys.executable, "-m", "readroom", "serve", "--port", "0", *options]
+    line = [sys.executable, *program, "serve", "--port", "0", *options]
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
         try:
             parts = urlsplit(_url(process))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import select
 import socket
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from readroom.limits import SERVE_HEAD_BYTES
-from tests.faces.http.serving import Agent, command, open_agent
+from tests.faces.http.serving import END_S, Agent, agent, command, open_agent
 
 BODY = b'{"path": "a.txt"}'
 HEAD = b"POST /v1/native/read_file HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -85,6 +86,17 @@ def test_who_has_asked_and_sends_no_more_is_answered(served: Agent, count: int) 
     assert any([status for status, _ in found] == [200] * count for found in tries)
 
 
+@pytest.mark.parametrize("address", [b"/healthz", b"/no/such/route", b"/mcp"])
+def test_who_sends_no_more_is_answered_at_once_too(served: Agent, address: bytes) -> None:
+    """Such an answer is made before it is known that nothing more comes."""
+    for _ in range(20):
+        with connected(served) as line:
+            line.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % address)
+            line.shutdown(socket.SHUT_WR)
+            ((status, _),) = answers(line)
+            assert status in (200, 404, 405)
+
+
 @pytest.mark.parametrize("piece", [b"", b"GET /healthz HT", WHOLE[:-1], WHOLE + HEAD])
 def test_who_ends_within_a_request_is_let_go(served: Agent, piece: bytes) -> None:
     with connected(served) as line:
@@ -93,7 +105,7 @@ def test_who_ends_within_a_request_is_let_go(served: Agent, piece: bytes) -> Non
         assert all(status == 200 for status, _ in answers(line))
 
 
-@pytest.mark.parametrize("count", [2, 9])
+@pytest.mark.parametrize("count", [2, 9, 700])
 def test_requests_at_once_are_answered_in_order(served: Agent, count: int) -> None:
     other = WHOLE.replace(b"a.txt", b"b.txt")
     found = sent(served, b"".join([WHOLE, other] * count) + LAST_ONE)
@@ -235,3 +247,28 @@ def test_nothing_that_clients_send_is_written_to_standard_error(tmp_path: Path) 
         found.process.terminate()
         assert found.process.stderr is not None
         assert found.process.stderr.read() == b""
+
+
+IMPATIENT = """
+import sys
+from readroom.faces.http import protocol
+from readroom.faces.cli.main import main
+protocol.SERVE_IDLE_S = protocol.SERVE_HEADER_S = 1.0
+protocol.SERVE_UNREAD_S = 0.2
+sys.argv[0] = "readroom"
+main()
+"""
+
+
+def test_who_takes_nothing_of_its_answers_is_let_go(tmp_path: Path) -> None:
+    """Its place, and the answers, would be kept for it for ever."""
+    (tmp_path / "a.txt").write_text("a line of text\n" * 3000, encoding="utf-8")
+    with agent(tmp_path / "state", "--open", str(tmp_path), program=("-c", IMPATIENT)) as found:
+        with closing(socket.socket()) as line:
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            line.connect((found.host, found.port))
+            line.sendall(WHOLE * 200)  # 9 MB of answers: more than the system holds for both sides
+            ended = select.poll()
+            ended.register(line, 0)
+            assert ended.poll(END_S * 1000)
+        assert found.request("GET", "/healthz").status == 200

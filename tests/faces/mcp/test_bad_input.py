@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ import pytest
 
 from readroom.contracts.base import FACTS_KEY
 from readroom.limits import MCP_MESSAGE_BYTES
+from readroom.limits.session import MCP_UNREAD_BYTES
 from tests.faces.mcp.serving import (
     END_S,
     ERAS,
@@ -318,3 +320,25 @@ def test_a_request_that_contradicts_its_headers_is_refused(url: str) -> None:
     params = {"name": "read_file", "arguments": {"path": "a.txt"}, "_meta": client_meta("somebody")}
     headers = {"Mcp-Method": "tools/call", "Mcp-Name": "list_directory"}
     assert _post(url, json.dumps(request(1, "tools/call", params)).encode(), STATELESS, **headers)[0] == 400
+
+
+def test_a_client_that_reads_nothing_is_not_heard_for_ever(folder: Path) -> None:
+    """Its answers would fill the memory; what it has sent is answered when it reads."""
+    line = json.dumps(request("x" * 30_000, "ping")).encode() + b"\n"
+    most = 2 * MCP_UNREAD_BYTES // len(line)
+    with Stdio(folder) as client:
+        assert _alive(client)
+        assert client.process.stdin is not None
+        end = client.process.stdin.fileno()
+        os.set_blocking(end, False)
+        takes = select.poll()
+        takes.register(end, select.POLLOUT)
+        sent = 0
+        while sent < most * len(line) and takes.poll(500):
+            sent += os.write(end, line[sent % len(line) :])
+        assert sent < most * len(line)
+        os.set_blocking(end, True)
+        for _ in range(sent // len(line)):
+            assert client.receive()["result"] == {}
+        client.send_line(line[sent % len(line) : -1])
+        assert _alive(client)

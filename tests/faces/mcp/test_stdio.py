@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from readroom.faces.mcp.stdio import Reader, Writer
 from readroom.faces.mcp.streams import Lines
+from readroom.limits.session import MCP_UNREAD_BYTES, MCP_UNREAD_LEAST_BYTES
 
 END_S = 30
 
@@ -184,3 +185,52 @@ def test_reading_can_be_ended_by_others() -> None:
     assert found == [b"one"]
     os.close(reading)
     os.close(writing)
+
+
+@pytest.mark.parametrize("size", [1, 300_000])
+def test_who_reads_nothing_is_not_heard_until_it_has_read(size: int) -> None:
+    """Else a client that asks for ever and reads no answer would fill the memory."""
+    reading, writing = os.pipe()
+    said: list[bool] = []
+    writer = Writer(writing, on_broken=_nobody, on_full=said.append)
+    line, sent = b"x" * (size - 1) + b"\n", 0
+    while not said:
+        writer.write(line)
+        sent += len(line)
+    lines, weight = sent // len(line), max(len(line), MCP_UNREAD_LEAST_BYTES)
+    assert MCP_UNREAD_BYTES < lines * weight < MCP_UNREAD_BYTES + (1 << 20) * weight // len(line)
+    assert len(_read_bytes(reading, sent)) == sent
+    writer.finish(END_S)
+    assert said == [True, False]
+    os.close(reading)
+    os.close(writing)
+
+
+def test_a_reader_that_was_stopped_goes_on_with_what_came_meanwhile() -> None:
+    reading, writing = os.pipe()
+    reader, heard = Reader(reading), Event()
+    reader.pause(True)
+    thread = Thread(target=lambda: reader.run(lambda line: heard.set()), daemon=True)
+    thread.start()
+    os.write(writing, b"one\n")
+    assert not heard.is_set()
+    reader.pause(False)
+    assert heard.wait(END_S)
+    reader.end()
+    thread.join(END_S)
+    assert not thread.is_alive()
+    os.close(reading)
+    os.close(writing)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket"])
+def test_a_reader_that_was_stopped_hears_a_client_that_has_left_to_its_end(kind: str) -> None:
+    """It could wait for ever for somebody who reads no more."""
+    reading, writing = os.pipe() if kind == "pipe" else [end.detach() for end in socket.socketpair()]
+    reader, found = Reader(reading), list[bytes]()
+    reader.pause(True)
+    os.write(writing, b"one\ntwo\n")
+    os.close(writing)
+    _within_time(lambda: reader.run(found.append))
+    assert found == [b"one", b"two"]
+    os.close(reading)

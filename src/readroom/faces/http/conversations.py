@@ -237,7 +237,7 @@ class SharedConversations:
 
     async def _look(self) -> None:
         """End calls that were cancelled elsewhere, as long as any run here."""
-        began = time.time_ns() // 1000
+        began = time.monotonic()
         while True:
             await asyncio.sleep(CANCEL_LOOK_S)
             busy = [session for session in list(self._live.values()) if session.tasks]
@@ -245,8 +245,8 @@ class SharedConversations:
                 return
             for session in busy:
                 with suppress(StateFailed):
-                    since = began - int(CANCEL_LOOK_S * 1_000_000)
-                    cancelled = await self._ask(partial(self._rows.cancelled, session.id, since))
+                    within_s = time.monotonic() - began + CANCEL_LOOK_S
+                    cancelled = await self._ask(partial(self._rows.cancelled, session.id, within_s))
                     _end(session, cancelled)
 
 

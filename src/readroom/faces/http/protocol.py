@@ -18,6 +18,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
+import struct
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, final
@@ -33,9 +35,12 @@ from readroom.faces.http.access_log import Exchange
 from readroom.faces.http.errors import refused
 from readroom.faces.http.gate import CONNECTION, Gate
 from readroom.limits import SERVE_HEAD_BYTES, SERVE_HEADER_S, SERVE_IDLE_S
-from readroom.limits.session import SERVE_HALF_S, SERVE_JOINED_BYTES
+from readroom.limits.session import SERVE_HALF_S, SERVE_JOINED_BYTES, SERVE_UNREAD_S
 
 _OFFER = re.compile(rb"^upgrade:[^\n]*\n", re.IGNORECASE | re.MULTILINE)
+
+_AT_ONCE = struct.pack("ii", 1, 0)
+"""A socket that lingers so is not closed but reset."""
 
 _WELL_FORMED = "Send a request line, headers and a body."
 
@@ -58,11 +63,13 @@ class Protocol(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._inner = HttpToolsProtocol(config, server_state, {**app_state, CONNECTION: self}, _loop)
         self._parser = _parser(self)
-        self._transport: asyncio.Transport | None = None
+        self._transport: JoinedWrites | None = None
         self._client: str | None = None
         self._watch: asyncio.TimerHandle | None = None
         self._since = 0.0
         """When it was last busy."""
+        self._taken, self._took = 0, 0.0
+        """What its client has taken of answers, and when it last took some or had nothing to take."""
         self._waiting: set[ClientScope] = set()
         """Those whose requests are being answered."""
         self._begun = self._in_head = False
@@ -112,7 +119,7 @@ class Protocol(asyncio.Protocol):
         """Wait for a request, and not for ever: a connection that says nothing holds a place."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = JoinedWrites(transport, self._loop)
-        self._since = self._loop.time()
+        self._since = self._took = self._loop.time()
         self._inner.connection_made(self._transport)
         self._watch = self._loop.call_later(SERVE_HEADER_S, self._look)
         if self._inner.client is None:
@@ -129,7 +136,7 @@ class Protocol(asyncio.Protocol):
             return
         if not self._held:
             self._whole, self._heads = not self._begun, 0
-        unparsed = self._held + data
+        unparsed, heads = self._held + data, self._heads
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as error:
@@ -145,7 +152,8 @@ class Protocol(asyncio.Protocol):
         if not self._in_head:
             self._inner.data_received(unparsed)
             return
-        self._head_bytes += len(data)
+        # Of requests that come together, those in front of the last head are not part of it.
+        self._head_bytes += len(data) if self._heads == heads else len(data) - _behind_heads(data)
         if (
             self._head_bytes > SERVE_HEAD_BYTES
         ):  # one that comes whole is bounded by what asyncio reads at once
@@ -171,13 +179,15 @@ class Protocol(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """The client sends no more. Whether it has gone or waits for its answers, only time tells."""
+        assert self._transport is not None
         self._inner.eof_received()
         self._half = not self.idle and not self._begun
         if self._half:
-            assert self._transport is not None
             assert self._watch is not None
             self._watch.cancel()
             self._watch = self._loop.call_later(SERVE_HALF_S, self._transport.abort)
+        else:
+            self._transport.flush()  # what was answered in this very turn; asyncio closes it now
         return self._half
 
     def _close_half(self) -> None:
@@ -236,18 +246,30 @@ class Protocol(asyncio.Protocol):
 
     def _look(self) -> None:
         """End what has been idle for too long. One timer: setting one for each request costs more."""
-        transport = self._transport
+        transport, now = self._transport, self._loop.time()
         assert transport is not None
-        if transport.is_closing():
+        if self._takes_nothing(transport, now):
+            # With what the system still holds for it, which would wait for the client as well.
+            transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+            transport.abort()
             return
         allowed = SERVE_IDLE_S if self._served and not self._begun else SERVE_HEADER_S
-        left = allowed if not self.idle else self._since + allowed - self._loop.time()
+        busy = transport.is_closing() or not self.idle
+        left = allowed if busy else self._since + allowed - now
+        self._watch = self._loop.call_later(left if left > 0 else allowed, self._look)
         if left > 0:
-            self._watch = self._loop.call_later(left, self._look)
-        elif self._begun:
+            return
+        if self._begun:
             self._refuse(SlowRequest(SERVE_HEADER_S))
         else:
-            transport.close()
+            transport.close()  # which waits until the client has taken everything
+
+    def _takes_nothing(self, transport: JoinedWrites, now: float) -> bool:
+        """Whether there are answers of which the client has taken nothing for too long."""
+        taken, unread = transport.taken, transport.get_write_buffer_size()
+        if not unread or taken > self._taken:
+            self._taken, self._took = taken, now
+        return now - self._took >= SERVE_UNREAD_S
 
     def _refuse(self, error: ReadroomError) -> None:
         """Answer what never became a request, and close; where an answer is on its way, only close."""
@@ -261,6 +283,15 @@ class Protocol(asyncio.Protocol):
             transport.write(b"".join([*head, b"connection: close\r\n\r\n", bytes(response.body)]))
             self._gate.over(Exchange("", self.address, status=status, code=error.code))
         transport.close()
+
+
+def _behind_heads(data: bytes) -> int:
+    """Where the last head may begin, at the earliest, of which the end has not come."""
+    end = data.rfind(_HEAD_ENDS)
+    return end + len(_HEAD_ENDS) if end >= 0 else 0
+
+
+_HEAD_ENDS = b"\r\n\r\n"
 
 
 def _parser(callbacks: Protocol) -> httptools.HttpRequestParser:
@@ -300,25 +331,27 @@ class JoinedWrites(asyncio.Transport):
         self._transport = transport
         self._loop = loop
         self._waiting: list[bytes | bytearray | memoryview[Any]] = []
-        self._size = 0
+        self._size = self._written = 0
 
     def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
         """Send it, in this turn of the loop or after it."""
         if not self._waiting:
-            self._loop.call_soon(self._send)
+            self._loop.call_soon(self.flush)
         self._waiting.append(data)
         self._size += len(data)
+        self._written += len(data)
         if self._size > SERVE_JOINED_BYTES:
-            self._send()
+            self.flush()
 
-    def _send(self) -> None:
+    def flush(self) -> None:
+        """Send what waits."""
         waiting, self._waiting, self._size = self._waiting, [], 0
         if waiting and not self._transport.is_closing():
             self._transport.write(waiting[0] if len(waiting) == 1 else b"".join(waiting))
 
     def close(self) -> None:
         """Send what waits, and end."""
-        self._send()
+        self.flush()
         self._transport.close()
 
     def abort(self) -> None:
@@ -333,6 +366,11 @@ class JoinedWrites(asyncio.Transport):
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         """What is known of the connection."""
         return self._transport.get_extra_info(name, default)
+
+    @property
+    def taken(self) -> int:
+        """How much of what was written the system has taken."""
+        return self._written - self.get_write_buffer_size()
 
     def get_write_buffer_size(self) -> int:
         """What was written and is not sent."""

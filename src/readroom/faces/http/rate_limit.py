@@ -145,7 +145,7 @@ class SharedRates:
         token: int,
         address: int,
         failed: int = SERVE_FAILED_RATE,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`ask` performs what may wait, in another thread; 0 requests a minute is no limit."""
         self._windows = windows
@@ -197,7 +197,7 @@ class SharedRates:
     async def _lease(self, name: str, most: int, ahead: _Ahead) -> None:
         try:
             now = self._clock()
-            lease = await self._ask(partial(self._windows.take, name, most, RATE_LEASE, now))
+            lease = await self._ask(partial(self._windows.take, name, most, RATE_LEASE))
             if not lease.count:
                 # Asked again soon: others may give back what they have counted ahead.
                 ahead.wait_s, ahead.refused_until = lease.wait_s, now + RATE_LEASE_S / 2

@@ -16,6 +16,7 @@ import stat
 import sys
 import termios
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -32,6 +33,7 @@ from readroom.faces.mcp.listing import card, methods
 from readroom.faces.mcp.server import WITHOUT_WORK, PendingCall, Sender, Server
 from readroom.faces.mcp.streams import Lines, own_streams
 from readroom.limits import MCP_CHUNK_BYTES, MCP_EXIT_S, MCP_MESSAGE_BYTES, MCP_SETTLE_S
+from readroom.limits.session import MCP_UNREAD_BYTES, MCP_UNREAD_LEAST_BYTES
 from readroom.protocol.connection import CallCancelled, Connection, Event, Notice, ToolCall
 from readroom.protocol.messages import Answer, encode
 from readroom.workspace import Workspace
@@ -133,7 +135,7 @@ def go_on(
         calls, workspace.contract(contract_name), reply_chars=reply_chars, outputs=workspace.runs_commands
     )
     reader = Reader(begun.incoming, begun.lines)
-    writer = Writer(begun.outgoing, on_broken=reader.end)
+    writer = Writer(begun.outgoing, on_broken=reader.end, on_full=reader.pause)
     talk = _Talk(begun.connection, server, calls, access, writer)
     try:
         with _on_signals(reader.end):
@@ -249,32 +251,57 @@ class Reader:
         """`lines` hold the beginning of one when somebody has read from the descriptor before."""
         self._fd = fd
         self._lines = lines or Lines(MCP_MESSAGE_BYTES)
-        self._ended, self._end = os.pipe()
-        os.set_blocking(self._end, False)
+        self._over = self._paused = False
+        self._told, self._tell = os.pipe()
+        os.set_blocking(self._told, False)
+        os.set_blocking(self._tell, False)
 
     def run(self, on_line: Callable[[bytes], None]) -> None:
         """Call `on_line` with each line, without its end, until the input ends or `end` is called."""
         wait = select.poll()
-        wait.register(self._fd, select.POLLIN)
-        wait.register(self._ended, select.POLLIN)
+        wait.register(self._told, select.POLLIN)
         data = b" "
         while data:
-            if any(fd == self._ended for fd, _ in wait.poll()):
+            # Who waits for nothing more is heard to its end in any case.
+            wait.register(self._fd, _CLOSED_THERE if self._paused else select.POLLIN)
+            ready = [fd for fd, _ in wait.poll()]
+            if self._told in ready:
+                self._hear()
+            if self._over:
                 return
-            data = _read(self._fd)
-            for line in self._lines.feed(data) if data else self._lines.rest():
-                on_line(line)
+            if self._fd in ready:
+                data = _read(self._fd)
+                for line in self._lines.feed(data) if data else self._lines.rest():
+                    on_line(line)
 
     def wait(self, seconds: float) -> None:
         """Wait until `end` is called, at once if it was, but no longer than that."""
-        wait = select.poll()
-        wait.register(self._ended, select.POLLIN)
-        wait.poll(seconds * 1000)
+        wait, ends = select.poll(), time.monotonic() + seconds
+        wait.register(self._told, select.POLLIN)
+        while not self._over and wait.poll(max(0.0, ends - time.monotonic()) * 1000):
+            self._hear()
+
+    def pause(self, paused: bool) -> None:
+        """Read nothing until it is called with False; from any thread."""
+        self._paused = paused
+        self._say()
 
     def end(self) -> None:
         """Read no more; from any thread, and from a handler of a signal."""
+        self._over = True
+        self._say()
+
+    def _say(self) -> None:
         with suppress(BlockingIOError):  # it was said often enough
-            os.write(self._end, b".")
+            os.write(self._tell, b".")
+
+    def _hear(self) -> None:
+        with suppress(BlockingIOError):
+            os.read(self._told, 4096)
+
+
+_CLOSED_THERE = getattr(select, "POLLRDHUP", 0)
+"""The other end of a socket will send no more; of a pipe that is always said."""
 
 
 def _read(fd: int) -> bytes:
@@ -288,10 +315,14 @@ class Writer:
     """Writes lines in order, from any thread. What a pipe takes at once is written at once, the rest by a
     thread of its own."""
 
-    def __init__(self, fd: int, on_broken: Callable[[], None]) -> None:
-        """`on_broken` is called, from any thread, when nobody reads any more."""
+    def __init__(
+        self, fd: int, on_broken: Callable[[], None], on_full: Callable[[bool], None] = lambda full: None
+    ) -> None:
+        """Both are called from any thread: `on_broken` when nobody reads any more, `on_full` with True
+        when more waits to be read than should be held, and with False when that is over."""
         self._fd = fd
         self._on_broken = on_broken
+        self._on_full = on_full
         mode = os.fstat(fd).st_mode
         self._socket = socket.socket(fileno=os.dup(fd)) if stat.S_ISSOCK(mode) else None
         self._try: _Try = _write_nothing
@@ -312,8 +343,7 @@ class Writer:
             if self._unwritten == 0:
                 left = self._write_now(left)
             if left:
-                with self._lock:
-                    self._unwritten += 1
+                self._count(_weight(left))
                 self._waiting.put(left)
                 self._start()
 
@@ -334,6 +364,14 @@ class Writer:
             return left[:0]
         return left
 
+    def _count(self, more: int) -> None:
+        with self._lock:
+            was_full = self._unwritten > MCP_UNREAD_BYTES
+            self._unwritten += more
+            full = self._unwritten > MCP_UNREAD_BYTES
+            if full != was_full:
+                self._on_full(full)
+
     def _start(self) -> None:
         if self._thread is None:
             # A daemon: a client that never reads again must not keep the process.
@@ -343,12 +381,16 @@ class Writer:
     def _write_on(self) -> None:
         try:
             while (left := self._waiting.get()) is not None:
+                weight = _weight(left)
                 while left:
                     left = left[os.write(self._fd, left) :]
-                with self._lock:
-                    self._unwritten -= 1
+                self._count(-weight)
         except OSError:
             self._on_broken()
+
+
+def _weight(left: memoryview) -> int:
+    return max(len(left), MCP_UNREAD_LEAST_BYTES)
 
 
 _Try: TypeAlias = Callable[[memoryview], int]

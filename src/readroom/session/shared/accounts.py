@@ -18,7 +18,7 @@ from msgspec import Struct
 from readroom.errors import StateFailed
 from readroom.limits import SERVE_CALL_S, SERVE_EXIT_S
 from readroom.limits.session import BUDGET_ACCOUNTS
-from readroom.session.shared.database import Database, now_us
+from readroom.session.shared.database import Database
 
 if TYPE_CHECKING:
     from readroom.database import Execute
@@ -182,7 +182,7 @@ class SharedAccounts:
         execute("DELETE FROM state_held WHERE id = ? AND process = ?", (taken, self._process))
         before = _balances(execute, accounts)
         amount = max(0, min(wanted, room(accounts, before))) if accounts else wanted
-        until = now_us() + _LONGEST_US
+        until = execute.now_us() + _LONGEST_US
         rows = [(taken, one.key, self._process, amount, until) for one in accounts]
         execute.many(
             "INSERT INTO state_held (id, account, process, amount, until_us) VALUES (?, ?, ?, ?, ?)", rows
@@ -204,7 +204,7 @@ def _balances(execute: Execute, accounts: Sequence[Account]) -> list[Balance]:
         execute(
             f"SELECT account, SUM(amount) FROM state_held WHERE account IN ({places}) AND until_us >= ? "
             "GROUP BY account",
-            (*keys, now_us()),
+            (*keys, execute.now_us()),
         )
     )
     return [Balance(int(used.get(key, 0)), int(held.get(key, 0))) for key in keys]
@@ -213,7 +213,7 @@ def _balances(execute: Execute, accounts: Sequence[Account]) -> list[Balance]:
 def _all(execute: Execute) -> list[tuple[str, Balance]]:
     used = dict(execute("SELECT account, used FROM state_paid"))
     sql = "SELECT account, SUM(amount) FROM state_held WHERE until_us >= ? GROUP BY account"
-    held = dict(execute(sql, (now_us(),)))
+    held = dict(execute(sql, (execute.now_us(),)))
     return [(key, Balance(int(used.get(key, 0)), int(held.get(key, 0)))) for key in {**used, **held}]
 
 
@@ -238,7 +238,7 @@ def _settle(execute: Execute, taken: str, accounts: Sequence[Account], tokens: i
         rows = execute(
             "INSERT INTO state_paid (account, used, time_us) VALUES (?, ?, ?) ON CONFLICT (account) "
             "DO UPDATE SET used = state_paid.used + excluded.used, time_us = excluded.time_us RETURNING used",
-            (account.key, more, now_us()),
+            (account.key, more, execute.now_us()),
         )
         paid.append(int(rows[0][0]))
     return paid

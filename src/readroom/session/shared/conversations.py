@@ -15,7 +15,7 @@ from readroom.limits.session import SESSION_FILES, SESSIONS
 from readroom.log import log
 from readroom.lru import LruCache
 from readroom.quoting import as_value
-from readroom.session.shared.database import Database, now_us
+from readroom.session.shared.database import Database
 
 _TRIM_EVERY = 256
 """Things shown, between two looks whether there are too many."""
@@ -52,7 +52,7 @@ class SharedConversations:
             execute(
                 "INSERT INTO state_conversations (id, epoch, shows, used_us) VALUES (?, ?, 0, ?) "
                 "ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, used_us = excluded.used_us",
-                (name, after, now_us()),
+                (name, after, execute.now_us()),
             )
             return after
 
@@ -116,7 +116,7 @@ def _show(execute: Execute, key: tuple[str, str, str], epoch: int) -> None:
     rows = execute(
         "INSERT INTO state_conversations (id, epoch, shows, used_us) VALUES (?, 0, 1, ?) ON CONFLICT (id) "
         "DO UPDATE SET shows = state_conversations.shows + 1, used_us = excluded.used_us RETURNING shows",
-        (key[0], now_us()),
+        (key[0], execute.now_us()),
     )
     turn = int(rows[0][0])
     execute(

@@ -14,11 +14,6 @@ from readroom.limits.session import STATE_REST_S
 T = TypeVar("T")
 
 
-def now_us() -> int:
-    """The time, as all machines have it."""
-    return time.time_ns() // 1000
-
-
 @final
 class Database:
     """A database that is left alone for a moment after it has failed: each try may wait for seconds."""

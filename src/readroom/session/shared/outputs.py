@@ -17,7 +17,7 @@ from readroom.database import Execute
 from readroom.limits import RUN_SESSION_OUTPUTS
 from readroom.limits.session import OUTPUT_PIECE_BYTES
 from readroom.quoting import as_value
-from readroom.session.shared.database import Database, now_us
+from readroom.session.shared.database import Database
 from readroom.stores.shelf import Files, KeptOutput
 from readroom.values.commands import Lost
 
@@ -32,12 +32,12 @@ class SharedOutputs:
 
     def begin(self, owner: Owner, name: str) -> bool:
         """Take a name; False when there is such an output. Raises StateFailed."""
-        values = (self._key(owner), name, self._workspace, now_us())
+        values = (self._key(owner), name, self._workspace)
         sql = (
             "INSERT INTO state_outputs (owner, name, server, number, bytes, state, lost, time_us) "
             "VALUES (?, ?, ?, 0, 0, 'begun', '{}', ?) ON CONFLICT (owner, name) DO NOTHING RETURNING 1"
         )
-        return bool(self._database.change(lambda execute: execute(sql, values)))
+        return bool(self._database.change(lambda execute: execute(sql, (*values, execute.now_us()))))
 
     def drop(self, owner: Owner, name: str) -> None:
         """Forget an output that nobody was told of. Raises StateFailed."""
@@ -104,7 +104,7 @@ class SharedOutputs:
         execute(
             "UPDATE state_outputs SET state = 'kept', bytes = ?, lost = ?, number = ?, time_us = ? "
             "WHERE owner = ? AND name = ?",
-            (total, lost, int(last[0][0]) + 1, now_us(), key, name),
+            (total, lost, int(last[0][0]) + 1, execute.now_us(), key, name),
         )
         rows = execute(
             "SELECT owner, name, bytes FROM state_outputs WHERE server = ? AND state = 'kept' "

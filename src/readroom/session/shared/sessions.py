@@ -9,7 +9,7 @@ from typing import TypeAlias, final
 
 from readroom.database import Execute
 from readroom.limits import HTTP_SESSION_IDLE_S, HTTP_SESSIONS, SERVE_VISIT_S, SERVE_VISITORS
-from readroom.session.shared.database import Database, now_us
+from readroom.session.shared.database import Database
 
 Owner: TypeAlias = tuple[str, str]
 """A token and a workspace."""
@@ -34,19 +34,23 @@ class SharedSessions:
 
     def find(self, session_id: str, owner: Owner) -> str | None:
         """What was agreed on in a session; for anybody but its owner there is none. Raises StateFailed."""
-        now = now_us()
         sql = (
             "SELECT agreed, used_us FROM state_sessions "
-            "WHERE id = ? AND server = ? AND token = ? AND workspace = ? AND used_us >= ?"
+            "WHERE id = ? AND server = ? AND token = ? AND workspace = ?"
         )
-        values = (session_id, self._server, *owner, now - _IDLE_US)
-        rows = self._database.look(lambda execute: execute(sql, values))
-        if not rows:
+        values = (session_id, self._server, *owner)
+
+        def work(execute: Execute) -> tuple[str, int] | None:
+            """What was agreed on, and for how long it was not used."""
+            rows = execute(sql, values)
+            return (str(rows[0][0]), execute.now_us() - rows[0][1]) if rows else None
+
+        found = self._database.look(work)
+        if found is None or found[1] > _IDLE_US:
             return None
-        agreed, used = rows[0]
-        if used < now - _NOTED_US:
-            self._used(session_id, now)
-        return str(agreed)
+        if found[1] > _NOTED_US:
+            self._database.change(lambda execute: _used(execute, session_id))
+        return found[0]
 
     def agree(self, session_id: str, agreed: str) -> None:
         """Something else was agreed on. Raises StateFailed."""
@@ -63,9 +67,9 @@ class SharedSessions:
             "INSERT INTO state_cancelled (session, request, time_us) VALUES (?, ?, ?) "
             "ON CONFLICT (session, request) DO UPDATE SET time_us = excluded.time_us"
         )
-        now = now_us()
 
         def work(execute: Execute) -> None:
+            now = execute.now_us()
             # What runs has been ended by then; a client that cancels what there is not fills no disk.
             old = (session_id, now - _CANCELLED_US)
             execute("DELETE FROM state_cancelled WHERE session = ? AND time_us < ?", old)
@@ -73,23 +77,20 @@ class SharedSessions:
 
         self._database.change(work)
 
-    def cancelled(self, session_id: str, since_us: int) -> Collection[str] | None:
-        """The calls that were cancelled since then; None when the session has ended. Raises StateFailed."""
+    def cancelled(self, session_id: str, within_s: float) -> Collection[str] | None:
+        """The calls that were cancelled so lately; None when the session has ended. Raises StateFailed."""
 
         def work(execute: Execute) -> Collection[str] | None:
             if not execute("SELECT 1 FROM state_sessions WHERE id = ?", (session_id,)):
                 return None
             sql = "SELECT request FROM state_cancelled WHERE session = ? AND time_us >= ?"
-            return {row[0] for row in execute(sql, (session_id, since_us))}
+            since = execute.now_us() - int(within_s * 1_000_000)
+            return {row[0] for row in execute(sql, (session_id, since))}
 
         return self._database.look(work)
 
-    def _used(self, session_id: str, now: int) -> None:
-        sql = "UPDATE state_sessions SET used_us = ? WHERE id = ?"
-        self._database.change(lambda execute: execute(sql, (now, session_id)))
-
     def _open(self, execute: Execute, session_id: str, owner: Owner, agreed: str) -> None:
-        now = now_us()
+        now = execute.now_us()
         if execute("SELECT 1 FROM state_sessions WHERE id = ?", (session_id,)):
             return  # done, and the answer was lost
         execute("DELETE FROM state_sessions WHERE server = ? AND used_us < ?", (self._server, now - _IDLE_US))
@@ -118,6 +119,10 @@ class SharedSessions:
         execute("DELETE FROM state_cancelled WHERE session = ?", (session_id,))
 
 
+def _used(execute: Execute, session_id: str) -> None:
+    execute("UPDATE state_sessions SET used_us = ? WHERE id = ?", (execute.now_us(), session_id))
+
+
 @final
 class SharedVisits:
     """Those of one server, in a database. Every method raises StateFailed."""
@@ -128,9 +133,9 @@ class SharedVisits:
 
     def begin(self, key: str, token: bytes) -> None:
         """Keep one; of too many the oldest end."""
-        now = now_us()
 
         def work(execute: Execute) -> None:
+            now = execute.now_us()
             execute("DELETE FROM state_visits WHERE server = ? AND ends_us < ?", (self._server, now))
             execute(
                 "DELETE FROM state_visits WHERE id IN "
@@ -148,7 +153,7 @@ class SharedVisits:
     def find(self, key: str) -> bytes | None:
         """The token, unless its time is over."""
         sql = "SELECT token FROM state_visits WHERE id = ? AND server = ? AND ends_us > ?"
-        rows = self._database.look(lambda execute: execute(sql, (key, self._server, now_us())))
+        rows = self._database.look(lambda execute: execute(sql, (key, self._server, execute.now_us())))
         return bytes(rows[0][0]) if rows else None
 
     def end(self, key: str) -> None:

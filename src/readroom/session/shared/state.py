@@ -22,7 +22,7 @@ from readroom.limits.session import (
 from readroom.session.shared import StatePolicy
 from readroom.session.shared.accounts import SharedAccounts
 from readroom.session.shared.conversations import SharedConversations
-from readroom.session.shared.database import Database, now_us
+from readroom.session.shared.database import Database
 from readroom.session.shared.outputs import SharedOutputs
 from readroom.session.shared.sessions import SharedSessions, SharedVisits
 from readroom.session.shared.tokens import SharedTokens
@@ -184,8 +184,7 @@ class SharedState:
 
     def sweep(self) -> None:
         """Forget what nobody has used for long. Raises StateFailed."""
-        before = now_us() - int(STATE_KEPT_S * 1_000_000)
-        self.database.change(lambda execute: _sweep(execute, before))
+        self.database.change(_sweep)
 
     def spent(self) -> list[Spending]:
         """What was paid from every account, the largest first. Raises StateFailed."""
@@ -213,7 +212,8 @@ def _lives(pid: int) -> bool:
     return True
 
 
-def _sweep(execute: Execute, before_us: int) -> None:
+def _sweep(execute: Execute) -> None:
+    before_us = execute.now_us() - int(STATE_KEPT_S * 1_000_000)
     execute("DELETE FROM state_held WHERE until_us < ?", (before_us,))
     conversations = ("session\n", before_us - int(STATE_SPENT_S * 1_000_000))
     execute("DELETE FROM state_paid WHERE substr(account, 1, 8) = ? AND time_us < ?", conversations)

@@ -50,17 +50,26 @@ class SharedWindows:
         self._server = server
         self._minute = 0
 
-    def take(self, who: str, most: int, wanted: int, now: float) -> Lease:
-        """Count up to `wanted` requests at a time in seconds since the epoch. Raises StateFailed.
+    def take(self, who: str, most: int, wanted: int, now: float | None = None) -> Lease:
+        """Count up to `wanted` requests. Raises StateFailed.
 
         Done again after a lost connection it counts some twice: less is let in, never more.
+
+        Args:
+            who: Who asks.
+            most: Requests a minute.
+            wanted: To be counted together.
+            now: Seconds since the epoch; None for the time of the database, which is that of all.
         """
-        name, minute = f"{self._server}/{who}", int(now // MINUTE_S)
-        lease = self._database.change(
-            lambda execute: _take(execute, name, most, wanted, now, forget=minute > self._minute)
-        )
-        self._minute = max(self._minute, minute)
-        return lease
+        name = f"{self._server}/{who}"
+
+        def work(execute: Execute) -> Lease:
+            time_s = execute.now_us() / 1_000_000 if now is None else now
+            before, self._minute = self._minute, int(time_s // MINUTE_S)
+            # With each minute those who have gone are forgotten: addresses have no bound.
+            return _take(execute, name, most, wanted, time_s, forget=self._minute > before)
+
+        return self._database.change(work)
 
     def give_back(self, who: str, lease: Lease) -> None:
         """Requests that did not come. Raises StateFailed."""
@@ -72,13 +81,15 @@ class SharedWindows:
 def _take(execute: Execute, name: str, most: int, wanted: int, now: float, *, forget: bool) -> Lease:
     found = execute("SELECT minute, hits, before FROM state_windows WHERE name = ?", (name,))
     current = int(now // MINUTE_S)
-    if forget:  # with each minute those who have gone: addresses have no bound
+    if forget:
         execute("DELETE FROM state_windows WHERE minute < ?", (current - 1,))
     minute, hits, before = found[0] if found else (current, 0, 0)
     if current > minute:
         before, hits = (hits if current == minute + 1 else 0), 0
         minute = current
-    # A machine whose clock is behind counts in the minute of the others.
+    elif current < minute - 1:
+        minute = current  # the clock was set back: what was counted counts now, and is soon over
+        execute("UPDATE state_windows SET minute = ? WHERE name = ?", (minute, name))
     passed = now - minute * MINUTE_S if current == minute else 0.0
     room = left(most, hits, before, passed)
     if room == 0:
