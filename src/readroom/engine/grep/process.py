@@ -26,6 +26,7 @@ from readroom.deadline import Deadline
 from readroom.errors import StoreFailed
 from readroom.limits import BLOCK_BYTES, GREP_CHILD_BYTES, HEAD_BYTES
 from readroom.limits.files import CLOCK_S, PIPE_BYTES
+from readroom.policy.ignore_files import MARKS
 from readroom.sandbox import landlock
 from readroom.search.pattern import Hit
 from readroom.search.ripgrep import Reports, pattern_flags, program, refusal
@@ -257,6 +258,14 @@ class Watch:
         """The file that it is in; None when there is none, or no way to see it."""
         return _opened_file(self._child.pid, self._top)
 
+    def reached(self) -> str | None:
+        """The file before which all are searched; None when there is none, or no way to see it.
+
+        What a folder ignores is read before any of its files, also of those that come before it.
+        """
+        file = self.now()
+        return None if file is None or file.path.rpartition("/")[2] in MARKS else file.path
+
     def is_stuck(self) -> bool:
         """Whether it has been in the same file for all of its share. To be asked again and again."""
         left, file = self._deadline.remaining, self.now()
@@ -270,6 +279,20 @@ class Watch:
             return False
         self.stuck = file
         return True
+
+
+@final
+class Doubt:
+    """Asks whether to give up, and keeps what was said last."""
+
+    def __init__(self, ask: Callable[[], bool]) -> None:
+        self._ask = ask
+        self.last = False
+
+    def __call__(self) -> bool:
+        """Ask."""
+        self.last = self._ask()
+        return self.last
 
 
 def _opened_file(pid: int, top: Folder) -> OpenFile | None:
