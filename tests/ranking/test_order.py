@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +14,7 @@ from readroom.ranking.order import BestFirst
 from readroom.ranking.query import Query, parse
 from readroom.ranking.roles import older_versions
 from readroom.ranking.score import Counted, Glimpse, Scale, count, glance, rank
+from readroom.values.find import millionths
 
 NAMES = st.sampled_from(
     [
@@ -46,7 +50,26 @@ def test_the_order_is_that_of_the_exact_scores(files: dict[str, str], question: 
     older = older_versions(glimpse.place for glimpse in glimpses)
     exact = [rank(scale, count(query, each, texts[each.path]), older) for each in glimpses]
     best = BestFirst(scale, glimpses, lambda glimpse: count(query, glimpse, texts[glimpse.path]))
-    assert list(best.first(len(files))) == sorted(exact, key=lambda file: (-file.score, file.path))
+    assert list(best.first(len(files))) == sorted(
+        exact, key=lambda file: (-millionths(file.score), file.path)
+    )
+
+
+def test_scores_that_a_cursor_cannot_tell_apart_come_by_path() -> None:
+    """Of two files whose scores differ by less than it can name, a page that ends between them hides none."""
+    rng = random.Random(1)
+    words = ["door", "key", "lock", "wall", "roof", "cat"]
+    files = {
+        f"{rng.choice('abcdefgh')}{number:05}.txt": " ".join(rng.choices(words, k=rng.randint(3, 60)))
+        for number in range(1500)
+    }
+    query = parse("door key")
+    scale, glimpses, texts = looked_at(query, files)
+    best = BestFirst(scale, glimpses, lambda glimpse: count(query, glimpse, texts[glimpse.path]))
+    ranked = best.first(len(files))
+    places = [(-millionths(file.score), file.path) for file in ranked]
+    assert places == sorted(places)
+    assert any(one.score < other.score for one, other in pairwise(ranked))
 
 
 @given(st.dictionaries(NAMES, TEXTS, min_size=1), QUESTIONS)

@@ -103,9 +103,13 @@ def test_files_that_vanish_are_not_unreadable() -> None:
         b"rg: ./: IO error for operation on ./: Permission denied (os error 13)\n"
         b"rg: ./x: y: IO error for operation on ./x: y: Permission denied (os error 13)\n"
         b"rg: ./c: No such file or directory (os error 2)\n"
+        b"rg: ./c/d: Not a directory (os error 20)\n"
+        b"rg: ./a\nb\n: Permission denied (os error 13)\n"
+        b"l: Ignore(IgnoreMatch(Types(Glob(UnmatchedIgnore))))\n"
+        b"rg: ./deep: File name too long (os error 36)\n"
         b"rg: No files were searched\n"
     )
-    assert unreadable(said) == ["./a", "./b\udcff", "./", "./x: y"]
+    assert unreadable(said) == ["./a", "./b\udcff", "./", "./x: y", "./a\nb\n", "./deep"]
 
 
 def test_messages_about_files_are_no_refusal() -> None:

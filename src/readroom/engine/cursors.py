@@ -14,10 +14,11 @@ from msgspec import Struct
 from msgspec.structs import fields, replace
 
 from readroom.errors import BadCursor, BadPath, OutsideRoot
-from readroom.limits.find import CURSOR_DIGITS, FIND_AHEAD, SCORE_SCALE
+from readroom.limits.find import CURSOR_DIGITS, FIND_AHEAD
 from readroom.paths import parse
 from readroom.quoting import as_value
 from readroom.values import FindRequest, GrepRequest, GrepSort, ListRequest
+from readroom.values.find import millionths
 
 _Paged: TypeAlias = "GrepRequest | FindRequest | ListRequest"
 
@@ -214,6 +215,11 @@ class FindCursor(Struct, frozen=True):
     ahead: int = 0
     until: str = ""
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether a page before has ranked the same files: then all of them have to be looked at again."""
+        return bool(self.until or self.round or self.after)
+
     def shows(self, position: int) -> bool:
         """Whether what stands at a position behind `after` was shown before."""
         return bool(self.ahead >> position & 1)
@@ -224,7 +230,7 @@ _FIND_BEGINNING = FindCursor()
 
 def place_of(score: float, path: str, line: int = 0) -> FindPlace:
     """The place of what has a score: best first, then by path and line."""
-    return FindPlace(-round(score * SCORE_SCALE), path, line)
+    return FindPlace(-millionths(score), path, line)
 
 
 def read_find_cursor(request: FindRequest) -> FindCursor:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from readroom.deadline import Deadline
-from readroom.errors import NoPermission, NotAFolder, NotFound, RefusedError, StoreFailed, TimedOut
+from readroom.errors import BadPath, NoPermission, NotAFolder, NotFound, RefusedError, StoreFailed, TimedOut
 from readroom.paths import WorkPath, join
 from readroom.policy.guard import Guard
 from readroom.policy.ignore_files import IgnoreTree
@@ -132,7 +132,7 @@ class Walk:
         below = join(asked_path, path)
         try:
             folder = self._guard.open_folder(below)
-        except (NoPermission, StoreFailed):
+        except (NoPermission, StoreFailed, BadPath):
             self.closed.append(path)
             return None
         except (NotFound, NotAFolder, RefusedError):

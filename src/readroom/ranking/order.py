@@ -15,6 +15,7 @@ from typing import TypeAlias, final
 from readroom.ranking import score as scoring
 from readroom.ranking.roles import older_versions
 from readroom.ranking.score import Counted, Glimpse, RankedFile, Scale, Why
+from readroom.values.find import millionths
 
 Examine: TypeAlias = Callable[[Glimpse], Counted | None]
 """What there is of the question in a file, exactly; None when it is not there any more."""
@@ -33,13 +34,13 @@ class BestFirst:
         self._older = older_versions(each.place for each in glimpses)
         self._ranked: list[RankedFile] = []
         # Equal scores are ordered by path, whatever is still unknown of them.
-        self._left: list[tuple[float, str, int, Glimpse | RankedFile]] = []
+        self._left: list[tuple[int, str, int, Glimpse | RankedFile]] = []
         for each in glimpses:
             if each.named:
                 best, step = scoring.best_named(scale, each, self._older), _NAMED
             else:
                 best, step = scoring.best_possible(scale, each), _GLANCED
-            self._left.append((-best, each.path, step, each))
+            self._left.append((-millionths(best), each.path, step, each))
         heapq.heapify(self._left)
 
     def __len__(self) -> int:
@@ -70,11 +71,11 @@ class BestFirst:
             return
         if step == _GLANCED:
             score = scoring.best_named(self._scale, best, self._older)
-            heapq.heapreplace(self._left, (-score, path, _NAMED, best))
+            heapq.heapreplace(self._left, (-millionths(score), path, _NAMED, best))
             return
         counted = self._examine(best)
         if counted is None:
             heapq.heappop(self._left)
             return
         file = scoring.rank(self._scale, counted, self._older)
-        heapq.heapreplace(self._left, (-file.score, path, _EXACT, file))
+        heapq.heapreplace(self._left, (-millionths(file.score), path, _EXACT, file))

@@ -30,6 +30,7 @@ from readroom.ranking.parts import TextPart
 from readroom.ranking.query import Query
 from readroom.ranking.roles import Role, are_tests, roles
 from readroom.ranking.words import plain
+from readroom.values.find import millionths
 
 K1, B = 1.2, 0.5
 """Of BM25: how soon more of the same word counts no more, and how much length is held against a text."""
@@ -315,7 +316,7 @@ def rank_parts(scale: Scale, candidates: Sequence[Candidate]) -> list[RankedPart
     mean = max(sum(sizes) / max(len(sizes), 1), 1.0)
     names = _NameLikeness(scale.query)
     ranked = [part for scored in candidates for part in _parts_of(scale, names, scored, mean)]
-    return sorted(ranked, key=lambda scored: (-scored.score, scored.path, scored.part.first))
+    return sorted(ranked, key=lambda scored: (-millionths(scored.score), scored.path, scored.part.first))
 
 
 def most_promising(scale: Scale, candidates: Sequence[Candidate]) -> list[str]:
@@ -332,7 +333,7 @@ def rank_with_parts(files: Sequence[RankedFile], parts: Sequence[RankedPart]) ->
     for part in parts:
         best[part.path] = max(best.get(part.path, 0.0), part.own)
     scored = [replace(file, score=file.score + best.get(file.path, 0.0)) for file in files]
-    return sorted(scored, key=lambda file: (-file.score, file.path))
+    return sorted(scored, key=lambda file: (-millionths(file.score), file.path))
 
 
 class _NameLikeness:

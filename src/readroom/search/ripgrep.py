@@ -30,9 +30,12 @@ from readroom.values import GrepRequest
 OLDEST = 14
 """The first version whose `--crlf` and `--sort` behave as relied on here; Debian 12 has 13."""
 
-_UNREADABLE = re.compile(rb"^rg: (.*?)(?:: IO error for operation on \1)?: [^:]*\(os error (?:1|5|13)\)$")
-"""No permission, or an error of the disk; of folders rg says the name twice. Files that vanish while rg
-looks are nobody's loss."""
+_UNREADABLE = re.compile(
+    rb"rg: (.*?)(?:: IO error for operation on \1)?: [^:\n]*\(os error (?!(?:2|20)\))\d+\)$",
+    re.DOTALL | re.MULTILINE,
+)
+"""No permission, a path that is too long, an error of the disk; of folders rg may say the name twice. Files
+that vanish while rg looks (2, or 20 with their folder) are nobody's loss."""
 
 _OWN_TYPE = "readroom"
 
@@ -205,8 +208,9 @@ def _near_types(wanted: str, table: Mapping[str, Sequence[str]]) -> list[str]:
 
 def unreadable(messages: bytes) -> list[str]:
     """Paths that could not be searched, from rg's messages."""
-    lines = map(_UNREADABLE.fullmatch, messages.split(b"\n"))
-    return [os.fsdecode(match[1]) for match in lines if match]
+    # A name may hold line feeds, and behind one of its log that does stands the rest of that line.
+    some = map(_UNREADABLE.match, re.split(rb"\n(?=rg: )", messages))
+    return [os.fsdecode(match[1]) for match in some if match]
 
 
 def asks_for_nul(messages: bytes) -> bool:

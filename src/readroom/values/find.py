@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
 
+from readroom.limits.find import SCORE_SCALE
 from readroom.values.files import Cut
 
 FindOutput: TypeAlias = Literal["passages", "outline", "files"]
@@ -31,6 +32,11 @@ class FindRequest(Struct, frozen=True):
     explain: bool = False
     cursor: str | None = None
     documents: bool = False
+
+
+def millionths(score: float) -> int:
+    """A score as it is compared: in whole numbers, so that the cursor of a page can name it."""
+    return round(score * SCORE_SCALE)
 
 
 class Reason(Struct, frozen=True):

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from readroom.limits import SMALL_FILE_BYTES
 from readroom.quoting import as_value
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
@@ -265,6 +266,21 @@ def test_a_search_with_archives_shows_every_match_once(store: StoreName) -> None
         alone = driver.call("grep_files", pattern="needle 3", path="b/c.tar.gz")
         assert [file["path"] for file in fact(alone, "files")] == ["b/c.tar.gz!/m3.txt"]
         driver.workspace.close()
+
+
+@pytest.mark.parametrize("output", ["content", "files", "count"])
+def test_large_members_are_searched_however_they_are_stored(output: str, tmp_path: Path) -> None:
+    """Those that are not compressed lie in the archive as they are, where no other program finds them."""
+    text = b"hay\n" * (SMALL_FILE_BYTES // 4) + b"needle\n"
+    (tmp_path / "a.tar").write_bytes(hostile.tarred({"x": text, "y": b"needle\n"}))
+    (tmp_path / "b.zip").write_bytes(hostile.zipped({"x": text}, zipfile.ZIP_STORED))
+    (tmp_path / "c.zip").write_bytes(hostile.zipped({"x": text}))
+    driver = Driver(LocalStore(tmp_path))
+    reply = driver.call("grep_files", pattern="needle", include=["archives"], output=output, timeout_s=300)
+    found = {file["path"]: [line["line"] for line in file["lines"]] for file in fact(reply, "files")}
+    at = {"x": [text.count(b"\n")], "y": [1]} if output == "content" else {"x": [], "y": []}
+    assert found == {path: at[path[-1]] for path in ("a.tar!/x", "a.tar!/y", "b.zip!/x", "c.zip!/x")}
+    driver.workspace.close()
 
 
 @pytest.mark.parametrize("name", hostile.NAMES)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from readroom import Workspace
+from readroom.limits import MAX_WARNINGS, Limits
 from readroom.limits.find import FIND_DOCUMENT_CHARS, FIND_FILE_BYTES
 from readroom.stores.base import Store
 from readroom.stores.memory import MemoryStore
@@ -142,6 +143,23 @@ def test_what_was_not_reached_of_a_long_document_is_named_with_the_call_that_rea
     (left,) = [item for item in fact(reply, "omitted") if item["what"] == "parts"]
     assert (left["from"], left["to"], left["reason"]) == (2, 3, "too_large")
     assert passages(driver.follow(left["call"])) == [("long.ipynb", 3, 1, 1)]
+
+
+def test_of_many_documents_that_time_was_too_short_for_all_are_named() -> None:
+    files = {f"{name}.pdf": pdf(PAGES[:1]) for name in "abcde"}
+    driver = Driver(MemoryStore(files), limits=Limits(document_timeout_s=1e-9, grep_timeout_s=3600))
+    reply = driver.call("find_relevant", query="needle", documents=True)
+    left = [item["call"]["arguments"]["path"] for item in fact(reply, "omitted")]
+    assert left == ["a.pdf", "b.pdf", "c.pdf"]
+    assert "not looked at to their end either: d.pdf, e.pdf" in reply.text
+
+
+def test_what_cannot_be_read_is_said_before_all_that_is_hidden_in_lines() -> None:
+    bidi = "".join(f"needle \u202e{number}\n" for number in range(2 * MAX_WARNINGS))
+    driver = Driver(MemoryStore({"a.txt": bidi.encode(), **BROKEN}))
+    reply = driver.call("find_relevant", query="needle", documents=True)
+    warnings = fact(reply, "warnings")
+    assert (warnings[0]["code"], len(warnings)) == ("unreadable", MAX_WARNINGS)
 
 
 # -----------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -10,19 +11,23 @@ from pathlib import Path
 
 import pytest
 
+from readroom.contracts.native import MEASURE
 from readroom.deadline import Deadline
 from readroom.engine.grep.ripgrep import Tree
 from readroom.engine.scope import Scope
 from readroom.errors import NotAFile
+from readroom.limits import MIN_REPLY_BYTES
 from readroom.paths import ROOT, parse
 from readroom.policy.guard import Guard
 from readroom.quoting import quote
 from readroom.search.ripgrep import pattern_flags
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
-from readroom.values import GrepRequest, Include
+from readroom.values import Cap, GrepOutput, GrepRequest, GrepSort, Include
 from readroom.workspace import Workspace
 from tests.engine.grep.searching import matches, pages, paths, search, write
+from tests.hostile import containers as hostile
+from tests.laws.driving import Driver, fact
 
 ALL: frozenset[Include] = frozenset({"hidden", "ignored", "binary"})
 
@@ -172,22 +177,83 @@ if os.geteuid() == 0 and sys.argv[2:] == []:
     for capability in (1, 2):  # to read whatever its mode says; lost with the next program
         ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)
     os.execv(sys.executable, [sys.executable, "-c", os.environ["SCRIPT"], sys.argv[1], "again"])
+import json
 from readroom.workspace import Workspace
-reply = Workspace(sys.argv[1]).call("grep_files", {"pattern": "needle", "include": ["hidden"]})
-sys.stdout.write(reply.text)
+room = Workspace(sys.argv[1])
+calls = json.loads(os.environ["CALLS"])
+print(json.dumps([room.call(tool, arguments).text for tool, arguments in calls]))
 """
 
 
 def test_unreadable_files_are_named_and_the_others_searched(tmp_path: Path) -> None:
-    write(tmp_path, dict.fromkeys(["a", "b", "closed/c", ".env", "z"], b"needle\n"))
-    for name in ("b", ".env", "closed"):
+    files = dict.fromkeys(["a", "b", "closed/c.py", ".env", "n\nl", "z"], b"needle\n")
+    write(tmp_path, files | dict.fromkeys(["l.zip", "o.zip"], hostile.zipped({"m": b"needle"})))
+    for name in ("b", ".env", "closed", "n\nl", "l.zip"):
         (tmp_path / name).chmod(0)
+    grep = {"pattern": "needle"}
+    calls = [
+        ("grep_files", {**grep, "include": ["hidden"]}),
+        ("grep_files", {**grep, "glob": "*.py"}),
+        ("grep_files", {**grep, "include": ["archives"], "output": "files"}),
+        ("find_relevant", {"query": "needle", "include": ["archives"], "output": "files"}),
+    ]
     command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, check=False, env={**os.environ, "SCRIPT": SCRIPT})
+    surroundings = {**os.environ, "SCRIPT": SCRIPT, "CALLS": json.dumps(calls)}
+    done = subprocess.run(command, capture_output=True, check=False, env=surroundings)
     (tmp_path / "closed").chmod(0o755)
-    assert done.stdout.decode() == (
-        "2 matches in 2 files\na\n1\tneedle\nz\n1\tneedle\n[Warning: unreadable (b, closed cannot be read).]"
-    )
+    plain, narrow, inside, ranked = json.loads(done.stdout)
+    left = "[Warning: unreadable (b, closed, l.zip and 1 more cannot be read)."
+    assert plain == f"2 matches in 2 files\na\n1\tneedle\nz\n1\tneedle\n{left}]"
+    assert "unreadable (closed cannot be read)" in narrow
+    assert inside.split("\n")[1:] == ["a", "o.zip!/m", "z", left + "]"]
+    assert "(cannot be read: b; closed; l.zip; and 1 more)" in ranked
+    assert {"a", "o.zip!/m", "z"} <= set(ranked.split("\n"))
+
+
+def test_what_lies_deeper_than_paths_can_be_opened_is_named(tmp_path: Path) -> None:
+    part, levels = "x" * 200, 25
+    store, folder = LocalStore(tmp_path), os.open(tmp_path, os.O_RDONLY)
+    for _ in range(levels):
+        os.mkdir(part, dir_fd=folder)
+        above, folder = folder, os.open(part, os.O_RDONLY, dir_fd=folder)
+        os.close(above)
+        with os.fdopen(os.open("f.py", os.O_WRONLY | os.O_CREAT, dir_fd=folder), "w") as file:
+            file.write("needle")
+    os.close(folder)
+    inner = "/".join([part] * (levels // 2))
+    sorts: tuple[GrepSort, ...] = ("path", "mtime", "relevance")
+    for request in (
+        GrepRequest("needle", output="files"),
+        GrepRequest("needle", output="files", glob=("*.py",)),
+        *(GrepRequest("needle", inner, output="files", sort=sort) for sort in sorts),
+    ):
+        found = list(pages(store, request, cap=Cap(10**6, MEASURE)))
+        assert 0 < sum(page.shown for page in found) < levels
+        assert any(warning.code == "unreadable" for page in found for warning in page.warnings), request
+    with Workspace(store) as room:
+        listed = room.call("list_directory", {"depth": levels + 1})
+        assert "cannot be opened" in fact(listed, "warnings")[0]["detail"]
+        ranked = room.call("find_relevant", {"query": "needle", "output": "files"})
+        assert "cannot be read" in fact(ranked, "warnings")[0]["detail"]
+
+
+@pytest.mark.parametrize("output", ["content", "files", "count"])
+def test_a_page_that_ends_behind_a_name_that_is_no_text_hides_no_other(
+    output: GrepOutput, tmp_path: Path
+) -> None:
+    """Names of another encoding differ in bytes that no argument of a program can hold."""
+    names = [os.fsdecode(name) for name in (b"b\xe4r", b"b\xe5r", b"b\xf6r", b"b\xfcr")]
+    write(tmp_path, dict.fromkeys(names, b"needle\n"))
+    found = pages(LocalStore(tmp_path), GrepRequest("needle", output=output, limit=1))
+    assert [path for page in found for path in paths(page)] == names
+
+
+@pytest.mark.parametrize("output", ["content", "files", "count"])
+def test_a_path_that_is_longer_than_a_reply_keeps_nobody_from_those_behind_it(output: str) -> None:
+    long = "/".join(["x" * 200] * 19)
+    driver = Driver(MemoryStore(dict.fromkeys([long, "y", "z"], b"needle\n")), reply_bytes=MIN_REPLY_BYTES)
+    replies = driver.pages("grep_files", pattern="needle", output=output)
+    assert [file["path"] for reply in replies for file in fact(reply, "files")] == [long, "y", "z"]
 
 
 def test_a_folder_that_the_kernel_cannot_confine_a_program_to_is_searched_without(tmp_path: Path) -> None:

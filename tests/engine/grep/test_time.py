@@ -5,21 +5,24 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
+from typing import cast
 
 import pytest
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
-from readroom.engine.cursors import read_grep_cursor
+from readroom.engine.cursors import Cursor, read_grep_cursor
+from readroom.engine.grep.beside import Beside
 from readroom.engine.grep.candidates import WIDE, Late, Swept
 from readroom.engine.grep.coverage import Coverage
-from readroom.engine.grep.process import Child
+from readroom.engine.grep.process import Child, Watch
 from readroom.engine.grep.ripgrep import Tree
 from readroom.engine.scope import Scope
-from readroom.errors import Cancelled
+from readroom.errors import Cancelled, TimedOut
 from readroom.limits import GREP_MAX_TIMEOUT_S, Limits
 from readroom.paths import ROOT
 from readroom.policy.guard import Guard
@@ -170,6 +173,43 @@ def test_a_second_round_stops_where_its_process_was(tmp_path: Path) -> None:
         assert late.stopped_at is None
         tree.stopped_at = "d0/f1"
         assert late.stopped_at == "d0/f1"
+
+
+def test_what_waits_beside_a_search_is_not_passed_when_time_ends() -> None:
+    """Documents and members come from elsewhere: where rg is when time ends may be far behind them."""
+
+    class Stream:
+        def __init__(self, names: list[str], stopped_at: str | None) -> None:
+            self._names = names
+            self.stopped_at = stopped_at
+            self.unreadable: list[str] = []
+            self.left = [("c", 1, 9), ("p", 1, 9)]
+
+        def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
+            yield from self._names
+            if self.stopped_at is not None:
+                raise TimedOut(1)
+
+    other = Stream(["b", "n", "z"], None)
+    beside = Beside(Stream(["a", "b", "m"], "q"), other)
+    given = beside.files(None)
+    assert list(islice(given, 3)) == ["a", "b", "m"]
+    assert beside.left == [("c", 1, 9)]
+    with pytest.raises(TimedOut):
+        next(given)
+    assert beside.stopped_at == "n"
+    assert list(Beside(Stream(["a"], None), other).files(None)) == ["a", "b", "n", "z"]
+
+
+def test_a_search_that_reads_what_a_folder_ignores_has_passed_none_of_its_files(tmp_path: Path) -> None:
+    class This:
+        pid = os.getpid()
+
+    for name in (".gitignore", "x"):
+        with LocalStore(tmp_path).open_folder(ROOT) as top, (tmp_path / name).open("wb"):
+            watch = Watch(cast(Child, This()), top, 1.0, Deadline())
+            assert watch.now() == (name, None, 0)
+            assert watch.reached() == (None if name == ".gitignore" else name)
 
 
 def endless(path: Path) -> None:

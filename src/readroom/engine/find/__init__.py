@@ -27,7 +27,7 @@ from readroom.engine.cursors import FindCursor, place_of, read_find_cursor, writ
 from readroom.engine.find.kept import Apart
 from readroom.engine.find.opening import Opener
 from readroom.engine.find.page import PageOfPassages, outlined, take_apart, told
-from readroom.engine.find.survey import Seen, Survey, encoding_of, look_at, look_at_document
+from readroom.engine.find.survey import Begun, Seen, Survey, encoding_of, look_at, look_at_document
 from readroom.engine.find.windows import LargeText
 from readroom.engine.scope import Scope
 from readroom.engine.services import Job, Services
@@ -51,7 +51,7 @@ from readroom.limits.find import (
     FIND_SYMBOL_CHARS,
     FIND_TRIES,
 )
-from readroom.quoting import quote
+from readroom.quoting import joined, quote
 from readroom.ranking import score as scoring
 from readroom.ranking.order import BestFirst
 from readroom.ranking.query import Query, parse
@@ -106,7 +106,7 @@ def perform(services: Services, job: Job[FindRequest]) -> FindResult:
         texts = services.found()
         texts.begin(top.real)
         looking = within.within(_SURVEY_SHARE * limits.grep_timeout_s)
-        if search.cursor.until:
+        if search.cursor.goes_on:
             looking = job.deadline  # it was looked at in time before, and has to be again
         survey = Survey(opener, query, scope, texts, documents, looking, job.deadline)
         return search.page(survey.look(top, search.cursor.since, search.cursor.until))
@@ -408,7 +408,7 @@ class _Ranking:
         """The page with what is to be said of the whole search."""
         result = replace(result, searched_files=seen.files, left_words=self._query.left_out)
         omitted = [*result.omitted, *self._not_ranked(seen)]
-        warnings = [*result.warnings, *_unreadable(seen.unreadable)]
+        warnings = [*_unreadable(seen.unreadable), *_others_begun(seen.begun), *result.warnings]
         result = replace(result, warnings=warnings[:MAX_WARNINGS])
         if seen.large:
             lookup = replace(self._request, path=seen.large[0], glob=(), type=None, cursor=None)
@@ -433,9 +433,20 @@ class _Ranking:
             yield Omission("parts", begun.rest, begun.total, begun.reason, request=alone)
 
 
+def _others_begun(documents: Sequence[Begun]) -> list[Warn]:
+    """Documents that were left before their end, and whose rest is no call of its own here."""
+    others = [quote(document.path) for document in documents[FIND_LEFT_CALLS:]]
+    if not others:
+        return []
+    more = len(others) - FIND_LEFT_CALLS
+    names = joined(others[:FIND_LEFT_CALLS]) + (f" and {more} more" if more > 0 else "")
+    return [Warn("unfinished", f"not looked at to their end either: {names}")]
+
+
 def _unreadable(clauses: Sequence[str]) -> list[Warn]:
     if not clauses:
         return []
+    clauses = list(dict.fromkeys(clauses))  # an archive is a file, too
     more = len(clauses) - FIND_LEFT_CALLS
     text = "; ".join(clauses[:FIND_LEFT_CALLS]) + (f"; and {more} more" if more > 0 else "")
     return [Warn("unreadable", f"cannot be read: {text}")]

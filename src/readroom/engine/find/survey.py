@@ -19,7 +19,19 @@ from readroom.engine.cursors import end_of_folder, path_key
 from readroom.engine.find.kept import KeptTexts, KnownText, as_document
 from readroom.engine.find.opening import Opener
 from readroom.engine.scope import Scope, join_below
-from readroom.errors import BadDocument, Binary, BrokenData, Cancelled, ReadroomError, TimedOut
+from readroom.errors import (
+    BadDocument,
+    BadPath,
+    Binary,
+    BrokenData,
+    Cancelled,
+    HardLinked,
+    NoPermission,
+    ReadroomError,
+    StoreFailed,
+    TimedOut,
+    TooLarge,
+)
 from readroom.formats.holding import is_archive_name
 from readroom.formats.kinds import SEARCHED, UNKNOWN, classify, sniff, suffix
 from readroom.limits import HEAD_BYTES
@@ -157,8 +169,9 @@ class Survey:
     def _deeper(self, path: str, real: WorkPath, guard: Guard) -> None:
         try:
             folder = guard.open_folder(real)
-        except ReadroomError:
-            return  # denied, or gone since its name was read
+        except ReadroomError as error:
+            self._note(real, error)
+            return
         with folder:
             if folder.real == real:
                 self._folder(path, folder, guard)
@@ -180,8 +193,9 @@ class Survey:
             except (BrokenData, BadDocument):
                 self.seen.unreadable.append(f"{quote(real)} cannot be opened")
                 return
-            except ReadroomError:
-                return  # as of a file that is denied
+            except ReadroomError as error:
+                self._note(real, error)
+                return
             if inside is not None:
                 self._folder(path, inside[1], inside[0])
 
@@ -199,7 +213,7 @@ class Survey:
         if relative == real:
             relative = real  # of a large tree each name is held once
         key = self._key(real)
-        known = self._kept(folder, name, key) or self._opened(visible, name, real, guard)
+        known = self._kept(folder, name, key) or self._opened(visible, name, relative, real, guard)
         if known is None:
             return
         document = known.document
@@ -264,7 +278,9 @@ class Survey:
         except ReadroomError:
             return None
 
-    def _opened(self, visible: VisibleNames, name: str, real: WorkPath, guard: Guard) -> KnownText | None:
+    def _opened(
+        self, visible: VisibleNames, name: str, relative: str, real: WorkPath, guard: Guard
+    ) -> KnownText | None:
         try:
             with visible.open(name) as source:
                 if self._documents is not None and self._documents.takes(source):
@@ -274,13 +290,22 @@ class Survey:
                 return None if text is None else self._texts.put(self._key(real), source, text)
         except Cancelled:
             raise
-        except (BrokenData, BadDocument) as error:
-            # A member that is encrypted or damaged; its archive told its name.
-            problem = error.facts.get("problem") or "it is damaged"
-            self.seen.unreadable.append(f"{quote(real)}: {problem}")
-            return None
-        except ReadroomError:
-            return None  # what may not be read is not there; what cannot be read has no words
+        except TimedOut:
+            self._check(relative)  # the next call looks at it
+            self.seen.unreadable.append(f"{quote(real)} was not expanded in time")
+        except ReadroomError as error:
+            self._note(real, error)
+        return None
+
+    def _note(self, real: WorkPath, error: ReadroomError) -> None:
+        """What cannot be read is named; what may not be read, or is gone, is not there."""
+        match error:
+            case BrokenData() | BadDocument():
+                # A member that is encrypted or damaged; its archive told its name.
+                problem = error.facts.get("problem") or "it is damaged"
+                self.seen.unreadable.append(f"{quote(real)}: {problem}")
+            case NoPermission() | StoreFailed() | BadPath() | TooLarge() | HardLinked(known=False):
+                self.seen.unreadable.append(quote(real))
 
     def _text(self, source: Source) -> str | None:
         """What is in a file; None for one that is too large."""
@@ -299,7 +324,7 @@ class Survey:
                 if self._documents is not None and self._documents.takes(source):
                     return self._documents.read(guard, source, self._patience).text
                 decoded = None if source.size > FIND_FILE_BYTES else read_text(source)
-        except Cancelled:
+        except (Cancelled, TimedOut):
             raise
         except ReadroomError:
             return None

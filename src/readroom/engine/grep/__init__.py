@@ -74,7 +74,7 @@ _REPORT_EVERY = 64
 _FIRST = "\x01"
 """What no name comes before: where a round begins, in a cursor."""
 
-_GONE = (RefusedError, AbsentError, NotAFile, NotAFolder, BadPath)
+_GONE = (RefusedError, AbsentError, NotAFile, NotAFolder)
 """Why a candidate is dropped: refused, gone, or something else than a file by now."""
 
 _T = TypeVar("_T")
@@ -366,7 +366,7 @@ class _Search:
             return None
         except _GONE:
             return None
-        except (NoPermission, StoreFailed, Changed, BadDocument, BrokenData, TooLarge):
+        except (NoPermission, StoreFailed, Changed, BadDocument, BadPath, BrokenData, TooLarge):
             self._left.unreadable.append(relative)
             return None
 

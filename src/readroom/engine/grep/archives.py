@@ -8,22 +8,30 @@ at a time.  An archive that cannot be opened is named, and the search goes on.
 
 from __future__ import annotations
 
-import heapq
+from bisect import insort
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from itertools import groupby
 from typing import final
 
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.archives.store import MemberStore
-from readroom.engine.cursors import Cursor, path_key
-from readroom.engine.grep.candidates import Finder, Rounds, Walked
+from readroom.engine.cursors import Cursor, end_of_folder, path_key
+from readroom.engine.grep.beside import Beside
+from readroom.engine.grep.candidates import Rounds, Walked
 from readroom.engine.grep.process import LeftFile
 from readroom.engine.scope import Scope, join_below
 from readroom.engine.services import ArchiveOpener
-from readroom.errors import BadDocument, BrokenData, RefusedError
+from readroom.errors import (
+    BadDocument,
+    BrokenData,
+    NoPermission,
+    RefusedError,
+    StoreFailed,
+    TimedOut,
+    TooLarge,
+)
 from readroom.formats.holding import is_archive_name
 from readroom.paths import BORDER, WorkPath
 from readroom.policy.guard import Guard
@@ -59,7 +67,7 @@ class ArchiveSearch:
         """The rounds of a search with the members in the first."""
         request = replace(self._request, glob=(), type=None)
         every = Walked(self._guard, top, Scope(self._guard, request, top.real, None), self._deadline)
-        return replace(rounds, plain=_Beside(rounds.plain, self, every, top.real, scope))
+        return replace(rounds, plain=Beside(rounds.plain, _Members(self, every, top.real, scope)))
 
     def members(self, archive: str, top: WorkPath) -> Sequence[str]:
         """The files in an archive below the searched folder, in path order; it stays open for `open`."""
@@ -67,7 +75,7 @@ class ArchiveSearch:
         path = join_below(WorkPath(self._request.path), archive)
         try:
             inside = self._archives.folder(self._guard, path, self._deadline)
-        except (BrokenData, BadDocument):
+        except (BrokenData, BadDocument, NoPermission, StoreFailed, TooLarge):
             self.broken.append(archive)
             return ()
         except RefusedError:
@@ -88,44 +96,53 @@ class ArchiveSearch:
 
 
 @final
-class _Beside:
-    """Candidates of a search: those of another finder and all members, in path order."""
+class _Members:
+    """The members of all archives. Attributes as of `Tree`."""
 
-    def __init__(
-        self, finder: Finder, search: ArchiveSearch, every: Walked, top: WorkPath, scope: Scope
-    ) -> None:
-        self._finder = finder
+    left: Sequence[LeftFile] = ()
+
+    def __init__(self, search: ArchiveSearch, every: Walked, top: WorkPath, scope: Scope) -> None:
         self._search = search
         self._every = every
         self._top = top
         self._scope = scope
+        self.stopped_at: str | None = None
 
     @property
     def unreadable(self) -> list[str]:
-        """Files, folders and archives that could not be read."""
-        return [*self._finder.unreadable, *self._search.broken]
-
-    @property
-    def stopped_at(self) -> str | None:
-        """Where the deadline found it."""
-        return self._finder.stopped_at or self._every.stopped_at
-
-    @property
-    def left(self) -> Sequence[LeftFile]:
-        """Files that were left before their end."""
-        return self._finder.left
+        """Archives, and folders that may hold some, that could not be read."""
+        return [*self._every.unreadable, *self._search.broken]
 
     def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
-        """Candidates in path order; from a cursor on, its own file included."""
-        with closing(self._finder.files(after, at_once=at_once)) as files:
-            merged = heapq.merge(files, self._members(after), key=path_key)
-            for path, _ in groupby(merged):
-                yield path
-
-    def _members(self, after: Cursor | None) -> Iterator[str]:
+        """Those in path order, from a cursor on; as they are found, whatever `at_once` says."""
         least = b"" if after is None else after.place.key
-        archives = [path for path in self._every.files(None) if is_archive_name(path)]
-        for archive in sorted(archives, key=lambda path: path_key(path + BORDER)):
-            for path in self._search.members(archive, self._top):
-                if path_key(path) >= least and self._scope.takes(path):
-                    yield path
+        # Names of other files can come between that of an archive and those of its members.
+        waiting: list[str] = []
+        with closing(self._every.files(None)) as paths:
+            while (path := self._walked(paths, waiting)) is not None:
+                while waiting and path_key(waiting[0]) < path_key(path):
+                    yield from self._inside(waiting.pop(0), least)
+                if is_archive_name(path):
+                    insort(waiting, path + BORDER, key=path_key)
+        for folder in waiting:
+            yield from self._inside(folder, least)
+
+    def _walked(self, paths: Generator[str], waiting: Sequence[str]) -> str | None:
+        """The next file of the tree; None behind the last. Raises TimedOut, and says where that was."""
+        try:
+            return next(paths, None)
+        except TimedOut:
+            stopped = self._every.stopped_at
+            self.stopped_at = stopped if stopped is None else min((stopped, *waiting), key=path_key)
+            raise
+
+    def _inside(self, folder: str, least: bytes) -> Iterator[str]:
+        """The members of an archive, by the folder that it would be."""
+        if end_of_folder(path_key(folder)) <= least:
+            return
+        try:
+            members = self._search.members(folder.removesuffix(BORDER), self._top)
+        except TimedOut:
+            self.stopped_at = folder
+            raise
+        yield from (path for path in members if path_key(path) >= least and self._scope.takes(path))

@@ -33,7 +33,7 @@ from readroom.engine.cursors import Cursor, end_of_folder, path_key
 from readroom.engine.grep.process import Child, LeftFile
 from readroom.engine.grep.ripgrep import Tree
 from readroom.engine.scope import Scope, join_below
-from readroom.errors import ReadroomError, TimedOut
+from readroom.errors import BadPath, NoPermission, ReadroomError, StoreFailed, TimedOut
 from readroom.limits import GREP_FILE_LEAST_S, GREP_SWEEP_SHARE
 from readroom.limits.files import GREP_FIRST_HIT_S, GREP_HEAD_START_S
 from readroom.paths import ROOT
@@ -283,6 +283,9 @@ class Walked:
         below = join_below(self._top.real, path)
         try:
             folder = self._guard.open_folder(below)
+        except (NoPermission, StoreFailed, BadPath):
+            self.unreadable.append(path)
+            return
         except ReadroomError:
             return  # denied, or gone since its name was read
         with folder:

@@ -8,10 +8,7 @@ part that cannot be read is noted, and the search goes on with the next one.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
-from itertools import groupby
 from typing import final
 
 from msgspec.structs import replace
@@ -21,7 +18,8 @@ from readroom.engine.cursors import Cursor, path_key
 from readroom.engine.documents.cache import DocumentCache, Reading
 from readroom.engine.documents.parts import pieces
 from readroom.engine.documents.withheld import denied_in
-from readroom.engine.grep.candidates import Finder, Rounds
+from readroom.engine.grep.beside import Beside
+from readroom.engine.grep.candidates import Rounds
 from readroom.engine.grep.lines import HeldText, Searched
 from readroom.engine.grep.page import Page, Reached, part_of, place_in, row_of
 from readroom.engine.grep.process import LeftFile
@@ -134,7 +132,7 @@ class DocumentSearch:
         """The rounds of a search with the documents of the same scope in the first."""
         if rounds.tree is None:
             return rounds  # all files are looked into anyway
-        return replace(rounds, plain=Beside(rounds.plain, rounds.tree, scope, self._deadline))
+        return replace(rounds, plain=Beside(rounds.plain, _Documents(rounds.tree, scope, self._deadline)))
 
 
 def form_of(source: Source) -> str | None:
@@ -143,38 +141,20 @@ def form_of(source: Source) -> str | None:
 
 
 @final
-class Beside:
-    """Candidates of a search: those of rg and all documents, in path order. Attributes as of `Tree`."""
+class _Documents:
+    """The documents of a scope. Attributes as of `Tree`; where time ends among them is not known."""
 
-    def __init__(self, finder: Finder, tree: Tree, scope: Scope, deadline: Deadline) -> None:
-        self._finder = finder
+    stopped_at: str | None = None
+    left: Sequence[LeftFile] = ()
+
+    def __init__(self, tree: Tree, scope: Scope, deadline: Deadline) -> None:
+        self.unreadable: list[str] = []
         self._tree = tree
         self._scope = scope
         self._deadline = deadline
 
-    @property
-    def unreadable(self) -> list[str]:
-        """Files and folders that rg could not read."""
-        return self._finder.unreadable
-
-    @property
-    def stopped_at(self) -> str | None:
-        """Where the deadline found it."""
-        return self._finder.stopped_at
-
-    @property
-    def left(self) -> Sequence[LeftFile]:
-        """Files that were left before their end."""
-        return self._finder.left
-
     def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
-        """Candidates in path order; from a cursor on, its own file included."""
-        with closing(self._finder.files(after, at_once=at_once)) as files:
-            merged = heapq.merge(files, self._documents(after), key=path_key)
-            for path, _ in groupby(merged):
-                yield path
-
-    def _documents(self, after: Cursor | None) -> Iterator[str]:
+        """Those in path order, from a cursor on; as they are listed, whatever `at_once` says."""
         least = b"" if after is None else after.place.key
         for path in self._tree.listing(self._deadline):
             if suffix(path) in SEARCHED and path_key(path) >= least and self._scope.takes(path):

@@ -8,6 +8,7 @@ matching lines, then by path.  `fixed` text of several words still means exactly
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from typing import TypeAlias, final
@@ -16,9 +17,9 @@ from readroom.deadline import Deadline
 from readroom.engine.cursors import GrepPlace, path_key
 from readroom.engine.grep.lines import Searched, Text
 from readroom.engine.scope import join_below
-from readroom.errors import ReadroomError, TimedOut
+from readroom.errors import AbsentError, NotAFolder, ReadroomError, RefusedError, TimedOut
 from readroom.limits import GREP_RANKED_FILES, GREP_RANKED_LINES, HEAD_BYTES
-from readroom.limits.find import FIND_FILE_BYTES, SCORE_SCALE
+from readroom.limits.find import FIND_FILE_BYTES
 from readroom.limits.outline import GREP_SYMBOLS_S, OUTLINE_BYTES
 from readroom.outline.languages import language_of
 from readroom.paths import WorkPath
@@ -31,10 +32,14 @@ from readroom.ranking.score import Counted, Glimpse, Scale, count, glance, rank
 from readroom.search.pattern import words
 from readroom.stores.base import Folder
 from readroom.text.encodings import decode, visible
-from readroom.values import EntryKind, GrepRequest, Stat
+from readroom.values import EntryKind, GrepRequest
 from readroom.values.files import Row, main_rows
+from readroom.values.find import millionths
 
 Ranked: TypeAlias = tuple[GrepPlace, str]
+
+_OF_NO_AGE = (sys.maxsize,)
+"""Behind every file whose time is known: when it is opened, the reply says what keeps it from being read."""
 
 UNRANKED = (1, 0)
 """Behind every file that was looked into."""
@@ -45,20 +50,27 @@ def by_age(guard: Guard, top: WorkPath, files: Iterable[str]) -> Iterator[Ranked
     for folder, group in groupby(files, key=lambda path: path.rpartition("/")[0]):
         try:
             opened = guard.open_folder(join_below(top, folder))
+        except (RefusedError, AbsentError, NotAFolder):
+            continue
         except ReadroomError:
+            yield from ((GrepPlace(_OF_NO_AGE, path_key(path)), path) for path in group)
             continue
         with opened:
             for path in group:
-                stat = _stat(opened, path.rpartition("/")[2])
-                if stat is not None and stat.kind is EntryKind.FILE:
-                    yield GrepPlace((-stat.mtime_ns,), path_key(path)), path
+                rank = _age(opened, path.rpartition("/")[2])
+                if rank is not None:
+                    yield GrepPlace(rank, path_key(path)), path
 
 
-def _stat(folder: Folder, name: str) -> Stat | None:
+def _age(folder: Folder, name: str) -> tuple[int, ...] | None:
+    """The rank of a file; None for what is none, or not any more."""
     try:
-        return folder.stat(name)
-    except ReadroomError:
+        stat = folder.stat(name)
+    except AbsentError:
         return None
+    except ReadroomError:
+        return _OF_NO_AGE
+    return (-stat.mtime_ns,) if stat.kind is EntryKind.FILE else None
 
 
 @final
@@ -89,7 +101,7 @@ class Relevance:
         """The place of each file that was looked at."""
         scores = self._scores()
         for path, lines in self._lines.items():
-            yield GrepPlace((-round(scores.get(path, 0.0) * SCORE_SCALE), -lines), path_key(path)), path
+            yield GrepPlace((-millionths(scores.get(path, 0.0)), -lines), path_key(path)), path
 
     def _count(self, path: str, held: Text) -> None:
         data = held.slice(0, min(held.size, FIND_FILE_BYTES))

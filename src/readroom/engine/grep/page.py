@@ -135,7 +135,9 @@ class Page:
         """Take a whole file whose lines are not shown; False when the page is full."""
         file = GrepFile(path, matches)
         if not self._takes(self._measure.file(file) + _COUNT_BYTES, relative):
-            return False
+            if self.shown:
+                return False
+            self.full, self._room = None, 0  # one file always fits, or nobody would come past it
         self.files.append(file)
         self.shown += 1
         self.last = Last(self.rank, relative, None)

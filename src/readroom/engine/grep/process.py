@@ -17,18 +17,21 @@ import tempfile
 import time
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias, final
 
 import stringzilla
 
 from readroom.closeable import Closeable
 from readroom.deadline import Deadline
-from readroom.errors import StoreFailed
+from readroom.errors import ReadroomError, StoreFailed
 from readroom.limits import BLOCK_BYTES, GREP_CHILD_BYTES, HEAD_BYTES
 from readroom.limits.files import CLOCK_S, PIPE_BYTES
+from readroom.policy.ignore_files import MARKS
 from readroom.sandbox import landlock
 from readroom.search.pattern import Hit
 from readroom.search.ripgrep import Reports, pattern_flags, program, refusal
+from readroom.session.expansions import TempSpool
 from readroom.stores.base import Folder, Source
 from readroom.text.encodings import UTF8
 from readroom.text.line_index import nth_newline
@@ -257,6 +260,14 @@ class Watch:
         """The file that it is in; None when there is none, or no way to see it."""
         return _opened_file(self._child.pid, self._top)
 
+    def reached(self) -> str | None:
+        """The file before which all are searched; None when there is none, or no way to see it.
+
+        What a folder ignores is read before any of its files, also of those that come before it.
+        """
+        file = self.now()
+        return None if file is None or file.path.rpartition("/")[2] in MARKS else file.path
+
     def is_stuck(self) -> bool:
         """Whether it has been in the same file for all of its share. To be asked again and again."""
         left, file = self._deadline.remaining, self.now()
@@ -270,6 +281,20 @@ class Watch:
             return False
         self.stuck = file
         return True
+
+
+@final
+class Doubt:
+    """Asks whether to give up, and keeps what was said last."""
+
+    def __init__(self, ask: Callable[[], bool]) -> None:
+        self._ask = ask
+        self.last = False
+
+    def __call__(self) -> bool:
+        """Ask."""
+        self.last = self._ask()
+        return self.last
 
 
 def _opened_file(pid: int, top: Folder) -> OpenFile | None:
@@ -341,6 +366,29 @@ def _file_of(data: bytes) -> int:
         return os.dup(file.fileno())
 
 
+@contextmanager
+def _descriptor(source: Source, deadline: Deadline) -> Iterator[int]:
+    """What a process reads an opened file through: a copy, where that is a part of another, as of a tar."""
+    fd = source.fileno()
+    if fd is not None:
+        yield fd  # of the source, which closes it
+        return
+    try:
+        copy = TempSpool()
+        for at in range(0, source.size, BLOCK_BYTES):
+            deadline.check()
+            copy.append(source.read_at(at, BLOCK_BYTES))
+        fd = copy.descriptor()
+    except OSError as error:
+        if isinstance(error, ReadroomError):
+            raise
+        raise StoreFailed(source.real, error.strerror or type(error).__name__) from None
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
 class _Begin(NamedTuple):
     """Where rg begins to read a file: the byte, how many lines are before it, and what its offsets lack."""
 
@@ -360,8 +408,6 @@ def lines_of_source(
     It is read through its descriptor.  `patterns` are looked for instead of that of the request if
     there are any.
     """
-    fd = source.fileno()
-    assert fd is not None
     begin = _WHOLE
     if after > 1 and not request.multiline:
         # Behind a million matches the next page would cost all of them.  The line that is done is
@@ -369,7 +415,8 @@ def lines_of_source(
         byte = _start_of(source, after, deadline)
         mark = len(BOM_UTF8) if source.read_at(0, len(BOM_UTF8)) == BOM_UTF8 else 0
         begin = _Begin(byte, after - 1, byte - mark)
-    yield from _lines(fd, request, deadline, _ways(source), patterns, after, begin)
+    with _descriptor(source, deadline) as fd:
+        yield from _lines(fd, request, deadline, _ways(source), patterns, after, begin)
 
 
 def _start_of(source: Source, line: int, deadline: Deadline) -> int:
@@ -422,15 +469,15 @@ def _lines(
 
 def count_of_source(source: Source, request: GrepRequest, deadline: Deadline) -> int:
     """How many lines of an opened file match."""
-    fd = source.fileno()
-    assert fd is not None
-    for mapped in _ways(source):
-        with _on_descriptor(fd, ["--count", "--no-filename"], request, deadline, mapped) as child:
-            output = b"".join(child.output())
-            if child.status in (0, 1):
-                return int(output or 0)
-            if not child.starved:
-                raise refusal(child.messages, request) or failed(child)
+    flags = ["--count", "--no-filename"]
+    with _descriptor(source, deadline) as fd:
+        for mapped in _ways(source):
+            with _on_descriptor(fd, flags, request, deadline, mapped) as child:
+                output = b"".join(child.output())
+                if child.status in (0, 1):
+                    return int(output or 0)
+                if not child.starved:
+                    raise refusal(child.messages, request) or failed(child)
     raise StoreFailed(source.real, "a line of it is too long to be searched")
 
 

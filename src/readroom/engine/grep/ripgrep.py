@@ -23,9 +23,9 @@ from typing import final
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import Cursor, end_of_folder, path_key
-from readroom.engine.grep.process import Child, LeftFile, OpenFile, Watch, confines, failed
+from readroom.engine.grep.process import Child, Doubt, LeftFile, OpenFile, Watch, confines, failed
 from readroom.engine.scope import Scope, join_below
-from readroom.errors import NoPermission, ReadroomError, StoreFailed, TimedOut
+from readroom.errors import AbsentError, NoPermission, ReadroomError, RefusedError, StoreFailed, TimedOut
 from readroom.limits import GREP_CHILD_BYTES, GREP_NAMED_BYTES, GREP_SKIPPED_NAMES
 from readroom.limits.files import CLOCK_S, GREP_FIRST_HIT_S, GREP_SWEEP_BYTES
 from readroom.paths import ROOT, ancestors, join
@@ -160,7 +160,8 @@ class Tree:
         least = b"" if after is None else after.place.key
         if after is not None and after.line is None:
             least += b"\0"  # it is done, and may be one that took too long
-            self._passed.append(after.path)
+            if not UNSPELLED.search(after.path):  # or else others would be left out with it
+                self._passed.append(after.path)
         yield from self.files_from(least, after, at_once=at_once)
 
     def files_from(
@@ -267,7 +268,7 @@ class Tree:
         with child:
             records, watch = Records(), Watch(child, self._top, self._share, self._deadline)
             pause_s = CLOCK_S if goes_well is None else GREP_FIRST_HIT_S / 2
-            given_up = _Doubt(watch.is_stuck if goes_well is None else lambda: not goes_well(child))
+            given_up = Doubt(watch.is_stuck if goes_well is None else lambda: not goes_well(child))
             try:
                 for data in child.output(given_up, pause_s):
                     watch.begin()
@@ -300,8 +301,8 @@ class Tree:
 
     def _note_stop(self, child: Child, records: Records, watch: Watch) -> None:
         """End a process; all files before the one that it was in are done, but for what nobody has read."""
-        now = watch.now()
-        stopped = next(records.add(child.rest()), now.path if now else None)
+        now = watch.reached()
+        stopped = next(records.add(child.rest()), now)
         # What policy denies is walked by rg like anything else, and nobody's to know.
         if stopped is None or not self._scope.takes(stopped) or not self._may_be_named(stopped):
             return
@@ -378,9 +379,21 @@ class Tree:
                     raise NoPermission(self._top.real)
                 self._root = None
                 return False
-            if self._scope.takes(relative) and self._may_be_named(relative):
+            if self._may_hold_asked(relative) and self._may_be_named(relative):
                 self.unreadable.append(relative)
         return True
+
+    def _may_hold_asked(self, relative: str) -> bool:
+        """Whether a name is that of a file that is asked for, or of a folder with some."""
+        if self._scope.takes(relative):
+            return True
+        try:
+            _, stat = self._guard.stat(join_below(self._top.real, relative))
+        except (AbsentError, RefusedError):
+            return False
+        except ReadroomError:
+            return self._scope.enters(relative)
+        return stat.kind is EntryKind.FOLDER and self._scope.enters(relative)
 
     def _may_be_named(self, relative: str) -> bool:
         path = join_below(self._top.real, relative)
@@ -476,18 +489,6 @@ class Tree:
                 ]
         except ReadroomError:
             return []
-
-
-class _Doubt:
-    """Asks whether to give up, and keeps what was said last."""
-
-    def __init__(self, ask: Callable[[], bool]) -> None:
-        self._ask = ask
-        self.last = False
-
-    def __call__(self) -> bool:
-        self.last = self._ask()
-        return self.last
 
 
 def _entrance(folder: Folder, guard: Guard) -> str:
