@@ -137,6 +137,44 @@ def test_the_sessions_of_this_folder_are_found_where_clients_keep_them(tmp_path:
     assert {one["session"] for one in json.loads(done.stdout)["sessions"]} == {"s1", "mine"}
 
 
+def test_the_sessions_of_a_folder_are_those_under_each_of_its_names(tmp_path: Path) -> None:
+    """A client may know it by the link that a shell went over; an old one of Gemini's is one document."""
+    home, project, link = tmp_path / "home", tmp_path / "shop", tmp_path / "by link"
+    project.mkdir()
+    link.symlink_to(project, target_is_directory=True)
+    rollouts = home / ".codex" / "sessions"
+    rollouts.mkdir(parents=True)
+    for name, folder in (
+        ("real", project),
+        ("link", link),
+        ("other", tmp_path),
+        ("worktree", tmp_path / "x"),
+    ):
+        meta = {"type": "session_meta", "payload": {"id": name, "cwd": str(folder)}}
+        call = {"type": "function_call", "name": "exec_command", "arguments": '{"cmd": "ls"}', "call_id": "c"}
+        record(rollouts / f"rollout-{name}.jsonl", [meta, {"type": "response_item", "payload": call}])
+    chats = home / ".gemini" / "tmp" / "shop" / "chats"
+    chats.mkdir(parents=True)
+    (chats.parent / ".project_root").write_text(str(project))
+    said = {"id": "1", "type": "gemini", "content": "so", "model": "g"}
+    hashed = hashlib.sha256(str(project).encode()).hexdigest()
+    old = {
+        "sessionId": "gemini",
+        "projectHash": hashed,
+        "startTime": "2026-01-01T00:00:00Z",
+        "messages": [said],
+    }
+    (chats / "session-1.json").write_text(json.dumps(old, indent=1))
+
+    def found(shell: Path) -> set[str]:
+        done = _run("--here", "--json", cwd=link, HOME=str(home), PWD=str(shell))
+        return {one["session"] for one in json.loads(done.stdout)["sessions"]}
+
+    assert found(project) == {"real", "gemini"}
+    assert found(link) == {"real", "link", "gemini"}
+    assert found(tmp_path) == {"real", "gemini"}
+
+
 def _many(folder: Path, count: int) -> list[Path]:
     found = []
     for number in range(count):

@@ -102,6 +102,11 @@ class Denied(_Quiet):
         return f"{verdict.rule.pattern!r} of {verdict.rule.source}" if verdict.rule else ""
 
 
+_NUMBER = "(?:[0-79]|[1-9][0-9]{1,2})?"
+_COLOURS = re.compile(f"\x1b\\[(?:(?:{_NUMBER};)*+{_NUMBER}m|K)")
+"""What programs colour their output with: of these numbers 8 alone hides text."""
+
+
 class Hidden(_Quiet):
     """Characters that a reader does not see."""
 
@@ -116,7 +121,7 @@ class Hidden(_Quiet):
         for place in places(result):
             if place.text.isascii() and place.text.isprintable():
                 continue
-            for warning in hidden.scan([place.text], place.line or 1, limit=5):
+            for warning in hidden.scan([_COLOURS.sub("", place.text)], place.line or 1, limit=5):
                 if warning.code not in self._HARMLESS:
                     self._add(
                         _at(result, "hidden", place, f"{warning.code}: {warning.detail}", excerpt(place.text))

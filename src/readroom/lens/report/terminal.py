@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from readroom.extras import install
 from readroom.lens.normal_form import FINDINGS, Finding, counted
-from readroom.lens.report import Spent, Totals, dearest_of, plain, price
+from readroom.lens.report import Spent, Totals, dearest_of, passed_over, plain, price
 
 _NAME_CHARS = 44
 _TOP = 8
@@ -113,7 +113,7 @@ def said(finding: Finding) -> str:
 
 def _skipped(totals: Totals) -> Iterator[str]:
     if totals.no_records:
-        yield f"{counted(totals.no_records, 'file')} passed over: not the record of a client that is known"
+        yield passed_over(totals.no_records)
     if not totals.skipped_parts:
         return
     yield ""
