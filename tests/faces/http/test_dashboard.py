@@ -282,6 +282,37 @@ def test_an_export_has_all_rows_of_what_is_chosen(tmp_path: Path, root: Path) ->
 
 
 @pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("/ui?tool=read_file", ["The tool does not filter sessions."]),
+        ("/ui/sessions?tool=read_file", ["The tool does not filter sessions."]),
+        ("/ui?outcome=failed", ["Sessions with such calls.", "The sums are of whole sessions."]),
+        ("/ui/sessions?outcome=denied", ["The outcome does not filter sessions."]),
+        ("/ui/sessions?since=7d", ["The sums are of whole sessions."]),
+        ("/ui/files?outcome=ok", ["The outcome does not filter this table."]),
+        ("/ui/map?outcome=ok", ["The outcome does not filter this table."]),
+        ("/ui?agent=tester", []),
+    ],
+)
+def test_a_table_says_which_filters_leave_it_as_it_is(running: Agent, address: str, said: list[str]) -> None:
+    """A filter that stands in the address and does nothing to a table is no filter of that table."""
+    token = running.make_token("ada")
+    work(running, token)
+    body = get(running, address, signed_in(running, token)).body.decode()
+    sentences = (
+        *(
+            "The tool does not filter sessions.",
+            "Sessions with such calls.",
+            "The sums are of whole sessions.",
+        ),
+        *("The outcome does not filter sessions.", "The outcome does not filter this table."),
+    )
+    shown = [one for one in sentences if one in body]
+    assert set(said) <= set(shown)
+    assert said or not shown
+
+
+@pytest.mark.parametrize(
     "address",
     [
         *(
@@ -338,3 +369,36 @@ def crawled(running: Agent, cookie: dict[str, str]) -> list[str]:
         pending += reader.links - found
         found |= reader.links
     return sorted(found)
+
+
+def test_names_that_others_gave_name_nothing_that_policy_denies(tmp_path: Path, root: Path) -> None:
+    """Agents, tools and conversations have the names that clients and records give them: a script that was
+    run, a file that was talked about. Neither charts, titles, choices, exports nor addresses have them.
+    """
+    state = tmp_path / "state"
+    state.joinpath("readroom").mkdir(parents=True, mode=0o700)
+    named = {
+        "agent": "reader of hr/salaries.csv",
+        "tool": "hr/run.sh",
+        "session": "salaries in hr/salaries.csv",
+    }
+    with closing(ledger_of(state)) as book:
+        for field in named:
+            book.append(event(**{"workspace": str(root), "path": "src/a.py", field: named[field]}))
+        book.append(event(workspace=str(root), path="src/a.py", shown='[["src/a.py",null,1,2]]', **named))
+    policy = tmp_path / "no-hr.toml"
+    policy.write_text('[policy]\ndeny = ["hr/"]\n', encoding="utf-8")
+    with agent(state, "--require-token", "--", str(root)) as running:
+        narrow = signed_in(running, running.make_token("bob", "--policy", str(policy)))
+        whole = signed_in(running, running.make_token("ada"))
+        for path in crawled(running, narrow):
+            answer = get(running, path, narrow)
+            assert answer.status == 200, path
+            assert b"salaries" not in answer.body, path
+            assert b"run.sh" not in answer.body, path
+            assert "hr%2F" not in path
+        assert b"hidden by policy" in get(running, "/ui", narrow).body
+        sent = "/ui/session?" + urlencode({"id": named["session"], "agent": named["agent"]})
+        assert get(running, sent, whole).status == 200
+        assert get(running, sent, narrow).status == 404
+        assert b"salaries" not in get(running, sent, narrow).body

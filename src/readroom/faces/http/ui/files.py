@@ -241,19 +241,11 @@ def _calls(view: View, looks: Sequence[Look], title: str) -> Table:
         (
             number(one.row.number, view.bare("call", number=one.row.number)),
             stamp(one.row.event.time_us),
-            Cell(one.row.event.agent or "-"),
-            Cell(one.row.event.tool),
+            view.named(one.row.event.agent),
+            view.named(one.row.event.tool),
             Cell(f"{one.span.first:,} to {one.span.last:,}" if one.span.last else "-"),
             Cell((one.span.content_hash or "")[7:19] or "not recorded", code=True),
-            Cell(
-                one.row.event.session or "(without a name)",
-                view.bare(
-                    "session",
-                    id=one.row.event.session,
-                    agent=one.row.event.agent,
-                    token=one.row.event.token,
-                ),
-            ),
+            view.conversation(one.row.event.session, one.row.event.agent, one.row.event.token),
         )
         for one in reversed(looks[-view.rows(UI_ROWS) :])
     ]
