@@ -20,7 +20,7 @@ from tests.faces.http.serving import Agent, Answer, agent, open_agent
 from tests.ledger.events import event
 
 PAGES = ("/ui", "/ui/sessions", "/ui/calls", "/ui/files", "/ui/map", "/ui/ledger")
-COOKIE = re.compile(r"readroom_ui=([A-Za-z0-9_-]{43}); Path=/ui; HttpOnly; SameSite=Strict; Max-Age=\d+")
+COOKIE = re.compile(r"readroom_ui=([A-Za-z0-9_-]{43}); Path=/ui; HttpOnly; SameSite=Lax; Max-Age=\d+")
 
 
 @pytest.fixture
@@ -193,6 +193,22 @@ def test_a_token_without_read_file_sees_no_content(running: Agent) -> None:
     assert answer.status == 200
     assert b"line 3" not in answer.body
     assert b"does not include read_file" in answer.body
+
+
+def test_a_document_that_was_shown_as_text_has_a_gutter(running: Agent, root: Path) -> None:
+    """Lines of a notebook as it stands in the file, read so or found in a search; as cells it has none."""
+    cells = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": ["a = 1\n"]}]
+    notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (root / "n.ipynb").write_text(json.dumps(notebook, indent=1), encoding="utf-8")
+    token = running.make_token("ada")
+    cookie = signed_in(running, token)
+    gutters = []
+    for arguments in ({"path": "n.ipynb"}, {"path": "n.ipynb", "encoding": "utf-8", "offset": 3, "limit": 2}):
+        running.call("read_file", arguments, token=token)
+        body = get(running, "/ui/file?path=n.ipynb", cookie).body.decode()
+        marked = re.findall(r'aria-label="Line (\d+): (shown [^"]*)"', body)
+        gutters.append((marked, "&#34;cells&#34;" in body))
+    assert gutters == [([], False), ([("3", "shown 1 time"), ("4", "shown 1 time")], True)]
 
 
 def test_a_changed_file_has_hashes_and_no_lines_of_then(running: Agent, root: Path) -> None:
