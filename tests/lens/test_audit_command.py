@@ -66,6 +66,8 @@ def test_the_exit_code_says_whether_what_was_named_was_found(codex: Path, kinds:
         ([], "--here"),
         (["nowhere-at-all"], "nowhere-at-all"),
         ([".", "--fail-on", "sercets"], "sercets"),
+        ([".", "--fail-on", ""], "names no kind"),
+        ([".", "--fail-on", " , "], "names no kind"),
         ([".", "--fail-on", "secrets", "--no-secrets"], "contradict"),
         ([".", "--commit", "HEAD"], "--replay"),
     ],

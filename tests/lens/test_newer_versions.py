@@ -273,7 +273,7 @@ def test_codex_calls_of_every_kind_are_calls(tmp_path: Path) -> None:
         (call.tool, call.server, call.kind, call.file, call.characters, call.images) for call in session.calls
     ] == [
         ("apply_patch", "", "edit", "app/main.py", len(wrapped), 0),
-        ("local_shell_call", "", "command", "a.py", len(wrapped), 0),
+        ("local_shell", "", "command", "a.py", len(wrapped), 0),
         ("shell_command", "", "command", "a.py", 11, 0),
         ("web_search", "", "other", "", 0, 0),
         ("lookup", "docs", "other", "", 4, 0),
@@ -415,6 +415,37 @@ def test_a_log_of_inspect_may_be_one_document(tmp_path: Path) -> None:
         ("e/1_epoch_1", "Inspect AI", "9", 1),
         ("e/2_epoch_1", "Inspect AI", "9", 1),
     ]
+
+
+def test_newer_items_of_responses_are_calls_with_their_results(tmp_path: Path) -> None:
+    """Command lines and patches that OpenAI's own tools make, several of them in one answer."""
+    ran = [
+        {"stdout": "one\ntwo\n", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}},
+        {"stdout": "", "stderr": "no such file", "outcome": {"type": "exit", "exit_code": 1}},
+    ]
+    patch = {"type": "update_file", "path": "lib/x.py", "diff": "@@"}
+    items = [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go"}]},
+        {"type": "reasoning", "id": "r", "summary": []},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "look"}]},
+        {"type": "shell_call", "call_id": "c1", "action": {"commands": ["cat a.py", "cat b.py"]}},
+        {"type": "apply_patch_call", "call_id": "c2", "operation": patch},
+        {"type": "shell_call_output", "call_id": "c1", "output": ran},
+        {"type": "apply_patch_call_output", "call_id": "c2", "status": "failed", "output": "no"},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "so"}]},
+    ]
+    path = tmp_path / "items.json"
+    path.write_text(json.dumps(items))
+    session = _whole(path)
+    assert [(call.tool, call.kind, call.files, call.turn) for call in session.calls] == [
+        ("shell", "command", ["b.py", "a.py"], 1),
+        ("apply_patch", "edit", ["lib/x.py"], 1),
+    ]
+    assert [(call.characters, call.exit_code, call.error) for call in session.calls] == [
+        (20, 1, True),
+        (2, None, True),
+    ]
+    assert (session.session.turns, session.calls[0].sent_in_requests) == (2, 1)
 
 
 def test_a_compaction_of_inspect_is_told(tmp_path: Path) -> None:

@@ -114,13 +114,11 @@ def _ended(totals: Totals, wanted: list[str]) -> ExitCode:
 def _kinds(fail_on: str | None) -> list[str]:
     named = [name.strip() for name in (fail_on or "").split(",") if name.strip()]
     unknown = [name for name in named if name not in FINDINGS and name != "any"]
+    advice = f"Name some of {', '.join(FINDINGS)}, or any."
     if unknown:
-        raise BadValue(
-            "--fail-on",
-            ", ".join(unknown),
-            "is not a kind of finding",
-            f"Name some of {', '.join(FINDINGS)}, or any.",
-        )
+        raise BadValue("--fail-on", ", ".join(unknown), "is not a kind of finding", advice)
+    if fail_on is not None and not named:  # an empty variable of a pipeline must not pass for a check
+        raise BadValue("--fail-on", fail_on, "names no kind of finding", advice)
     return list(FINDINGS) if "any" in named else named
 
 
