@@ -13,6 +13,7 @@ import pytest
 
 from readroom.lens.audit import Options, audit
 from readroom.lens.normal_form import Finding, FindingKind
+from readroom.lens.report.terminal import said as said_of
 from readroom.lens.sessions import Audited
 from tests.lens.ground_truth import audited
 from tests.lens.making import called, numbered, record, returned, said
@@ -59,7 +60,8 @@ def test_a_file_that_is_read_after_a_search_is_no_repetition(tmp_path: Path) -> 
     assert [call.lines_again for call in part.calls] == [0, 15, 3]
 
 
-def test_what_an_edit_would_have_made_of_a_file_was_never_in_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_what_an_edit_would_have_made_of_a_file_was_never_in_it(tmp_path: Path, end: str) -> None:
     """SWE-agent shows both where it refuses an edit: only the second is the file."""
     window = "[File: /repo/a.py (4 lines total)]\n{}\n-------------------------------------------------\n"
     would, original = (
@@ -74,13 +76,43 @@ def test_what_an_edit_would_have_made_of_a_file_was_never_in_it(tmp_path: Path) 
         f"-------------------------------------------------\n{original}Your changes have NOT been applied.\n"
     )
     state = '{"open_file": "/repo/a.py", "working_dir": "/repo"}'
-    steps = [{"action": "edit 2:2\ndef broken(\nend_of_edit", "observation": refused, "state": state}]
+    shown = refused.replace("\n", end)
+    steps = [{"action": "edit 2:2\ndef broken(\nend_of_edit", "observation": shown, "state": state}]
     path = tmp_path / "a.traj"
     path.write_text(json.dumps({"trajectory": steps}), encoding="utf-8")
     (part,) = audit(path, Options(secrets=False))
     assert isinstance(part, Audited)
     assert [(one.file, one.first, one.last) for one in part.lines] == [("a.py", 1, 4)]
     assert {one.kind for one in part.findings} == {"failed-edits"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "rest"),
+    [
+        ("Grep", {"pattern": "x"}, "seen by a narrower search alone"),
+        ("Bash", {"command": "make"}, "no way to see the rest"),
+    ],
+)
+def test_how_the_rest_of_a_cut_result_could_be_seen(
+    tmp_path: Path, tool: str, arguments: dict[str, Any], rest: str
+) -> None:
+    cut = "a.py:1:x\n... [20012 characters truncated] ...\nb.py:2:x"
+    part = _audited(tmp_path / "r.jsonl", called(1, tool, arguments), returned(1, cut))
+    (finding,) = _of(part, "lost")
+    assert finding.what == f"20,012 characters cut by the client{',' if tool == 'Grep' else ' and'} {rest}"
+
+
+def test_a_price_on_the_terminal_says_what_it_is_of(tmp_path: Path) -> None:
+    """What was cut away was never carried, and what came last was carried by no request."""
+    cut = "one\n... [20012 characters truncated] ...\ntwo"
+    entries = [called(1, "Bash", {"command": "make"}), returned(1, cut)]
+    entries += [called(2, "Edit", {"file_path": "a.py"}), returned(2, "<tool_use_error>no", error=True)]
+    (part,) = audit(record(tmp_path / "r.jsonl", entries), Options(secrets=False))
+    assert isinstance(part, Audited)
+    lost, failed = part.findings
+    assert f"({lost.tokens:,} tokens)" in said_of(lost)
+    assert "(0 carried)" in said_of(failed)
+    assert failed.tokens > 0
 
 
 def test_turns_have_the_calls_of_their_session(tmp_path: Path) -> None:

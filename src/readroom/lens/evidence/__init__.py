@@ -279,7 +279,7 @@ _RANGE = re.compile(r"^[^\n|]{1,1000} \| lines \d+-(\d+) of \d+", re.MULTILINE)
 """The range that our own header states."""
 
 _UPDATED = re.compile(r"Here is the updated code:\n")
-_BEFORE = "\nThis is the original code before your edit\n"
+_BEFORE = "\nThis is the original code before your edit"
 """Behind how a file would have looked: SWE-agent shows both where an edit would break it."""
 
 
