@@ -42,11 +42,38 @@ def _of(part: Audited, *kinds: FindingKind) -> list[Finding]:
         ("\x1b[2Jx", True),
         ("\x1b]0;title\x07x", True),
         ("\x1b[31mred\x1b[0m \u202egpj.exe", True),
+        ("\ufeff#region License", False),
+        ("#region \ufeffLicense", True),
+        ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", False),
+        ("\U0001f469\u200d\U0001f4bb writes, \u2764\ufe0f\u200d\U0001f525 burns", False),
+        ("pass\u200cword", True),
+        ("\u0645\u200c\u200d\u200c\u06cc", True),
     ],
 )
-def test_colours_hide_nothing(tmp_path: Path, line: str, is_hidden: bool) -> None:
+def test_what_is_usual_hides_nothing(tmp_path: Path, line: str, is_hidden: bool) -> None:
+    """Colours of programs, the mark of a file's encoding, joiners that belong to the spelling of a word."""
     part = _audited(tmp_path / "r.jsonl", called(1, "Bash", {"command": "make"}), returned(1, line))
     assert bool(_of(part, "hidden")) is is_hidden
+
+
+@pytest.mark.parametrize(
+    ("line", "is_secret"),
+    [
+        ("21225780:EverymajordevelopmentinthehistoryofAmerica", False),
+        ("bot 110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw9", True),
+        ("url: ecto://postgres:postgres@localhost/ecto_simple", False),
+        ("DATABASE_URL=ecto://USER:PASS@HOST/DATABASE", False),
+        ("https://user:password@example.com/", False),
+        ("https://user:${TOKEN}@example.com/", False),
+        ("postgres://shop:kX9mQ2v7Lp@db.internal/shop", True),
+        ("postgres://shop:correcthorse@db.internal/shop", True),
+    ],
+)
+def test_what_only_looks_like_a_secret_is_none(tmp_path: Path, line: str, is_secret: bool) -> None:
+    entries = [called(1, "Read", {"file_path": "README.md"}), returned(1, numbered([line])), said("so")]
+    (part,) = audit(record(tmp_path / "r.jsonl", entries), Options())
+    assert isinstance(part, Audited)
+    assert bool(_of(part, "secrets")) is is_secret
 
 
 def test_a_file_that_is_read_after_a_search_is_no_repetition(tmp_path: Path) -> None:
