@@ -102,6 +102,7 @@ def test_json_is_one_object_with_sessions_and_findings(codex: Path) -> None:
     kinds = {finding["kind"] for one in found["sessions"] for finding in one["findings"]}
     assert {"secrets", "repeated", "reread"} <= kinds <= set(FINDINGS)
     assert found["carried_tokens"] == sum(one["carried_tokens"] for one in found["sessions"])
+    assert (found["passed_over"], found["skipped_parts"]) == (2, 0)
 
 
 def test_rows_and_tables_hold_the_same(tmp_path: Path, codex: Path) -> None:

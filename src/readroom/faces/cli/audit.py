@@ -222,6 +222,7 @@ class _JsonObject:
             "findings": totals.kinds,
             "skipped": totals.skipped,
             "skipped_parts": totals.skipped_parts,
+            "passed_over": totals.no_records,
             "result_tokens": totals.result_tokens,
             "carried_tokens": totals.carried_tokens,
             "tokens_exact": totals.exact,
