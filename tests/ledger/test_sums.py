@@ -113,6 +113,7 @@ def test_a_ledger_from_before_the_coarse_sums_gets_those_of_its_rows(tmp_path: P
         other.execute("DROP TABLE sums_by_path")
         other.execute("DROP TABLE sums_by_named_path")
         other.execute("DROP INDEX calls_failed")
+        other.execute("DROP INDEX calls_unended")
         other.execute(f"UPDATE ledger_schema SET version = {MIGRATIONS.index(sums.MIGRATION_COARSE)}")
     other.close()
     later = book(tmp_path)

@@ -66,6 +66,8 @@ def test_the_exit_code_says_whether_what_was_named_was_found(codex: Path, kinds:
         ([], "--here"),
         (["nowhere-at-all"], "nowhere-at-all"),
         ([".", "--fail-on", "sercets"], "sercets"),
+        ([".", "--fail-on", ""], "names no kind"),
+        ([".", "--fail-on", " , "], "names no kind"),
         ([".", "--fail-on", "secrets", "--no-secrets"], "contradict"),
         ([".", "--commit", "HEAD"], "--replay"),
     ],
@@ -100,6 +102,7 @@ def test_json_is_one_object_with_sessions_and_findings(codex: Path) -> None:
     kinds = {finding["kind"] for one in found["sessions"] for finding in one["findings"]}
     assert {"secrets", "repeated", "reread"} <= kinds <= set(FINDINGS)
     assert found["carried_tokens"] == sum(one["carried_tokens"] for one in found["sessions"])
+    assert (found["passed_over"], found["skipped_parts"]) == (2, 0)
 
 
 def test_rows_and_tables_hold_the_same(tmp_path: Path, codex: Path) -> None:
@@ -135,6 +138,44 @@ def test_the_sessions_of_this_folder_are_found_where_clients_keep_them(tmp_path:
         record(rollouts / f"rollout-{name}.jsonl", lines)
     done = _run("--here", "--json", cwd=project, HOME=str(home))
     assert {one["session"] for one in json.loads(done.stdout)["sessions"]} == {"s1", "mine"}
+
+
+def test_the_sessions_of_a_folder_are_those_under_each_of_its_names(tmp_path: Path) -> None:
+    """A client may know it by the link that a shell went over; an old one of Gemini's is one document."""
+    home, project, link = tmp_path / "home", tmp_path / "shop", tmp_path / "by link"
+    project.mkdir()
+    link.symlink_to(project, target_is_directory=True)
+    rollouts = home / ".codex" / "sessions"
+    rollouts.mkdir(parents=True)
+    for name, folder in (
+        ("real", project),
+        ("link", link),
+        ("other", tmp_path),
+        ("worktree", tmp_path / "x"),
+    ):
+        meta = {"type": "session_meta", "payload": {"id": name, "cwd": str(folder)}}
+        call = {"type": "function_call", "name": "exec_command", "arguments": '{"cmd": "ls"}', "call_id": "c"}
+        record(rollouts / f"rollout-{name}.jsonl", [meta, {"type": "response_item", "payload": call}])
+    chats = home / ".gemini" / "tmp" / "shop" / "chats"
+    chats.mkdir(parents=True)
+    (chats.parent / ".project_root").write_text(str(project))
+    said = {"id": "1", "type": "gemini", "content": "so", "model": "g"}
+    hashed = hashlib.sha256(str(project).encode()).hexdigest()
+    old = {
+        "sessionId": "gemini",
+        "projectHash": hashed,
+        "startTime": "2026-01-01T00:00:00Z",
+        "messages": [said],
+    }
+    (chats / "session-1.json").write_text(json.dumps(old, indent=1))
+
+    def found(shell: Path) -> set[str]:
+        done = _run("--here", "--json", cwd=link, HOME=str(home), PWD=str(shell))
+        return {one["session"] for one in json.loads(done.stdout)["sessions"]}
+
+    assert found(project) == {"real", "gemini"}
+    assert found(link) == {"real", "link", "gemini"}
+    assert found(tmp_path) == {"real", "gemini"}
 
 
 def _many(folder: Path, count: int) -> list[Path]:

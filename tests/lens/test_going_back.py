@@ -191,17 +191,17 @@ def test_a_repetition_names_the_lines_that_were_shown_again(tmp_path: Path) -> N
     lines = [
         called(1, "Read", {"file_path": "a", "offset": 1, "limit": 3}),
         returned(1, numbered(["a1", "a2", "a3"])),
-        called(2, "Read", {"file_path": "a", "offset": 7, "limit": 2}),
-        returned(2, numbered(["a7", "a8"], 7)),
+        called(2, "Read", {"file_path": "a", "offset": 7, "limit": 3}),
+        returned(2, numbered(["a7", "a8", "a9"], 7)),
         called(3, "Read", {"file_path": "a"}),
-        returned(3, numbered([f"a{number}" for number in range(1, 10)])),
+        returned(3, numbered([f"a{number}" for number in range(1, 12)])),
         said("so"),
     ]
     (session,) = audit(record(tmp_path / "r.jsonl", lines), Options(secrets=False))
     assert isinstance(session, Audited)
     (finding,) = session.findings
-    assert (finding.first, finding.last) == (1, 8)
-    assert finding.what == "5 unchanged lines shown again while in view: 1-3, 7-8"
+    assert (finding.first, finding.last) == (1, 9)
+    assert finding.what == "6 unchanged lines shown again while in view: 1-3, 7-9"
 
 
 def test_a_secret_beside_lines_of_another_file_is_found(tmp_path: Path) -> None:

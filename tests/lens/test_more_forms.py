@@ -127,9 +127,9 @@ def test_opencode_before_its_database_kept_files(tmp_path: Path) -> None:
     assert ranges(part.lines) == {"a": [[1, 2]]}
     assert [call.sent_in_requests for call in part.calls] == [1]
     here = {"XDG_DATA_HOME": str(tmp_path)}
-    assert of_folder(tmp_path, tmp_path, here) == [storage]
+    assert of_folder([str(tmp_path)], tmp_path, here) == [storage]
     (storage.parent / "opencode.db").write_bytes(b"")
-    assert of_folder(tmp_path, tmp_path, here) == [storage.parent / "opencode.db"]
+    assert of_folder([str(tmp_path)], tmp_path, here) == [storage.parent / "opencode.db"]
     assert list(records([tmp_path])) == [storage.parent / "opencode.db"]
 
 

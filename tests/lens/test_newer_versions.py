@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -272,7 +273,7 @@ def test_codex_calls_of_every_kind_are_calls(tmp_path: Path) -> None:
         (call.tool, call.server, call.kind, call.file, call.characters, call.images) for call in session.calls
     ] == [
         ("apply_patch", "", "edit", "app/main.py", len(wrapped), 0),
-        ("local_shell_call", "", "command", "a.py", len(wrapped), 0),
+        ("local_shell", "", "command", "a.py", len(wrapped), 0),
         ("shell_command", "", "command", "a.py", 11, 0),
         ("web_search", "", "other", "", 0, 0),
         ("lookup", "docs", "other", "", 4, 0),
@@ -414,6 +415,95 @@ def test_a_log_of_inspect_may_be_one_document(tmp_path: Path) -> None:
         ("e/1_epoch_1", "Inspect AI", "9", 1),
         ("e/2_epoch_1", "Inspect AI", "9", 1),
     ]
+
+
+def test_newer_items_of_responses_are_calls_with_their_results(tmp_path: Path) -> None:
+    """Command lines and patches that OpenAI's own tools make, several of them in one answer."""
+    ran = [
+        {"stdout": "one\ntwo\n", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}},
+        {"stdout": "", "stderr": "no such file", "outcome": {"type": "exit", "exit_code": 1}},
+    ]
+    patch = {"type": "update_file", "path": "lib/x.py", "diff": "@@"}
+    items = [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go"}]},
+        {"type": "reasoning", "id": "r", "summary": []},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "look"}]},
+        {"type": "shell_call", "call_id": "c1", "action": {"commands": ["cat a.py", "cat b.py"]}},
+        {"type": "apply_patch_call", "call_id": "c2", "operation": patch},
+        {"type": "shell_call_output", "call_id": "c1", "output": ran},
+        {"type": "apply_patch_call_output", "call_id": "c2", "status": "failed", "output": "no"},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "so"}]},
+    ]
+    path = tmp_path / "items.json"
+    path.write_text(json.dumps(items))
+    session = _whole(path)
+    assert [(call.tool, call.kind, call.files, call.turn) for call in session.calls] == [
+        ("shell", "command", ["b.py", "a.py"], 1),
+        ("apply_patch", "edit", ["lib/x.py"], 1),
+    ]
+    assert [(call.characters, call.exit_code, call.error) for call in session.calls] == [
+        (20, 1, True),
+        (2, None, True),
+    ]
+    assert (session.session.turns, session.calls[0].sent_in_requests) == (2, 1)
+
+
+def test_a_compaction_of_inspect_is_told(tmp_path: Path) -> None:
+    """The messages are whole all the same, so that nothing in them says what later requests carried."""
+    messages = [{"role": "user", "content": "go"}, {"role": "assistant", "content": "so"}]
+    sample = {"id": 1, "messages": messages, "events": [{"event": "compaction", "type": "trim"}] * 2}
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({"eval": {}, "samples": [sample]}))
+    (session,), (skipped,) = _parts(path)
+    assert (session.session.turns, session.session.compactions) == (1, 0)
+    assert (skipped.where, skipped.count) == ("events", 2)
+    assert "compaction" in skipped.why
+
+
+def _model_event(id: str, usage: dict[str, Any], **more: Any) -> dict[str, Any]:
+    output = {"choices": [{"message": {"id": id, "role": "assistant"}}], "usage": usage}
+    return {"event": "model", "timestamp": "2026-01-01T10:00:00+00:00", "output": output, **more}
+
+
+@pytest.mark.parametrize("form", ["eval", "json"])
+def test_what_answers_took_stands_in_the_events_of_inspect(tmp_path: Path, form: str) -> None:
+    """By the answer in the conversation, with what was cached and what it cost; answers of a grader, and of
+    a cache of Inspect's own, are none of it.
+    """
+    call = {"id": "c", "function": "read_file", "arguments": {"path": "a.py"}}
+    messages = [
+        {"role": "user", "id": "q", "content": "go"},
+        {"role": "assistant", "id": "m1", "content": "", "tool_calls": [call]},
+        {"role": "tool", "id": "t1", "tool_call_id": "c", "content": "1\tx"},
+        {"role": "assistant", "id": "m2", "content": "so"},
+    ]
+    usage = {
+        "input_tokens": 100, "output_tokens": 10, "input_tokens_cache_read": 7, "input_tokens_cache_write": 5,
+        "total_cost": 0.25,
+    }  # fmt: skip
+    events = [
+        {"event": "tool", "id": "c"},
+        _model_event("m1", usage),
+        _model_event("of a grader", usage),
+        _model_event("m2", usage, cache="read"),
+        {"event": "model", "output": {}},
+    ]
+    sample = {"id": 1, "epoch": 1, "messages": messages, "events": events}
+    evaluation = {"eval": {"eval_id": "e", "model": "m"}}
+    path = tmp_path / f"log.{form}"
+    if form == "json":
+        path.write_text(json.dumps({**evaluation, "samples": [sample]}))
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("header.json", json.dumps(evaluation))
+            archive.writestr("samples/1_epoch_1.json", json.dumps(sample))
+    session = _whole(path)
+    first, second = session.turns
+    assert (first.input_tokens, first.output_tokens) == (100, 10)
+    assert (first.cache_read_tokens, first.cache_write_tokens, first.cost) == (7, 5, 0.25)
+    assert (second.input_tokens, second.time) == (0, "")
+    assert first.time == session.session.ended == "2026-01-01T10:00:00+00:00"
+    assert session.session.cost == 0.25
 
 
 def test_pydantic_ai_results_of_the_provider_and_files_are_told(tmp_path: Path) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Locator, Page
 
+from readroom.limits.lens import FINDINGS_KEPT
 from tests.browsing import chromium, needs_chromium
 from tests.lens.making import called, numbered, record, returned, said
 from tests.lens.test_hostile import NASTY, run_readroom
@@ -32,9 +34,13 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
             returned(3, f"<tool_use_error>{NASTY}", error=True),
             called(4, "Bash", {"command": "make"}),
             returned(4, f"one\n... [20012 characters truncated] ...\n{NASTY}"),
+            # More findings than are listed: where they stand is told by the name of the session.
+            called(5, "Read", {"file_path": "b.txt"}),
+            returned(5, numbered(["\u202etxt"] * (FINDINGS_KEPT + 1))),
             said("so"),
         ],
     )
+    path.write_text(path.read_text(encoding="utf-8").replace('"s1"', f'"{"s" * 200}"'), encoding="utf-8")
     page = folder / "page.html"
     assert run_readroom("audit", str(path), "--html", str(page)).returncode == 0
     return page
@@ -73,3 +79,20 @@ def test_the_page_is_whole_accessible_and_quiet(
     assert complaints == []
     assert sent == [page_file.as_uri()]
     context.close()
+
+
+def test_what_is_folded_is_printed_and_dark_on_light(browser: Browser, page_file: Path) -> None:
+    """A printer opens nothing, and paper is white."""
+    context = browser.new_context(color_scheme="dark")
+    page = context.new_page()
+    page.goto(page_file.as_uri())
+    folded = page.locator("details:not([open]) td").first
+    seen = [(media, _is_seen_and_light(page, folded, media)) for media in ("screen", "print")]
+    assert seen == [("screen", (False, False)), ("print", (True, True))]
+    context.close()
+
+
+def _is_seen_and_light(page: Page, folded: Locator, media: Literal["print", "screen"]) -> tuple[bool, bool]:
+    page.emulate_media(media=media, color_scheme="dark")
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    return bool(folded.evaluate("cell => cell.checkVisibility()")), paper == "rgb(255, 255, 255)"

@@ -272,3 +272,40 @@ class Characters:
 
     def count(self, text: str) -> int:
         return len(text)
+
+
+def test_a_replay_at_a_commit_has_its_submodules_and_says_which_are_not_there(tmp_path: Path) -> None:
+    """Each at the commit that the repository names; names with blanks, and links last of all."""
+    names = ["-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "protocol.file.allow=always"]
+
+    def git(folder: Path, *words: str) -> None:
+        subprocess.run(["git", "-C", str(folder), *names, *words], check=True, capture_output=True)
+
+    root = tmp_path / "my shop"
+    for folder, content in ((tmp_path / "lib", "lib_then = 1\n"), (tmp_path / "gone", "x\n"), (root, "y\n")):
+        folder.mkdir()
+        (folder / "the file.py").write_text(content)
+        git(folder, "init", "-q")
+        git(folder, "add", ".")
+        git(folder, "commit", "-qm", "one")
+    for name in ("lib", "gone"):
+        git(root, "submodule", "add", "-q", str(tmp_path / name), f"the parts/{name}")
+    git(root, "commit", "-qam", "with parts")
+    (root / "the parts/lib/the file.py").write_text("lib_now = 2\n")
+    git(root / "the parts/lib", "commit", "-qam", "moved on")
+    git(root, "submodule", "deinit", "-f", "the parts/gone")
+    entries = []
+    for number, name in enumerate(("lib", "gone"), 1):
+        file = f"/home/dev/shop/the parts/{name}/the file.py"
+        entries += [called(number, "Read", {"file_path": file}), returned(number, numbered(["lib_then = 1"]))]
+    path = record(tmp_path / "r.jsonl", [*entries, said("x")])
+    rows = tmp_path / "rows.jsonl"
+    done = _audit(str(path), "--replay", str(root), "--commit", "HEAD", "--jsonl", str(rows), "--no-secrets")
+    assert done.returncode == 0, done.stderr
+    assert "the parts/gone" in done.stderr
+    assert "the parts/lib" not in done.stderr
+    found = [json.loads(line) for line in rows.read_text().split("\n") if line]
+    assert {row["file"]: row["state"] for row in found if row["row"] == "replayed"} == {
+        "the parts/lib/the file.py": "same",
+        "the parts/gone/the file.py": "gone",
+    }

@@ -221,10 +221,10 @@ def give_variable(name: str, value: str) -> None:
 
 
 def folders_of_clients() -> Mapping[str, str]:
-    """The variables with which people say where clients of agents keep their records, as far as they are
-    set.
+    """The variables with which people say where clients of agents keep their records, and shells by what
+    name they went to the current folder, as far as they are set.
     """
-    names = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME")
+    names = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "PWD")
     return {name: os.environ[name] for name in names if os.environ.get(name)}
 
 

@@ -70,6 +70,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     sums.MIGRATION,
     sums.MIGRATION_COARSE,
     sums.MIGRATION_NAMED,
+    sums.MIGRATION_UNENDED,
 )
 """Statements of version 1, of version 2, and so on."""
 

@@ -125,6 +125,12 @@ MIGRATION_COARSE: Final = (
 FAILED: Final = "(outcome NOT IN ('ok', 'begun') OR decision = 'refused')"
 """What failed, in the words of its index: a question in other words does not use it."""
 
+UNENDED: Final = "outcome = 'begun'"
+"""What was begun, in the words of its index."""
+
+MIGRATION_UNENDED: Final = (f"CREATE INDEX calls_unended ON calls (workspace, number) WHERE {UNENDED}",)
+"""Of what never ended no sum tells in which hour it is."""
+
 MIGRATION_NAMED: Final = (
     # Of what failed there is little among much, so that a page of it would go through many rows.
     f"CREATE INDEX calls_failed ON calls (workspace, number) WHERE {FAILED}",

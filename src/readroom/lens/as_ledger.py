@@ -106,6 +106,8 @@ def _grouped(rows: Iterable[Row]) -> Iterator[Audited]:
             if part is not None:
                 yield part
             part = Audited(row, [], [], [], [])
+        elif part is not None and isinstance(row, Turn):
+            part.turns.append(row)
         elif part is not None and isinstance(row, Call):
             part.calls.append(row)
         elif part is not None and isinstance(row, Lines):
@@ -125,9 +127,15 @@ def _events(part: Audited, workspace: str, written_us: int) -> Iterator[Event]:
     for one in part.lines:
         path = as_value(_relative(one.file, workspace))
         shown.setdefault(one.call, []).append(ShownLines(path, None, one.first, one.last))
-    at = _microseconds(session.started) or written_us
     for call in part.calls:
-        at = max(at + 1, _microseconds(call.time) or 0)
+        if call.kind in ("edit", "write") and call.answered and not call.error and call.call not in shown:
+            # As in our own rows: of a change a model sees its own text, whatever file it is in.
+            changed = (as_value(_relative(file, workspace)) for file in call.files if file)
+            shown[call.call] = [ShownLines(path, None) for path in changed]
+    at = _microseconds(session.started) or written_us
+    times = {turn.turn: turn.time for turn in part.turns}
+    for call in part.calls:
+        at = max(at + 1, _microseconds(call.time or times.get(call.turn, "")) or 0)
         name = f"{session.record}\0{session.session}\0{call.call}"
         yield Event(
             id=hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32],

@@ -33,14 +33,14 @@ class Options(msgspec.Struct, frozen=True):
 
     `counter` is the name of a token counter ("estimate" or "o200k"); `root` a folder whose
     `readroom.toml` adds to the policy, None for the built-in rules alone; `secrets` whether secrets are
-    looked for; `folder` leaves sessions of other folders out; `replay` is a folder in which the calls are
-    made again.
+    looked for; `folders` are the names of one folder, sessions of others being left out; `replay` is a folder
+    in which the calls are made again.
     """
 
     counter: str = "estimate"
     root: str | None = None
     secrets: bool = True
-    folder: str | None = None
+    folders: tuple[str, ...] = ()
     replay: str | None = None
 
 
@@ -101,7 +101,7 @@ def audit(record: Path, options: Options, bounds: Bounds = BOUNDS) -> Iterator[A
         for part in sessions(_events(record, bounds), name, count, make, bounds):
             if not isinstance(part, Audited):
                 yield part
-            elif options.folder is None or part.session.folder == options.folder:
+            elif not options.folders or part.session.folder in options.folders:
                 yield _with_replay(part, replays)
 
 

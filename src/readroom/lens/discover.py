@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from readroom.limits.lens import RECORDS_FOUND
@@ -45,29 +45,36 @@ def _below(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def of_folder(folder: Path, home: Path, environment: Mapping[str, str]) -> list[Path]:
+def names_of(folder: Path, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The names under which clients may know a folder: its own, and that by which a shell went there over a
+    link.
+    """
+    real, shell = os.path.realpath(folder), environment.get("PWD", "")
+    return (real, shell) if shell != real and os.path.realpath(shell) == real else (real,)
+
+
+def of_folder(names: Sequence[str], home: Path, environment: Mapping[str, str]) -> list[Path]:
     """Where clients keep the sessions of one folder, as far as the names of their folders say.
 
     Codex and opencode keep those of all folders together: what is found there still has to be asked for
     its folder.
     """
-    real = os.path.realpath(folder)
-    slug = re.sub(r"[^A-Za-z0-9]", "-", real)
+    slugs = [re.sub(r"[^A-Za-z0-9]", "-", name) for name in names]
     claude = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude")
     codex = Path(environment.get("CODEX_HOME") or home / ".codex")
     data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share")
     database = data / "opencode" / "opencode.db"
     places = [
-        claude / "projects" / slug,
+        *(claude / "projects" / slug for slug in slugs),
         codex / "sessions",
-        home / ".qwen" / "projects" / slug,
-        *_gemini(home / ".gemini" / "tmp", real),
+        *(home / ".qwen" / "projects" / slug for slug in slugs),
+        *_gemini(home / ".gemini" / "tmp", names),
         database if database.exists() else data / "opencode" / "storage",
     ]
     return [place for place in places if place.exists()]
 
 
-def _gemini(base: Path, folder: str) -> Iterator[Path]:
+def _gemini(base: Path, names: Sequence[str]) -> Iterator[Path]:
     if not base.is_dir():
         return
     for place in sorted(base.iterdir()):
@@ -77,5 +84,5 @@ def _gemini(base: Path, folder: str) -> Iterator[Path]:
                 named = stream.read(4096).decode("utf-8", "replace").strip()
         except OSError:
             continue
-        if named == folder:
+        if named in names:
             yield place / "chats"

@@ -74,7 +74,8 @@ class Call(msgspec.Struct, frozen=True, tag="call", tag_field="row"):
     """One call and its result as the model received it.
 
     `kind` is what the tool does: read, search, list, edit, write, command, agent or other. `file` is the
-    file it is about, for a search or a listing the folder. `sent_in_requests` is how many requests
+    file it is about, for a search or a listing the folder; `more_files` are the others of a patch or of a
+    command line, one a line. `sent_in_requests` is how many requests
     carried the result. `cut_by` says who cut it: client, tool, server (of MCP), or the arguments that
     asked for a part. `kept_at` is where the client put the whole. `rewritten_characters` is what later
     requests carried in its place, when the client replaced it.
@@ -103,6 +104,12 @@ class Call(msgspec.Struct, frozen=True, tag="call", tag_field="row"):
     cut_by: str | None
     kept_at: str
     rewritten_characters: int | None = None
+    more_files: str = ""
+
+    @property
+    def files(self) -> list[str]:
+        """All files that it is about."""
+        return [self.file, *self.more_files.split("\n")] if self.more_files else [self.file]
 
 
 class Lines(msgspec.Struct, frozen=True, tag="lines", tag_field="row"):

@@ -272,9 +272,10 @@ class _Assembler:
         }
         index = self._turn_of.get(hash(event.key))
         if index is not None:
-            self._turns[index] = msgspec.structs.replace(
-                self._turns[index], model=event.model or self._turns[index].model, **usage
-            )
+            known = self._turns[index]
+            time, model = known.time or self._names.once(event.time), event.model or known.model
+            self._turns[index] = msgspec.structs.replace(known, time=time, model=model, **usage)
+            self._ended(event.time)
             return
         if len(self._turns) >= self._bounds.calls:
             return
@@ -312,9 +313,7 @@ class _Assembler:
             self._rewrite(event)
             return
         pending = self._awaited.take(event.id)
-        if pending is None:
-            return
-        if self._is_copy(pending.called, event):
+        if pending is None or self._is_copy(pending, event):
             return
         characters, tokens = len(event.text), self._counter.count(event.text)
         if characters > RESULT_CHARS:
@@ -332,16 +331,18 @@ class _Assembler:
         )  # fmt: skip
         self._take(result, sum(len(run.lines) for run in seen.runs), characters)
 
-    def _is_copy(self, called: Called, event: Returned) -> bool:
+    def _is_copy(self, pending: Pending, event: Returned) -> bool:
         """Whether a record repeats a call: opencode copies the last ones behind a compaction, under the
-        same id.
+        same id. Its answer made none.
         """
-        number = self._numbers.get(hash(called.id))
-        if number is None:
+        called, number = pending.called, self._numbers.get(hash(pending.called.id))
+        before = self._calls[number - 1] if number is not None else None
+        if before is None or before.characters != len(event.text) or before.tool != bare_name(called.tool)[0]:
             return False
-        before = self._calls[number - 1]
-        same = before.characters == len(event.text) and before.arguments == shortened(called.arguments)
-        return same and before.tool == bare_name(called.tool)[0]
+        turn = self._turns[pending.turn - 1]
+        same = before.arguments == shortened(called.arguments)
+        self._turns[pending.turn - 1] = msgspec.structs.replace(turn, calls=turn.calls - same)
+        return same
 
     def _record(self, event: Recorded) -> None:
         """A result of our ledger: what it showed is written down, and its text is not."""
@@ -386,6 +387,7 @@ class _Assembler:
                 self._arguments.of(called.arguments), self._names.once(called.time or returned.time),
                 True, characters, result.tokens, returned.images, 0, lines, again, seen.error,
                 seen.exit_code, seen.cut_by, self._names.of(seen.kept_at),
+                more_files=self._names.of("\n".join(seen.more_files)),
             )
         )  # fmt: skip
         self._ended(returned.time)

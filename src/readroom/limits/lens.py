@@ -89,6 +89,9 @@ CALLS_KEPT = 20_000
 work have a few thousand.
 """
 
+FILES_OF_CALL = 100
+"""Files that one call is about, as a patch of several is, that are told."""
+
 SPANS_KEPT = 2_000
 """Line ranges kept for one call: a search that shows more files is kept as a number."""
 

@@ -20,7 +20,7 @@ from tests.faces.http.serving import Agent, Answer, agent, open_agent
 from tests.ledger.events import event
 
 PAGES = ("/ui", "/ui/sessions", "/ui/calls", "/ui/files", "/ui/map", "/ui/ledger")
-COOKIE = re.compile(r"readroom_ui=([A-Za-z0-9_-]{43}); Path=/ui; HttpOnly; SameSite=Strict; Max-Age=\d+")
+COOKIE = re.compile(r"readroom_ui=([A-Za-z0-9_-]{43}); Path=/ui; HttpOnly; SameSite=Lax; Max-Age=\d+")
 
 
 @pytest.fixture
@@ -195,6 +195,22 @@ def test_a_token_without_read_file_sees_no_content(running: Agent) -> None:
     assert b"does not include read_file" in answer.body
 
 
+def test_a_document_that_was_shown_as_text_has_a_gutter(running: Agent, root: Path) -> None:
+    """Lines of a notebook as it stands in the file, read so or found in a search; as cells it has none."""
+    cells = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": ["a = 1\n"]}]
+    notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (root / "n.ipynb").write_text(json.dumps(notebook, indent=1), encoding="utf-8")
+    token = running.make_token("ada")
+    cookie = signed_in(running, token)
+    gutters = []
+    for arguments in ({"path": "n.ipynb"}, {"path": "n.ipynb", "encoding": "utf-8", "offset": 3, "limit": 2}):
+        running.call("read_file", arguments, token=token)
+        body = get(running, "/ui/file?path=n.ipynb", cookie).body.decode()
+        marked = re.findall(r'aria-label="Line (\d+): (shown [^"]*)"', body)
+        gutters.append((marked, "&#34;cells&#34;" in body))
+    assert gutters == [([], False), ([("3", "shown 1 time"), ("4", "shown 1 time")], True)]
+
+
 def test_a_changed_file_has_hashes_and_no_lines_of_then(running: Agent, root: Path) -> None:
     token = running.make_token("ada")
     work(running, token)
@@ -282,6 +298,37 @@ def test_an_export_has_all_rows_of_what_is_chosen(tmp_path: Path, root: Path) ->
 
 
 @pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("/ui?tool=read_file", ["The tool does not filter sessions."]),
+        ("/ui/sessions?tool=read_file", ["The tool does not filter sessions."]),
+        ("/ui?outcome=failed", ["Sessions with such calls.", "The sums are of whole sessions."]),
+        ("/ui/sessions?outcome=denied", ["The outcome does not filter sessions."]),
+        ("/ui/sessions?since=7d", ["The sums are of whole sessions."]),
+        ("/ui/files?outcome=ok", ["The outcome does not filter this table."]),
+        ("/ui/map?outcome=ok", ["The outcome does not filter this table."]),
+        ("/ui?agent=tester", []),
+    ],
+)
+def test_a_table_says_which_filters_leave_it_as_it_is(running: Agent, address: str, said: list[str]) -> None:
+    """A filter that stands in the address and does nothing to a table is no filter of that table."""
+    token = running.make_token("ada")
+    work(running, token)
+    body = get(running, address, signed_in(running, token)).body.decode()
+    sentences = (
+        *(
+            "The tool does not filter sessions.",
+            "Sessions with such calls.",
+            "The sums are of whole sessions.",
+        ),
+        *("The outcome does not filter sessions.", "The outcome does not filter this table."),
+    )
+    shown = [one for one in sentences if one in body]
+    assert set(said) <= set(shown)
+    assert said or not shown
+
+
+@pytest.mark.parametrize(
     "address",
     [
         *(
@@ -338,3 +385,36 @@ def crawled(running: Agent, cookie: dict[str, str]) -> list[str]:
         pending += reader.links - found
         found |= reader.links
     return sorted(found)
+
+
+def test_names_that_others_gave_name_nothing_that_policy_denies(tmp_path: Path, root: Path) -> None:
+    """Agents, tools and conversations have the names that clients and records give them: a script that was
+    run, a file that was talked about. Neither charts, titles, choices, exports nor addresses have them.
+    """
+    state = tmp_path / "state"
+    state.joinpath("readroom").mkdir(parents=True, mode=0o700)
+    named = {
+        "agent": "reader of hr/salaries.csv",
+        "tool": "hr/run.sh",
+        "session": "salaries in hr/salaries.csv",
+    }
+    with closing(ledger_of(state)) as book:
+        for field in named:
+            book.append(event(**{"workspace": str(root), "path": "src/a.py", field: named[field]}))
+        book.append(event(workspace=str(root), path="src/a.py", shown='[["src/a.py",null,1,2]]', **named))
+    policy = tmp_path / "no-hr.toml"
+    policy.write_text('[policy]\ndeny = ["hr/"]\n', encoding="utf-8")
+    with agent(state, "--require-token", "--", str(root)) as running:
+        narrow = signed_in(running, running.make_token("bob", "--policy", str(policy)))
+        whole = signed_in(running, running.make_token("ada"))
+        for path in crawled(running, narrow):
+            answer = get(running, path, narrow)
+            assert answer.status == 200, path
+            assert b"salaries" not in answer.body, path
+            assert b"run.sh" not in answer.body, path
+            assert "hr%2F" not in path
+        assert b"hidden by policy" in get(running, "/ui", narrow).body
+        sent = "/ui/session?" + urlencode({"id": named["session"], "agent": named["agent"]})
+        assert get(running, sent, whole).status == 200
+        assert get(running, sent, narrow).status == 404
+        assert b"salaries" not in get(running, sent, narrow).body

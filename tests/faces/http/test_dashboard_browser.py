@@ -209,3 +209,24 @@ def test_filters_and_exports_are_of_what_is_shown(
     assert all(",codex," in line for line in lines[1:])
     assert len(lines) > 1
     visitor.close()
+
+
+def test_a_view_that_was_sent_opens_for_who_is_signed_in(
+    browser: Browser, running: tuple[Agent, str]
+) -> None:
+    """A link on a page of somebody else leads to the view itself, and a form of theirs can do nothing."""
+    served, token = running
+    visitor = Visitor(browser, served)
+    visitor.sign_in(token)
+    at = f"http://{served.host}:{served.port}/ui"
+    page = visitor.page
+    page.goto(f"data:text/html,<a href='{at}/calls?outcome=refused'>see</a>")
+    page.get_by_role("link", name="see").click()
+    page.get_by_role("heading", name="Calls", level=1).wait_for()
+    assert page.url == f"{at}/calls?outcome=refused"
+    page.goto(f"data:text/html,<form method=post action='{at}/sign-out'><button>go</button></form>")
+    page.get_by_role("button", name="go").click()
+    page.wait_for_url(f"{at}/sign-out")
+    page.goto("/ui")
+    page.get_by_role("heading", name="Overview", level=1).wait_for()
+    visitor.close()

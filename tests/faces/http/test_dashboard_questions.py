@@ -76,3 +76,31 @@ def test_sums_charts_and_files_are_those_of_the_rows(
     shown = Counter(str(row["path"]) for row in rows if is_meant(row, wanted, DAY_US))
     assert {one.path: one.calls for one in questions.files(wanted, 10)} == dict(shown)
     book.close()
+
+
+def test_a_call_that_never_ended_is_listed_whatever_is_filtered(tmp_path: Path) -> None:
+    """A server may die in the only call of an hour, of which no sum tells."""
+    book = Ledger(SqliteBackend(str(empty_folder(tmp_path) / "ledger.sqlite3")))
+    rows = [
+        {"tool": "read_file", "time_us": 1},
+        {"tool": "run_command", "time_us": 5 * HOUR_US, "outcome": "begun"},
+        {"tool": "read_file", "time_us": 9 * HOUR_US},
+        {"tool": "run_command", "time_us": 9 * HOUR_US + 1, "outcome": "begun"},
+        {"tool": "run_command", "time_us": 9 * HOUR_US + 2},
+    ]
+    book.append_all([event(**row) for row in rows])
+    book.sum_up(10)
+    questions = Questions(book)
+
+    def listed(limit: int = 10, before: int = 0, **wanted: object) -> list[int]:
+        found = questions.calls(Slice("/w", **wanted), limit=limit, before=before)  # type: ignore[arg-type]
+        return [row.number for row in found]
+
+    assert listed() == [5, 4, 3, 2, 1]
+    assert listed(tool="run_command") == [5, 4, 2]
+    assert listed(tool="run_command", since_us=6 * HOUR_US) == [5, 4]
+    assert listed(outcome="begun") == [4, 2]
+    assert listed(outcome="ok", tool="run_command") == [5]
+    assert listed(outcome="failed") == []
+    assert [listed(limit=2), listed(limit=2, before=4), listed(limit=2, before=2)] == [[5, 4], [3, 2], [1]]
+    book.close()

@@ -25,6 +25,7 @@ from readroom.lens.normal_form import FINDINGS, FORM, SkippedPart
 from readroom.lens.report import Totals, html
 from readroom.lens.report import terminal as words
 from readroom.lens.sessions import Audited
+from readroom.quoting import joined
 from readroom.session.counters import COUNTERS
 
 _SHOWN = 5
@@ -60,11 +61,14 @@ def _audit(
     with_secrets = not no_secrets and (secrets.installed() or "secrets" in wanted)
     if commit is not None and replay is None:
         raise UsageError("--commit says at which commit to replay", "Name the folder with --replay")
-    records = list(discover.records(_places(paths, here)))
+    clients = config.folders_of_clients()
+    folders = discover.names_of(Path("."), clients) if here else ()
+    found = discover.of_folder(folders, Path.home(), clients) if here else []
+    records = list(discover.records([*_named(paths, here), *found]))
     totals = Totals()
     with ExitStack() as stack:
         again = _replayed_in(stack, replay, commit)
-        options = Options(tokens, root, with_secrets, os.path.realpath(".") if here else None, again)
+        options = Options(tokens, root, with_secrets, folders, again)
         sinks = _sinks(stack, rows, parquet, force)
         out = _JsonObject() if as_json else None
         for part in _parts(records, options, _engine(engine, workers, resume), resume):
@@ -90,7 +94,13 @@ def _replayed_in(stack: ExitStack, replay: str | None, commit: str | None) -> st
         return None
     from readroom.lens.replay.folder import folder_at
 
-    return str(stack.enter_context(folder_at(Path(replay), commit)))
+    folder = stack.enter_context(folder_at(Path(replay), commit))
+    if folder.absent:
+        names = joined(folder.absent)
+        output.complain(
+            f"Nothing of these submodules is there at that commit, so that their files count as gone: {names}"
+        )
+    return str(folder.path)
 
 
 def _ended(totals: Totals, wanted: list[str]) -> ExitCode:
@@ -104,26 +114,21 @@ def _ended(totals: Totals, wanted: list[str]) -> ExitCode:
 def _kinds(fail_on: str | None) -> list[str]:
     named = [name.strip() for name in (fail_on or "").split(",") if name.strip()]
     unknown = [name for name in named if name not in FINDINGS and name != "any"]
+    advice = f"Name some of {', '.join(FINDINGS)}, or any."
     if unknown:
-        raise BadValue(
-            "--fail-on",
-            ", ".join(unknown),
-            "is not a kind of finding",
-            f"Name some of {', '.join(FINDINGS)}, or any.",
-        )
+        raise BadValue("--fail-on", ", ".join(unknown), "is not a kind of finding", advice)
+    if fail_on is not None and not named:  # an empty variable of a pipeline must not pass for a check
+        raise BadValue("--fail-on", fail_on, "names no kind of finding", advice)
     return list(FINDINGS) if "any" in named else named
 
 
-def _places(paths: tuple[str, ...], here: bool) -> list[Path]:
+def _named(paths: tuple[str, ...], here: bool) -> list[Path]:
     if not paths and not here:
         raise UsageError("Nothing to audit was named", "Name records or folders of them, or say --here")
     absent = [path for path in paths if not os.path.exists(path)]
     if absent:
         raise BadValue("PATHS", absent[0], "is no file or folder", "Check the path, or say --here.")
-    named = [Path(path) for path in paths]
-    return (
-        [*named, *discover.of_folder(Path("."), Path.home(), config.folders_of_clients())] if here else named
-    )
+    return [Path(path) for path in paths]
 
 
 def _engine(engine: str | None, workers: int, resume: str | None) -> work.Engine | None:
@@ -217,6 +222,7 @@ class _JsonObject:
             "findings": totals.kinds,
             "skipped": totals.skipped,
             "skipped_parts": totals.skipped_parts,
+            "passed_over": totals.no_records,
             "result_tokens": totals.result_tokens,
             "carried_tokens": totals.carried_tokens,
             "tokens_exact": totals.exact,

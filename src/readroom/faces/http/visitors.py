@@ -186,7 +186,8 @@ class PageAddress(Struct, frozen=True):
 
 
 def _header(secret: str, seconds: float, *, secure: bool) -> str:
-    attributes = f"Path={UI_PATH}; HttpOnly; SameSite=Strict; Max-Age={int(seconds)}"
+    # Lax, so that a link to a view that somebody sent opens it: nothing is changed by a GET.
+    attributes = f"Path={UI_PATH}; HttpOnly; SameSite=Lax; Max-Age={int(seconds)}"
     return f"readroom_ui={secret}; {attributes}{'; Secure' if secure else ''}"
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 import msgspec
 
@@ -19,6 +20,7 @@ from readroom.lens.evidence.numbering import WIDE_CHARS, Run, Stated
 from readroom.lens.evidence.tools import Kind
 from readroom.lens.evidence.wrapping import Unwrapped, Who
 from readroom.lens.records.events import Arguments, Called, Returned
+from readroom.limits.lens import FILES_OF_CALL
 
 __all__ = ["Evidence", "Known", "Run", "evidence"]
 
@@ -80,7 +82,7 @@ class Evidence(msgspec.Struct, frozen=True):
 
     `runs` are lines seen whole, `wide` the lines that were seen in part, or that are longer than a
     line should be: (file, line, characters seen). `text` is the tool's text without what the client put
-    around it.
+    around it. `more_files` are those that the call is about beside `file`, as a patch of several is.
     """
 
     kind: Kind
@@ -93,6 +95,7 @@ class Evidence(msgspec.Struct, frozen=True):
     exit_code: int | None
     text: str
     total: int | None = None
+    more_files: tuple[str, ...] = ()
 
 
 def evidence(call: Called, result: Returned, known: Known) -> Evidence:
@@ -104,7 +107,8 @@ def evidence(call: Called, result: Returned, known: Known) -> Evidence:
         unwrapped = msgspec.structs.replace(unwrapped, exit_code=result.exit_code)
     body = "\n".join(unwrapped.body)
     failed = error if error is not None else wrapping.says_error(body, unwrapped.exit_code)
-    file = tools.name_of_file(_path(kind, arguments, body), known.root)
+    names = (tools.name_of_file(path, known.root) for path in _paths(kind, arguments, body))
+    file, *more = dict.fromkeys(filter(None, names)) or [""]
     runs, wide = _lines(kind, tool, arguments, unwrapped, text, file, known, failed)
     total = _total(kind, result, unwrapped, arguments)
     _learn(known, file, total, runs)
@@ -119,11 +123,17 @@ def evidence(call: Called, result: Returned, known: Known) -> Evidence:
         unwrapped.exit_code,
         body,
         total,
+        tuple(more),
     )
 
 
 _HEADER = re.compile(r"\[File: (\S{1,1000}) \((\d+) lines total\)\]")
-_PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.{1,1000})$", re.MULTILINE)
+_PATCHED = re.compile(r"^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.{1,1000})$", re.MULTILINE)
+
+
+def _patched(text: str) -> list[str]:
+    """The files that a patch names, in its order."""
+    return [match[1] for match in islice(_PATCHED.finditer(text), FILES_OF_CALL)]
 
 
 def _patch_of(arguments: Arguments) -> str:
@@ -131,22 +141,21 @@ def _patch_of(arguments: Arguments) -> str:
     return next((text for text in texts if isinstance(text, str)), "")
 
 
-def _path(kind: Kind, arguments: Arguments, body: str) -> str:
-    """The file, or for a search the folder, that a call is about."""
+def _paths(kind: Kind, arguments: Arguments, body: str) -> list[str]:
+    """The file, or for a search the folder, that a call is about; the first where these are several."""
     header = _HEADER.search(body, 0, 20_000)
-    if kind in ("read", "edit", "write") and header and not tools.path_of(arguments):
-        return header[1]
     if kind in ("read", "edit", "write"):
-        patch = _PATCHED.search(_patch_of(arguments))
-        return tools.path_of(arguments) or (patch[1] if patch else "")
+        # Which lines of a text are of which file is not known where several were read at once.
+        named = [tools.path_of(arguments)] if kind == "read" else tools.paths_of(arguments)
+        return list(filter(None, named)) or ([header[1]] if header else _patched(_patch_of(arguments)))
     if kind in ("search", "list"):
-        return tools.folder_of(arguments)
+        return [tools.folder_of(arguments)]
     command = tools.command_of(arguments)
     if kind != "command" or not command:
-        return ""
-    patch = _PATCHED.search(command)
-    files = [piece.file for piece in commands.pieces(command) if piece.file]
-    return patch[1] if patch else files[-1] if files else commands.script(command)
+        return []
+    files = [piece.file for piece in commands.pieces(command) if piece.file][-FILES_OF_CALL:]
+    # The last one is what a command line comes to; it may only have gone there before.
+    return _patched(command) or files[-1:] + files[:-1] or [commands.script(command)]
 
 
 def _total(kind: Kind, result: Returned, unwrapped: Unwrapped, arguments: Arguments) -> int | None:
@@ -270,10 +279,13 @@ _RANGE = re.compile(r"^[^\n|]{1,1000} \| lines \d+-(\d+) of \d+", re.MULTILINE)
 """The range that our own header states."""
 
 _UPDATED = re.compile(r"Here is the updated code:\n")
+_BEFORE = "\nThis is the original code before your edit"
+"""Behind how a file would have looked: SWE-agent shows both where an edit would break it."""
 
 
 def _edited(unwrapped: Unwrapped, file: str, known: Known) -> list[Run]:
     body = "\n".join(unwrapped.body)
+    body = body.partition(_BEFORE)[2] or body
     if "\n@@ -" in body or body.startswith("@@ -"):
         return list(numbering.diff(body, file))
     stated = numbering.stated(body)

@@ -13,7 +13,8 @@ from typing import Literal, TypeAlias
 
 from readroom.lens.records.events import Arguments
 from readroom.lens.records.remembered import short_name
-from readroom.limits.lens import PATH_CHARS
+from readroom.lens.records.values import as_object
+from readroom.limits.lens import FILES_OF_CALL, PATH_CHARS
 
 Kind: TypeAlias = Literal["read", "search", "list", "edit", "write", "command", "agent", "other"]
 
@@ -90,6 +91,16 @@ def path_of(arguments: Arguments) -> str:
         if isinstance(value, str) and value.strip():
             return value.strip()
     return ""
+
+
+def paths_of(arguments: Arguments) -> list[str]:
+    """The paths that a call of a tool for files names: one, or those of a list of several."""
+    path = path_of(arguments)
+    if path:
+        return [path]
+    several = arguments.get("files", arguments.get("paths"))
+    named = several[:FILES_OF_CALL] if isinstance(several, list) else []
+    return [one.strip() if isinstance(one, str) else path_of(as_object(one)) for one in named]
 
 
 def folder_of(arguments: Arguments) -> str:

@@ -102,6 +102,27 @@ class Denied(_Quiet):
         return f"{verdict.rule.pattern!r} of {verdict.rule.source}" if verdict.rule else ""
 
 
+_NUMBER = "(?:[0-79]|[1-9][0-9]{1,2})?"
+_COLOURS = re.compile(f"\x1b\\[(?:(?:{_NUMBER};)*+{_NUMBER}m|K)")
+"""What programs colour their output with: of these numbers 8 alone hides text."""
+
+
+_SEEN = "[^\x00-\x7f\u200b-\u200f\u2060-\u206f\ufeff]"
+_JOINERS = re.compile(f"(?<={_SEEN})[\u200c\u200d](?={_SEEN})")
+"""Between letters of Persian and of many scripts of India, and between the parts of a picture, one of them is
+spelling.
+"""
+
+
+def _without_usual(place: Place) -> str:
+    """A line without what is unseen in it and hides nothing."""
+    text = _COLOURS.sub("", place.text) if "\x1b" in place.text else place.text
+    if text.isascii():
+        return text
+    first = place.line <= 1  # a byte order mark is the file's, not the line's
+    return _JOINERS.sub("", text.removeprefix("\ufeff") if first else text)
+
+
 class Hidden(_Quiet):
     """Characters that a reader does not see."""
 
@@ -116,7 +137,7 @@ class Hidden(_Quiet):
         for place in places(result):
             if place.text.isascii() and place.text.isprintable():
                 continue
-            for warning in hidden.scan([place.text], place.line or 1, limit=5):
+            for warning in hidden.scan([_without_usual(place)], place.line or 1, limit=5):
                 if warning.code not in self._HARMLESS:
                     self._add(
                         _at(result, "hidden", place, f"{warning.code}: {warning.detail}", excerpt(place.text))

@@ -74,8 +74,7 @@ class Cuts:
             what = f"{counted(len(errors), 'error line')} among {known} that were cut away"
             self._add(result, "lost-errors", tokens, what, quoted)
         elif not tells_rest:
-            kept = f", the whole is kept at {seen.kept_at}" if seen.kept_at else " and no way to see the rest"
-            self._add(result, "lost", tokens, f"{known} cut by the {seen.cut_by}{kept}", "")
+            self._add(result, "lost", tokens, f"{known} cut by the {seen.cut_by}{_rest(result)}", "")
 
     def _add(self, result: Result, kind: FindingKind, tokens: int, what: str, quoted: str) -> None:
         seen = result.seen
@@ -87,6 +86,15 @@ class Cuts:
         """What was found, without what the model went to see where the whole is kept."""
         gone_to = {self._kept[path] for path in self._later}
         return (finding for index, finding in enumerate(self._found.rows) if index not in gone_to)
+
+
+def _rest(result: Result) -> str:
+    """How the rest of a result could have been seen."""
+    if result.seen.kept_at:
+        return f", the whole is kept at {result.seen.kept_at}"
+    return (
+        ", seen by a narrower search alone" if result.seen.kind == "search" else " and no way to see the rest"
+    )
 
 
 def _as_stated(result: Result) -> tuple[int, str]:

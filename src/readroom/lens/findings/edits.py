@@ -45,10 +45,12 @@ class FailedEdits:
         if not edits:
             return
         cost = result.tokens + estimate(written)
+        files = (seen.file, *seen.more_files)
         if not seen.error:
-            self._open.pop(seen.file, None)
+            for file in files:
+                self._open.pop(file, None)
             return
-        index = self._open.get(seen.file)
+        index = next((self._open[file] for file in files if file in self._open), None)
         if index is not None:
             before = self._found.rows[index]
             tries = int(before.what.split(" ", 1)[0]) + 1
@@ -61,7 +63,7 @@ class FailedEdits:
             "", "failed-edits", result.number, result.turn, seen.file, 0, 0, cost, 0, "1 failed edit", quoted
         )
         if self._found.add(finding):
-            self._open[seen.file] = len(self._found.rows) - 1
+            self._open |= dict.fromkeys(files, len(self._found.rows) - 1)
 
     def findings(self, session: str) -> Iterator[Finding]:
         """What was found."""

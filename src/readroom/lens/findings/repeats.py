@@ -16,7 +16,9 @@ _NAMED = 5
 """Places that are named of lines that do not follow each other."""
 
 _LEAST_LINES = 3
-"""Fewer lines again are the context of something new and not a repetition."""
+"""Fewer lines in a row are the context of something new and not a repetition: a file that is read after a
+search has the matches again.
+"""
 
 
 class Repeats:
@@ -50,12 +52,10 @@ class Repeats:
         }
         by_file: dict[tuple[str, str], list[Lines]] = {}
         for span in result.again:
-            if span.again:
+            if span.again and span.last - span.first + 1 >= _LEAST_LINES:
                 by_file.setdefault((span.file, span.again), []).append(span)
         for (file, again), spans in by_file.items():
-            count = sum(span.last - span.first + 1 for span in spans)
-            if count >= _LEAST_LINES:
-                self._found.add(_finding(result, file, again, spans, count, texts))
+            self._found.add(_finding(result, file, again, spans, texts))
 
     def findings(self, session: str) -> Iterator[Finding]:
         """What was found."""
@@ -73,8 +73,9 @@ def _which(spans: list[Lines]) -> str:
 
 
 def _finding(
-    result: Result, file: str, again: str, spans: list[Lines], count: int, texts: dict[tuple[str, int], str]
+    result: Result, file: str, again: str, spans: list[Lines], texts: dict[tuple[str, int], str]
 ) -> Finding:
+    count = sum(span.last - span.first + 1 for span in spans)
     lines = [texts.get((file, number), "") for span in spans for number in range(span.first, span.last + 1)]
     text = "\n".join(lines)
     # Of our own ledger only tokens of the whole reply are known.

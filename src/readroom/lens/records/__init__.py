@@ -128,10 +128,16 @@ def _as_lines(path: Path, bounds: Bounds) -> Iterator[Event] | None:
 
 def _of_lines(path: Path, reader: LineReader, bounds: Bounds) -> Iterator[Event]:
     with opened(path) as stream:
-        if reader is gemini_cli.read:
-            yield from gemini_cli.read(lines(stream), bounds, path.parent.name, gemini_cli.root_beside(path))
-        else:
-            yield from reader(lines(stream), bounds)
+        yield from _with_place(path, reader, lines(stream), bounds)
+
+
+def _with_place(
+    path: Path, reader: LineReader, found: Iterable[Line | Skipped], bounds: Bounds
+) -> Iterator[Event]:
+    """The events of lines; one client says beside its record what they are about."""
+    if reader is gemini_cli.read:
+        return gemini_cli.read(found, bounds, path.parent.name, gemini_cli.root_beside(path))
+    return reader(found, bounds)
 
 
 def _line_elements(path: Path) -> Iterator[Element | Skipped]:
@@ -151,7 +157,7 @@ def _as_document(path: Path, bounds: Bounds) -> Iterator[Event] | None:
             whole = {}
         for recognises, reader in LINE_READERS:
             if whole and recognises(whole):
-                return reader([Line(1, whole)], bounds)
+                return _with_place(path, reader, [Line(1, whole)], bounds)
         if opencode.recognises(whole):
             return opencode.read_storage(path, whole, bounds)
     for element in _elements(path, bounds):
@@ -164,7 +170,7 @@ def _as_document(path: Path, bounds: Bounds) -> Iterator[Event] | None:
         if element.key == "samples" and "messages" in as_object(element.value):
             from readroom.lens.records import inspect_logs
 
-            return inspect_logs.read_document(_elements(path, bounds), path.stem)
+            return inspect_logs.read_document(_elements(path, bounds), path.stem, bounds)
         if element.key in ("", "messages", "input") and isinstance(element.value, dict):
             for recognises, read_elements in LIST_READERS:
                 if recognises(element.value):

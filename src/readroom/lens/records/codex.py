@@ -31,8 +31,10 @@ from readroom.lens.records.values import (
     Object,
     as_arguments,
     as_count,
+    as_list,
     as_object,
     as_text,
+    objects,
     parts_text,
     time_of,
 )
@@ -50,7 +52,9 @@ _KNOWN = frozenset(
         "compacted",
     ]
 )
-_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
+_CALLS = frozenset(
+    {"function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call"}
+)
 _SILENT = (
     "reasoning",
     "ghost_snapshot",
@@ -64,7 +68,7 @@ _SILENT = (
 _CONTEXT = ("<", "# AGENTS.md")
 """How messages begin that the client writes itself in the name of the user."""
 
-_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "local_shell_call_output"})
+_OUTPUTS = frozenset(f"{kind}_output" for kind in _CALLS)
 
 
 def recognises(line: Object) -> bool:
@@ -192,13 +196,16 @@ def item_events(item: Object, session: str, time: str) -> Iterator[Event]:
     role = as_text(item.get("role"))
     if kind in _CALLS:
         id = as_text(item.get("call_id")) or as_text(item.get("id"))
-        arguments = item.get("arguments", item.get("input", item.get("action")))
-        tool = as_text(item.get("name")) or kind
+        named = (item.get(name) for name in ("arguments", "input", "action", "operation"))
+        arguments = as_arguments(next((value for value in named if value is not None), None))
+        commands = as_list(arguments.pop("commands", None))
+        if commands:  # each a command line of its own
+            arguments["command"] = "\n".join(map(as_text, commands))
+        tool = as_text(item.get("name")) or kind.removesuffix("_call")
         server = as_text(item.get("namespace")).removeprefix("mcp__")
-        yield Called(session, id, tool, as_arguments(arguments), time, server)
+        yield Called(session, id, tool, arguments, time, server)
     elif kind in _OUTPUTS:
-        text, images = parts_text(item.get("output"))
-        yield Returned(session, as_text(item.get("call_id")), text, None, images, time)
+        yield _output(item, session, time)
     elif role == "assistant":
         yield Said(session, parts_text(item.get("content"))[0])
     elif role:
@@ -207,6 +214,19 @@ def item_events(item: Object, session: str, time: str) -> Iterator[Event]:
         yield from _by_provider(item, kind, session, time)
     elif kind and not kind.startswith(_SILENT):
         yield Skipped("an item", f"kind {kind[:40]!r} is not known", session)
+
+
+def _output(item: Object, session: str, time: str) -> Returned:
+    id, output = as_text(item.get("call_id")), item.get("output")
+    failed = True if item.get("status") == "failed" else None
+    ran = [part for part in objects(output) if "stdout" in part or "stderr" in part]
+    if not ran:
+        text, images = parts_text(output)
+        return Returned(session, id, text, failed, images, time)
+    text = "".join(as_text(part.get("stdout")) + as_text(part.get("stderr")) for part in ran)
+    codes = [as_object(part.get("outcome")).get("exit_code") for part in ran]
+    status = next((code for code in reversed(codes) if isinstance(code, int)), None)
+    return Returned(session, id, text, failed, 0, time, exit_code=status)
 
 
 def _by_provider(item: Object, kind: str, session: str, time: str) -> Iterator[Event]:

@@ -1,9 +1,9 @@
 """Inspect AI: `logs/*.eval`, a zip of `header.json` and `samples/<id>_epoch_<n>.json`; a sample is a session.
 
-`messages` of a sample is the whole conversation; `events` repeats it. The members are compressed with
-Zstandard. Their library is not needed, so a log costs no import of 2 seconds: a sample of any size is
-expanded in small pieces, by the reader of archives that bounds what a decoder may remember, and read
-element by element.
+`messages` of a sample is the whole conversation; `events` repeats it, and says what each answer took. The
+members are compressed with Zstandard. Their library is not needed, so a log costs no import of 2 seconds: a
+sample of any size is expanded in small pieces, by the reader of archives that bounds what a decoder may
+remember, and read element by element.
 """
 
 from __future__ import annotations
@@ -17,10 +17,21 @@ from msgspec import Struct
 from readroom.formats.containers.members import BadContainer, Container, Member
 from readroom.formats.containers.zips import open_zip
 from readroom.lens.bounds import Bounds
-from readroom.lens.records.events import Event, Opened, Skipped
+from readroom.lens.records.events import Answered, Event, Opened, Skipped
 from readroom.lens.records.messages import message_events
+from readroom.lens.records.remembered import Remembered
 from readroom.lens.records.stream import Element, elements
-from readroom.lens.records.values import NotReadable, Object, as_object, as_text, decode, objects, time_of
+from readroom.lens.records.values import (
+    NotReadable,
+    Object,
+    as_cost,
+    as_count,
+    as_object,
+    as_text,
+    decode,
+    objects,
+    time_of,
+)
 from readroom.limits.lens import RECORD_DIRECTORY_BYTES, RECORD_DOCUMENT_BYTES, RECORD_MEMBER_BYTES
 
 NAME = "Inspect AI"
@@ -43,7 +54,7 @@ def read(path: Path, bounds: Bounds) -> Iterator[Event]:
         yield from _samples(archive, path.stem, bounds)
 
 
-def read_document(elements: Iterable[Element | Skipped], stem: str) -> Iterator[Event]:
+def read_document(elements: Iterable[Element | Skipped], stem: str, bounds: Bounds) -> Iterator[Event]:
     """The events of a log that is one JSON document, as `--log-format json` writes it."""
     evaluation: Object = {}
     number = 0
@@ -58,8 +69,10 @@ def read_document(elements: Iterable[Element | Skipped], stem: str) -> Iterator[
             of_sample = f"{as_text(sample.get('id')) or number}_epoch_{as_text(sample.get('epoch')) or 1}"
             opened = _opened(evaluation, stem, of_sample)
             yield opened
-            for at, message in enumerate(objects(sample.get("messages")), 1):
-                yield from message_events(message, opened.session, f"message {at}")
+            reader = _Sample(opened.session, bounds)
+            for key in _LISTS:
+                for value in objects(sample.get(key)):
+                    yield from reader.events(key, value)
 
 
 def _opened(evaluation: Object, stem: str, sample: str) -> Opened:
@@ -157,10 +170,55 @@ def _header(archive: Container) -> Object:
 
 
 def _sample(content: _Content, size: int, session: str, bounds: Bounds) -> Iterator[Event]:
-    number = 0
+    reader = _Sample(session, bounds)
     for element in elements(content, size, bounds):
         if isinstance(element, Skipped):
             yield Skipped(element.where, element.why, session)
-        elif element.key == "messages":
-            number += 1
-            yield from message_events(as_object(element.value), session, f"message {number}")
+        elif element.key in _LISTS:
+            yield from reader.events(element.key, as_object(element.value))
+
+
+_LISTS = ("messages", "events")
+"""The lists of a sample that are read, in its order: a log has them so."""
+
+
+class _Sample:
+    """Which answers the messages of one sample have: its events say what each of them took."""
+
+    def __init__(self, session: str, bounds: Bounds) -> None:
+        self._session = session
+        self._number = 0
+        self._answers = Remembered[None](bounds.ids)
+
+    def events(self, key: str, value: Object) -> Iterator[Event]:
+        """What an element of a list says."""
+        if key == "messages":
+            self._number += 1
+            id = as_text(value.get("id")) or f"message {self._number}"
+            self._answers.put(id, None)
+            yield from message_events(value, self._session, id)
+        elif value.get("event") == "model" and value.get("cache") != "read":
+            yield from self._usage(value)
+        elif value.get("event") == "compaction":
+            why = "a compaction whose place in the messages is not told: what it threw away counts as carried"
+            yield Skipped("events", why, self._session)
+
+    def _usage(self, event: Object) -> Iterator[Event]:
+        # A grader, or an agent that is a tool, answers in no message of the sample.
+        output = as_object(event.get("output"))
+        message = as_object(next(objects(output.get("choices")), {}).get("message"))
+        id = as_text(message.get("id"))
+        if id not in self._answers:
+            return
+        usage = as_object(output.get("usage"))
+        yield Answered(
+            self._session,
+            id,
+            time_of(event.get("timestamp")),
+            "",
+            as_count(usage.get("input_tokens")),
+            as_count(usage.get("output_tokens")),
+            as_count(usage.get("input_tokens_cache_read")),
+            as_count(usage.get("input_tokens_cache_write")),
+            as_cost(usage.get("total_cost")),
+        )

@@ -31,7 +31,7 @@ _ROLES = frozenset({"user", "assistant", "system", "developer", "tool", "functio
 
 def recognises(element: Object) -> bool:
     """Whether an element of a list, or a line, is a message or an item of a conversation."""
-    if as_text(element.get("type")) in ("function_call", "function_call_output", "custom_tool_call"):
+    if as_text(element.get("type")).endswith(("_call", "_call_output")):
         return "call_id" in element
     return as_text(element.get("role")) in _ROLES and ("content" in element or "tool_calls" in element)
 
@@ -40,17 +40,29 @@ def read(elements: Iterable[Element | Skipped], session: str, _bounds: Bounds) -
     """The events of one conversation named `session`."""
     yield Opened(session, NAME)
     number = 0
-    is_request = False
+    is_request = of_model = False
+    key = ""
     for element in elements:
         if isinstance(element, Skipped):
             yield element
         elif element.key in ("", "messages", "input"):
             number += 1
             message = as_object(element.value)
+            before, of_model = of_model, _is_of_answer(message)
+            # An answer is several items: what it thought, said and called.
+            key = key if before and of_model else f"message {number}"
             is_request = as_text(message.get("role")) in ("user", "tool") or "output" in message
-            yield from message_events(message, session, f"message {number}")
+            yield from message_events(message, session, key)
     if is_request:  # the array ends with what was asked: it is a request, and carried all of it
         yield Answered(session, "the request itself")
+
+
+def _is_of_answer(item: Object) -> bool:
+    """Whether an item of the Responses interface is of the model."""
+    kind = as_text(item.get("type"))
+    return (
+        kind.endswith("_call") or kind == "reasoning" or (kind, item.get("role")) == ("message", "assistant")
+    )
 
 
 def message_events(message: Object, session: str, key: str) -> Iterator[Event]:
@@ -58,7 +70,7 @@ def message_events(message: Object, session: str, key: str) -> Iterator[Event]:
     role = as_text(message.get("role"))
     time = time_of(message.get("timestamp", message.get("created_at")))
     if not role:
-        if as_text(message.get("type")) == "function_call":
+        if as_text(message.get("type")).endswith("_call"):
             yield Answered(session, key, time)
         yield from item_events(message, session, time)
     elif role in ("assistant", "model"):

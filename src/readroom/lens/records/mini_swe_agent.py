@@ -87,15 +87,12 @@ class _Run:
         self._answers += 1
         time = time_of(extra.get("timestamp"))
         usage = as_object(as_object(extra.get("response", message)).get("usage"))
-        read, wrote = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        yield Answered(
-            self._session,
-            f"answer {self._answers}",
-            time,
-            input_tokens=as_count(read if read is not None else usage.get("input_tokens")),
-            output_tokens=as_count(wrote if wrote is not None else usage.get("output_tokens")),
-            cost=as_cost(extra.get("cost")),
-        )
+        read, wrote = (as_count(_either(usage, *names)) for names in (_READ, _WROTE))
+        cached = as_count(as_object(_either(usage, *_OF_READ)).get("cached_tokens"))
+        kept = as_count(usage.get("cache_creation_input_tokens"))
+        rest = max(0, read - cached - kept)
+        cost = as_cost(extra.get("cost"))
+        yield Answered(self._session, f"answer {self._answers}", time, "", rest, wrote, cached, kept, cost)
         said = [message, *objects(message.get("output"))]
         text = "\n".join(parts_text(piece.get("content"))[0] for piece in said)
         yield Said(self._session, text)
@@ -120,6 +117,16 @@ class _Run:
         time = time_of(extra.get("timestamp"))
         status = code if type(code) is int else None
         yield Returned(self._session, id, text, None, images, time, exit_code=status)
+
+
+_READ = ("prompt_tokens", "input_tokens")
+_OF_READ = ("prompt_tokens_details", "input_tokens_details")
+_WROTE = ("completion_tokens", "output_tokens")
+"""What either interface of OpenAI calls them; what was cached is among what was read."""
+
+
+def _either(usage: Object, *names: str) -> object:
+    return next((usage[name] for name in names if usage.get(name) is not None), None)
 
 
 def _is_result(message: Object, extra: Object) -> bool:

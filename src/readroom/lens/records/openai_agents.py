@@ -32,7 +32,6 @@ from readroom.limits.lens import RECORD_LINE_BYTES
 
 NAME = "openai-agents"
 TABLES = {"agent_sessions", "agent_messages"}
-_CALLS = frozenset({"function_call", "custom_tool_call"})
 
 
 def read_database(path: Path, _bounds: Bounds) -> Iterator[Event]:
@@ -57,7 +56,8 @@ def read_database(path: Path, _bounds: Bounds) -> Iterator[Event]:
             if data is None:
                 yield Skipped(f"message {number}", f"{size:,} characters, too long", session)
                 continue
-            answers = item.get("role") == "assistant" or item.get("type") in _CALLS | {"reasoning"}
+            kind = as_text(item.get("type"))
+            answers = item.get("role") == "assistant" or kind == "reasoning" or kind.endswith("_call")
             if answers and not of_model:
                 answer += 1
                 yield Answered(session, f"answer {answer}", time_of(time))

@@ -176,15 +176,19 @@ def _message(message: Object, id: str, session: str) -> Iterator[Event]:
         return
     tokens = as_object(message.get("tokens"))
     cache = as_object(tokens.get("cache"))
+    read, wrote = as_count(tokens.get("input")), as_count(tokens.get("output"))
+    cached, written = as_count(cache.get("read")), as_count(cache.get("write"))
+    if as_count(tokens.get("total")) != read + wrote + cached + written:
+        wrote += as_count(tokens.get("reasoning"))  # beside what was written, where the sum says so
     yield Answered(
         session,
         id,
         time_of(as_object(message.get("time")).get("created")),
         as_text(message.get("modelID")),
-        as_count(tokens.get("input")),
-        as_count(tokens.get("output")) + as_count(tokens.get("reasoning")),
-        as_count(cache.get("read")),
-        as_count(cache.get("write")),
+        read,
+        wrote,
+        cached,
+        written,
         as_cost(message.get("cost")),
     )
     path = as_object(message.get("path"))

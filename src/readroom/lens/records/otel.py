@@ -124,15 +124,19 @@ class _SpanReader:
     def _answer(self, attributes: Object, session: str, id: str, started: str) -> Iterator[Event]:
         for message in objects(_json(attributes.get("gen_ai.input.messages"))):
             yield from self._parts(message, session, "")
-        cached = as_count(_number(attributes.get("gen_ai.usage.cache_read.input_tokens")))
+        cached, written = (
+            as_count(_number(attributes.get(f"gen_ai.usage.cache_{one}.input_tokens")))
+            for one in ("read", "creation")
+        )
         yield Answered(
             session,
             id,
             started,
             as_text(attributes.get("gen_ai.response.model") or attributes.get("gen_ai.request.model")),
-            max(0, as_count(_number(attributes.get("gen_ai.usage.input_tokens"))) - cached),
+            max(0, as_count(_number(attributes.get("gen_ai.usage.input_tokens"))) - cached - written),
             as_count(_number(attributes.get("gen_ai.usage.output_tokens"))),
             cached,
+            written,
         )
         for message in objects(_json(attributes.get("gen_ai.output.messages"))):
             yield from self._parts(message, session, started)

@@ -102,14 +102,17 @@ def _events(entry: Object, session: str, number: int, answer: str) -> Iterator[E
 
 def _answer(entry: Object, message: Object, session: str, time: str, key: str) -> Iterator[Event]:
     usage = as_object(entry.get("usageMetadata"))
-    cached = as_count(usage.get("cachedContentTokenCount"))
+    cached, read = as_count(usage.get("cachedContentTokenCount")), as_count(usage.get("promptTokenCount"))
+    wrote, thought = as_count(usage.get("candidatesTokenCount")), as_count(usage.get("thoughtsTokenCount"))
+    if as_count(usage.get("totalTokenCount")) == read + wrote + thought:
+        wrote += thought  # of some providers they are among what was written, and of others beside it
     yield Answered(
         session,
         key,
         time,
         as_text(entry.get("model")),
-        max(0, as_count(usage.get("promptTokenCount")) - cached),
-        as_count(usage.get("candidatesTokenCount")),
+        max(0, read - cached),
+        wrote,
         cached,
     )
     for part in objects(message.get("parts")):

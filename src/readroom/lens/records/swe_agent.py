@@ -1,6 +1,7 @@
 """SWE-agent: `*.traj`, one JSON document with `trajectory` (action, observation) and `history`.
 
-Each step is one answer with one call; what the model got is the observation. Commands are SWE-agent's own
+Each step is one answer with one call; what the model got is the observation. What the whole run took stands
+in `info.model_stats` alone, so that its last answer has it. Commands are SWE-agent's own
 (`open`, `goto`, `edit`) or the shell's, so a call's tool is the first word of its action.
 """
 
@@ -11,7 +12,15 @@ from collections.abc import Iterable, Iterator
 
 from readroom.lens.records.events import Answered, Arguments, Called, Event, Opened, Returned, Said, Skipped
 from readroom.lens.records.stream import Element
-from readroom.lens.records.values import NotReadable, Object, as_object, as_text, decode
+from readroom.lens.records.values import (
+    NotReadable,
+    Object,
+    as_cost,
+    as_count,
+    as_object,
+    as_text,
+    decode,
+)
 
 NAME = "SWE-agent"
 
@@ -25,12 +34,19 @@ def read(elements: Iterable[Element | Skipped], session: str) -> Iterator[Event]
     """The events of one trajectory."""
     yield Opened(session, NAME)
     number = 0
+    stats: Object = {}
     for element in elements:
         if isinstance(element, Skipped):
             yield element
         elif element.key == "trajectory":
             yield from _step(as_object(element.value), session, number)
             number += 1
+        elif element.key == "info":
+            stats = as_object(as_object(element.value).get("model_stats"))
+    if number and stats:
+        sent, received = as_count(stats.get("tokens_sent")), as_count(stats.get("tokens_received"))
+        cost = as_cost(stats.get("instance_cost"))
+        yield Answered(session, f"step {number - 1}", input_tokens=sent, output_tokens=received, cost=cost)
 
 
 def _step(step: Object, session: str, number: int) -> Iterator[Event]:

@@ -20,19 +20,26 @@ from readroom.errors import BadValue, StoreFailed
 from readroom.limits.lens import RECORD_CHUNK_BYTES
 
 _LINK = b"120000"
-_SUBMODULE = b"commit"
+_SUBMODULE = b"160000"
 
 
 class _Entry(msgspec.Struct, frozen=True):
-    """A file or a link of a commit."""
+    """A file, a link or a submodule of a commit."""
 
     mode: bytes
     object: bytes
     path: str
 
 
+class Folder(msgspec.Struct, frozen=True):
+    """Where calls are made again, and the submodules of the commit of which nothing is there."""
+
+    path: Path
+    absent: tuple[str, ...] = ()
+
+
 @contextmanager
-def folder_at(root: Path, commit: str | None) -> Iterator[Path]:
+def folder_at(root: Path, commit: str | None) -> Iterator[Folder]:
     """The folder as it is, or what its git repository held at `commit`, in a folder of its own.
 
     Raises:
@@ -40,34 +47,60 @@ def folder_at(root: Path, commit: str | None) -> Iterator[Path]:
         StoreFailed: It does not have all of it.
     """
     if commit is None:
-        yield root
+        yield Folder(root)
         return
-    if commit.startswith("-"):
+    held = None if commit.startswith("-") else _committed(root, commit)
+    if held is None:
         raise _unknown(root, commit)
-    entries = _entries(root, commit)
     with tempfile.TemporaryDirectory(prefix="readroom-replay-") as made:
-        _write(root, entries, Path(made))
-        yield Path(made)
+        # A commit can be made to hurt: what follows a link would be written where that leads.
+        for links in (False, True):
+            for repository, entries in held.entries:
+                chosen = [entry for entry in entries if (entry.mode == _LINK) is links]
+                _write(repository, chosen, Path(made))
+        yield Folder(Path(made), tuple(held.absent))
+
+
+class _Commit(msgspec.Struct):
+    """What a commit holds, by the repository that has it, and its submodules that are not there."""
+
+    entries: list[tuple[Path, list[_Entry]]]
+    absent: list[str]
+
+
+def _committed(root: Path, commit: str, below: str = "") -> _Commit | None:
+    """What git has at a commit; None where it does not know it."""
+    command = ["git", "-C", str(root), "ls-tree", "-r", "-z", commit]
+    done = subprocess.run(command, capture_output=True, check=False)
+    if done.returncode:
+        return None
+    own: list[_Entry] = []
+    found = _Commit([(root, own)], [])
+    for line in done.stdout.split(b"\0")[:-1]:
+        head, _, name = line.partition(b"\t")
+        mode, _, digest = head.split(b" ")
+        path = os.fsdecode(name)
+        if mode != _SUBMODULE:
+            own.append(_Entry(mode, digest, below + path))
+            continue
+        place = Path(os.path.realpath(root / path))
+        # A link in its place may lead to the repository itself, or out of it.
+        inner = _committed(place, digest.decode(), f"{below}{path}/") if _is_below(place, root) else None
+        if inner is None:
+            found.absent.append(below + path)
+        else:
+            found.entries += inner.entries
+            found.absent += inner.absent
+    return found
+
+
+def _is_below(folder: Path, root: Path) -> bool:
+    return Path(os.path.realpath(root)) in folder.parents
 
 
 def _unknown(root: Path, commit: str) -> BadValue:
     advice = "Name a commit, a branch or a tag of the repository that --replay names."
     return BadValue("--commit", commit, f"is nothing that git knows in {root}", advice)
-
-
-def _entries(root: Path, commit: str) -> list[_Entry]:
-    command = ["git", "-C", str(root), "ls-tree", "-r", "-z", commit]
-    done = subprocess.run(command, capture_output=True, check=False)
-    if done.returncode:
-        raise _unknown(root, commit)
-    entries = []
-    for line in done.stdout.split(b"\0")[:-1]:
-        head, _, name = line.partition(b"\t")
-        mode, kind, digest = head.split(b" ")
-        if kind != _SUBMODULE:
-            entries.append(_Entry(mode, digest, os.fsdecode(name)))
-    # A commit can be made to hurt: what follows a link would be written where that leads.
-    return sorted(entries, key=lambda entry: entry.mode == _LINK)
 
 
 def _write(root: Path, entries: list[_Entry], folder: Path) -> None:

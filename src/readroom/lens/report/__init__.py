@@ -9,12 +9,24 @@ from __future__ import annotations
 
 import heapq
 import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
 import msgspec
 
 from readroom.lens.audit import NO_RECORD
-from readroom.lens.normal_form import CUT_AWAY, FINDINGS, Finding, FindingKind, Replayed, Session, SkippedPart
+from readroom.lens.normal_form import (
+    CUT_AWAY,
+    FINDINGS,
+    Call,
+    Finding,
+    FindingKind,
+    Replayed,
+    Session,
+    SkippedPart,
+    counted,
+)
 from readroom.lens.sessions import Audited
 from readroom.limits.lens import FILES_LISTED, FINDINGS_LISTED, SESSIONS_LISTED
 
@@ -34,6 +46,11 @@ def plain(text: str, most: int = 400) -> str:
 def price(kind: FindingKind, tokens: int, carried: int) -> str:
     """What findings of a kind come to, in words."""
     return f"{tokens:,} tokens cut away" if kind in CUT_AWAY else f"{tokens:,} tokens, {carried:,} carried"
+
+
+def passed_over(files: int) -> str:
+    """What is said of files that are no records."""
+    return f"{counted(files, 'file')} passed over: not the record of a client that is known"
 
 
 T = TypeVar("T")
@@ -130,12 +147,14 @@ class Totals:
                 self.skipped.append(part)
             return
         self._session(part.session)
+        lines = _lines_of_several(part)
         for call in part.calls:
             carried = call.tokens * call.sent_in_requests
             self.cut += call.cut_by in ("client", "tool", "server")
             _spend(self.tools, call.tool, call.tokens, carried, call.error)
             if call.file and call.kind in ("read", "command", "edit", "write"):
-                _spend(self.files, call.file, call.tokens, carried, call.error)
+                for file, tokens in _shares(call, lines):
+                    _spend(self.files, file, tokens, tokens * call.sent_in_requests, call.error)
         kinds = set()
         for finding in part.findings:
             sum_ = self.kinds.setdefault(finding.kind, Sum())
@@ -204,6 +223,29 @@ class Totals:
 def dearest_of(spent: dict[str, Spent], most: int) -> list[tuple[str, Spent]]:
     """The entries that cost most, dearest first."""
     return heapq.nsmallest(most, spent.items(), key=lambda item: (-item[1].carried_tokens, item[0]))
+
+
+def _lines_of_several(part: Audited) -> Counter[tuple[int, str]]:
+    """How many lines calls that are about several files showed of each."""
+    several = {call.call for call in part.calls if call.more_files}
+    found: Counter[tuple[int, str]] = Counter()
+    for one in part.lines if several else ():
+        if one.call in several:
+            found[one.call, one.file] += one.last - one.first + 1
+    return found
+
+
+def _shares(call: Call, lines: Mapping[tuple[int, str], int]) -> Iterator[tuple[str, int]]:
+    """The files of a call, each with its tokens: of several by the lines that were shown of them."""
+    files = call.files
+    shown = [lines.get((call.call, file), 0) for file in files]
+    parts = shown if any(shown) else [1] * len(files)
+    end = before = 0
+    for file, part in zip(files, parts, strict=True):
+        end += part
+        tokens = call.tokens * end // sum(parts)
+        yield file, tokens - before
+        before = tokens
 
 
 _NAMES_KEPT = 20_000

@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from html import escape
 
 from readroom.lens.normal_form import FINDINGS, Finding, FindingKind, Session, counted
-from readroom.lens.report import Spent, Totals, dearest_of, plain, price
+from readroom.lens.report import Spent, Totals, dearest_of, passed_over, plain, price
 from readroom.limits.lens import FILES_LISTED
 
 _STYLE = """
 :root {
   color-scheme: light dark; --ink: #1a1a1a; --paper: #fff; --soft: #595959; --line: #d0d0d0; --bar: #2a6fb5;
 }
-@media (prefers-color-scheme: dark) {
+@media screen and (prefers-color-scheme: dark) {
   :root { --ink: #e8e8e8; --paper: #161616; --soft: #a8a8a8; --line: #3c3c3c; --bar: #6aa9e9; }
 }
 body {
@@ -40,11 +40,18 @@ th, td { min-width: 8rem; }
 .number { min-width: 0; text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 code, .quoted { font: .85rem/1.4 ui-monospace, monospace; overflow-wrap: anywhere; }
 .soft { color: var(--soft); }
+li { overflow-wrap: anywhere; }
 rect { fill: var(--bar); }
 summary { cursor: pointer; padding: .4rem 0; }
-dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: .8rem; margin: 1rem 0; }
+dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(10rem, 1fr)); gap: .8rem; margin: 1rem 0; }
 dt { color: var(--soft); font-size: .85rem; }
 dd { margin: 0; font-size: 1.3rem; font-variant-numeric: tabular-nums; }
+@media print {
+  :root { color-scheme: light; }
+  details::details-content { content-visibility: visible; block-size: auto; }
+  tr { break-inside: avoid; }
+  .wide { overflow-x: visible; }
+}
 """
 
 
@@ -87,9 +94,14 @@ def _figures(totals: Totals) -> Iterator[str]:
         ("Tokens of results", f"{about}{totals.result_tokens:,}"),
         ("Carried in requests", f"{totals.carried_tokens:,}"),
     ]
+    if totals.compactions:
+        figures.append(("Compactions", f"{totals.compactions:,}"))
     recorded = totals.input_tokens + totals.cache_tokens
     if recorded:
         figures.append(("Input tokens recorded", f"{recorded:,}"))
+        figures.append(("Output tokens recorded", f"{totals.output_tokens:,}"))
+    if totals.cost:
+        figures.append(("Cost recorded", f"{totals.cost:,.2f}"))
     yield "<dl>\n"
     for name, value in figures:
         yield f"<div><dt>{name}</dt><dd>{value}</dd></div>\n"
@@ -230,9 +242,13 @@ def _session(session: Session) -> str:
 
 
 def _skipped(totals: Totals) -> Iterator[str]:
+    if totals.skipped or totals.no_records:
+        yield "<h2>Not read</h2>\n"
+    if totals.no_records:
+        yield f"<p>{passed_over(totals.no_records)}.</p>\n"
     if not totals.skipped:
         return
-    yield f"<h2>Not read</h2>\n<p>{totals.skipped_parts:,} parts of records were not read.</p>\n<ul>\n"
+    yield f"<p>{counted(totals.skipped_parts, 'part')} of records.</p>\n<ul>\n"
     for part in totals.skipped:
         more = f" ({part.count:,} times)" if part.count > 1 else ""
         yield f"<li><code>{_text(part.record)}</code>, {_text(part.where)}: {_text(part.why)}{more}</li>\n"

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from readroom.extras import install
-from readroom.lens.normal_form import FINDINGS, Finding, counted
-from readroom.lens.report import Spent, Totals, dearest_of, plain, price
+from readroom.lens.normal_form import CUT_AWAY, FINDINGS, Finding, counted
+from readroom.lens.report import Spent, Totals, dearest_of, passed_over, plain, price
 
 _NAME_CHARS = 44
 _TOP = 8
@@ -106,14 +106,15 @@ def said(finding: Finding) -> str:
         place = f"{place}:{lines}" if place else f"line {lines}"
     quoted = f": {plain(finding.excerpt, 100)}" if finding.excerpt else ""
     where = f"{plain(finding.session, 8)} call {finding.call}"
-    tokens = finding.carried_tokens or finding.tokens
-    cost = f" ({tokens:,})" if tokens else ""
+    cost = f" ({finding.carried_tokens:,} carried)"
+    if finding.kind in CUT_AWAY:
+        cost = f" ({counted(finding.tokens, 'token')})" if finding.tokens else ""
     return f"{where} {place + ' ' if place else ''}{plain(finding.what, 200)}{cost}{quoted}"
 
 
 def _skipped(totals: Totals) -> Iterator[str]:
     if totals.no_records:
-        yield f"{counted(totals.no_records, 'file')} passed over: not the record of a client that is known"
+        yield passed_over(totals.no_records)
     if not totals.skipped_parts:
         return
     yield ""

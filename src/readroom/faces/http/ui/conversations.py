@@ -75,8 +75,8 @@ def _row(view: View, row: Row) -> tuple[Cell, ...]:
     return (
         number(row.number, view.bare("call", number=row.number)),
         stamp(event.time_us),
-        Cell(event.agent or event.face),
-        Cell(event.tool),
+        view.named(event.agent, none=event.face),
+        view.named(event.tool),
         view.file_cell(event.path),
         Cell(event.outcome, tone=_tone(event.outcome, event.decision)),  # type: ignore[arg-type]  # one of the tones
         Cell(event.level or "", tone="warn" if event.level else ""),
@@ -89,7 +89,7 @@ def _row(view: View, row: Row) -> tuple[Cell, ...]:
 def session(view: View) -> Page:
     """One conversation as a waterfall of its calls."""
     one = view.questions.session(view.workspace, view.text("id"), view.text("agent"), view.text("token"))
-    if one is None:
+    if one is None or not view.conversation(one.session, one.agent, one.token).href:
         raise NoSuchView("conversation")
     rows = view.questions.calls_of(view.workspace, one, before=view.count("before"))
     here = {"id": one.session, "agent": one.agent, "token": one.token}
@@ -150,6 +150,7 @@ def opened(view: View, row: Row, left: int = 0, width: int = 1000) -> Opened:
     path = view.file_cell(event.path)
     spans = [one for one in event.spans if view.sight.path(one.path) is not None]
     hidden = len(event.spans) - len(spans)
+    who = view.named(event.agent, none="").text
     shown = [
         Shown(
             one.path,
@@ -162,8 +163,8 @@ def opened(view: View, row: Row, left: int = 0, width: int = 1000) -> Opened:
     facts = [
         ("Row", f"{row.number:,}"),
         ("Ended (UTC)", moment(event.time_us)),
-        ("Who", ", ".join(filter(None, (event.agent, event.face, event.token and f"token {event.token}")))),
-        ("Conversation", event.session or "(without a name)"),
+        ("Who", ", ".join(filter(None, (who, event.face, event.token and f"token {event.token}")))),
+        ("Conversation", view.conversation(event.session, event.agent, event.token).text),
         ("Compactions before", str(event.epoch)),
         ("Contract", event.contract or "(refused before it was a call)"),
         ("Arguments", arguments(view, event.arguments)),
@@ -177,7 +178,7 @@ def opened(view: View, row: Row, left: int = 0, width: int = 1000) -> Opened:
     return Opened(
         row.number,
         moment(event.time_us)[11:],
-        event.tool,
+        view.named(event.tool).text,
         path.text,
         view.bare("call", number=row.number),
         event.outcome,
@@ -229,12 +230,12 @@ def call(view: View) -> Page:
     if row is None:
         raise NoSuchView("call")
     event = row.event
-    session_link = view.bare("session", id=event.session, agent=event.agent, token=event.token)
+    conversation = view.conversation(event.session, event.agent, event.token)
     return Page(
-        f"Call {row.number:,}: {event.tool}",
+        f"Call {row.number:,}: {view.named(event.tool).text}",
         crumbs=[
             Link("Sessions", view.bare("sessions")),
-            Link(event.session or "(without a name)", session_link),
+            Link(conversation.text, conversation.href or view.bare("sessions")),
         ],
         template="call.html",
         own={"call": opened(view, row), "not_kept": NOT_KEPT},

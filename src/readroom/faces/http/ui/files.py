@@ -80,7 +80,7 @@ def file(view: View) -> Page:
         if view.sight.path(one.path) == path
     ]
     try:
-        result, problem = _content(view, path)
+        result, problem = _content(view, path, by_lines=any(one.span.last for one in looks))
     except NotAFile:
         return folder_map(view)
     digest = result.content_hash if result is not None else None
@@ -113,8 +113,10 @@ def file(view: View) -> Page:
     )
 
 
-def _content(view: View, path: WorkPath) -> tuple[ReadResult | None, str]:
-    """A window of the file as it is now, or why there is none."""
+def _content(view: View, path: WorkPath, *, by_lines: bool) -> tuple[ReadResult | None, str]:
+    """A window of the file as it is now, or why there is none; of a document its text as it stands in the
+    file, where that was shown `by_lines`.
+    """
     if not view.sight.contents:
         return None, "Your token does not include read_file, so only numbers of lines are shown."
     first = view.count("from", max(1, view.count("line") - UI_FILE_LINES // 4))
@@ -125,6 +127,9 @@ def _content(view: View, path: WorkPath) -> tuple[ReadResult | None, str]:
     deadline = Deadline().within(SERVE_CALL_S)
     try:
         found = workspace.engine.perform(record, request, cap, deadline, view.access.caller)
+        if by_lines and isinstance(found, ReadResult) and found.document is not None:
+            request = replace(request, encoding="utf-8")
+            found = workspace.engine.perform(record, request, cap, deadline, view.access.caller)
     except RefusedError:
         raise NoSuchView("file") from None
     except AbsentError:
@@ -241,19 +246,11 @@ def _calls(view: View, looks: Sequence[Look], title: str) -> Table:
         (
             number(one.row.number, view.bare("call", number=one.row.number)),
             stamp(one.row.event.time_us),
-            Cell(one.row.event.agent or "-"),
-            Cell(one.row.event.tool),
+            view.named(one.row.event.agent),
+            view.named(one.row.event.tool),
             Cell(f"{one.span.first:,} to {one.span.last:,}" if one.span.last else "-"),
             Cell((one.span.content_hash or "")[7:19] or "not recorded", code=True),
-            Cell(
-                one.row.event.session or "(without a name)",
-                view.bare(
-                    "session",
-                    id=one.row.event.session,
-                    agent=one.row.event.agent,
-                    token=one.row.event.token,
-                ),
-            ),
+            view.conversation(one.row.event.session, one.row.event.agent, one.row.event.token),
         )
         for one in reversed(looks[-view.rows(UI_ROWS) :])
     ]

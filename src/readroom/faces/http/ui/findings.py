@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from readroom.faces.http.ui.page import Cell, Filter, Option, Page, Table, number
 from readroom.faces.http.ui.view import HIDDEN, View
 from readroom.lens.normal_form import FINDINGS, Finding
@@ -86,7 +88,7 @@ def _row(view: View, one: Finding) -> tuple[Cell, ...]:
     lines = _span(one)
     return (
         Cell(FINDINGS[one.kind], room="some"),
-        Cell(one.session, view.bare("sessions", q=one.session), room="some"),
+        replace(view.named(one.session, view.bare("sessions", q=one.session)), room="some"),
         number(one.call),
         view.file_cell(one.file),
         Cell("" if hidden else lines),

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from readroom.deadline import Deadline
 from readroom.errors import NoSuchView, ReadroomError
+from readroom.faces.http.ui.overview import of_files
 from readroom.faces.http.ui.page import Cell, Figure, Link, Page, Table, number
 from readroom.faces.http.ui.queries import FileSum
 from readroom.faces.http.ui.view import View
@@ -45,11 +46,19 @@ def folder_map(view: View) -> Page:
     rows = [_row(view, box) for box in sorted(inside, key=lambda box: (-box.calls, -box.size, box.name))]
     seen = [one for one in files if one.calls]
     notes = [walk.note] if walk.note else []
+    most = view.rows(2 * UI_ROWS)
+    said = ["Boxes are as large as files; the stronger the blue, the more calls showed one."]
+    if len(files) > UI_MAP_BOXES:
+        said.append(
+            f"Of {len(files):,} files {UI_MAP_BOXES:,} are drawn: those that were shown, and the largest."
+        )
+    if len(rows) > most:
+        said.append(f"The table has the first {most:,} of {len(rows):,}.")
     table = Table(
         "folder",
         "What is in it",
         ("Name", "Bytes", "Files", "Files shown", "Calls", "Tokens"),
-        rows[: view.rows(2 * UI_ROWS)],
+        rows[:most],
         empty="Nothing that you may see.",
         chart={
             "kind": "map",
@@ -59,7 +68,7 @@ def folder_map(view: View) -> Page:
             "map": f"{view.base}/map?path=",
         },
         export=view.export("folder"),
-        note="Boxes are as large as files; the stronger the blue, the more calls showed one.",
+        note=" ".join([*said, *of_files(view.slice)]),
     )
     return Page(
         "Map" if path == ROOT else f"Map of {path}",
@@ -67,7 +76,7 @@ def folder_map(view: View) -> Page:
             Figure("Files", f"{len(files):,}"),
             Figure("Files shown", f"{len(seen):,}", f"{100 * len(seen) // len(files)} %" if files else ""),
             Figure("Bytes", f"{sum(one.size for one in files):,}"),
-            Figure("Calls that showed some", f"{sum(one.calls for one in files):,}"),
+            Figure("Times one was shown", f"{sum(one.calls for one in files):,}"),
         ),
         [table],
         view.filters("agent", "token", "tool"),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from readroom.faces.http.ui.page import Cell, Figure, Filter, Option, Page, Table, lasted, moment, number
-from readroom.faces.http.ui.queries import By, Series, SessionSum, Slice, Sum
+from readroom.faces.http.ui.queries import PROBLEMS, By, Series, SessionSum, Slice, Sum
 from readroom.faces.http.ui.view import LIVE_US, View
+from readroom.ledger.sums import DAY_US
 from readroom.lens.report import plain
 from readroom.limits.lens import UI_ROWS
 
@@ -54,7 +55,7 @@ def _figures(view: View, whole: Sum) -> Sequence[Figure]:
 def over_time(view: View, series: Series, by: str) -> Table:
     """Tokens over time as a chart, and in the table the sum of each point."""
     times = [moment(time_us)[:16] for time_us in series.times_us]
-    names = [plain(one, 60) or "(none)" for one in series.names]
+    names = [plain(view.sight.text(one), 60) or "(none)" for one in series.names]
     rows = [
         (Cell(at), *(number(values[index]) for values in series.values)) for index, at in enumerate(times)
     ]
@@ -80,7 +81,7 @@ def _sums(view: View, wanted: Slice, by: By) -> Table:
     most = max((one.tokens for one in every), default=0)
     rows = [
         (
-            Cell(one.name or "(none)", view.link("calls", **{by: one.name}) if one.name else ""),
+            view.named(one.name, view.link("calls", **{by: one.name}) if one.name else "", "(none)"),
             number(one.calls),
             number(one.failed),
             number(one.tokens, share=_share(one.tokens, most)),
@@ -113,7 +114,7 @@ def files_table(view: View, wanted: Slice, limit: int) -> Table:
         )
         for one in seen
     ]
-    notes = ["The outcome does not filter this table."] if wanted.outcome else []
+    notes = of_files(wanted)
     if len(seen) == limit:
         notes.append(f"The first {limit}.")
     return Table(
@@ -125,6 +126,12 @@ def files_table(view: View, wanted: Slice, limit: int) -> Table:
         more=view.link("files") if view.page != "files" else "",
         export=view.export("file"),
     )
+
+
+def of_files(wanted: Slice) -> list[str]:
+    """What the filters leave of sums of files that they do not leave of others."""
+    notes = ["The outcome does not filter this table."] if wanted.outcome else []
+    return [*notes, "The first day counts as a whole."] if wanted.since_us % DAY_US else notes
 
 
 def files(view: View) -> Page:
@@ -139,12 +146,9 @@ def sessions_table(view: View, every: Sequence[SessionSum], title: str, more: st
     most = max((one.tokens for one in every), default=0)
     rows = [
         (
-            Cell(
-                one.session or "(without a name)",
-                view.bare("session", id=one.session, agent=one.agent, token=one.token),
-            ),
+            view.conversation(one.session, one.agent, one.token),
             Cell("live", tone="good") if view.now_us - one.last_us < LIVE_US else Cell("past", tone="soft"),
-            Cell(one.agent or "-"),
+            view.named(one.agent),
             Cell(moment(one.last_us), tone="soft"),
             number(one.calls),
             Cell(f"{one.failed:,}", number=True, raw=one.failed, tone="warn" if one.failed else ""),
@@ -158,9 +162,22 @@ def sessions_table(view: View, every: Sequence[SessionSum], title: str, more: st
         title,
         heads,
         rows,
+        note=" ".join(_of_sessions(view.slice)),
         more=more,
         export=view.export("sessions"),
     )
+
+
+def _of_sessions(wanted: Slice) -> Iterator[str]:
+    """What the filters leave of conversations that they do not leave of calls."""
+    if wanted.tool:
+        yield "The tool does not filter sessions."
+    if wanted.outcome in PROBLEMS:
+        yield "Sessions with such calls."
+    elif wanted.outcome:
+        yield "The outcome does not filter sessions."
+    if wanted.since_us or wanted.outcome in PROBLEMS:
+        yield "The sums are of whole sessions."
 
 
 def sessions(view: View) -> Page:
@@ -170,12 +187,10 @@ def sessions(view: View) -> Page:
     found = view.questions.sessions(view.slice, limit=limit + 1, skip=skip, search=search)
     more = view.link("sessions", q=search, skip=skip + limit) if len(found) > limit else ""
     table = sessions_table(view, found[:limit], "Sessions", more)
-    notes = ["The tool does not filter sessions."] if view.text("tool") else []
     return Page(
         "Sessions",
         tables=[table],
         filters=[Filter("q", "Search", value=search), *view.filters("agent", "token")],
-        notes=notes,
     )
 
 

@@ -9,8 +9,9 @@ from msgspec import Struct
 
 from readroom.database import Execute
 from readroom.ledger.ledger import Condition, Ledger
+from readroom.ledger.recorder import BEGUN
 from readroom.ledger.rows import Row
-from readroom.ledger.sums import DAY_US, FAILED, HOUR_US
+from readroom.ledger.sums import DAY_US, FAILED, HOUR_US, UNENDED
 from readroom.limits.lens import UI_FILE_ROWS, UI_HOURS, UI_POINTS, UI_SERIES, UI_SESSION_ROWS
 
 By: TypeAlias = Literal["tool", "agent", "token", "outcome"]
@@ -237,17 +238,25 @@ class Questions:
         if before:
             parts.append("number < ?")
             values.append(before)
-        if wanted.outcome and wanted.outcome not in ("ok", "begun"):
-            parts.append(FAILED)
-            if wanted.since_us:
-                parts.append("time_us >= ?")
-                values.append(wanted.since_us)
-            return self._newest(" AND ".join(parts), values, "number", limit)
+        since = (" AND time_us >= ?", [wanted.since_us]) if wanted.since_us else ("", [])
+        where = " AND ".join(parts)
+        if wanted.outcome not in ("", "ok", BEGUN):
+            return self._newest(f"{where} AND {FAILED}{since[0]}", [*values, *since[1]], "number", limit)
+        # What was begun is in no sum until it ends, and what never ended stays so.
+        begun = f"{where} AND {UNENDED}{since[0]}"
+        found = [] if wanted.outcome == "ok" else self._newest(begun, [*values, *since[1]], "number", limit)
+        found += self._ended(wanted, f"{where} AND outcome <> '{BEGUN}'", values, before, limit)
+        return sorted(found, key=lambda row: -row.number)[:limit]
+
+    def _ended(
+        self, wanted: Slice, where: str, values: Sequence[object], before: int, limit: int
+    ) -> list[Row]:
+        """The newest calls that ended, looked for in the hours that the sums name."""
         found: list[Row] = []
         for hours in self._busy_hours(wanted, before, limit):
             times = " OR ".join(["time_us >= ? AND time_us < ?"] * len(hours))
             bounds = [bound for hour in hours for bound in (hour * HOUR_US, (hour + 1) * HOUR_US)]
-            within = f"{' AND '.join(parts)} AND ({times})"
+            within = f"{where} AND ({times})"
             # Of a sum: databases would else go through all rows in order, and not through those of the hours.
             found += self._newest(within, [*values, *bounds], "number + 0", limit - len(found))
             if len(found) >= limit:

@@ -217,6 +217,17 @@ class View:
         chosen = {name: self.text(name) for name in passed}
         return address(self.base, self.page, **chosen, format="csv", table=table)
 
+    def named(self, name: str, href: str = "", none: str = "-") -> Cell:
+        """The name of an agent, a tool or a conversation: whoever gave it may have named a file in it."""
+        if self.sight.text(name) != name:
+            return Cell(HIDDEN, tone="soft")
+        return Cell(name or none, href)
+
+    def conversation(self, session: str, agent: str, token: str) -> Cell:
+        """The name of a conversation with a link to its page."""
+        link = self.bare("session", id=session, agent=agent, token=token)
+        return self.named(session, "" if self.sight.text(agent) != agent else link, "(without a name)")
+
     def file_cell(self, path: str | None) -> Cell:
         """The name of a file with a link to it, when the visitor may see it."""
         if not path:
@@ -238,7 +249,8 @@ class View:
         for name in names:
             chosen = self.text(name, 200)
             # A name with something hidden in it would not be chosen for what it is.
-            kinds = [one.name for one in self.questions.sums(every, name) if one.name == plain(one.name)]
+            sums = [one.name for one in self.questions.sums(every, name)]
+            kinds = [one for one in sums if one == plain(one) and one == self.sight.text(one)]
             extra = ["failed", "refused"] if name == "outcome" else []
             values = sorted({*filter(None, kinds), *([chosen] if chosen else [])} - set(extra))[:200]
             options = [

@@ -1,0 +1,116 @@
+"""Calls that are about several files: every one of them counts, wherever files are counted."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from readroom.ledger import LedgerPolicy, open_book
+from readroom.lens import as_ledger
+from readroom.lens.audit import Options, audit
+from readroom.lens.report import Totals
+from readroom.lens.sessions import Audited
+from tests.lens.making import called, numbered, record, returned, said
+
+PATCH = """*** Begin Patch
+*** Update File: src/a.py
+@@
+-one
++two
+*** Add File: /home/dev/shop/src/b c.py
++new
+*** Delete File: old.py
+*** Update File: src/d.py
+*** Move to: src/e.py
+@@
+-x
++y
+*** End Patch"""
+PATCHED = ["src/a.py", "src/b c.py", "old.py", "src/d.py", "src/e.py"]
+DONE = "Success. Updated the following files:\nM src/a.py"
+
+
+def _audited(path: Path, *entries: dict[str, Any]) -> Audited:
+    (part,) = audit(record(path, [*entries, said("so")]), Options(secrets=False))
+    assert isinstance(part, Audited)
+    return part
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("apply_patch", {"input": PATCH}),
+        ("apply_patch", {"patchText": PATCH}),
+        ("Bash", {"command": f"apply_patch <<'EOF'\n{PATCH}\nEOF"}),
+    ],
+)
+def test_every_file_of_a_patch_counts(tmp_path: Path, tool: str, arguments: dict[str, Any]) -> None:
+    """Each has the call and its share of the tokens, which are those of the call together."""
+    part = _audited(tmp_path / "r.jsonl", called(1, tool, arguments), returned(1, DONE))
+    (call,) = part.calls
+    assert (call.file, call.files) == (PATCHED[0], PATCHED)
+    totals = Totals()
+    totals.add(part)
+    assert set(totals.files) == {*PATCHED}
+    assert {spent.calls for spent in totals.files.values()} == {1}
+    assert sum(spent.tokens for spent in totals.files.values()) == call.tokens
+    assert sum(spent.carried_tokens for spent in totals.files.values()) == part.session.carried_tokens
+
+
+def test_files_that_one_command_shows_have_the_tokens_of_their_lines(tmp_path: Path) -> None:
+    lines = [f"value_{number} = {number}" for number in range(40)]
+    command = {"command": "sed -n 1,10p a.py; sed -n 1,30p b.py"}
+    part = _audited(tmp_path / "r.jsonl", called(1, "Bash", command), returned(1, "\n".join(lines)))
+    (call,) = part.calls
+    totals = Totals()
+    totals.add(part)
+    assert totals.files["a.py"].tokens == call.tokens - totals.files["b.py"].tokens
+    assert totals.files["b.py"].tokens == pytest.approx(call.tokens * 3 / 4, abs=1)
+
+
+def test_a_patch_of_several_files_that_fails_is_retried_for_any_of_them(tmp_path: Path) -> None:
+    """A patch that names one of the files again is the next try, and one that works ends the row."""
+    one = "*** Begin Patch\n*** Update File: old.py\n@@\n-a\n+b\n*** End Patch"
+    entries = []
+    for number, (patch, failed) in enumerate([(PATCH, True), (one, True), (one, False), (one, True)], 1):
+        entries += [
+            called(number, "apply_patch", {"input": patch}),
+            returned(number, "apply_patch verification failed" if failed else DONE, error=failed),
+        ]
+    part = _audited(tmp_path / "r.jsonl", *entries)
+    found = [(one.call, one.what) for one in part.findings if one.kind == "failed-edits"]
+    assert found == [(1, "2 failed edits in a row"), (4, "1 failed edit")]
+
+
+def test_lists_of_files_in_arguments_are_files(tmp_path: Path) -> None:
+    several = {"files": [{"path": "a.py", "edits": []}, {"path": "b.py", "edits": []}]}
+    part = _audited(
+        tmp_path / "r.jsonl",
+        called(1, "mcp__readroom__edit_file", several),
+        returned(1, "changed"),
+        called(2, "read_file", {"files": [{"path": "c.py"}, {"path": "d.py"}]}),
+        returned(2, numbered(["x"])),
+    )
+    assert [call.files for call in part.calls] == [["a.py", "b.py"], [""]]
+
+
+def test_the_dashboard_of_an_audit_counts_every_file_that_was_changed(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    _audited(
+        path,
+        called(1, "apply_patch", {"input": PATCH}),
+        returned(1, DONE),
+        called(2, "Edit", {"file_path": "src/a.py"}),
+        returned(2, "done"),
+        called(3, "Edit", {"file_path": "src/z.py"}),
+        returned(3, "<tool_use_error>no", error=True),
+    )
+    with closing(open_book(LedgerPolicy(file=str(tmp_path / "ledger.sqlite3")))) as book:
+        as_ledger.fill(book, path, "/home/dev/shop")
+        rows = book.look(lambda execute: execute("SELECT shown FROM calls ORDER BY number"))
+    shown = [sorted(span[0] for span in json.loads(row[0])) for row in rows]
+    assert shown == [sorted(PATCHED), ["src/a.py"], []]
