@@ -313,6 +313,28 @@ def test_a_csv_that_says_what_parts_its_fields_is_believed() -> None:
     assert plain.part(1).total_rows == 1
 
 
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        (b'a,b\n1,2\n3,"open\n4,5\n', 3),
+        (b'sep=,\na,b\n"x\ny",2\n\n3,"', 6),
+        (b'a,b\r\n1,"said ""so\r\n', 2),
+    ],
+)
+def test_a_quote_that_is_never_closed_is_named(data: bytes, line: int) -> None:
+    """All behind it is one field: what is shown of that looks like a table with fewer rows."""
+    found = delimited.open_document(io.BytesIO(data))
+    said = [note for note in found.part(1, Area(1, 1)).notes if "never closed" in note]
+    assert [f"begins in line {line} " in note for note in said] == [True]
+    assert said[0] in found.part(SCHEMA).lines[-1]
+
+
+@pytest.mark.parametrize("data", [b'a,b\n1,"x\ny"\n', b'a,b\n1,"x"', b'a,b\n1,5" long\n', b'a,b\n1,"x"y\n'])
+def test_quotes_that_are_closed_or_none_are_not(data: bytes) -> None:
+    found = delimited.open_document(io.BytesIO(data))
+    assert not any("never closed" in note for note in found.part(1, Area(1, 9)).notes)
+
+
 def test_fields_beyond_the_columns_are_counted() -> None:
     """Columns are those of the first rows; what a later row has more is not dropped without a word."""
     lines = ["a,b", *["1,2"] * SAMPLE_ROWS, "3,4,5", "6,7"]
