@@ -280,7 +280,7 @@ class Walk:
             name[:OUTLINE_NAME_CHARS],
             signature,
             (start if lead is None else lead.above(start)) + 1,
-            _rows(node)[1] + 1,
+            _rows(node if body is None or body.end_byte <= node.end_byte else body)[1] + 1,
             line + 1,
             owner,
             members,
