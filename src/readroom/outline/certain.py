@@ -39,6 +39,9 @@ _SIGNATURE = re.compile(r"[\w:<>,*&\s]+\(|[)\w]")
 _UNBRACED = frozenset({"python", "ruby", "lua"})
 """Languages in which a brace opens no body."""
 
+_MOST_LINE = 1_000
+"""Characters of a line that are looked at, half of them at its end: each line is for every item in it."""
+
 _BODY = "compound_statement"
 
 _TAB = 8
@@ -111,25 +114,36 @@ def _head_of(body: Node) -> int | None:
 
 
 def with_ends(
-    items: Sequence[Item], text: str, language: str, errors: Sequence[tuple[int, int]]
+    items: Sequence[Item], text: str, language: str, errors: Sequence[tuple[int, int]], deadline: Deadline
 ) -> tuple[Item, ...]:
-    """The items of a text with errors in these lines, those marked whose end is not certain."""
-    judge = _Judge(text, errors, braces=language not in _UNBRACED)
+    """The items of a text with errors in these lines, those marked whose end is not certain.
+
+    Raises:
+        TimedOut, Cancelled: From the deadline.
+    """
+    judge = _Judge(text, errors, deadline, braces=language not in _UNBRACED)
     marked = [judge.marked(item) for item in items]
     starts = sorted(judge.certain_starts)
     return tuple(judge.ended(item, starts, len(judge.lines)) for item in marked)
+
+
+def _ends_of(line: str) -> str:
+    return f"{line[: _MOST_LINE // 2]} {line[-_MOST_LINE // 2 :]}"
 
 
 @final
 class _Judge:
     """Of one text. `certain_starts` are the lines and indents of definitions whose end is certain."""
 
-    def __init__(self, text: str, errors: Sequence[tuple[int, int]], *, braces: bool) -> None:
-        self.lines = text.split("\n")
+    def __init__(
+        self, text: str, errors: Sequence[tuple[int, int]], deadline: Deadline, *, braces: bool
+    ) -> None:
+        self.lines = [line if len(line) <= _MOST_LINE else _ends_of(line) for line in text.split("\n")]
         if self.lines[-1] == "":
             self.lines.pop()
         self.certain_starts: list[tuple[int, int]] = []
         self._errors = errors
+        self._deadline = deadline
         self._braces = braces
         self._firsts = [first for first, _ in errors]
         # Each line is asked for several times.
@@ -139,6 +153,7 @@ class _Judge:
 
     def marked(self, item: Item) -> Item:
         """The item and its members, each with whether its end is certain."""
+        self._deadline.check()
         certain = self._is_certain(item)
         if certain and not item.minor:
             self.certain_starts.append((item.start, self._indent(item.line)))
@@ -151,6 +166,7 @@ class _Judge:
         """The item with its end, at most `last`, put where it may be where it is not certain."""
         if item.certain and not item.members:
             return item
+        self._deadline.check()
         end = item.end
         if not item.certain:
             by_indent = self._by_indent(item)
