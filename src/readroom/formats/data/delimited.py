@@ -27,6 +27,7 @@ _UNCLOSED = (
     "A quote is never closed: the row that begins in line {line:,} goes on to the end of the file. "
     "Without `pages` its lines are shown as they are."
 )
+_TOO_LONG = "a quote in the row that begins in line {line:,} is not closed within {chars:,} characters"
 
 _NUMBER = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?\Z")
 
@@ -87,6 +88,8 @@ class _Records:
                 if row:
                     yield row
         except csv.Error as error:
+            if reader.line_num > before + 1:
+                raise Unreadable(_TOO_LONG.format(line=before + 1, chars=FIELD_CHARS), AS_TEXT) from None
             raise Unreadable(f"it is not a table ({error})", AS_TEXT) from None
 
     def _lines(self) -> Iterator[str]:
