@@ -60,9 +60,10 @@ def can_outline(language: str | None) -> bool:
 def _by_lines(language: str) -> Callable[[str, Deadline], Sequence[Item]] | None:
     """What outlines a language that is read by its lines; None for others."""
     from readroom.outline.blocks import BLOCKS
+    from readroom.outline.html import html
     from readroom.outline.markup import MARKUP
 
-    return MARKUP.get(language) or BLOCKS.get(language)
+    return html if language == "html" else MARKUP.get(language) or BLOCKS.get(language)
 
 
 def build(text: str, language: str, deadline: Deadline, *, isolated: bool = False) -> Outline:

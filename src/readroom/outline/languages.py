@@ -35,6 +35,7 @@ SUFFIXES = _by_name(
     toml="toml",
     yaml="yaml yml",
     css="css",
+    html="html htm xhtml",
     dart="dart",
     elixir="ex exs",
     zig="zig zon",
