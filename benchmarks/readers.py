@@ -43,6 +43,7 @@ ENDINGS: Mapping[str, str] = {
     **dict.fromkeys(("xls", "xlt"), "xls"),
     **dict.fromkeys(("ods", "ots"), "ods"),
     "epub": "epub",
+    "pdf": "pdf",
     **dict.fromkeys(("odt", "ott"), "odt"),
     **dict.fromkeys(("odp", "otp"), "odp"),
     "rtf": "rtf",
@@ -94,12 +95,13 @@ def readroom(path: Path) -> tuple[str, str]:
     return "\n".join(lines), " ".join(note for part in parts for note in part.notes)
 
 
-def program(*command: str) -> Callable[[Path], tuple[str, str]]:
-    """A program that prints the text of a file."""
+def program(*command: str, behind: Sequence[str] = ()) -> Callable[[Path], tuple[str, str]]:
+    """A program that prints the text of a file, whose name stands before what is `behind`."""
 
     def read(path: Path) -> tuple[str, str]:
         try:
-            done = subprocess.run([*command, str(path)], capture_output=True, timeout=TIMEOUT_S, check=False)
+            whole = [*command, str(path), *behind]
+            done = subprocess.run(whole, capture_output=True, timeout=TIMEOUT_S, check=False)
         except subprocess.TimeoutExpired:
             raise Refused("timeout") from None
         text = done.stdout.decode("utf-8", "replace")
@@ -169,6 +171,10 @@ def read(path):
     body = found.get_body(("plain",))
     return chr(10).join((str(found["subject"]), str(found["from"]), body.get_content() if body else ""))
 """
+PYPDF = """
+import pypdf
+def read(path): return chr(10).join(page.extract_text() for page in pypdf.PdfReader(path).pages)
+"""
 CALAMINE = """
 import python_calamine
 def read(path):
@@ -202,6 +208,10 @@ def readers(pandoc: str, others: str) -> Mapping[str, Mapping[str, Callable[[Pat
     markitdown, kreuzberg = module(others, MARKITDOWN), module(others, KREUZBERG)
     found: dict[str, dict[str, Callable[[Path], tuple[str, str]]]] = {
         "docx": {"pandoc": converted("docx")},
+        "pdf": {
+            "pdftotext": program("pdftotext", "-q", "-enc", "UTF-8", behind=["-"]),
+            "pypdf": module(sys.executable, PYPDF),
+        },
         "pptx": {},
         "xlsx": {"python-calamine": module(sys.executable, CALAMINE)},
         "xls": {"python-calamine": module(sys.executable, CALAMINE)},

@@ -49,6 +49,24 @@ def test_members_after_each_other_give_all_their_content(
 
 
 @every
+def test_thousands_of_small_members_give_their_content(compression: Compression) -> None:
+    """Each ends in the midst of what was read at once, which may begin and end in another."""
+    data = b"".join(PACK[compression](b"%d," % number) for number in range(2_000))
+    whole = b"".join(b"%d," % number for number in range(2_000))
+    for step in (700, 4_097, len(data)):
+        assert expanded(compression, data, step) == (whole, "")
+
+
+@every
+def test_members_without_content_are_an_end_when_there_are_too_many(compression: Compression) -> None:
+    """A file of them takes minutes and comes to nothing; a few stand in real ones."""
+    nothing, text = PACK[compression](b""), PACK[compression](TEXT)
+    assert expanded(compression, (nothing * 3_000 + text) * 4) == (TEXT * 4, "")
+    found, problem = expanded(compression, text + nothing * 10_100 + text)
+    assert (found, "pieces that hold nothing" in problem) == (TEXT, True)
+
+
+@every
 @settings(max_examples=depth(30))
 @given(st.data())
 def test_data_that_are_cut_off_give_what_was_before(compression: Compression, data: st.DataObject) -> None:

@@ -29,7 +29,7 @@ from readroom.formats.data import (
 from readroom.formats.data.values import aligned, cell
 from readroom.formats.documents import Area, Encrypted, Part, Unreadable
 from readroom.formats.documents.page_ranges import SCHEMA
-from readroom.limits.documents import BRIEF_ROWS, SAMPLE_ROWS, SQLITE_COPIED_BYTES
+from readroom.limits.documents import BRIEF_ROWS, FIELD_CHARS, SAMPLE_ROWS, SQLITE_COPIED_BYTES
 from readroom.stores.memory import MemoryStore
 from tests.depth import depth
 
@@ -119,6 +119,18 @@ def test_the_file_is_left_alone(tmp_path: Path) -> None:
     assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before
     writer.execute("INSERT INTO users VALUES (10, 'later', NULL, NULL)")  # nothing is locked
     writer.close()
+
+
+def test_a_database_whose_tables_are_not_written_back_yet_says_so(tmp_path: Path) -> None:
+    """It would look empty, and a note has nothing to stand beside."""
+    writer = sqlite3.connect(tmp_path / "new.db", isolation_level=None)
+    writer.execute("PRAGMA journal_mode=WAL")
+    writer.execute("CREATE TABLE t (a)")
+    with (tmp_path / "new.db").open("rb") as file, pytest.raises(Unreadable, match="in its -wal file"):
+        sqlite.open_document(file)
+    writer.close()
+    with (tmp_path / "new.db").open("rb") as file:
+        assert sqlite.open_document(file).titles == ["t"]
 
 
 def test_a_large_database_is_opened_by_its_descriptor(tmp_path: Path) -> None:
@@ -311,6 +323,34 @@ def test_a_csv_that_says_what_parts_its_fields_is_believed() -> None:
     assert part.total_rows == 1
     plain = delimited.open_document(io.BytesIO(b"sep=x,b\n1,2\n"))
     assert plain.part(1).total_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        (b'a,b\n1,2\n3,"open\n4,5\n', 3),
+        (b'sep=,\na,b\n"x\ny",2\n\n3,"', 6),
+        (b'a,b\r\n1,"said ""so\r\n', 2),
+    ],
+)
+def test_a_quote_that_is_never_closed_is_named(data: bytes, line: int) -> None:
+    """All behind it is one field: what is shown of that looks like a table with fewer rows."""
+    found = delimited.open_document(io.BytesIO(data))
+    said = [note for note in found.part(1, Area(1, 1)).notes if "never closed" in note]
+    assert [f"begins in line {line} " in note for note in said] == [True]
+    assert said[0] in found.part(SCHEMA).lines[-1]
+
+
+def test_a_quote_that_is_not_closed_for_long_is_named() -> None:
+    data = b'a,b\n1,2\n3,"' + b"x,y\n" * (FIELD_CHARS // 4 + 1)
+    with pytest.raises(Unreadable, match="row that begins in line 3 is not closed within"):
+        delimited.open_document(io.BytesIO(data))
+
+
+@pytest.mark.parametrize("data", [b'a,b\n1,"x\ny"\n', b'a,b\n1,"x"', b'a,b\n1,5" long\n', b'a,b\n1,"x"y\n'])
+def test_quotes_that_are_closed_or_none_are_not(data: bytes) -> None:
+    found = delimited.open_document(io.BytesIO(data))
+    assert not any("never closed" in note for note in found.part(1, Area(1, 9)).notes)
 
 
 def test_fields_beyond_the_columns_are_counted() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from pathlib import Path
 
 import pytest
 
 from readroom.deadline import Deadline
+from readroom.errors import TimedOut
 from readroom.outline import Unparsable, build
 from readroom.outline.languages import language_of
 from readroom.values.files import Outline, rows
@@ -131,3 +133,13 @@ def test_a_class_that_extends_an_imported_type_is_found_with_its_members() -> No
         "Scale", "Scale.constructor", "Scale.id", "Scale.init",
     ]  # fmt: skip
     assert 'import("../types.js").Any' in outline.items[0].signature
+
+
+def test_many_definitions_in_a_long_line_end_with_their_time() -> None:
+    """Their ends are told by what stands around them, and the line of all of them is looked at for each."""
+    text = ".a b:hover>c{color:red}" * 4_000 + ".a{"
+    asked = itertools.count()
+    build(text, "css", Deadline(10**9, clock=asked.__next__))
+    assert next(asked) > 4_000
+    with pytest.raises(TimedOut):
+        build(text, "css", Deadline(3_000, clock=itertools.count().__next__))

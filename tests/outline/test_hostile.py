@@ -43,6 +43,10 @@ HOSTILE = [
     ("toml", "'[a' + ' ' * 900_000 + 'x'"),
     ("yaml", "'a' + ' ' * 900_000 + 'x'"),
     ("javascript", "'function f(){return 1}' * 45_000"),
+    ("html", "'<h1 id=a' * 120_000"),
+    ("html", "'<h1>' * 200_000"),
+    ("html", "('<!--' + '<script>') * 80_000"),
+    ("css", "'.a b:hover>c{color:red}' * 40_000 + '.a{'"),
     ("rust", "('m! { fn f() {} }' + chr(10)) * 50_000"),
 ]
 

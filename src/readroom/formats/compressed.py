@@ -42,6 +42,16 @@ _SKIPPABLE = b"\x2a\x4d\x18"
 """Zstandard's frames without content begin so, after a byte from 50 to 5F; pzstd writes one first."""
 
 
+_FIRST_BYTES = 4 * 1024
+"""Given to a decoder at first, then more and more: what is behind its end it copies, and a file may be
+hundreds of thousands of streams of a few bytes."""
+
+_MOST_EMPTY = 10_000
+"""Streams in a row without content: no program writes two, and each takes 10 us."""
+
+_ZEROS = re.compile(rb"\0*")
+
+
 def by_magic(head: bytes) -> Compression | None:
     """What a file with these first bytes is compressed with; None when it is not."""
     if head.startswith(b"\x1f\x8b\x08"):
@@ -96,6 +106,8 @@ class Expander:
         self._new, self._failures = _codec(compression)
         self._decoder: _Decoder | None = None
         self._begun = False
+        self._empty = 0
+        """Streams since the last one that held something."""
         self._held = b""
 
     def expand(self, data: bytes) -> Iterator[bytes]:
@@ -104,28 +116,39 @@ class Expander:
         Raises:
             Broken: They stand for nothing.
         """
-        data = self._held + data
-        self._held = b""
+        data, at = self._held + data, 0
+        self._held, taken = b"", _FIRST_BYTES
         while True:
             if self._decoder is None:
-                data = data.lstrip(b"\0") if self._begun else data
-                if len(data) < MAGIC_BYTES:
-                    self._held = data
+                at, taken = self._behind_filling(data, at), _FIRST_BYTES
+                if len(data) - at < MAGIC_BYTES:
+                    self._held = data[at:]
                     return
-                self._begin(data)
+                if self._empty > _MOST_EMPTY:
+                    raise Broken(f"go on with more than {_MOST_EMPTY:,} pieces that hold nothing")
+                self._begin(data[at : at + MAGIC_BYTES])
             decoder = self._decoder
             assert decoder is not None
+            given = data[at : at + taken] if decoder.needs_input else b""
             try:
-                piece = decoder.decompress(data, BLOCK_BYTES)
+                piece = decoder.decompress(given, BLOCK_BYTES)
             except self._failures as error:
                 raise Broken(f"cannot be expanded ({error})") from None
-            data = b""
+            at += len(given)
+            taken *= 4
             if piece:
+                self._empty = -1
                 yield piece
             if decoder.eof:
-                data, self._decoder = decoder.unused_data, None
-            elif decoder.needs_input:
+                at, self._decoder = at - len(decoder.unused_data), None
+                self._empty += 1
+            elif decoder.needs_input and at == len(data):
                 return
+
+    def _behind_filling(self, data: bytes, at: int) -> int:
+        """Where the next stream begins: zeros may stand before all but the first."""
+        zeros = _ZEROS.match(data, at)
+        return zeros.end() if zeros is not None and self._begun else at
 
     def finish(self) -> Iterator[bytes]:
         """The rest, when there is no more data.

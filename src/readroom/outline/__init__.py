@@ -46,6 +46,10 @@ class Unparsable(Exception):
     """A text that a parser cannot take safely; says why."""
 
 
+class TooMuchMemory(Unparsable):
+    """A text whose tree is too large."""
+
+
 def can_outline(language: str | None) -> bool:
     """Whether `build` knows the language."""
     from readroom.outline.grammars import GRAMMARS
@@ -56,9 +60,10 @@ def can_outline(language: str | None) -> bool:
 def _by_lines(language: str) -> Callable[[str, Deadline], Sequence[Item]] | None:
     """What outlines a language that is read by its lines; None for others."""
     from readroom.outline.blocks import BLOCKS
+    from readroom.outline.html import html
     from readroom.outline.markup import MARKUP
 
-    return MARKUP.get(language) or BLOCKS.get(language)
+    return html if language == "html" else MARKUP.get(language) or BLOCKS.get(language)
 
 
 def build(text: str, language: str, deadline: Deadline, *, isolated: bool = False) -> Outline:
@@ -107,7 +112,7 @@ def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline, *, i
         items = with_lost(items, source, around, parsing.part, lambda piece: walk.items(piece.root_node))
         if parsing.grammar.heads is not None:
             items = with_headed(items, source, parsing.grammar.heads)
-        items = with_ends(items, text, language, errors)
+        items = with_ends(items, text, language, errors, deadline)
     if walk.too_deep:
         partial = "it is nested too deeply"
     elif errors:
@@ -150,7 +155,7 @@ def _simplified(
     behind = damage_of(other.root_node, parsing.deadline, plan_of(parsing.grammar).larger)
     if len(behind.errors) >= len(damage.errors):
         return tree, items, damage
-    others = with_ends(items, text, "", damage.errors)
+    others = with_ends(items, text, "", damage.errors, parsing.deadline)
     return other, with_others(walk.items(other.root_node), others), behind
 
 
@@ -175,7 +180,7 @@ class _Parsing:
         tree = self.part(None)
         if tree is None or self._is_over():
             self.deadline.check()
-            raise Unparsable("it takes too much memory to parse")
+            raise TooMuchMemory("it takes too much memory to parse")
         return tree
 
     def part(self, span: Range | None) -> Tree | None:

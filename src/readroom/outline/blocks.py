@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from readroom.deadline import Deadline
 from readroom.limits.outline import OUTLINE_DEPTH, OUTLINE_NAME_CHARS
 from readroom.outline.markup import Stack, numbered_lines
-from readroom.outline.walk import shortened
+from readroom.outline.signatures import shortened
 from readroom.values.files import Item
 
 _MOST = 400

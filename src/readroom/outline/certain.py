@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, final
 
 from msgspec import Struct
@@ -38,6 +38,9 @@ _SIGNATURE = re.compile(r"[\w:<>,*&\s]+\(|[)\w]")
 
 _UNBRACED = frozenset({"python", "ruby", "lua"})
 """Languages in which a brace opens no body."""
+
+_MOST_LINE = 1_000
+"""Characters of a line that are looked at, half of them at its end: each line is for every item in it."""
 
 _BODY = "compound_statement"
 
@@ -111,37 +114,49 @@ def _head_of(body: Node) -> int | None:
 
 
 def with_ends(
-    items: Sequence[Item], text: str, language: str, errors: Sequence[tuple[int, int]]
+    items: Sequence[Item], text: str, language: str, errors: Sequence[tuple[int, int]], deadline: Deadline
 ) -> tuple[Item, ...]:
-    """The items of a text with errors in these lines, those marked whose end is not certain."""
-    judge = _Judge(text, errors, braces=language not in _UNBRACED)
+    """The items of a text with errors in these lines, those marked whose end is not certain.
+
+    Raises:
+        TimedOut, Cancelled: From the deadline.
+    """
+    judge = _Judge(text, errors, deadline, braces=language not in _UNBRACED)
     marked = [judge.marked(item) for item in items]
     starts = sorted(judge.certain_starts)
     return tuple(judge.ended(item, starts, len(judge.lines)) for item in marked)
+
+
+def _ends_of(line: str) -> str:
+    return f"{line[: _MOST_LINE // 2]} {line[-_MOST_LINE // 2 :]}"
 
 
 @final
 class _Judge:
     """Of one text. `certain_starts` are the lines and indents of definitions whose end is certain."""
 
-    def __init__(self, text: str, errors: Sequence[tuple[int, int]], *, braces: bool) -> None:
-        self.lines = text.split("\n")
+    def __init__(
+        self, text: str, errors: Sequence[tuple[int, int]], deadline: Deadline, *, braces: bool
+    ) -> None:
+        self.lines = [line if len(line) <= _MOST_LINE else _ends_of(line) for line in text.split("\n")]
         if self.lines[-1] == "":
             self.lines.pop()
         self.certain_starts: list[tuple[int, int]] = []
         self._errors = errors
+        self._deadline = deadline
         self._braces = braces
         self._firsts = [first for first, _ in errors]
-        # Each line is asked for several times.
-        self._texts = [line.strip() for line in self.lines]
-        self._indents: dict[int, int] = {}
+        # Each line is asked for several times; they are counted from 1.
+        self._texts = ["", *(line.strip() for line in self.lines), ""]
+        self._indents = [0, *map(_indent, self.lines)]
         self._nexts = self._next_lines()
 
     def marked(self, item: Item) -> Item:
         """The item and its members, each with whether its end is certain."""
+        self._deadline.check()
         certain = self._is_certain(item)
         if certain and not item.minor:
-            self.certain_starts.append((item.start, self._indent(item.line)))
+            self.certain_starts.append((item.start, self._indents[item.line]))
         if certain and not item.members:
             return item
         members = tuple(self.marked(member) for member in item.members)
@@ -151,6 +166,7 @@ class _Judge:
         """The item with its end, at most `last`, put where it may be where it is not certain."""
         if item.certain and not item.members:
             return item
+        self._deadline.check()
         end = item.end
         if not item.certain:
             by_indent = self._by_indent(item)
@@ -186,31 +202,35 @@ class _Judge:
 
     def _by_indent(self, item: Item) -> int | None:
         """The line in which the item ends by what its lines begin with; None where that says nothing."""
-        own, last, opened = self._indent(item.line), item.line, self._opens(item)
+        own, last, opened = self._indents[item.line], item.line, self._opens(item)
         closes = _CLOSES.match(self._text(item.end))
         closed = opened is not None or (closes is not None and (self._braces or closes[0].isalpha()))
-        for number in self._filled((opened or item.line) + 1):
-            text = self._text(number)
-            if self._indent(number) > own:
+        number = self._nexts[opened or item.line]
+        while number <= len(self.lines):
+            text, indent = self._texts[number], self._indents[number]
+            if indent > own:
                 if closed or number <= item.end or not _ASIDE.match(text):
                     last = number
             elif not self._braces and text[0] in ")]}":
                 last = number  # of a signature or a value; there, words close what braces do elsewhere
             elif _CLOSES.match(text):
-                ends = self._indent(number) == own and _END.match(text) is not None
+                ends = indent == own and _END.match(text) is not None
                 return last if not closed else number if ends else None
             elif not (closed and _ASIDE.match(text)):
                 return None if closed else last
+            number = self._nexts[number]
         return None if closed else last
 
     def _opens(self, item: Item) -> int | None:
         """The line at whose end a brace opens the body; None where none does."""
-        own = self._indent(item.line)
+        own = self._indents[item.line]
         for number in range(item.line, len(self.lines) + 1) if self._braces else ():
-            text = _COMMENT.sub("", self._text(number))
+            text = self._texts[number]
+            if text.endswith("/") or "//" in text:
+                text = _COMMENT.sub("", text)
             if text.endswith("{"):
                 return number
-            inside = not text or self._indent(number) > own
+            inside = not text or self._indents[number] > own
             if not inside and (text.endswith(";") or (number > item.line and not _SIGNATURE.match(text))):
                 return None
         return None
@@ -218,11 +238,11 @@ class _Judge:
     def _ends_behind(self, item: Item, end: int) -> bool:
         """Whether what follows stands no further in than the item."""
         behind = self._next_line(end)
-        return behind > len(self.lines) or self._indent(behind) <= self._indent(item.line)
+        return behind > len(self.lines) or self._indents[behind] <= self._indents[item.line]
 
     def _before_next(self, item: Item, starts: Sequence[tuple[int, int]]) -> int:
         """The line before the next certain definition that stands no further in; the last one without any."""
-        own = self._indent(item.line)
+        own = self._indents[item.line]
         at = bisect_left(starts, (item.line + 1, 0))
         behind = (start for start, indent in starts[at:] if indent <= own)
         return next(behind, len(self.lines) + 1) - 1
@@ -232,22 +252,21 @@ class _Judge:
         return self._nexts[number] if number < len(self._nexts) else len(self.lines) + 1
 
     def _next_lines(self) -> list[int]:
-        found, following = [0] * (len(self._texts) + 1), len(self._texts) + 1
-        for number in range(len(self._texts), -1, -1):
+        following = len(self.lines) + 1
+        found = [following] * following
+        for number in range(len(self.lines), 0, -1):
             found[number] = following
-            if number and self._texts[number - 1]:
+            if self._texts[number]:
                 following = number
+        found[0] = following
         return found
 
-    def _filled(self, first: int) -> Iterator[int]:
-        return (number for number in range(first, len(self.lines) + 1) if self._text(number))
-
     def _text(self, number: int) -> str:
-        return self._texts[number - 1] if 0 < number <= len(self._texts) else ""
+        return self._texts[number] if number < len(self._texts) else ""
 
-    def _indent(self, number: int) -> int:
-        indent = self._indents.get(number)
-        if indent is None:
-            line = self.lines[number - 1].expandtabs(_TAB)
-            indent = self._indents[number] = len(line) - len(line.lstrip())
-        return indent
+
+def _indent(line: str) -> int:
+    """How far a line stands from the left."""
+    if "\t" in line:
+        line = line.expandtabs(_TAB)
+    return len(line) - len(line.lstrip())

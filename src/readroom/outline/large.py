@@ -13,6 +13,7 @@ from typing import BinaryIO, final
 import msgspec
 
 from readroom.deadline import Deadline
+from readroom.errors import TimedOut
 from readroom.formats.documents import Area, Heading, Part, Unit, Unreadable
 from readroom.limits.outline import (
     LARGE_OUTLINE_S,
@@ -21,9 +22,14 @@ from readroom.limits.outline import (
     OUTLINE_PIECE_CHARS,
     OUTLINE_SIGNATURE_CHARS,
 )
-from readroom.outline import Unparsable, build
+from readroom.outline import TooMuchMemory, Unparsable, build
+from readroom.outline.grammars import GRAMMARS
+from readroom.outline.pieces import outline_in_pieces
 from readroom.text.encodings import Encoding, decode
 from readroom.values.files import Item, Outline
+
+_WHOLE_S, _PIECES_S = LARGE_OUTLINE_S / 2, LARGE_OUTLINE_S * 5 / 6
+"""Of its processor time, when a text is no longer parsed whole, and no more of it in pieces."""
 
 
 class OutlineAsked(msgspec.Struct, frozen=True):
@@ -57,13 +63,28 @@ def open_document(file: BinaryIO, argument: str) -> _OutlinePieces:
     data = file.read(os.fstat(file.fileno()).st_size)
     text = decode(data, Encoding(asked.encoding))
     del data
-    # By its own work, as whoever waits for it counts: others may keep the processor for longer.
-    within = Deadline(LARGE_OUTLINE_S, clock=time.process_time)
     try:
-        outline = build(text, asked.language, within, isolated=True)
+        outline = _whole(text, asked.language) or outline_in_pieces(text, asked.language, _within(_PIECES_S))
     except Unparsable as problem:
         raise Unreadable(str(problem), "") from None
+    except TimedOut:
+        raise Unreadable("it takes too long to parse", "") from None
     return _OutlinePieces(msgspec.json.encode(outline).decode())
+
+
+def _whole(text: str, language: str) -> Outline | None:
+    """The outline of all of a text; None where that takes too much."""
+    try:
+        return build(text, language, _within(_WHOLE_S), isolated=True)
+    except (TimedOut, TooMuchMemory):
+        if language not in GRAMMARS:
+            raise
+    return None
+
+
+def _within(seconds: float) -> Deadline:
+    """By its own work, as whoever waits for it counts: others may keep the processor for longer."""
+    return Deadline(seconds - time.process_time(), clock=time.process_time)
 
 
 class UnsoundOutline(Exception):

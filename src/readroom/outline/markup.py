@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from readroom.deadline import Deadline
 from readroom.limits.outline import OUTLINE_NAME_CHARS
-from readroom.outline.walk import shortened
+from readroom.outline.signatures import shortened
 from readroom.values.files import Item
 
 _KEY_LEVELS = 2

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from readroom.limits.outline import OUTLINE_NAME_CHARS, OUTLINE_PIECES
-from readroom.outline.walk import shortened
+from readroom.outline.signatures import shortened
 from readroom.values.files import Item, rows
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from readroom.deadline import Deadline
 from readroom.limits.outline import OUTLINE_DEPTH, OUTLINE_NAME_CHARS, OUTLINE_SIGNATURE_CHARS
 from readroom.outline.lead import Lead
+from readroom.outline.signatures import shortened
 from readroom.outline.syntax import Action, Grammar, NodeRule, inner_query, itself, pattern, plan_of
 from readroom.values.files import Item
 
@@ -46,21 +47,6 @@ _CLASSES = frozenset(
     | {"extension", "actor", "union", "type"}
 )
 """What a function is a method of."""
-
-
-_OPENING = " {:=;,\\"
-"""What a signature may end with before a body."""
-
-
-def shortened(text: str) -> str:
-    """A signature on one line, without what opens a body, as long as outlines show it."""
-    line = " ".join(text.split())
-    if "\n" in text:
-        line = line.replace("( ", "(").replace(", )", ")").replace(" )", ")")
-    line = line.removesuffix("=>").rstrip(_OPENING)
-    if len(line) <= OUTLINE_SIGNATURE_CHARS:
-        return line
-    return line[: OUTLINE_SIGNATURE_CHARS - 1].rstrip() + "…"
 
 
 _WORDS = frozenset({"struct", "enum", "extension", "actor", "interface"})
@@ -98,10 +84,10 @@ def _is_new(item: Item, seen: set[tuple[str, ...]]) -> bool:
     return is_new
 
 
-def _rows(node: Node) -> tuple[int, int]:
-    """Its first and last row; some nodes end behind their line feed."""
-    first, (row, column) = node.start_point[0], node.end_point
-    return first, row - 1 if column == 0 and row > first else row
+def _last_row(node: Node) -> int:
+    """Some nodes end behind their line feed."""
+    row, column = node.end_point
+    return row - 1 if column == 0 and row > node.start_point[0] else row
 
 
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
@@ -161,7 +147,8 @@ class Walk:
             elif action.stands_above:
                 if outer is None or found:
                     row = row_before if previous is None else previous.end_point.row
-                    lead = Lead.after(lead, _rows(node), row, attached=action.is_attached)
+                    rows = node.start_point[0], _last_row(node)
+                    lead = Lead.after(lead, rows, row, attached=action.is_attached)
                 continue
             else:
                 rule = action.rule if action.choose is None else action.choose(node)
@@ -171,7 +158,10 @@ class Walk:
                         node, rule, depth, parent, None if found else outer, lead, local=local
                     )
                 if items and rule is not None:
-                    self._add(items, node, rule, found, seen, depth, parent)
+                    if rule.joins or rule.aside is not None or rule.kind in _ONCE:
+                        self._add(items, node, rule, found, seen, depth, parent)
+                    else:
+                        found += items
                 elif action.wraps:
                     inside = outer or node if self._is_single(node) else None
                     row = row_before if previous is None else previous.end_point.row
@@ -280,7 +270,7 @@ class Walk:
             name[:OUTLINE_NAME_CHARS],
             signature,
             (start if lead is None else lead.above(start)) + 1,
-            _rows(node)[1] + 1,
+            _last_row(node if body is None or body.end_byte <= node.end_byte else body) + 1,
             line + 1,
             owner,
             members,

@@ -83,6 +83,15 @@ def test_a_charset_that_is_not_true_is_found_out() -> None:
     assert eml.open_document(io.BytesIO(data)).part(1).lines[-1] == "Größe, Straße und Käse"
 
 
+@pytest.mark.parametrize("charset", ["undefined", "punycode", "rot13", "zip", "no such", "a\0b"])
+@pytest.mark.parametrize("kind", ["plain", "html"])
+def test_a_charset_that_is_none_leaves_the_text_readable(charset: str, kind: str) -> None:
+    """Python knows some that no mail has, and whose failures are those of no others."""
+    head = f'Subject: =?{charset}?q?x-=E9?=\nContent-Type: text/{kind}; charset="{charset}"\n\n'
+    data = head.encode() + "Käse-é".encode()
+    assert eml.open_document(io.BytesIO(data)).part(1).lines[-1] == "Käse-é"
+
+
 @pytest.mark.parametrize("charset", ["utf-8", "cp1252"])
 def test_headers_that_are_not_encoded_are_read_all_the_same(charset: str) -> None:
     data = "Subject: Grüße\nTo: Jörg <j@x.test>\n\nTschüß\n".encode(charset)

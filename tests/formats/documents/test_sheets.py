@@ -217,6 +217,25 @@ def test_shared_strings_are_those_of_the_cells() -> None:
 ODS_CELL = '<table:table-cell office:value-type="{}" office:{}="{}"><text:p>shown</text:p></table:table-cell>'
 
 
+@pytest.mark.parametrize(
+    ("cell", "shown"),
+    [
+        ('<c r="A2" t="zzz"><v>5</v></c>', "5"),
+        ('<c r="A2" t=""><v>5</v></c>', "5"),
+        ('<c r="A2" t="e"><v>#N/A</v></c>', "#N/A"),
+        ('<c r="A2" t="s"><v>0</v></c>', "[its text is missing in the file]"),
+        ('<c r="A2" t="s"><v>7</v></c>', "[its text is missing in the file]"),
+    ],
+)
+@pytest.mark.parametrize("has_table", [True, False])
+def test_a_cell_that_cannot_be_told_costs_no_other(cell: str, shown: str, has_table: bool) -> None:
+    data = office.workbook(f'<row r="1"><c r="A1"><v>42</v></c></row><row r="2">{cell}</row>')
+    members = {
+        name: data for name, data in _members(io.BytesIO(data)).items() if has_table or "Str" not in name
+    }
+    assert _lines(zipped(members)) == ["42", shown]
+
+
 def test_open_document_sheets_have_the_same_forms() -> None:
     cells = "".join(
         ODS_CELL.format(*cell)

@@ -11,7 +11,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import BinaryIO
+from typing import BinaryIO, final
 
 from readroom.formats.data import Column, Database
 from readroom.formats.data.streamed import AS_TEXT, DecodedStream, Streamed, type_of
@@ -23,6 +23,12 @@ _SNIFFED_LINES = 20
 _SAID = re.compile(r"sep=([^\w\s\"]|\t)[;,|\t]*\r?\n", re.IGNORECASE)
 """A first line that says what parts the fields; Excel writes and reads it."""
 
+_UNCLOSED = (
+    "A quote is never closed: the row that begins in line {line:,} goes on to the end of the file. "
+    "Without `pages` its lines are shown as they are."
+)
+_TOO_LONG = "a quote in the row that begins in line {line:,} is not closed within {chars:,} characters"
+
 _NUMBER = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?\Z")
 
 
@@ -33,7 +39,8 @@ def open_document(file: BinaryIO) -> Database:
     said = _SAID.match(head)
     delimiter = _delimiter(head) if said is None else said[1]
     hints = 0 if said is None else 1
-    sample = list(itertools.islice(_records(text, delimiter), hints, SAMPLE_ROWS))
+    records = _Records(text, delimiter)
+    sample = list(itertools.islice(records, hints, SAMPLE_ROWS))
     named = bool(sample) and _names(sample[0])
     width = max(map(len, sample), default=0)
     names = list(sample[0]) if named else []
@@ -45,23 +52,50 @@ def open_document(file: BinaryIO) -> Database:
     ]
 
     def rows() -> Iterator[Sequence[object]]:
-        return itertools.islice(_records(text, delimiter), hints + (1 if named else 0), None)
+        return itertools.islice(records, hints + (1 if named else 0), None)
 
     header = "the first row names the columns" if named else "no row names the columns"
     if said is not None:
         header = f"the line that says so ({said[0].strip()}) is no row; {header}"
     mark = _DELIMITERS.get(delimiter, delimiter)
     about = f"fields parted by {mark}; {header}; types are those of the first rows"
-    return Database([Streamed(text, columns, rows, [about])])
+    return Database([Streamed(text, columns, rows, [about], of_all=lambda: records.remarks)])
 
 
-def _records(text: DecodedStream, delimiter: str) -> Iterator[Sequence[str]]:
-    csv.field_size_limit(FIELD_CHARS)
-    lines = (line.replace("\0", "\ufffd") for line in text.lines())
-    try:
-        yield from (row for row in csv.reader(lines, delimiter=delimiter) if row)
-    except csv.Error as error:
-        raise Unreadable(f"it is not a table ({error})", AS_TEXT) from None
+@final
+class _Records:
+    """The records of a text, from its beginning as often as they are asked for.
+
+    `remarks` is what is to be said of them once one pass has come to their end.
+    """
+
+    def __init__(self, text: DecodedStream, delimiter: str) -> None:
+        self.remarks: Sequence[str] = ()
+        self._text = text
+        self._delimiter = delimiter
+        self._is_over = False
+
+    def __iter__(self) -> Iterator[Sequence[str]]:
+        csv.field_size_limit(FIELD_CHARS)
+        self._is_over, before = False, 0
+        reader = csv.reader(self._lines(), delimiter=self._delimiter)
+        try:
+            for row in reader:
+                if self._is_over:
+                    # Each line ends its row but where a quote is open: this one was ended by the file.
+                    self.remarks = (_UNCLOSED.format(line=before + 1),)
+                before = reader.line_num
+                if row:
+                    yield row
+        except csv.Error as error:
+            if reader.line_num > before + 1:
+                raise Unreadable(_TOO_LONG.format(line=before + 1, chars=FIELD_CHARS), AS_TEXT) from None
+            raise Unreadable(f"it is not a table ({error})", AS_TEXT) from None
+
+    def _lines(self) -> Iterator[str]:
+        for line in self._text.lines():
+            yield line.replace("\0", "\ufffd")
+        self._is_over = True
 
 
 def _names(row: Sequence[str]) -> bool:

@@ -42,6 +42,7 @@ REOPENS = True
 
 MAGIC = b"SQLite format 3\0"
 _ANOTHER = "Ask for another copy, or for an export as SQL or CSV."
+_WRITTEN_BACK = "Ask the user to have it written back (PRAGMA wal_checkpoint), or for a copy (.backup)."
 _HEADER_BYTES = 100
 _VERSIONS = slice(18, 20)
 """Of the format, for writing and reading: 2 is WAL mode, 1 is not."""
@@ -69,7 +70,10 @@ def open_document(file: BinaryIO) -> Database:
         tables = _tables(connection)
     _count(tables)
     notes = []
-    if header[_VERSIONS] != b"\1\1":
+    in_wal = header[_VERSIONS] != b"\1\1"
+    if in_wal and not tables:
+        raise Unreadable("it has no tables yet: what was written is still in its -wal file", _WRITTEN_BACK)
+    if in_wal:
         notes.append("It is in WAL mode: changes that are still in its -wal file are not shown.")
     if size < stated:
         notes.append(f"It is cut short: it has {size:,} of {stated:,} bytes.")

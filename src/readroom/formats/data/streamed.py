@@ -96,6 +96,7 @@ class Streamed:
         rows: Callable[[], Iterator[Sequence[object]]],
         details: Sequence[str],
         said: Callable[[int, int], Sequence[str]] = lambda first, last: (),
+        of_all: Callable[[], Sequence[str]] = lambda: (),
     ) -> None:
         """Take what a format knows.
 
@@ -105,14 +106,21 @@ class Streamed:
             rows: All rows from the first, which may be shorter than the columns; may raise Unreadable.
             details: Lines for the schema.
             said: What is to be said of the rows from one to another, which were just read.
+            of_all: What is known of all rows, of which some may not have been read yet.
         """
         self.columns = columns
-        self.details = details
+        self._details = details
         self._text = text
         self._rows = rows
         self._said = said
+        self._of_all = of_all
         self._total: int | None = None
         self._counting = text.size <= COUNTED_BYTES
+
+    @property
+    def details(self) -> Sequence[str]:
+        """Lines for the schema, behind the number of rows."""
+        return [*self._details, *self._of_all()]
 
     @property
     def total(self) -> int | None:
@@ -146,7 +154,8 @@ class Streamed:
             what = "1 row has more fields" if wider == 1 else f"{wider:,} rows have more fields"
             notes.append(f"{what} than there are columns, not shown here: read these lines without `pages`.")
         remarks = self._said(first, first + len(rows) - 1)
-        return Rows(rows, [*notes, *remarks], number >= first + count)
+        _ = self.total  # where all are counted, all is known of them by then
+        return Rows(rows, [*notes, *remarks, *self._of_all()], number >= first + count)
 
 
 def type_of(values: Iterator[object]) -> str:

@@ -36,6 +36,7 @@ GRAMMARS: Mapping[str, str] = MappingProxyType(
         "bash": "bash:GRAMMAR",
         "css": "css:GRAMMAR",
         "elixir": "elixir:GRAMMAR",
+        "dart": "dart:GRAMMAR",
         "zig": "zig:GRAMMAR",
         "haskell": "haskell:GRAMMAR",
         "vue": "components:GRAMMAR",

@@ -40,7 +40,7 @@ _ALONE = re.compile(
 """A line that is a macro and nothing else, as `Q_OBJECT` or `NAMESPACE_BEGIN(x)`."""
 
 _LEADING = re.compile(
-    rb"\n[ \t]*(?:(?:extern|static|inline|virtual|explicit)[ \t]+){0,4}"
+    rb"\n[ \t]*(?=[A-Z_eistv])(?:(?:extern|static|inline|virtual|explicit)[ \t]+){0,4}"
     rb"(?:template[ \t]*<[^(){};\n]{0,300}>[ \t]*)?(?:(?:static|inline)[ \t]+)?"
     rb"((?:(?:[A-Z][A-Z0-9_]{3,}|__[a-z]+(?<!__extension__)(?<!__inline__))"
     rb"(?:[ \t]*\([^(){};\n]{0,200}\))?[ \t]+){1,4})"
@@ -64,15 +64,16 @@ _CALLING = re.compile(
 """Before the star of a pointer to a function, as in `typedef int (WINAPI *call)(void);`."""
 
 _BETWEEN = re.compile(
-    rb"\n(?:[ \t]*(?:typedef|static|extern|inline|const|unsigned|signed|struct|enum|union)[ \t]+){0,4}"
+    rb"\n(?=[ \t]*[A-Za-z_])"
+    rb"(?:[ \t]*(?:typedef|static|extern|inline|const|unsigned|signed|struct|enum|union)[ \t]+){0,4}"
     rb"(?!typedef|static|extern|inline|const|unsigned|signed|struct|enum|union|return|else|case|goto)"
     rb"(?=[A-Z_0-9]{0,80}[a-z])[A-Za-z_]\w*[ \t*]+([A-Z][A-Z0-9_]{4,})\s{1,80}(?=[A-Za-z_]\w*[ \t]*\()",
 )
 """Between the type and the name of a function, as in `static int FASTCALL f(void)`."""
 
 _WRAPPED = re.compile(
-    rb"\n[ \t]*(?:(?:extern|static)[ \t]+)?([A-Z][A-Z0-9_]{3,}[ \t]*\()[A-Za-z_][\w \t*]{0,60}(\))"
-    rb"(?=[ \t]+[A-Za-z_]\w*[ \t]*[(;])",
+    rb"\n[ \t]*(?=[A-Zes])(?:(?:extern|static)[ \t]+)?"
+    rb"([A-Z][A-Z0-9_]{3,}[ \t]*\()[A-Za-z_][\w \t*]{0,60}(\))(?=[ \t]+[A-Za-z_]\w*[ \t]*[(;])",
 )
 """Around the type of a function, as in `extern EXPORT(int) f(void);`."""
 
@@ -87,7 +88,7 @@ _BEHIND = re.compile(
 )
 """Behind the name of a type, as in `class Name FINAL {`."""
 
-_PACKED = re.compile(rb"[*&](\.\.\.)[ \t]*\w")
+_PACKED = re.compile(rb"(?<=[*&])(\.\.\.)[ \t]*\w")
 """So are dots behind a star, as in `void f(Args*... given)`."""
 
 _CXX = (
@@ -122,7 +123,6 @@ _SIMPLE: tuple[tuple[re.Pattern[bytes], bytes], ...] = (
     *((_LEADING, b""), (_BETWEEN, b""), (_TRAILING, b")"), (_RESTRICTED, b"*")),
     *((_SECTION, b"slots"), (_SECTION, b"Q_SLOTS"), (_SIGNALS, b"signals"), (_SIGNALS, b"Q_SIGNALS")),
     *((_POINTED, b")"), (_CALLING, b"*"), (_WRAPPED, b"("), (_VALUED, b"enum"), (_LISTED, b"enum")),
-    (_PACKED, b"..."),
 )
 """Those whose groups are all that is blanked, each with what stands in every text that has it."""
 
@@ -130,6 +130,7 @@ _WORDED: tuple[tuple[re.Pattern[bytes], tuple[bytes, ...]], ...] = (
     (_EXPORTED, (*_TYPE_WORDS, b"namespace")),
     (_BEHIND, _TYPE_WORDS),
     (_BASED, (b"enum",)),
+    (_PACKED, (b"...",)),
 )
 """Likewise, with the words that these begin with."""
 

@@ -197,7 +197,7 @@ def body_of_html(data: bytes, charset: str) -> tuple[list[str], Counter[str]]:
     """The lines of a message that is HTML, and what is not shown of it."""
     try:
         text = data.decode(charset) if charset else html.decoded(data)
-    except (LookupError, UnicodeDecodeError):
+    except (LookupError, ValueError):  # codecs have other failures, too
         text = html.decoded(data)
     page, blocks = html.read(text)
     return list(html.lines_of(blocks)), page.dropped
@@ -207,7 +207,7 @@ def body_of_text(data: bytes, charset: str) -> list[str]:
     """The lines of a text, by its charset where that is true, or by what its bytes are."""
     try:
         text = data.decode(charset or "utf-8")
-    except (LookupError, UnicodeDecodeError):
+    except (LookupError, ValueError):  # codecs have other failures, too
         encoding = encodings.detect(data[:HEAD_BYTES], complete=len(data) <= HEAD_BYTES)
         text = data.decode("utf-8", "replace") if encoding is None else encodings.decode(data, encoding)
     lines = (

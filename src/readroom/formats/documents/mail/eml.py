@@ -267,6 +267,6 @@ def decoded(words: str) -> str:
             piece = piece.encode("utf-8", "surrogateescape")
         try:
             texts.append(piece.decode(charset or "utf-8"))
-        except (LookupError, UnicodeDecodeError):
+        except (LookupError, ValueError):
             texts.append(piece.decode("cp1252", "replace"))
     return "".join(texts).replace("\n", " ").replace("\r", "")

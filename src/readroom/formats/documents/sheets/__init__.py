@@ -41,7 +41,7 @@ from readroom.formats.documents.sheets import cells, ods, xls, xlsb
 from readroom.formats.documents.sheets.cells import Comments, Table, Value
 from readroom.formats.documents.sheets.failures import translated
 from readroom.formats.documents.sheets.formulas import Formulas, with_formulas
-from readroom.formats.documents.sheets.xlsx import Cut, Row, cut, only, referred, with_errors
+from readroom.formats.documents.sheets.xlsx import Cut, Row, cut, only, referred, with_all_types
 from readroom.formats.documents.unshown import beside_note
 from readroom.limits.documents import SHEET_BYTES
 
@@ -190,7 +190,7 @@ class _SheetReader(Struct, frozen=True):
     def _small(self, rows: Sequence[Row]) -> io.BytesIO:
         """A workbook of one sheet that has these rows, and what they refer to."""
         package = self.package
-        text = with_errors(b"".join(row.xml for row in rows))
+        text = with_all_types(b"".join(row.xml for row in rows))
         members = {
             "_rels/.rels": _RELATIONS % (_RELATION % (b"r0", b"xl/workbook.xml", b"officeDocument")),
             "xl/workbook.xml": _WORKBOOK % (b"1" if self._from_1904() else b"0"),
@@ -202,9 +202,11 @@ class _SheetReader(Struct, frozen=True):
             xml.check_start(members["xl/styles.xml"], styles)
         needed = referred(text)
         strings = next(iter(package.related(package.main, "sharedStrings")), None)
-        if needed and strings is not None:
-            archives.check_size(package.archive, strings, SHEET_BYTES)
-            members["xl/sharedStrings.xml"] = only(package.archive.pieces(strings), needed)
+        if needed:
+            if strings is not None:
+                archives.check_size(package.archive, strings, SHEET_BYTES)
+            pieces = iter(()) if strings is None else package.archive.pieces(strings)
+            members["xl/sharedStrings.xml"] = only(pieces, needed)
         file = io.BytesIO()
         with zipfile.ZipFile(file, "w") as archive:
             for name, data in members.items():

@@ -35,7 +35,10 @@ _FORMULA = re.compile(
     rb"""\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v\s*></(?:\w+:)?v\s*>)?\s*</(?:\w+:)?c\s*>"""
 )
 _ANY_FORMULA = re.compile(rb"<(?:\w+:)?f(?=[\s/>])")
-_ERROR = re.compile(rb"""(<(?:\w+:)?c(?=\s)[^>]*\st\s*=\s*["'])e(["'])""")
+_UNTOLD = re.compile(
+    rb"""(<(?:\w+:)?c(?=\s)[^>]*\st\s*=\s*["'])(?!(?:b|d|n|s|str|inlineStr)["'])[^"'<>]*(["'])"""
+)
+"""A cell of a type that the library does not read: an error, or one that is none."""
 _MERGED = re.compile(rb"""<(?:\w+:)?mergeCell\s[^>]*?ref\s*=\s*["']([A-Z0-9:]{3,30})["']""")
 _COMMENT = b"<!"
 
@@ -256,9 +259,12 @@ def _said(data: bytes, start: int) -> int | None:
     return int(match[1]) if match else None
 
 
-def with_errors(rows: bytes) -> bytes:
-    """The same with errors (`#N/A`) as texts: the library shows nothing for them."""
-    return _ERROR.sub(rb"\1str\2", rows)
+def with_all_types(rows: bytes) -> bytes:
+    """The same with errors (`#N/A`) and cells of no known type as texts.
+
+    The library shows nothing for errors, and for one cell of a type that is none it refuses all rows.
+    """
+    return _UNTOLD.sub(rb"\1str\2", rows)
 
 
 def column_number(letters: str) -> int:
@@ -291,6 +297,8 @@ _SHARED = re.compile(
     rb"""<(?:\w+:)?c(?=[\s>])[^>]*\st\s*=\s*["']s["'][^>]*>\s*<(?:\w+:)?v\s*>\s*(\d{1,9})\s*</"""
 )
 _EMPTY = b"<si><t></t></si>"
+_MISSING = b"<si><t>[its text is missing in the file]</t></si>"
+"""For a cell that refers to a text behind the last one."""
 
 
 def referred(rows: bytes) -> frozenset[int]:
@@ -323,5 +331,7 @@ def only(pieces: Iterator[bytes], needed: frozenset[int]) -> bytes:
             raise Unreadable(f"it has a text of more than {STRING_BYTES:,} bytes", ANOTHER_COPY)
     else:
         match = _END.search(rest)
-        items.append(rest[: match.start()] if match else _EMPTY)
+        if match is not None and _ITEM.match(rest):
+            items.append(rest[: match.start()])
+    items += [_MISSING] * (last + 1 - len(items))
     return b"<sst>" + b"".join(items[: last + 1]) + b"</sst>"
