@@ -39,7 +39,6 @@ Row = tuple[str, str, str, str, str, str, str]
 
 
 def _scores(repository: Repository) -> list[Row]:
-    half = "tuning" if repository.tuned else "check"
     rows: list[Row] = []
     for peer, made in PEERS.items():
         rank = made(repository.folder)
@@ -47,7 +46,7 @@ def _scores(repository: Repository) -> list[Row]:
             continue
         for number, one in enumerate(repository.questions, 1):
             score = ndcg(rank(one.text), one.targets)
-            about = (repository.name, repository.language, half, one.category, str(number))
+            about = (repository.name, repository.language, repository.half, one.category, str(number))
             rows.append((*about, peer, f"{score:.4f}"))
     return rows
 

@@ -17,13 +17,19 @@ from tempfile import TemporaryDirectory
 
 from bpe_openai import get_encoding
 
-from benchmarks.find.mining import Case, mined
+from benchmarks.find.mining import REPOSITORIES, Case, mined
 from benchmarks.find.queries import unpack
 from benchmarks.find.ways import WAYS, Ways
 from readroom import Workspace
 
-BUDGETS = (2500, 5000, 10_000)
+BUDGETS = (2000, 5000, 10_000)
 """Tokens after which is looked at what was seen; replies are counted as a model receives them."""
+
+_MIDDLE = 5000
+"""What ways are compared by."""
+
+_FIRST = 6
+"""Columns before the shares."""
 
 _RESAMPLES = 10_000
 
@@ -34,7 +40,7 @@ def main() -> None:
     parser.add_argument("--clones", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--half", choices=["tuning", "check"])
+    parser.add_argument("--half", choices=list(REPOSITORIES))
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     cases = mined(given.clones, given.work / "fixes.json")
@@ -71,7 +77,7 @@ def read(clones: Path, case: Case, ways: Ways) -> Iterator[Row]:
                         shares.append(len(gold & seen) / len(gold))
                     if len(shares) == len(BUDGETS):
                         break
-                    calls += len(shares) < 2
+                    calls += len(shares) <= BUDGETS.index(_MIDDLE)
                     seen |= shown
             shares += [len(gold & seen) / len(gold)] * (len(BUDGETS) - len(shares))
             about = (case.half, case.repository, case.commit[:12], way, len(gold), calls)
@@ -91,7 +97,7 @@ def summary(rows: Sequence[Row], ways: Ways) -> str:
         lines.append("| --- | --- | --- | --- | --- |")
         for way in ways:
             own = [row for row in mine if row[3] == way]
-            cells = [_interval([float(row[6 + at]) for row in own]) for at in range(len(BUDGETS))]
+            cells = [_interval([float(row[_FIRST + at]) for row in own]) for at in range(len(BUDGETS))]
             calls = mean(int(row[5]) for row in own)
             lines.append(f"| {way} | {' | '.join(cells)} | {calls:.1f} |")
         lines += ["", *_paired(mine, ways), "", *_by_repository(mine, ways)]
@@ -99,9 +105,9 @@ def summary(rows: Sequence[Row], ways: Ways) -> str:
 
 
 def _paired(rows: Sequence[Row], ways: Ways) -> Iterator[str]:
-    best = [float(row[7]) for row in rows if row[3] == "find_relevant"]
+    best = _at_middle(rows, "find_relevant")
     for way in list(ways)[1:]:
-        other = [float(row[7]) for row in rows if row[3] == way]
+        other = _at_middle(rows, way)
         differences = [one - two for one, two in zip(best, other, strict=True)]
         better = sum(one > 0 for one in differences)
         worse = sum(one < 0 for one in differences)
@@ -111,11 +117,16 @@ def _paired(rows: Sequence[Row], ways: Ways) -> Iterator[str]:
         )
 
 
+def _at_middle(rows: Sequence[Row], way: str) -> list[float]:
+    return [float(row[_FIRST + BUDGETS.index(_MIDDLE)]) for row in rows if row[3] == way]
+
+
 def _by_repository(rows: Sequence[Row], ways: Ways) -> Iterator[str]:
     yield f"| at 5,000 tokens | {' | '.join(ways)} |"
     yield "| --- " * (len(ways) + 1) + "|"
     for name in dict.fromkeys(str(row[1]) for row in rows):
-        cells = [mean(float(row[7]) for row in rows if row[1] == name and row[3] == way) for way in ways]
+        own = [row for row in rows if row[1] == name]
+        cells = [mean(_at_middle(own, way)) for way in ways]
         yield f"| {name.replace('+', '/')} | {' | '.join(f'{100 * cell:.0f} %' for cell in cells)} |"
 
 

@@ -19,11 +19,9 @@ from typing import Any
 
 from benchmarks.find.fixes import BUDGETS, read, summary
 from benchmarks.find.mining import REPOSITORIES, Case, changed
-from benchmarks.find.ways import WAYS, best_chunks
+from benchmarks.find.ways import WAYS
 
 NAMED = Path(__file__).with_suffix(".json")
-
-ISSUE_WAYS = {**WAYS, "BM25 of chunks": best_chunks}
 
 
 def main() -> None:
@@ -41,7 +39,7 @@ def main() -> None:
         repository, commit = issue["repository"], issue["commit"]
         gold = changed(given.clones / repository / "repo", commit)
         case = Case(repository, halves[repository], commit, texts[issue["issue"]], gold)
-        for row in read(given.clones, case, ISSUE_WAYS):
+        for row in read(given.clones, case, WAYS):
             rows.append((*row, issue["issue"]))
             print(*row[1:], sep="\t", flush=True)
     given.out.mkdir(parents=True, exist_ok=True)
@@ -51,7 +49,7 @@ def main() -> None:
         writer.writerow([*head, *(f"seen_at_{budget}" for budget in BUDGETS), "issue"])
         writer.writerows(rows)
     both = [("all", *row[1:]) for row in rows]
-    (given.out / "issues.md").write_text(summary([*both, *rows], ISSUE_WAYS), encoding="utf-8")
+    (given.out / "issues.md").write_text(summary([*both, *rows], WAYS), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -18,8 +18,12 @@ from pathlib import Path
 REPOSITORIES = {
     "tuning": ("pallets+click", "BurntSushi+ripgrep", "axios+axios", "sinatra+sinatra", "redis+redis"),
     "check": ("caddyserver+caddy", "honojs+hono", "jqlang+jq", "google+gson", "pytest-dev+pytest"),
+    "fresh": (
+        *("junegunn+fzf", "rust-lang+mdBook", "jhy+jsoup", "vuejs+vitepress"),
+        *("ninja-build+ninja", "encode+httpx", "jekyll+jekyll", "guzzle+guzzle"),
+    ),
 }
-"""Ten projects in eight languages: Python, Rust, JavaScript, Ruby, C, Go, TypeScript, Java."""
+"""Eighteen projects in ten languages; the fresh ones were drawn after all weights were set."""
 
 CASES = 16
 """Of each repository."""
@@ -27,9 +31,9 @@ CASES = 16
 _LOOKED_AT = 3000
 _FILES, _LINES, _WORDS, _CHARS, _SEED = 4, 80, 5, 600, 7
 
-_CODE = re.compile(r"\.(py|rs|js|mjs|ts|tsx|go|rb|c|h|java|cc|cpp)$")
+_CODE = re.compile(r"\.(py|rs|js|mjs|ts|tsx|vue|go|rb|c|h|java|cc|cpp|php)$")
 _ASIDE = re.compile(
-    r"(^|/)(tests?|spec|specs|examples?|docs?|dist|vendor|deps|node_modules|testing|bench(mark)?s?|runtime-tests"
+    r"(^|/)(tests?|__tests__|spec|specs|examples?|docs?|dist|vendor|deps|node_modules|testing|bench(mark)?s?|runtime-tests"
     r"|benchmarks|build|integration)/|(^|/)test_|_test\.|\.test\.|\.spec\.|Test\.java|conftest|CHANGELOG|\.min\."
     r"|\.d\.ts$",
     re.IGNORECASE,

@@ -30,19 +30,20 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """Files on disk with the questions about them; `tuned` where weights were set on these questions."""
+    """Files on disk with the questions about them; `half` says whether weights were set on these."""
 
     name: str
     language: str
     folder: Path
     questions: tuple[Question, ...]
-    tuned: bool
+    half: str
 
 
 def repositories(given: Path, clones: Path | None, work: Path) -> list[Repository]:
     """All repositories that can be had, unpacked below `work`.
 
-    Every second one by name was for tuning, the others for the check: settled before the first score.
+    Where the manifest names no half, every second one by name was for tuning, the others for the check:
+    settled before the first score.
     """
     manifest: Any = json.loads((given / "manifest.json").read_text(encoding="utf-8"))
     entries = manifest if isinstance(manifest, list) else manifest["repositories"]
@@ -52,7 +53,8 @@ def repositories(given: Path, clones: Path | None, work: Path) -> list[Repositor
         if not folder.exists() and not _unpack(given, clones, entry, folder):
             continue
         questions = tuple(_questions(given / "annotations" / f"{entry['name']}.json", folder))
-        found.append(Repository(entry["name"], entry["language"], folder, questions, at % 2 == 0))
+        half = entry.get("half") or ("check" if at % 2 else "tuning")
+        found.append(Repository(entry["name"], entry["language"], folder, questions, half))
     return found
 
 

@@ -157,4 +157,5 @@ WAYS: Ways = {
     "find_relevant, pages of 1,600": partial(ranked, budget=_SMALL_TOKENS),
     "grep, then windows": grep_then_windows,
     "outlines first": outlines_first,
+    "BM25 of chunks": best_chunks,
 }
