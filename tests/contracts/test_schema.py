@@ -104,7 +104,7 @@ def test_a_missing_argument_is_explained_where_its_name_does_not_say_its_value()
         ({"glob": {"a": 1}}, "'glob' must be text or a list of text, not an object"),
         (
             {"include": "hidden"},
-            "'include' must be a list of one of 'hidden', 'ignored', not text ('hidden')",
+            "'include' must be a list with any of 'hidden', 'ignored', not text ('hidden')",
         ),
     ],
 )

@@ -551,7 +551,7 @@ def test_a_denied_file_is_neither_read_nor_found_nor_named(tmp_path: Path) -> No
         assert json.loads(found.text)["total_matches"] == 0
         listed = json.loads(workspace.call("list_directory", {}, contract_name="everruns").text)
     assert [entry["name"] for entry in listed["entries"]] == ["link"]
-    assert listed["notes"] == ["1 entries are denied by policy."]
+    assert listed["notes"] == ["1 entry is denied by policy."]
 
 
 def test_refusals_name_files_as_every_other_answer_does() -> None:

@@ -134,7 +134,7 @@ def test_a_stale_hash_is_refused_and_shows_what_changed(room: Room) -> None:
     known = fact(room.workspace.read("f"), "content_hash")
     room.file("f", "two\n")
     error = refused(Stale, room, "f", lambda: room.write("f", "three\n", known))
-    assert error.facts["changed"] == "@@ -1,1 +1,1 @@\n-one\n+two\n"
+    assert error.facts["changed"] == "@@ -1 +1 @@\n-one\n+two\n"
 
 
 def test_a_file_that_is_gone_is_not_made_again(room: Room) -> None:

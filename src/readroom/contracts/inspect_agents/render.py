@@ -20,6 +20,7 @@ from readroom.errors import (
     Denied,
     ManyMatches,
     NoMatch,
+    NotAFile,
     NotFound,
     OutsideRoot,
     Protected,
@@ -111,6 +112,8 @@ def words(call: CallWords, error: ReadroomError) -> str:
             return _past_end(call, error)
         case TooLarge() if error.facts["unit"] == "bytes" and error.facts["limit"] == call.setup.max_bytes:
             return _too_large(call, error)
+        case NotAFile() if error.facts["what"] == "folder":
+            return f"'{call.shown}' is a directory, not a file. Name a file in it."
         case OutsideRoot():
             return (
                 f"Access denied: path '{call.shown}' is outside the configured filesystem root "
