@@ -133,7 +133,7 @@ def test_the_refusal_of_a_wrong_type_says_whether_the_argument_may_be_left_out()
         ({"share": 2}, "'share' must be a number > 0 and <= 1."),
         ({"share": float("nan")}, "share=nan is not allowed"),
         ({"mode": "c"}, "mode='c' is not allowed. 'mode' must be one of 'a', 'b'."),
-        ({"include": ["secret"]}, "is not allowed"),
+        ({"include": ["secret"]}, "include=['secret'] is not allowed"),
         ({"path": "\ud800"}, "surrogate"),
         ({"glob": ["ok", "\udfff"]}, "surrogate"),
         ({"limit": "\ud800"}, "surrogate"),

@@ -334,9 +334,9 @@ def _kind(value: object) -> str:
 
 
 def _shown(value: object) -> Fact:
-    if isinstance(value, (int, float)):
-        return value
     text = str(value)
+    if isinstance(value, (int, float)) or (isinstance(value, list) and len(text) <= VALUE_CHARS):
+        return value
     return text if len(text) <= VALUE_CHARS else f"{text[:VALUE_CHARS]}…"
 
 

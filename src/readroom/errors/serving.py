@@ -162,7 +162,9 @@ class Unauthorized(RefusedError):
         self.problem = problem
         self.presented = presented
         super().__init__(
-            f"The request has no token that works here: {problem}",
+            f"The token of the request does not work here: {problem}"
+            if presented
+            else "The request has no token",
             "Send the header Authorization: Bearer TOKEN. The operator of the server sees the token of its "
             "folder with `readroom token show DIR`, or makes another with `readroom token create NAME`.",
             facts={"problem": problem},

@@ -50,7 +50,7 @@ def _reset(
     Running servers count from nothing again with the next call.
     """
     if whole == bool(workspace or scope or name):
-        raise UsageError("It is not said which budgets are meant", "Use --all, or some of the other options.")
+        raise UsageError("No budgets were chosen", "Use --all, or choose some with the other options.")
     root = None if workspace is None else os.path.realpath(workspace)
     with _state(config) as state:
         chosen = [

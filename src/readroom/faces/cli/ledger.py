@@ -389,7 +389,9 @@ def _filters() -> list[click.Parameter]:
 ledger = click.Command(
     "ledger",
     params=[
-        click.Argument(["action"], required=False, default="list", type=click.Choice(ACTIONS)),
+        click.Argument(
+            ["action"], required=False, default="list", type=click.Choice(ACTIONS), metavar="[ACTION]"
+        ),
         *_filters(),
         click.Option(
             ["--by"], type=click.Choice(GROUPS), default="tool", show_default=True, help="What totals are by."
