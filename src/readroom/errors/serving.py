@@ -211,12 +211,12 @@ class Busy(FailedError):
 
 
 class Closing(FailedError):
-    """The server is about to end."""
+    """The server is shutting down."""
 
     code = "closing"
 
     def __init__(self) -> None:
-        super().__init__("The server is about to end", "Send the call again when it has started anew.")
+        super().__init__("The server is shutting down", "Send the call again when it has been restarted.")
 
 
 class NoSuchToken(AbsentError):
