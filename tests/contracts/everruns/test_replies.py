@@ -567,6 +567,12 @@ def test_a_denied_file_is_neither_read_nor_found_nor_named(tmp_path: Path) -> No
     assert listed["notes"] == ["1 entry is denied by policy."]
 
 
+def test_a_write_below_a_file_is_not_told_to_read_it() -> None:
+    below = failure({"a": "x"}, "write_file", path="a/b", content="y")
+    assert below == "Path '/workspace/a' is a file, not a directory."
+    assert failure({"a": "x"}, "list_directory", path="a").endswith(" Use read_file instead.")
+
+
 def test_refusals_name_files_as_every_other_answer_does() -> None:
     files = {".env": "KEY=1", "s/.env": "KEY=2", "a/b": "x"}
     assert failure(files, "read_file", path=".env").startswith(

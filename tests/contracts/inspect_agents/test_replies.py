@@ -282,7 +282,7 @@ def test_a_name_below_a_file_is_refused_with_the_name_of_the_file(open_: Any) ->
     for path, shown in (("a/b/c", "a"), ("/k/l", "/k")):
         agent.files("write", file_path="/k", content="x")
         reply = agent.files("write", file_path=path, content="x")
-        assert reply.text == f"{shown} is a file, not a folder. Read it instead."
+        assert reply.text == f"{shown} is a file, not a folder. Choose a path that does not lead through it."
 
 
 def test_the_name_that_is_empty_stands_beside_absolute_names(open_: Any) -> None:
