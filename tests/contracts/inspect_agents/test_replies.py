@@ -313,6 +313,18 @@ def test_a_directory_is_told_by_its_name_as_it_was_sent(
     assert reply.text == f"'{name}' is a directory, not a file. Name a file in it."
 
 
+@pytest.mark.clause("inspect_agents.files.confined", "inspect_agents.files.policy")
+def test_a_refused_move_names_the_end_that_is_refused(open_: Any, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x")
+    agent = open_(tmp_path, SANDBOX)
+    for source, target, name in (("a", "/etc/m", "/etc/m"), ("/etc/m", "b", "/etc/m"), ("a", "../b", "../b")):
+        reply = agent.files("move", src_path=source, dst_path=target)
+        assert reply.text.startswith(f"Access denied: path '{name}' is outside the configured")
+    for source, target in (("/repo/a", "s/.env"), ("s/.env", "/repo/a")):
+        reply = agent.files("move", src_path=source, dst_path=target)
+        assert reply.text.startswith("PolicyDenied: operation 'move' on '/repo/s/.env' denied by rule '.env'")
+
+
 @pytest.mark.clause("inspect_agents.confinement")
 def test_links_are_refused_in_sandbox_mode_wherever_they_stand(open_: Any, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
