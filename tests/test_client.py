@@ -76,7 +76,7 @@ def test_any_name_is_written_read_edited_and_listed(conn: AgentConn, root: Path,
     if "\udcff" not in name:  # a JSON body cannot carry such a name
         edits = [FileEdits(path, [FileEdit("one", "1")])]
         assert conn.edit_files(edits, include_diff=True) == [
-            FileDiff(path, f"--- {path}\n+++ {path}\n@@ -1,1 +1,1 @@\n-one\n+1\n")
+            FileDiff(path, f"--- {path}\n+++ {path}\n@@ -1 +1 @@\n-one\n+1\n")
         ]
         assert conn.read_file_lines(path).content == "1\t1"
     listed = conn.list_directory(path.rpartition("/")[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import pairwise
@@ -83,7 +84,11 @@ def _default(arguments: type, argument: str) -> str:
 
     fields = msgspec.structs.fields(arguments) if isinstance(arguments, type) else ()
     field = next((f for f in fields if f.encode_name == argument), None)
-    return "" if field is None or field.required or field.default is None else f"`{field.default}`"
+    # A list that is made anew for every call is empty, which is the same as leaving it out.
+    if field is None or field.default in (None, msgspec.NODEFAULT):
+        return ""
+    # As a call has it: `false`, not `False`.
+    return f"`{field.default if isinstance(field.default, str) else json.dumps(field.default)}`"
 
 
 def facts() -> str:

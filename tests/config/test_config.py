@@ -292,6 +292,14 @@ def test_an_address_that_may_hold_a_password_is_not_repeated(tmp_path: Path) -> 
     assert "secret" not in str(caught.value) + caught.value.advice
 
 
+def test_the_form_of_an_address_is_shown_without_the_name_of_another_key(tmp_path: Path) -> None:
+    file = tmp_path / "operator.toml"
+    file.write_text('[serve]\nstate = "mysql://host/db"', encoding="utf-8")
+    with pytest.raises(BadConfig, match=r"serve\.state: is not a PostgreSQL address") as caught:
+        serve.load(str(file))
+    assert caught.value.advice == 'Write it as "postgresql://user@host/database".'
+
+
 def _toml(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()

@@ -104,7 +104,7 @@ def test_a_missing_argument_is_explained_where_its_name_does_not_say_its_value()
         ({"glob": {"a": 1}}, "'glob' must be text or a list of text, not an object"),
         (
             {"include": "hidden"},
-            "'include' must be a list of one of 'hidden', 'ignored', not text ('hidden')",
+            "'include' must be a list with any of 'hidden', 'ignored', not text ('hidden')",
         ),
     ],
 )
@@ -133,7 +133,7 @@ def test_the_refusal_of_a_wrong_type_says_whether_the_argument_may_be_left_out()
         ({"share": 2}, "'share' must be a number > 0 and <= 1."),
         ({"share": float("nan")}, "share=nan is not allowed"),
         ({"mode": "c"}, "mode='c' is not allowed. 'mode' must be one of 'a', 'b'."),
-        ({"include": ["secret"]}, "is not allowed"),
+        ({"include": ["secret"]}, "include=['secret'] is not allowed"),
         ({"path": "\ud800"}, "surrogate"),
         ({"glob": ["ok", "\udfff"]}, "surrogate"),
         ({"limit": "\ud800"}, "surrogate"),

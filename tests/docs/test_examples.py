@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -38,6 +40,21 @@ def test_the_first_client_finds_reads_and_is_refused_the_secret(demo: str) -> No
     assert "6\tdef shipping" in printed
     assert "not-for-you" not in printed
     assert "denied by the rule '.env'" in printed
+
+
+def test_a_page_installs_what_the_programs_need_that_it_runs() -> None:
+    """Where `make run` made the environment, only what readroom needs is there."""
+    run_by: dict[str, set[str]] = {}
+    for page in (ROOT / "docs").rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        for name in re.findall(r"^\S*python3? (docs_src/\S+\.py)", text, re.MULTILINE):
+            tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
+            modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+            tops = {str(module).partition(".")[0] for module in modules}
+            needed = tops - {"readroom", "docs_src"} - set(sys.stdlib_module_names)
+            run_by.setdefault(name, set()).update(needed)
+            assert all(re.search(rf"pip install '?{top}\b", text) for top in needed), (page, name, needed)
+    assert run_by["docs_src/first_client.py"] == {"mcp"}
 
 
 def test_the_library_example_reads_the_whole_log(demo: str) -> None:

@@ -34,7 +34,7 @@ def serving(guard: Guard, limits: Limits | None = None) -> Services:
         documents=DocumentCache,
         archives=lambda: Archives(limits, indexes.expansions),
         commands=None,
-        commands_off=lambda: CommandsOff("nobody has allowed it"),
+        commands_off=lambda: CommandsOff("the operator has not allowed them"),
     )
 
 

@@ -377,7 +377,7 @@ def test_csv_has_columns_types_and_rows() -> None:
         "  id integer",
         "  name text",
         "  since date",
-        "  fields parted by semicolon; the first row names the columns; types are those of the first rows",
+        "  fields separated by semicolon; the first row names the columns; types are those of the first rows",
     ]
     assert _rows(found.part(1, Area(1, 9))) == [["1", "Ann;\\nA", "2026-01-01"], ["2", "Bob", "2026-02-01"]]
     plain = delimited.open_document(io.BytesIO(b"1,2\n3,4\n"))

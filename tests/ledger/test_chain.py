@@ -112,7 +112,7 @@ def test_a_chain_made_anew_is_found_by_a_noted_head(whole: Ledger, tmp_path: Pat
         anew.append(event())
     assert verify(anew).problems == ()
     assert verify(whole, noted).problems == ()
-    assert "the chain was made anew" in verify(anew, noted).problems[0]
+    assert "the chain was rebuilt" in verify(anew, noted).problems[0]
     assert verify(whole, Head(ROWS + 5, "x")).problems != ()
 
 

@@ -69,6 +69,15 @@ def book(url: str) -> Iterator[Ledger]:
         yield found
 
 
+def test_a_server_that_is_not_there_is_told_in_one_sentence() -> None:
+    """Libpq asks a question on the next line, which would stand in the middle of ours."""
+    with closing(PostgresBackend("postgresql://me@127.0.0.1:1/x", wait_s=0)) as backend:
+        with pytest.raises(LedgerFailed) as caught:
+            backend.run(lambda execute: execute("select 1"), write=False)
+    assert str(caught.value).count(". ") == 1
+    assert "?" not in str(caught.value)
+
+
 def writers(url: str, count: int, rows: int) -> list[subprocess.Popen[str]]:
     root = Path(__file__).parents[2]
     return [

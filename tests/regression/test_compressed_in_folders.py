@@ -70,7 +70,7 @@ def test_compressed_files_that_were_left_out_are_counted_and_named(
     """Whether or not something matched; and the call that searches them, too, is there."""
     driver = Driver(store)
     reply = driver.call("grep_files", pattern=pattern, sort=sort)
-    said = "5 compressed files were not searched: "
+    said = "5 files were not searched: "
     assert warned(reply)["compressed"].startswith(said)
     assert said in reply.text
     assert "b/app.log.gz" in warned(reply)["compressed"]
@@ -176,7 +176,7 @@ def test_a_second_name_outside_the_root_is_treated_as_for_a_plain_file(tmp_path:
 def test_a_contract_without_the_argument_says_it_too() -> None:
     with Workspace(MemoryStore(FILES)) as space:
         reply = space.call("grep_files", {"pattern": "needle"}, contract_name="everruns")
-        assert "5 compressed files were not searched" in reply.text
+        assert "5 files were not searched" in reply.text
         assert "include" not in reply.text
         assert all(item["call"] is None for item in fact(reply, "omitted"))
 

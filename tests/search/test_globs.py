@@ -98,13 +98,14 @@ def test_ripgrep_takes_the_same_files(tree: Path, globs: list[str]) -> None:
         ([r"a\{b", "x[[]y"], ["a{b", "x[y"]),
         (["*{.py,}_{a,b}.py", "x{[[],}y"], ["test_a.py", "x[y"]),
         (["nothing"], []),
+        (["[^-A].txt"], ["b.txt", "src/deep/x/b.txt"]),
     ],
 )
 def test_globs_take(globs: list[str], taken: list[str]) -> None:
     assert _taken(globs) == taken
 
 
-@pytest.mark.parametrize("glob", ["", "!", "/", "[a", "{a", "a{b,{c}", "#x", "a\\", "{a,b}" * 7])
+@pytest.mark.parametrize("glob", ["", "!", "/", "[a", "{a", "a{b,{c}", "#x", "a\\", "{a,b}" * 7, "[z-a]"])
 def test_a_glob_that_can_match_nothing_is_refused(glob: str) -> None:
     with pytest.raises(BadPattern) as failure:
         Globs(["*.py", glob])

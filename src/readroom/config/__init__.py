@@ -278,7 +278,7 @@ def _commands_off(store: Store, settings: Settings) -> CommandsOff | NoFolder:
     policy = settings.commands
     if policy.forbidden_by:
         return CommandsOff(f"{policy.forbidden_by} of this folder forbids it")
-    return NoFolder(store.name) if policy.enabled else CommandsOff("nobody has allowed it")
+    return NoFolder(store.name) if policy.enabled else CommandsOff("the operator has not allowed them")
 
 
 def indexes(store: Store, settings: Settings) -> IndexCache:

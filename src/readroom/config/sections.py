@@ -45,7 +45,7 @@ PostgresUrl: TypeAlias = Annotated[
     Meta(
         pattern=r"\Apostgres(ql)?://",
         title="is not a PostgreSQL address",  # not repeated: it may hold a password
-        description='Write url = "postgresql://user@host/database".',
+        description='Write it as "postgresql://user@host/database".',
     ),
 ]
 KeptArgument: TypeAlias = Annotated[

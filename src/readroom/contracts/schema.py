@@ -173,7 +173,7 @@ def parse(arguments: type[S], tool: str, sent: object, within: str = "") -> S:
         elif items is None:
             values[field.name] = _convert(arguments, tool, name, field.wanted, value, within)
         else:
-            values[field.name] = _convert_items(items, arguments, tool, name, value)
+            values[field.name] = _convert_items(items, arguments, tool, name, value, within)
     return arguments(**values)
 
 
@@ -195,7 +195,12 @@ def _explained(wanted: object) -> str:
 
 
 def _convert_items(
-    items: type[msgspec.Struct], arguments: type[msgspec.Struct], tool: str, name: str, value: object
+    items: type[msgspec.Struct],
+    arguments: type[msgspec.Struct],
+    tool: str,
+    name: str,
+    value: object,
+    within: str,
 ) -> list[msgspec.Struct]:
     """A list of structs; models also send one of them without the list, and the list as JSON text."""
     if isinstance(value, str):
@@ -204,8 +209,8 @@ def _convert_items(
     if isinstance(value, Mapping):
         value = [value]
     if not isinstance(value, list):
-        raise _wrong_type(arguments, tool, name, value)
-    return [parse(items, tool, item, f"{name}[{number}].") for number, item in enumerate(value)]
+        raise _wrong_type(arguments, tool, name, value, within)
+    return [parse(items, tool, item, f"{within}{name}[{number}].") for number, item in enumerate(value)]
 
 
 def _convert_variant(
@@ -237,7 +242,7 @@ def _convert(
     try:
         # Not strict: models send "10" for 10 and "true" for true.
         converted: object = msgspec.convert(value, type=wanted, strict=False)
-        if isinstance(converted, int) and abs(converted) > _MAX_INTEGER:
+        if isinstance(converted, int) and abs(converted) > _MAX_INTEGER and not _has_bound(wanted):
             raise BadValue(
                 within + name, _shown(str(converted)), "is too large", f"No file has so much; lower {name!r}."
             )
@@ -248,6 +253,11 @@ def _convert(
             advice = f"{name!r} must be {in_words(schema)}."
             raise BadValue(within + name, _shown(value), "is not allowed", advice) from None
         raise _wrong_type(arguments, tool, name, value, within) from None
+
+
+def _has_bound(wanted: object) -> bool:
+    """Whether the field says itself how large its number may be."""
+    return any(isinstance(meta, msgspec.Meta) and meta.le is not None for meta in get_args(wanted)[1:])
 
 
 def _encodable(value: object) -> bool:
@@ -272,18 +282,26 @@ def in_words(schema: Mapping[str, Any]) -> str:
             return f"an object with {', '.join(shared)}"
         return " or ".join(map(in_words, branches))
     if "enum" in schema:
-        return "one of " + ", ".join(repr(value) for value in schema["enum"])
+        return f"one of {_quoted(schema)}"
     words = _JSON_NAMES[schema["type"]]
     if schema["type"] == "object" and "properties" in schema:
         return f"an object with {', '.join(schema['properties'])}"
     if schema["type"] == "array":
-        items = schema["items"]
-        inside = (
-            f"objects with {', '.join(items['properties'])}" if "properties" in items else in_words(items)
-        )
-        words += f" of {inside}"
+        words += f" {_items_in_words(schema['items'])}"
     bounds = [f"{sign} {schema[key]}" for key, sign in _BOUNDS if key in schema]
     return f"{words} {' and '.join(bounds)}" if bounds else words
+
+
+def _items_in_words(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return f"with any of {_quoted(schema)}"
+    if "properties" in schema:
+        return f"of objects with {', '.join(schema['properties'])}"
+    return f"of {in_words(schema)}"
+
+
+def _quoted(schema: Mapping[str, Any]) -> str:
+    return ", ".join(repr(value) for value in schema["enum"])
 
 
 _BOUNDS = (
@@ -316,9 +334,9 @@ def _kind(value: object) -> str:
 
 
 def _shown(value: object) -> Fact:
-    if isinstance(value, (int, float)):
-        return value
     text = str(value)
+    if isinstance(value, (int, float)) or (isinstance(value, list) and len(text) <= VALUE_CHARS):
+        return value
     return text if len(text) <= VALUE_CHARS else f"{text[:VALUE_CHARS]}…"
 
 

@@ -163,8 +163,12 @@ class PostgresBackend:
 
 
 def _problem(error: Exception) -> str:
-    """What the server or the driver said, on one line; libpq never puts a password into it."""
-    return " ".join(str(error).split()) or type(error).__name__
+    """The first line of what the server or the driver said; libpq never puts a password into it.
+
+    What follows are guesses and questions, such as whether the server is running.
+    """
+    first = str(error).strip().partition("\n")[0]
+    return " ".join(first.split()).rstrip(".") or type(error).__name__
 
 
 def _shown(url: str) -> str:

@@ -139,6 +139,10 @@ class Engine:
             performed = act(services, job)
         except NotFound as error:
             raise with_near_names(error, services, request, deadline) from None
+        except NotAFolder as error:
+            if verb.traces == "edit":  # to read what is in the way does not help a change
+                error.advice, error.next = "Choose a path that does not lead through it.", None
+            raise
         if steps.fit is not None and isinstance(request, ReadRequest) and isinstance(performed, ReadResult):
             return steps.fit(request, performed, cap)
         return performed

@@ -42,12 +42,12 @@ class NotAFolder(FailedError, NotADirectoryError):
     code = "not_a_folder"
     __str__ = ReadroomError.__str__
 
-    def __init__(self, path: str, what: str, *, readable: bool = True) -> None:
+    def __init__(self, path: str, what: str, *, readable: bool = True, advice: str | None = None) -> None:
         """`what` is file, device, pipe or socket; `readable` is False for a file that no read shows."""
         readable = readable and what == "file"
         super().__init__(
             f"{quote(path)} is a {what}, not a folder",
-            "Read it instead." if readable else "Only folders can be listed.",
+            advice or ("Read it instead." if readable else "Only folders can be listed."),
             facts={"path": as_value(path), "what": what},
             next_request=ReadRequest(path) if readable else None,
         )
@@ -323,7 +323,11 @@ class Ambiguous(UsageError):
     def __init__(self, request: ReadRequest, rows: Sequence[Row], next_request: Request) -> None:
         """`rows` are the candidates; `next_request` reads the first."""
         more = f"\n… and {len(rows) - _LISTED} more" if len(rows) > _LISTED else ""
-        listed = "\n".join(f"{row.item.start}-{row.item.end} {row.item.signature}" for row in rows[:_LISTED])
+        differ = len({row.name for row in rows}) > 1
+        listed = "\n".join(
+            f"{row.item.start}-{row.item.end} {f'{row.name}: ' if differ else ''}{row.item.signature}"
+            for row in rows[:_LISTED]
+        )
         super().__init__(
             f"{len(rows)} definitions in {quote(request.path)} are named {_brief(request.symbol or '')!r}",
             "Send `offset` with the first line of the one you mean, or its qualified name.",

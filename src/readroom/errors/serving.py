@@ -162,7 +162,9 @@ class Unauthorized(RefusedError):
         self.problem = problem
         self.presented = presented
         super().__init__(
-            f"The request has no token that works here: {problem}",
+            f"The token of the request does not work here: {problem}"
+            if presented
+            else "The request has no token",
             "Send the header Authorization: Bearer TOKEN. The operator of the server sees the token of its "
             "folder with `readroom token show DIR`, or makes another with `readroom token create NAME`.",
             facts={"problem": problem},
@@ -209,12 +211,12 @@ class Busy(FailedError):
 
 
 class Closing(FailedError):
-    """The server is about to end."""
+    """The server is shutting down."""
 
     code = "closing"
 
     def __init__(self) -> None:
-        super().__init__("The server is about to end", "Send the call again when it has started anew.")
+        super().__init__("The server is shutting down", "Send the call again when it has been restarted.")
 
 
 class NoSuchToken(AbsentError):

@@ -258,12 +258,17 @@ class NotFound(AbsentError):
 
     code = "not_found"
 
-    def __init__(self, path: str, near: Sequence[str] = (), *, next_request: Request | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        near: Sequence[str] = (),
+        *,
+        next_request: Request | None = None,
+        advice: str = "Use list_directory or grep_files to find the right path.",
+    ) -> None:
         """`near` are names that exist; the next request reads the first of them unless another is given."""
         if near:
             advice = f"Did you mean {joined(near, ' or ')}?"
-        else:
-            advice = "Use list_directory or grep_files to find the right path."
         super().__init__(
             f"There is no file or folder {quote(path)}",
             advice,

@@ -102,7 +102,7 @@ class _Checker:
         if not confirmed:
             yield f"rows up to {self._start.number} were removed, and no row says so"
         if not seen_noted and self._noted is not None:
-            yield f"row {self._noted.number} is not the one whose hash was noted: the chain was made anew"
+            yield f"row {self._noted.number} is not the one whose hash was noted: the chain was rebuilt"
 
 
 PRUNE = "ledger_prune"

@@ -223,7 +223,7 @@ FINDINGS: dict[FindingKind, str] = {
     "reread": "what a compaction threw away and was read again",
     "oversized": "whole files read for a few lines",
     "floods": "searches that flooded",
-    "unused": "output nobody came back to",
+    "unused": "output that was never used again",
     "failed-edits": "edits that failed, and their retries",
     "hidden": "hidden characters in what the model read",
     "instructions": "text in files that addresses the model",

@@ -9,6 +9,7 @@ and are taken themselves only when a glob matches them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import final
 
@@ -23,6 +24,9 @@ _DEEPEST = 8
 
 _SHOWN_CHARS = 200
 """How much of a glob that can match nothing is sent back; it may be a whole document sent by mistake."""
+
+_RANGE = re.compile(r"(\\?.)-(\\?.)", re.DOTALL)
+"""Two characters of a set and all between them, either behind a backslash."""
 
 _ADVICE = "Globs are like *.py, src/**, *.{ts,tsx} or !test_*; a backslash makes a special character plain."
 
@@ -61,6 +65,10 @@ class Globs:
 
 def _patterns(glob: str, number: int) -> Iterator[IgnorePattern]:
     sign, glob_text = ("!", glob[1:]) if glob.startswith("!") else ("", glob)
+    backward = _backward_range(glob_text)
+    if backward is not None:
+        problem = f"the range {backward!r} ends before it begins"
+        raise BadPattern("glob", _brief(glob), problem, _ADVICE)
     for alternative in _alternatives(glob, glob_text):
         parsed = patterns([sign + alternative.removeprefix("./")], first=number)
         try:
@@ -121,6 +129,19 @@ def _braces(glob: str, text: str, at: int) -> tuple[list[str], int]:
             parts[-1] += text[at : at + width]
         at += width
     raise BadPattern("glob", _brief(glob), "a brace is never closed", _ADVICE)
+
+
+def _backward_range(text: str) -> str | None:
+    """A range of a set, like z-a, that no character is in; an error for rg, too."""
+    at = 0
+    while at < len(text):
+        width = 2 if text[at] == "\\" else _set_length(text, at)
+        inside = at + (2 if text[at + 1 : at + 2] in ("!", "^") else 1)
+        for found in _RANGE.finditer(text, inside, at + width - 1):
+            if found[1][-1] > found[2][-1]:
+                return found[0]
+        at += width
+    return None
 
 
 def _set_length(text: str, at: int) -> int:

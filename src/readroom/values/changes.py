@@ -88,8 +88,12 @@ class Hunk(Struct, frozen=True):
 
     @property
     def heading(self) -> str:
-        """The line above a hunk in a unified diff."""
-        return f"@@ -{self.old_start},{self.old_count} +{self.new_start},{self.new_count} @@"
+        """The line above a hunk, as `diff -u` prints it: where there is one line, its number is enough."""
+        return f"@@ -{_place(self.old_start, self.old_count)} +{_place(self.new_start, self.new_count)} @@"
+
+
+def _place(first: int, count: int) -> str:
+    return str(first) if count == 1 else f"{first},{count}"
 
 
 class Diff(Struct, frozen=True):

@@ -229,7 +229,6 @@ BY_RESULT: Mapping[type[Result], Verb] = MappingProxyType({verb.result: verb for
 
 
 @cache
-@cache
 def function(name: str) -> Callable[..., Any]:
     """What a row names as `module:function`; its module is imported the first time."""
     module, _, attribute = name.partition(":")

@@ -142,6 +142,17 @@ def test_a_number_that_is_none_is_an_error_of_the_query(name: str, value: str, w
     assert what in found.json["validations"][0]["detail"]
 
 
+@pytest.mark.parametrize("offset", [2**53, 2**63 - 1])
+def test_an_offset_beyond_the_file_is_told_as_it_was_sent(offset: int) -> None:
+    with in_memory({"a": "x"}) as workspace:
+        found = fetched(workspace, "read-file-lines", path=f"{ROOT}/a", offset=offset)
+        assert found.json["error"] == f"offset {offset} is beyond the file length of 1 lines"
+        found = fetched(workspace, "read-file", path=f"{ROOT}/a", offset=offset, limit=offset)
+        assert (found.status, found.body) == (200, b"")
+        found = fetched(workspace, "read-file-lines", path=f"{ROOT}/a", limit=offset, max_file_size=offset)
+        assert found.json["content"] == "1\tx"
+
+
 def test_every_problem_of_a_query_is_told_at_once() -> None:
     with in_memory({}) as workspace:
         found = fetched(workspace, "read-file-lines", offset="-1", nonsense="1")
@@ -365,10 +376,21 @@ def test_a_listing_counts_what_it_does_not_show() -> None:
             {"name": "d", "absolute_path_string": f"{ROOT}/d", "is_dir": True},
             {"name": "b", "absolute_path_string": f"{ROOT}/b", "is_dir": False},
         ],
-        "notes": ["1 more are not shown: policy denies them."],
+        "notes": ["1 more is not shown: denied by policy."],
     }
     assert [one["name"] for one in root.json["contents"]] == ["e"]
     assert above.status == 403
+
+
+def test_a_wrong_field_of_a_body_is_named_with_all_that_it_stands_in() -> None:
+    second: list[object] = [{"search": "x", "replace": "y"}, {"search": "x", "replace_all": "maybe"}]
+    with in_memory({"a": "x"}) as workspace:
+        for edits, words in (
+            (second, "'files[0].edits[1].replace_all' must be true or false"),
+            (5, "'files[0].edits' must be a list"),
+        ):
+            body = {"files": [{"path": f"{ROOT}/a", "edits": edits}]}
+            assert words in fetched(workspace, "edit-files", "POST", body).json["message"]
 
 
 def test_a_listing_that_is_too_large_says_so() -> None:

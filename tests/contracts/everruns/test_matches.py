@@ -37,7 +37,10 @@ def digest(text: str) -> str:
 @pytest.mark.clause("everruns.grep.bad-pattern", "everruns.grep.bad-glob")
 def test_patterns_that_cannot_be_used_are_refused_in_its_words() -> None:
     assert failure({"a": "x"}, "grep_files", pattern="(").startswith("Invalid regex pattern: ")
-    assert failure({"a": "x"}, "grep_files", pattern="x", path_pattern="{a") == "invalid grep path_pattern"
+    for glob in ("{a", "[", "[z-a]", "*.[9-0]"):
+        assert (
+            failure({"a": "x"}, "grep_files", pattern="x", path_pattern=glob) == "invalid grep path_pattern"
+        )
 
 
 def test_the_call_that_a_bad_pattern_names_searches_for_its_text() -> None:

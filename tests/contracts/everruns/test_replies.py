@@ -349,6 +349,19 @@ def test_parts_before_and_after_have_a_section_each() -> None:
     )
 
 
+@pytest.mark.clause("everruns.outline.both-sides", "everruns.deviation.half-shown-class")
+def test_a_window_within_a_class_of_many_members_has_those_that_follow() -> None:
+    """More than an outline holds: the class it is in, and then what comes next."""
+    text = "class A:\n" + "".join(f"    def m{n}(self):\n        return {n}\n\n" for n in range(900))
+    content = said({"m.py": text}, "read_file", path="m.py", offset=1000, limit=20)["content"]
+    outline = content.partition("--- Outline of lines 1-1000 (not shown) ---\n")[2]
+    assert outline.startswith(
+        "// L1: class A { ... }\n\n--- Outline of lines 1021-2701 (not shown) ---\n"
+        "  // L1022: def m340(self) { ... }\n  // L1025: def m341(self) { ... }\n"
+    )
+    assert outline.count(" def m") > 50
+
+
 SIGNATURES: dict[str, dict[str, str | None]] = {
     "m.ts": {
         "export function main(): void {}": "function main(): void",
@@ -551,7 +564,13 @@ def test_a_denied_file_is_neither_read_nor_found_nor_named(tmp_path: Path) -> No
         assert json.loads(found.text)["total_matches"] == 0
         listed = json.loads(workspace.call("list_directory", {}, contract_name="everruns").text)
     assert [entry["name"] for entry in listed["entries"]] == ["link"]
-    assert listed["notes"] == ["1 entries are denied by policy."]
+    assert listed["notes"] == ["1 entry is denied by policy."]
+
+
+def test_a_write_below_a_file_is_not_told_to_read_it() -> None:
+    below = failure({"a": "x"}, "write_file", path="a/b", content="y")
+    assert below == "Path '/workspace/a' is a file, not a directory."
+    assert failure({"a": "x"}, "list_directory", path="a").endswith(" Use read_file instead.")
 
 
 def test_refusals_name_files_as_every_other_answer_does() -> None:

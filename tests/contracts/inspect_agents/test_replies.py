@@ -282,7 +282,47 @@ def test_a_name_below_a_file_is_refused_with_the_name_of_the_file(open_: Any) ->
     for path, shown in (("a/b/c", "a"), ("/k/l", "/k")):
         agent.files("write", file_path="/k", content="x")
         reply = agent.files("write", file_path=path, content="x")
-        assert reply.text == f"{shown} is a file, not a folder. Read it instead."
+        assert reply.text == f"{shown} is a file, not a folder. Choose a path that does not lead through it."
+
+
+def test_the_name_that_is_empty_stands_beside_absolute_names(open_: Any) -> None:
+    agent = open_(MemoryStore({}), STORE)
+    for key in ("", "/a", "/b/"):
+        agent.files("write", file_path=key, content=f"<{key}>")
+    for key in ("", "/a", "/b/"):
+        assert agent.read(key).text == f"     1\t<{key}>"
+    assert json.loads(agent.files("ls").text) == ["", "/a", "/b/"]
+    agent.files("move", src_path="", dst_path="c")
+    assert json.loads(agent.files("ls").text) == ["/a", "/b/", "c"]
+    trashed = agent.files("trash", file_path="/b/").text.removeprefix("Trashed /b/ -> ")
+    assert json.loads(agent.files("ls").text) == ["/a", "c", trashed]
+    assert agent.read(trashed).text == "     1\t</b/>"
+
+
+@pytest.mark.parametrize("mode", [STORE, SANDBOX])
+@pytest.mark.parametrize("command", ["read", "edit", "write"])
+def test_a_directory_is_told_by_its_name_as_it_was_sent(
+    open_: Any, tmp_path: Path, mode: Mapping[str, str], command: str
+) -> None:
+    """No command lists one directory of a sandbox, so none is named."""
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "a").write_text("x")
+    more = {"edit": {"old_string": "x", "new_string": "y"}, "write": {"content": "z"}}.get(command, {})
+    name = "/repo/d" if mode is SANDBOX else "d"
+    reply = open_(tmp_path, mode).files(command, file_path=name, **more)
+    assert reply.text == f"'{name}' is a directory, not a file. Name a file in it."
+
+
+@pytest.mark.clause("inspect_agents.files.confined", "inspect_agents.files.policy")
+def test_a_refused_move_names_the_end_that_is_refused(open_: Any, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x")
+    agent = open_(tmp_path, SANDBOX)
+    for source, target, name in (("a", "/etc/m", "/etc/m"), ("/etc/m", "b", "/etc/m"), ("a", "../b", "../b")):
+        reply = agent.files("move", src_path=source, dst_path=target)
+        assert reply.text.startswith(f"Access denied: path '{name}' is outside the configured")
+    for source, target in (("/repo/a", "s/.env"), ("s/.env", "/repo/a")):
+        reply = agent.files("move", src_path=source, dst_path=target)
+        assert reply.text.startswith("PolicyDenied: operation 'move' on '/repo/s/.env' denied by rule '.env'")
 
 
 @pytest.mark.clause("inspect_agents.confinement")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +220,18 @@ def test_other_encodings_are_read_and_named() -> None:
     assert latin["warnings"][0].startswith("The file is in ")
     assert broken["ok"]
     assert "warnings" in broken
+
+
+@pytest.mark.clause("rnd.limits.truncation_warns")
+def test_a_warning_says_what_it_is_about_and_where(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("one\nx\u202ey\x0cz\n")
+    os.link(tmp_path / "a.md", tmp_path / "b.md")
+    with Workspace(tmp_path) as workspace:
+        assert read(workspace, "a.md")["warnings"] == [
+            "Hard link: the file has 2 names",
+            "Bidi control at 2:2: U+202E RIGHT-TO-LEFT OVERRIDE",
+            "Line break at 2:4: U+000C FORM FEED",
+        ]
 
 
 @pytest.mark.clause("rnd.errors.helpful")

@@ -98,7 +98,7 @@ def test_all_files_are_changed_and_their_diffs_told(desk: tuple[Desk, Any]) -> N
     assert (read("a"), read("d/b"), read("d/c")) == (b"2\n", b"TWO\r\nthree\r\n", b"4")
     diffs = {one["path"]: one["diff"] for one in json.loads(found.text)["files"]}
     assert list(diffs) == [f"{ROOT}/d/b", f"{ROOT}/a", f"{ROOT}/d/c"]
-    assert diffs[f"{ROOT}/a"] == f"--- {ROOT}/a\n+++ {ROOT}/a\n@@ -1,1 +1,1 @@\n-one\n+2\n"
+    assert diffs[f"{ROOT}/a"] == f"--- {ROOT}/a\n+++ {ROOT}/a\n@@ -1 +1 @@\n-one\n+2\n"
 
 
 def test_every_failure_is_told_and_the_highest_status_wins(desk: tuple[Desk, Any]) -> None:

@@ -36,6 +36,7 @@ from readroom.errors import (
 )
 from readroom.limits import CHANGE_TEXT_BYTES, EDITS, KEPT_TEXT_BYTES, MATCHES, MIN_REPLY_BYTES, Limits
 from readroom.policy.changes import ChangePolicy
+from readroom.values import ReadRequest
 from readroom.values.changes import Edit
 from tests.engine.edit.changing import STORES, Room, digest, made, refused
 from tests.laws.driving import fact
@@ -355,6 +356,23 @@ def test_an_unknown_encoding_is_refused(room: Room) -> None:
     assert following is not None
     assert not room.workspace.call(following.tool, following.arguments).is_error
     assert room.data("a") == b"2\n"
+
+
+@pytest.mark.parametrize("data", [b"caf\xe9\n", b"x\n" * 200_000 + b"caf\xe9\n"])
+def test_the_read_that_a_refusal_advises_names_no_encoding_that_does_not_fit(room: Room, data: bytes) -> None:
+    known = room.file("a", data)
+    for error, expected in ((Stale, digest(b"")), (NoMatch, known)):
+        for encoding, names in (("utf-8", None), ("cp1252", "cp1252")):
+            refusal = refused(
+                error,
+                room,
+                "a",
+                lambda expected=expected, encoding=encoding: room.edit(
+                    "a", expected, Edit("tea", "y"), encoding=encoding
+                ),
+            )
+            assert isinstance(refusal.next, ReadRequest)
+            assert refusal.next.encoding == names
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_a_stale_hash_is_refused_and_shows_what_changed(room: Room) -> None:
     known = fact(room.workspace.read("f"), "content_hash")
     room.file("f", "two\n")
     error = refused(Stale, room, "f", lambda: room.write("f", "three\n", known))
-    assert error.facts["changed"] == "@@ -1,1 +1,1 @@\n-one\n+two\n"
+    assert error.facts["changed"] == "@@ -1 +1 @@\n-one\n+two\n"
 
 
 def test_a_file_that_is_gone_is_not_made_again(room: Room) -> None:
@@ -302,7 +302,9 @@ def test_a_folder_is_no_file_and_a_file_no_folder(room: Room) -> None:
     for path in ("folder", "."):
         refused(NotAFile, room, "", lambda path=path: room.write(path, "x", "absent"))
     for path in ("f/g", "f/g/h"):
-        refused(NotAFolder, room, "f", lambda path=path: room.write(path, "x", "absent"))
+        error = refused(NotAFolder, room, "f", lambda path=path: room.write(path, "x", "absent"))
+        assert str(error) == "f is a file, not a folder. Choose a path that does not lead through it."
+        assert error.next is None
 
 
 def test_a_name_that_is_too_long_is_refused_and_makes_no_folders(local: LocalWorld) -> None:

@@ -390,7 +390,9 @@ def test_one_file_alone_is_ranked_by_its_parts() -> None:
 def test_where_nothing_matches_it_is_said_what_was_looked_at() -> None:
     reply = workspace(STOCK).find("zebra")
     assert fact(reply, "shown") == 0
-    assert reply.text.startswith("0 passages in 0 files | 5 files looked at\n[Nothing holds a word of it.")
+    assert reply.text.startswith(
+        "0 passages in 0 files | 5 files looked at\n[No file has any of these words."
+    )
 
 
 @pytest.mark.parametrize("documents", [False, True])
@@ -400,7 +402,11 @@ def test_where_no_text_is_it_is_not_said_that_nothing_matches(documents: bool) -
     assert (
         "a.docx: its archive is damaged" if documents else "1 document not looked at; with them"
     ) in reply.text
-    assert "Another path" in workspace({"a.py": ""}).find("zebra").text
+    assert "Try another path" in workspace({"a.py": ""}).find("zebra").text
+
+
+def test_a_passage_of_one_line_is_headed_by_one_line() -> None:
+    assert "a.txt | line 1 of 1 | sha256:" in workspace({"a.txt": "zebra\n"}).find("zebra").text
 
 
 def test_a_budget_that_runs_low_shows_less(tmp_path: Path) -> None:

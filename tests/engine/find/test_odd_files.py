@@ -107,7 +107,7 @@ def test_a_large_file_of_one_line_or_of_bytes_is_refused_in_words() -> None:
 def test_a_large_file_without_the_word_says_so(output: str) -> None:
     reply = Workspace(MemoryStore({"large.log": LOG})).find("zebra", path="large.log", output=output)
     assert fact(reply, "shown") == 0
-    assert "Nothing holds a word of it." in reply.text
+    assert "No file has any of these words." in reply.text
 
 
 def test_a_binary_file_alone_is_refused() -> None:

@@ -302,7 +302,7 @@ def test_finding_nothing_says_where_nobody_looked(world: World) -> None:
     left_out = "files were not searched; include searches them"
     for sort in ("path", "mtime", "relevance"):
         (warning,) = world.find("nothing", sort=sort).warnings
-        assert warning.detail == f"hidden, ignored, binary {left_out}"
+        assert warning.detail == f"hidden, ignored and binary {left_out}"
     (warning,) = world.find("nothing", include=frozenset({"hidden", "binary"})).warnings
     assert warning.detail == f"ignored {left_out}"
     assert world.find("nothing", include=ALL).warnings == []

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from readroom.contracts.native.outline import ASIDE
 from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
+from readroom.workspace import Workspace
 from tests.depth import depth
 from tests.laws.driving import Driver, fact, rows, shown
 
@@ -163,6 +164,20 @@ def test_a_name_of_several_definitions_lists_them_with_calls_that_work() -> None
         one = definition("a.py", candidate["name"], offset=candidate["start"])
         assert list(shown(one)) == list(range(candidate["start"], candidate["end"] + 1))
     assert not driver().follow(error["next"]).is_error
+
+
+def test_one_line_with_one_definition_is_told_so() -> None:
+    with Workspace(MemoryStore({"a.md": "# Title\n"})) as workspace:
+        reply = workspace.read("a.md", view="outline")
+    assert reply.text.startswith("a.md | outline | markdown, 1 line | 1 of 1 definition | sha256:")
+
+
+def test_a_name_in_several_classes_is_listed_with_the_names_to_send() -> None:
+    text = "class A:\n    def run(self):\n        pass\n\n\nclass B:\n    def run(self):\n        pass\n"
+    with Workspace(MemoryStore({"a.py": text})) as workspace:
+        refused = workspace.call("read_file", {"path": "a.py", "symbol": "run"})
+        assert refused.text.endswith("\n2-3 A.run: def run(self)\n7-8 B.run: def run(self)")
+        assert not workspace.call("read_file", {"path": "a.py", "symbol": "B.run"}).is_error
 
 
 def test_an_unknown_name_suggests_near_ones() -> None:
@@ -335,12 +350,12 @@ def test_the_closing_line_speaks_of_the_mark_only_where_it_stands() -> None:
     reply = bare.call("read_file", path="a.py", view="outline")
     assert "[+" not in "\n".join(rows(reply))
     assert "[+]" not in reply.text
-    assert "Folded: 40 constants of the file itself" in reply.text
+    assert "Not listed: 40 constants of the file itself. All: " in reply.text
     fields = "class A:\n" + "".join(f"    field_{number} = {number}\n" for number in range(40))
     marked = Driver(MemoryStore({"a.py": f"{constants}{fields}".encode()}))
     reply = marked.call("read_file", path="a.py", view="outline")
     assert "class A [+40 fields]" in reply.text
-    assert "Folded: what is counted with [+], 40 constants of the file itself" in reply.text
+    assert "Not listed: members counted as [+] and 40 constants of the file itself. All: " in reply.text
 
 
 def test_macros_of_a_header_are_folded_where_it_is_long_without_what_is_minor() -> None:
@@ -350,7 +365,7 @@ def test_macros_of_a_header_are_folded_where_it_is_long_without_what_is_minor() 
     caller = Driver(MemoryStore({"a.h": f"{macros}{prototypes}".encode(), "b.h": macros.encode()}))
     reply = caller.call("read_file", path="a.h", view="outline")
     assert len(rows(reply)) == 20
-    assert "Folded: 40 macros of the file itself" in reply.text
+    assert "Not listed: 40 macros of the file itself. All: " in reply.text
     assert "make(a, 7)" in caller.call("read_file", path="a.h", symbol="make_7").text
     assert len(rows(caller.call("read_file", path="a.h", view="full_outline"))) == 60
     assert len(rows(caller.call("read_file", path="b.h", view="outline"))) == 40

@@ -86,6 +86,9 @@ def test_a_machine_that_works_has_no_problem(root: Path, cli: Cli) -> None:
     assert found["code"] == 0
     assert found["search"]["found"].endswith("/rg")
     assert found["outlines"]["state"] == "ok"
+    rows = json.loads(cli.bare("doctor", str(root), "--port", "1", "--json").out)
+    named = [row["found"].partition(": ")[2].split(", ") for row in rows if row["what"] == "extras"]
+    assert not any("all" in extras for extras in named)  # it brings nothing of its own
     if sys.platform == "linux":
         assert "openat2" in found["links"]["found"]
     assert "nothing answers on port 1" in found["server"]["found"]

@@ -147,6 +147,8 @@ def test_parquet_is_written_or_the_install_command_is_said(
 
 def test_pruning_leaves_a_chain_that_verifies(capfdbinary: pytest.CaptureFixture[bytes], file: str) -> None:
     assert run(capfdbinary, "prune", "--file", file)[0] == ExitCode.USAGE
+    code, out = run(capfdbinary, "prune", "--file", file, "--older-than", "9999")
+    assert (code, out) == (ExitCode.OK, "No row is that old.\n")
     code, out = run(capfdbinary, "prune", "--file", file, "--older-than", "0")
     assert (code, out.startswith("5 rows removed")) == (ExitCode.OK, True)
     assert run(capfdbinary, "verify", "--file", file)[0] == ExitCode.OK

@@ -42,6 +42,12 @@ def test_serve_says_where_it_is_and_ends_at_ctrl_c(root: Path) -> None:
     assert b"Traceback" not in err
 
 
+def test_a_number_of_workers_that_is_none_is_told_what_else_may_be_said(root: Path) -> None:
+    done = run("serve", "--workers", "many", cwd=root)
+    assert done.returncode == 2
+    assert b"'many' is neither a number nor auto." in done.stderr
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
 def test_a_server_on_every_address_prints_one_that_can_be_opened(
     root: Path, tmp_path: Path, host: str

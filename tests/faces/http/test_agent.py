@@ -8,6 +8,7 @@ import select
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -325,6 +326,7 @@ def test_what_others_at_its_address_send_does_not_count_for_a_token(root: Path, 
 
 
 def test_the_log_has_no_path_of_a_file_and_no_secret(root: Path, tmp_path: Path) -> None:
+    begun = datetime.now(UTC).replace(microsecond=0)
     with open_agent(tmp_path / "state", "--access-log", str(root)) as found:
         token = found.make_token("bot")
         found.call("read_file", {"path": "a.txt"}, token=token)
@@ -333,6 +335,8 @@ def test_the_log_has_no_path_of_a_file_and_no_secret(root: Path, tmp_path: Path)
         _, log = found.process.communicate(timeout=60)
     lines = [json.loads(line) for line in log.decode().splitlines()]
     assert [(line["tool"], line["status"]) for line in lines] == [("read_file", 200), ("read_file", 404)]
+    times = [datetime.fromisoformat(line["time"]) for line in lines]
+    assert begun <= times[0] <= times[1] <= datetime.now(UTC)
     assert b".txt" not in log
     assert token.encode() not in log
 

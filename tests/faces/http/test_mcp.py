@@ -214,7 +214,7 @@ def bad_tokens(tokens: Tokens) -> Mapping[str, str]:
 
 
 def test_a_client_without_a_token_that_works_is_told_why(served: Agent, tokens: Tokens, mode: str) -> None:
-    assert "no token that works here: there is none" in refusal(served, None, mode)
+    assert "The request has no token. Send the header" in refusal(served, None, mode)
     for token, why in bad_tokens(tokens).items():
         assert why in refusal(served, token, mode)
 
@@ -223,7 +223,7 @@ def test_the_end_of_the_only_token_does_not_open_the_door(shelves: Path, tmp_pat
     with closing(Tokens(os.fspath(tmp_path / "readroom" / "tokens.db"))) as tokens:
         _, token = tokens.create("bot", lifetime_s=-1.0)
     with agent(tmp_path, os.fspath(shelves / "main")) as found:
-        assert "there is none" in refusal(found, None, "auto")
+        assert "The request has no token." in refusal(found, None, "auto")
         assert "it is expired" in refusal(found, token, "auto")
 
 

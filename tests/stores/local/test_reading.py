@@ -235,12 +235,12 @@ def test_hard_links_are_counted(world: LocalWorld) -> None:
 @pytest.mark.parametrize("way", ["auto", *WAYS])
 def test_a_root_has_to_be_a_folder_that_is_there(way: Confinement, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(NotFound):
-        LocalStore(tmp_path / "nothing", way)
-    with pytest.raises(NotFound):
-        LocalStore(tmp_path / "file" / "below", way)
-    with pytest.raises(NotAFolder):
-        LocalStore(tmp_path / "file", way)
+    for place, error in (("nothing", NotFound), ("file/below", NotFound), ("file", NotAFolder)):
+        with pytest.raises(error) as caught:
+            LocalStore(tmp_path / place, way)
+        # There is no workspace yet in which a tool could be called.
+        assert str(caught.value).endswith(". Give the path of a folder.")
+        assert caught.value.next is None
 
 
 def test_auto_takes_the_strongest_way_there_is(tmp_path: Path) -> None:

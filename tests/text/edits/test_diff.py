@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import shutil
 import subprocess
 from collections.abc import Iterable
@@ -128,6 +129,21 @@ def test_one_changed_line_of_a_large_file_is_one_small_hunk() -> None:
         "@@ -24998,7 +24998,7 @@\n line 24997\n line 24998\n line 24999\n-line 25000\n+changed\n"
         " line 25001\n line 25002\n line 25003\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "heading"),
+    [
+        ("a\n", "b\n", "@@ -1 +1 @@"),
+        ("", "b\n", "@@ -0,0 +1 @@"),
+        ("a\n", "", "@@ -1 +0,0 @@"),
+        ("a\nb\n", "b\n", "@@ -1,2 +1 @@"),
+    ],
+)
+def test_a_single_line_has_no_count_as_diff_prints_it(old: str, new: str, heading: str) -> None:
+    assert between(old, new, EVERYTHING).text.startswith(f"{heading}\n")
+    printed = difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="")
+    assert heading in list(printed)
 
 
 def test_a_middle_too_large_to_compare_is_one_block() -> None:

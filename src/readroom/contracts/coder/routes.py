@@ -53,7 +53,7 @@ WRITE, EDIT, LIST = "write-file", "edit-files", "list-directory"
 STATUS = "status"
 """The fact that is the status of an answer."""
 
-_Count = Annotated[int, Meta(ge=0)]
+_Count = Annotated[int, Meta(ge=0, le=MAX_INTEGER)]
 
 
 class LinesQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -323,7 +323,8 @@ def _listing(root: str, path: str, result: Result) -> tuple[dict[str, Fact], dic
     if result.reason is not None:
         left.append(f"The listing is cut: {len(entries)} of {result.total} entries are shown.")
     if result.denied:
-        left.append(f"{result.denied} more are not shown: policy denies them.")
+        more = "more is" if result.denied == 1 else "more are"
+        left.append(f"{result.denied} {more} not shown: denied by policy.")
     fields: dict[str, Fact] = {
         "absolute_path": [part for part in folder.split("/") if part],
         "absolute_path_string": folder,
@@ -352,7 +353,8 @@ def _edited(with_diff: bool, result: Result) -> tuple[dict[str, Fact], dict[str,
             }
         )
     left = sum(file.diff.left_out for file in result.files)
-    notes: list[Fact] = [f"{left} hunks are left out of the diffs."] if left else []
+    hunks = "hunk is" if left == 1 else "hunks are"
+    notes: list[Fact] = [f"{left} {hunks} left out of the diffs."] if left else []
     if not with_diff:
         return {}, {"files": facts}
     return {"files": files, **present(**{NOTES: notes})}, {"files": facts}
@@ -363,8 +365,6 @@ def _edited(with_diff: bool, result: Result) -> tuple[dict[str, Fact], dict[str,
 # -----------------------------------------------------------------------------
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
-_EXACT = 2**53 - 1
-"""Largest number that is passed on: no file has so much."""
 
 
 def parsed(
@@ -395,7 +395,7 @@ def parsed(
         if parameters.get(name):
             problem = _problem(parameters[name])
             if problem is None:
-                values[name] = min(int(parameters[name]), _EXACT)
+                values[name] = int(parameters[name])
             else:
                 problems[name] = f"must be a valid 64-bit positive integer: {problem}"
     for name in parameters:

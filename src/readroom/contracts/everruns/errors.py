@@ -120,7 +120,7 @@ def _not_a_file(failure: _Failure) -> str:
 
 def _not_a_folder(failure: _Failure) -> str:
     kind = failure.facts["what"]
-    advice = " Use read_file instead." if kind == "file" else ""
+    advice = " Use read_file instead." if kind == "file" and failure.tool == LIST else ""
     return f"Path '{failure.path}' is a {kind}, not a directory.{advice}"
 
 

@@ -408,7 +408,8 @@ def render_list(result: ListResult, cap: Cap) -> Reply:
         "limit": request.limit,
         "truncation": _list_truncation(result, skip + len(entries), json_replies.size(entries)),
     }
-    notes = [f"{result.denied} entries are denied by policy."] if result.denied else []
+    entries_are = "entry is" if result.denied == 1 else "entries are"
+    notes = [f"{result.denied} {entries_are} denied by policy."] if result.denied else []
     return json_replies.reply(
         with_notes(fields, result.warnings, notes), partial(json_replies.result_facts, result, to_call)
     )

@@ -12,6 +12,8 @@ from readroom.values import Call, Fact, ReadRequest, Request
 from readroom.values.changes import EditRequest, WriteRequest
 
 _MARK = "%"
+_NAMELESS = "%-"
+"""Stands for the last part of a key where that is empty."""
 
 
 def path_of(name: str, root: str, *, in_store: bool) -> str:
@@ -44,16 +46,22 @@ def key_sendable(key: str) -> str:
 
 def path_of_key(key: str) -> str:
     """The path of a key; `key_of_path` takes it back."""
-    return "/".join(map(_marked, key.split("/")))
+    *folders, name = key.split("/")
+    # The key "" is no folder that the key "/a" leads through.
+    return "/".join([*map(_marked, folders), _marked(name) if name else _NAMELESS])
 
 
 def key_of_path(path: str) -> str:
     """The key of a path."""
-    return "/".join(part[1:] if part.startswith(_MARK) else part for part in path.split("/"))
+    return "/".join(map(_unmarked, path.split("/")))
 
 
 def _marked(part: str) -> str:
     return _MARK + part if part in ("", ".", "..") or part.startswith(_MARK) else part
+
+
+def _unmarked(part: str) -> str:
+    return "" if part == _NAMELESS else part.removeprefix(_MARK)
 
 
 # -----------------------------------------------------------------------------

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.contracts import json_replies
-from readroom.contracts.inspect_agents.calls import key_meant, key_of_path, key_sendable, path_of_key
+from readroom.contracts.inspect_agents.calls import (
+    key_meant,
+    key_of_path,
+    key_sendable,
+    path_of,
+    path_of_key,
+)
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import render as native_render
 from readroom.contracts.setup import InspectSetup
@@ -20,6 +27,7 @@ from readroom.errors import (
     Denied,
     ManyMatches,
     NoMatch,
+    NotAFile,
     NotFound,
     OutsideRoot,
     Protected,
@@ -33,6 +41,7 @@ from readroom.errors import (
 )
 from readroom.formats.kinds import UNKNOWN
 from readroom.limits.contracts import INSPECT_NUMBER_WIDTH
+from readroom.paths import parse
 from readroom.quoting import as_given, as_value
 from readroom.text.encodings import STATEFUL
 from readroom.text.select import MARK_BYTES
@@ -111,15 +120,17 @@ def words(call: CallWords, error: ReadroomError) -> str:
             return _past_end(call, error)
         case TooLarge() if error.facts["unit"] == "bytes" and error.facts["limit"] == call.setup.max_bytes:
             return _too_large(call, error)
+        case NotAFile() if error.facts["what"] == "folder":
+            return f"'{call.shown}' is a directory, not a file. Name a file in it."
         case OutsideRoot():
             return (
-                f"Access denied: path '{call.shown}' is outside the configured filesystem root "
-                f"'{call.setup.root}'. Only paths within the root are allowed in sandbox mode."
+                f"Access denied: path '{as_given(_meant(call, error))}' is outside the configured filesystem "
+                f"root '{call.setup.root}'. Only paths within the root are allowed in sandbox mode."
             )
         case SymbolicLink():
             return (
-                f"Access denied: '{call.shown}' is a symbolic link. Symbolic links are not allowed "
-                "in sandbox mode for security reasons."
+                f"Access denied: '{as_given(_meant(call, error))}' is a symbolic link. Symbolic links are "
+                "not allowed in sandbox mode for security reasons."
             )
         case Denied():
             return _denied(call, error)
@@ -167,6 +178,16 @@ def words(call: CallWords, error: ReadroomError) -> str:
     return _in_our_names(call, error, str(error))
 
 
+def _meant(call: CallWords, error: ReadroomError) -> str:
+    """The name that a refusal is about, as the caller wrote it: of a move it may be the other one."""
+    if call.op != "move":
+        return call.path
+    source = path_of(call.path, call.setup.root, in_store=call.in_store)
+    with suppress(ReadroomError):
+        source = parse(source)
+    return call.path if error.facts.get("path") == as_value(source) else call.other
+
+
 def _missing(call: CallWords) -> str:
     match call.op:
         case "move":
@@ -201,8 +222,8 @@ def _too_large(call: CallWords, error: TooLarge) -> str:
 
 
 def _denied(call: CallWords, error: Denied) -> str:
-    root = call.setup.root
-    path = as_given(call.path if call.path.startswith(("/", '"')) else f"{root}/{call.path}")
+    root, name = call.setup.root, _meant(call, error)
+    path = as_given(name if name.startswith(("/", '"')) else f"{root}/{name}")
     rule = error.facts["rule"]
     return f"PolicyDenied: operation '{call.op}' on '{path}' denied by rule '{rule}' under root '{root}'"
 

@@ -372,7 +372,7 @@ def _rules(error: Denied) -> str:
 def _what(error: NotAFile) -> str:
     kind = error.facts["what"]
     if kind == "folder":
-        return "directory. Give the path of a file; what is in a directory, other tools list."
+        return "directory. Give the path of a file; other tools list directories."
     return f"{kind}. Only regular files can be read."
 
 

@@ -38,7 +38,7 @@ from readroom.values.changes import (
     WriteResult,
 )
 
-Hash = Annotated[str, Meta(description="Of the file as you know it, from a reply", extra=EXPLAINED)]
+Hash = Annotated[str, Meta(description="The file's hash, from a reply", extra=EXPLAINED)]
 
 
 class EditItem(msgspec.Struct, frozen=True, kw_only=True):

@@ -142,9 +142,11 @@ def symbol_bytes(line: GrepLine) -> int:
 def outline_span(result: ReadResult, outline: OutlineView) -> str:
     """What the header says of a reply that is an outline."""
     inside = "" if result.symbol is None else f" of {shortened(result.symbol.name, _NAME_CHARS)}"
-    count = f"{len(outline.rows)} of {outline.total} definitions" if outline.rows else "no definitions"
+    definitions = "definition" if outline.total == 1 else "definitions"
+    count = f"{len(outline.rows)} of {outline.total} {definitions}" if outline.rows else "no definitions"
+    lines = "1 line" if result.total_lines == 1 else f"{result.total_lines} lines"
     more = " (more below)" if result.next is not None else ""
-    return f"outline{inside} | {outline.language}, {result.total_lines} lines | {count}{more}"
+    return f"outline{inside} | {outline.language}, {lines} | {count}{more}"
 
 
 def outline_parts(result: ReadResult) -> list[str | Aside]:
@@ -158,9 +160,9 @@ def outline_parts(result: ReadResult) -> list[str | Aside]:
         parts.append(f"An end marked {UNCERTAIN} is not certain.")
     folding = next((item.request for item in result.omitted if item.what == "members"), None)
     if folding is not None:
-        inside = ["what is counted with [+]"] if any(row.folded for row in outline.rows) else []
+        inside = ["members counted as [+]"] if any(row.folded for row in outline.rows) else []
         own = [f"{counted(outline.folded)} of the file itself"] if outline.folded else []
-        parts.append(Aside(f"Folded: {', '.join(inside + own)}", folding))
+        parts.append(Aside(f"Not listed: {' and '.join(inside + own)}. All", folding))
     if result.lines and outline.left_out:
         more = next(item.request for item in result.omitted if item.what == "definitions")
         parts.append(Aside(f"{outline.left_out} more definitions", more))

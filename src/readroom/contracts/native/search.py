@@ -259,7 +259,8 @@ def _file_rows(file: FoundFile, output: FindOutput) -> Iterator[str]:
 def _where(file: FoundFile) -> str:
     """Which lines of it, or which parts of a document, its passages are from."""
     if file.unit is None:
-        return f"lines {_spans(file.passages)} of {file.total_lines}"
+        spans = _spans(file.passages)
+        return f"line{'s' if set('-,') & set(spans) else ''} {spans} of {file.total_lines}"
     numbers = dict.fromkeys(str(passage.part) for passage in file.passages)
     return f"{file.unit}{'' if len(numbers) == 1 else 's'} {', '.join(numbers)} of {file.total_parts}"
 
@@ -297,7 +298,9 @@ def _asides(result: FindResult) -> list[str | Aside]:
             which = f"Parts {item.first}-{item.last}" if item.last > item.first else f"Part {item.first}"
             parts.append(Aside(f"{which} of {_path(item)} not looked at to the end", item.request))
         elif item.reason == "too_large":
-            parts.append(Aside(f"{_number(item.last, 'file')} too large to rank here; ask", item.request))
+            alone = "by itself" if item.last == 1 else "the first by itself"
+            too_large = f"{_number(item.last, 'file')} too large to rank with the rest"
+            parts.append(Aside(f"{too_large}; {alone}", item.request))
         elif item.what == "lines":
             parts.append(Aside(f"Lines {item.first}-{item.last} did not fit", item.request))
     parts += _in_documents(result)
@@ -314,9 +317,11 @@ def _asides(result: FindResult) -> list[str | Aside]:
 def _nothing(result: FindResult) -> str:
     """Why nothing is shown, and what to ask instead where nothing else in the reply says so."""
     if result.searched_files:
-        return "Nothing holds a word of it. Other words, or include hidden and ignored files?"
+        return "No file has any of these words. Try other words, or include hidden and ignored files."
     alone = not result.omitted and not result.warnings
-    return "No text was looked at." + (" Another path, or include hidden and ignored files?" if alone else "")
+    return "No text was looked at." + (
+        " Try another path, or include hidden and ignored files." if alone else ""
+    )
 
 
 def _path(item: Omission) -> str:

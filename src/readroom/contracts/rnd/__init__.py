@@ -240,8 +240,8 @@ def _warnings(call: RndRequest, result: ReadResult) -> list[Fact]:
         sentences.append(f"The file has {result.ends.unusual[0]}; all are shown as LF")
     for warning in result.warnings[:RND_WARNINGS]:
         if not _OTHER_TOOLS.search(warning.detail):
-            place = warning.code if warning.line is None else f"line {warning.line}"
-            sentences.append(f"{place}: {warning.detail}")
+            place = "" if warning.line is None else f" at {warning.line}:{warning.column}"
+            sentences.append(f"{warning.code.replace('_', ' ').capitalize()}{place}: {warning.detail}")
     return sentences
 
 

@@ -161,8 +161,9 @@ def _about(guard: Guard, origin: Origin, path: WorkPath) -> tuple[Warn, ...]:
         return ()
     files = [member for member in container.members.values() if member.kind == "file"]
     size, packed = sum(member.size for member in files), origin.source.size
-    ratio = f", {size / packed:.1f} times as many as packed" if size > packed > 0 else ""
-    sentences = [f"{origin.form}: {len(files):,} files of {size:,} bytes{ratio}"]
+    ratio = f", {size / packed:.1f} times the size of the archive" if size > packed > 0 else ""
+    count_of_files = f"{len(files):,} file{'' if len(files) == 1 else 's'}"
+    sentences = [f"{origin.form}: {count_of_files}, {size:,} bytes unpacked{ratio}"]
     sentences += container.notes
     if container.left_out_count:
         sentences.append(_left_out(guard, origin))

@@ -15,6 +15,7 @@ May be touched: with the race tests.
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
@@ -40,6 +41,7 @@ from readroom.errors.changes import AROUND
 from readroom.formats.compressed import by_magic
 from readroom.formats.kinds import UNKNOWN, classify, reads_as_document, sniff
 from readroom.limits import (
+    BLOCK_BYTES,
     CHANGE_TEXT_BYTES,
     CLOSEST_BYTES,
     DIFF_CONTEXT,
@@ -185,7 +187,7 @@ class _Editing:
                 self._expected,
                 digits,
                 self._cap,
-                self._request.encoding,
+                self._read_in,
             )
         if self._take_lone_cr(scanned) or self._take_literally(scanned):
             scanned, _ = self._scanned()
@@ -354,8 +356,28 @@ class _Editing:
 
     @property
     def _read_in(self) -> str | None:
-        """The encoding that a read names to show what is matched: without one a notebook shows cells."""
-        return self._encoding.name if reads_as_document(self._path) else self._request.encoding
+        """The encoding that a read names to show what is matched: without one a notebook shows cells.
+
+        None where not all of the file is text in it: the read would be refused.
+        """
+        name = self._encoding.name if reads_as_document(self._path) else self._request.encoding
+        return name if name is None or self._is_all_text() else None
+
+    def _is_all_text(self) -> bool:
+        """Whether every byte of the file is part of a character in the encoding."""
+        decoder = codecs.getincrementaldecoder(self._encoding.name)()
+        at, size = len(self._encoding.bom), self._source.size
+        try:
+            while at < size:
+                self._deadline.check()
+                block = self._source.read_at(at, min(BLOCK_BYTES, size - at))
+                at += len(block)
+                decoder.decode(block, final=at >= size or not block)
+                if not block:
+                    break
+        except UnicodeDecodeError:
+            return False
+        return True
 
     def _described(self, scanned: Scan, digits: str, diff: Diff) -> EditResult:
         splices = scanned.splices

@@ -122,10 +122,10 @@ def patient(request: GrepRequest) -> GrepRequest:
     return request if timeout_s is None else replace(request, timeout_s=max(timeout_s, _LEAST_S))
 
 
-def named(paths: Sequence[str]) -> str:
+def named(paths: Sequence[str], most: int = NAMED) -> str:
     """The first of some files, and how many more there are."""
-    more = len(paths) - NAMED
-    return joined(paths[:NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(paths) - most
+    return joined(paths[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 class _Unfinished(Struct, frozen=True):
@@ -231,6 +231,8 @@ class Left:
             yield Warn("unreadable", detail + (f"; and {others} more" if others > 0 else ""))
         if self.compressed:
             count = len(self.compressed)
-            what = "1 compressed file was" if count == 1 else f"{count:,} compressed files were"
-            yield Warn("compressed", f"{what} not searched: {named(sorted(self.compressed, key=path_key))}")
+            what = "1 file was" if count == 1 else f"{count:,} files were"
+            # It stands below every search of such a tree: one name says what they are.
+            example = named(sorted(self.compressed, key=path_key), 1)
+            yield Warn("compressed", f"{what} not searched: {example}")
         yield from self.beside[:MAX_WARNINGS]

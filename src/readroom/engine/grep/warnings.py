@@ -154,4 +154,6 @@ def left_out(request: GrepRequest) -> list[Warn]:
     kinds = [kind for kind in get_args(Include) if kind not in unsaid]
     if not kinds:
         return []
-    return [Warn("left_out", f"{', '.join(kinds)} files were not searched; include searches them")]
+    *first, last = kinds
+    names = f"{', '.join(first)} and {last}" if first else last
+    return [Warn("left_out", f"{names} files were not searched; include searches them")]

@@ -419,6 +419,11 @@ def _is_missing(row: Row, result: ReadResult) -> bool:
     return not result.start <= row.item.line <= result.end
 
 
+def _is_around(row: Row, result: ReadResult) -> bool:
+    """Whether some of its lines are shown; its members are then as near as what stands beside it."""
+    return row.item.start <= result.end and row.item.end >= result.start
+
+
 def _cost(listed: Sequence[Row], chosen: Sequence[int], cap: Cap) -> int:
     return sum(cap.measure.read.outlined(listed[at]) for at in chosen)
 
@@ -431,15 +436,19 @@ def _chosen(listed: Sequence[Row], result: ReadResult, budget: int, cap: Cap) ->
         while above and above[-1].depth >= row.depth:
             above.pop()
         if _is_missing(row, result):
-            levels[at] = sum(_is_missing(row_above, result) for row_above in above)
+            levels[at] = sum(not _is_around(row_above, result) for row_above in above)
         above.append(row)
     for level in sorted(set(levels.values()), reverse=True):
         fitting = [at for at in levels if levels[at] <= level]
         if _cost(listed, fitting, cap) <= budget:
             return fitting
     fitting, used = [], 0
-    # What follows is wanted rather than what precedes.
-    for at in sorted(levels, key=lambda at: (listed[at].item.line < result.start, at)):
+
+    def place(at: int) -> tuple[bool, bool, int]:
+        # What the lines stand in says where they are; then what follows is wanted rather than what precedes.
+        return not _is_around(listed[at], result), listed[at].item.line < result.start, at
+
+    for at in sorted(levels, key=place):
         used += cap.measure.read.outlined(listed[at]) if not levels[at] else 0
         if used > budget:
             break

@@ -1,4 +1,4 @@
-"""budget: show what servers have spent, and begin budgets anew."""
+"""budget: show what servers have spent, and start budgets over."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _reset(
     Running servers count from nothing again with the next call.
     """
     if whole == bool(workspace or scope or name):
-        raise UsageError("It is not said which budgets are meant", "Use --all, or some of the other options.")
+        raise UsageError("No budgets were chosen", "Use --all, or choose some with the other options.")
     root = None if workspace is None else os.path.realpath(workspace)
     with _state(config) as state:
         chosen = [
@@ -62,7 +62,7 @@ def _reset(
         ]
         for spending in chosen:
             state.forgive(spending)
-    output.complain(f"{len(chosen)} budget{'' if len(chosen) == 1 else 's'} began anew.")
+    output.complain(f"{len(chosen)} budget{' was' if len(chosen) == 1 else 's were'} started over.")
     return ExitCode.OK
 
 
@@ -72,7 +72,7 @@ def _line(spending: Spending) -> str:
 
 budget = click.Group(
     "budget",
-    help="Show what servers have spent of their budgets, and begin budgets anew.",
+    help="Show what servers have spent of their budgets, and start budgets over.",
     commands=[
         click.Command(
             "list",

@@ -144,6 +144,8 @@ def _extras() -> Iterator[Diagnosis]:
     have: list[str] = []
     lack: list[str] = []
     for extra, packages in _packages().items():
+        if extra == "all":
+            continue  # nothing of its own
         (have if all(map(_is_there, packages)) else lack).append(extra)
     if have:
         yield Diagnosis("extras", "ok", f"installed: {', '.join(have)}")
@@ -222,7 +224,7 @@ def _server(port: int) -> Iterator[Diagnosis]:
     if not _is_ours(answer):
         yield Diagnosis("server", "note", f"another program answers on port {port}", "Serve with --port 0.")
     elif answer.status_code == 401:
-        yield Diagnosis("server", "ok", f"on port {port} answers only who has a token")
+        yield Diagnosis("server", "ok", f"on port {port} answers only those who have a token")
     else:
         remedy = 'Start it without --open, and without auth = "open".'
         problem = f"on port {port} answers every account of this machine without a token"

@@ -311,9 +311,11 @@ def _exported(book: Ledger, chosen: Filter, format_name: str, output: str | None
 
 def _pruned(book: Ledger, older_than: float | None) -> ExitCode:
     if older_than is None:
-        raise UsageError("How old is old was not given", "Say it in days with --older-than")
+        raise UsageError("No age was given", "Give it in days, with --older-than")
     removed = prune(book, older_than)
-    terminal.write(f"{removed:,} rows removed; the chain goes on from the last of them.\n".encode())
+    rows = "1 row" if removed == 1 else f"{removed:,} rows"
+    text = f"{rows} removed; the chain goes on from the last of them." if removed else "No row is that old."
+    terminal.write(f"{text}\n".encode())
     return ExitCode.OK
 
 
@@ -389,7 +391,9 @@ def _filters() -> list[click.Parameter]:
 ledger = click.Command(
     "ledger",
     params=[
-        click.Argument(["action"], required=False, default="list", type=click.Choice(ACTIONS)),
+        click.Argument(
+            ["action"], required=False, default="list", type=click.Choice(ACTIONS), metavar="[ACTION]"
+        ),
         *_filters(),
         click.Option(
             ["--by"], type=click.Choice(GROUPS), default="tool", show_default=True, help="What totals are by."

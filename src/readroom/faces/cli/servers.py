@@ -202,6 +202,8 @@ class _Workers(click.ParamType["int | str"]):
         """Fails for what is neither."""
         if value == "auto":
             return "auto"
+        if not str(value).isdecimal():
+            self.fail(f"{value!r} is neither a number nor auto.", param, ctx)
         return click.IntRange(1, WORKERS_MOST).convert(value, param, ctx)
 
 

@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import msgspec
@@ -46,7 +47,8 @@ class Exchange(Struct):
     def log(self) -> None:
         """One line of JSON, when it is wanted."""
         if LOG.isEnabledFor(logging.INFO):
-            record = msgspec.to_builtins(self)
+            answered = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            record = {"time": answered, **msgspec.to_builtins(self)}
             del record["reached"]
             LOG.info("%s", msgspec.json.encode(record).decode())
 

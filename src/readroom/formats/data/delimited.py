@@ -58,7 +58,7 @@ def open_document(file: BinaryIO) -> Database:
     if said is not None:
         header = f"the line that says so ({said[0].strip()}) is no row; {header}"
     mark = _DELIMITERS.get(delimiter, delimiter)
-    about = f"fields parted by {mark}; {header}; types are those of the first rows"
+    about = f"fields separated by {mark}; {header}; types are those of the first rows"
     return Database([Streamed(text, columns, rows, [about], of_all=lambda: records.remarks)])
 
 

@@ -167,7 +167,7 @@ class Use:
             used = len(watched.used)
             lines = watched.count
             if not used and not watched.named:
-                what = f"{watched.result.tokens:,} tokens nobody came back to"
+                what = f"{watched.result.tokens:,} tokens that were never used again"
                 yield _finding(watched, "unused", watched.result.tokens, what)
             elif watched.whole and seen.file and lines >= WHOLE_FILE_LINES and used < lines * USED_SHARE:
                 tokens = round(watched.result.tokens * (1 - used / lines))

@@ -309,13 +309,22 @@ class _Closed:
         raise StoreFailed(path, "the workspace was closed")
 
 
+_ROOT = "Give the path of a folder."
+"""Advice for who opens one: there is no workspace yet whose tools could be named."""
+
+
+def _no_root(path: str) -> NotFound:
+    return NotFound(path, advice=_ROOT)
+
+
 def _open_root(path: str) -> int:
     try:
         return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except NotADirectoryError:
         what = "file" if os.path.lexists(path) else ""
-        error = NotAFolder(path, what) if what else NotFound(path)
-        raise error from None
+        raise (NotAFolder(path, what, readable=False, advice=_ROOT) if what else _no_root(path)) from None
+    except FileNotFoundError:
+        raise _no_root(path) from None
     except OSError as error:
         raise translated(error, WorkPath(path)) from None
 

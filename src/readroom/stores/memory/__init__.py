@@ -19,6 +19,7 @@ from itertools import islice
 from typing import TypeAlias, final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from readroom.closeable import Closeable
 from readroom.errors import BadPath, NoSpace, NotAFile, NotAFolder, NotFound, OutsideRoot
@@ -288,6 +289,11 @@ class MemoryStore:
             self._bytes -= 0 if old is node else size_of(old)
             del folder.names[name]
             target.names[new] = node
+            if isinstance(node, File):
+                # As in a dictionary, what gets another name comes last.
+                self._count += 1
+                content, version = node.state
+                node.state = (content, replace(version, inode=self._count))
 
     def place(self, path: WorkPath) -> MemoryPlace:
         """A name for a new file, whether or not something is there; nothing is changed yet."""
