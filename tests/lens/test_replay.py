@@ -229,6 +229,24 @@ def test_a_commit_is_taken_whole_and_its_links_lead_nowhere(tmp_path: Path) -> N
     assert states == {"docs/a.py": "same", "in.py": "same", "out.py": "denied", "absolute.py": "denied"}
 
 
+def test_what_a_partial_clone_lacks_is_not_fetched(tmp_path: Path) -> None:
+    def git(*words: str) -> None:
+        names = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "uploadpack.allowFilter=true")
+        subprocess.run(["git", *names, *words], check=True, capture_output=True)
+
+    origin, root = tmp_path / "origin", tmp_path / "root"
+    git("init", "-q", str(origin))
+    (origin / "a.py").write_text("first = 1\n")
+    for words in (["add", "."], ["commit", "-qm", "one"]):
+        git("-C", str(origin), *words)
+    git("-C", str(origin), "config", "uploadpack.allowFilter", "true")
+    git("clone", "-q", "--no-checkout", "--filter=blob:none", f"file://{origin}", str(root))
+    path = record(tmp_path / "r.jsonl", [called(1, "Read", {"file_path": "/home/dev/shop/a.py"}), said("x")])
+    done = _audit(str(path), "--replay", str(root), "--commit", "HEAD")
+    assert done.returncode
+    assert "git has no content of 'a.py' at that commit" in done.stderr
+
+
 def test_a_commit_that_git_does_not_know_is_said(tmp_path: Path) -> None:
     path = record(
         tmp_path / "r.jsonl", [called(1, "Read", {"file_path": "a"}), returned(1, "1\ta"), said("x")]
