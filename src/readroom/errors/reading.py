@@ -325,7 +325,7 @@ class Ambiguous(UsageError):
         more = f"\n… and {len(rows) - _LISTED} more" if len(rows) > _LISTED else ""
         differ = len({row.name for row in rows}) > 1
         listed = "\n".join(
-            f"{row.item.start}-{row.item.end} {f'{row.name}: ' if differ else ''}{row.item.signature}"
+            f"{row.item.start}-{row.item.end} {f'{quote(row.name)}: ' if differ else ''}{row.item.signature}"
             for row in rows[:_LISTED]
         )
         super().__init__(

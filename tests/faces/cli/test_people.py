@@ -212,3 +212,11 @@ def test_what_is_piped_has_no_colour(root: Path) -> None:
 def test_colours_add_and_move_no_character(lines: list[str], arguments: dict[str, str]) -> None:
     text = "\n".join(["head", *(f"{at}\t{line}" for at, line in enumerate(lines)), "[end of file]"])
     assert painted(visible(text), arguments).plain == visible(text)
+
+
+def test_a_name_in_several_classes_is_listed_with_the_names_to_type(root: Path, cli: Cli) -> None:
+    text = "class A:\n    def run(self):\n        pass\n\n\nclass B:\n    def run(self):\n        pass\n"
+    (root / "a.py").write_text(text, encoding="utf-8")
+    refused = cli("read", "a.py", "--symbol", "run").err
+    assert "\n2-3 A.run: def run(self)\n7-8 B.run: def run(self)\n" in refused
+    assert cli("read", "a.py", "--symbol", "B.run").code == 0

@@ -10,6 +10,7 @@ from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
 from readroom.faces.cli.spelling import COMMANDS, command
 from readroom.log import log
+from readroom.quoting import quote
 from readroom.values import Fact
 
 _OPTIONS: Mapping[str, str] = {"old_text": "--old", "new_text": "--new", "encoding=utf-8": "--encoding utf-8"}
@@ -56,8 +57,11 @@ def worded(facts: Mapping[str, Fact], root: str | None) -> str:
         if isinstance(known, Mapping) and known.get(name):
             text += "\n" + str(known[name]).rstrip("\n")
     candidates = known.get("candidates") if isinstance(known, Mapping) else None
-    for candidate in candidates if isinstance(candidates, list) else ():
-        text += f"\n{candidate['start']}-{candidate['end']} {candidate['signature']}"
+    listed = candidates if isinstance(candidates, list) else []
+    differ = len({candidate["name"] for candidate in listed}) > 1
+    for candidate in listed:
+        name = f"{quote(candidate['name'])}: " if differ else ""
+        text += f"\n{candidate['start']}-{candidate['end']} {name}{candidate['signature']}"
     following = error.get("next")
     return f"{text}\nTry: {command(following, root)}" if isinstance(following, Mapping) else text
 
