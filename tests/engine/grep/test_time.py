@@ -70,7 +70,7 @@ def stores() -> list[str]:
 @pytest.mark.parametrize("kind", stores())
 @pytest.mark.parametrize("looks", [3, 7, 40])
 def test_following_next_after_each_timeout_shows_everything_once(kind: str, looks: int) -> None:
-    """Of many files, which rg finds in several pieces; whatever is asked for otherwise, `tests.laws` searches."""
+    """Of many files, which rg finds in several pieces; the laws ask for everything else."""
     with on_disk(FILES) as disk:
         store: Store = disk if kind == "disk" else MemoryStore(FILES)
         following: GrepRequest | None = GrepRequest("needle", timeout_s=float(looks))

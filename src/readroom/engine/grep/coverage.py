@@ -235,3 +235,6 @@ class Left:
             what = "1 compressed file was" if count == 1 else f"{count:,} compressed files were"
             yield Warn("compressed", f"{what} not searched: {named(sorted(self.compressed, key=path_key))}")
         yield from self.beside[:MAX_WARNINGS]
+        unnamed = self.beside[MAX_WARNINGS:]
+        if unnamed:
+            yield Warn(unnamed[0].code, f"{len(unnamed):,} more files could not be searched to their ends")
