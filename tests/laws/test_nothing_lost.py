@@ -21,7 +21,7 @@ from readroom.engine.grep import perform as grep
 from readroom.engine.grep.warnings import TEXTS_UNKNOWN
 from readroom.engine.list import perform as list_page
 from readroom.errors import TimedOut
-from readroom.limits import GREP_MAX_TIMEOUT_S
+from readroom.limits import GREP_FILE_SHARE, GREP_MAX_TIMEOUT_S
 from readroom.policy.guard import Guard
 from readroom.stores.base import Store
 from readroom.values import Cap, FindRequest, GrepRequest, GrepResult, ListEntry, ListRequest, ReadRequest
@@ -121,17 +121,22 @@ class Search:
         self._cap = Cap(rng.choice(CAPS), MEASURE)
         self.without_nul = False
 
-    def page(self, request: GrepRequest, looks: int | None, cap: Cap | None = None) -> GrepResult:
-        return grep(self._services, job(request, cap or self._cap, Deadline(clock=Clock(looks))))
+    def page(self, request: GrepRequest, clock: Clock, cap: Cap | None = None) -> GrepResult:
+        return grep(self._services, job(request, cap or self._cap, Deadline(clock=clock)))
+
+    def _clock(self, seconds: float) -> Clock:
+        """Time ends for all of the search, or for the share of one file."""
+        return Clock(self._rng.choice(LOOKS), self._rng.choice([1e9, seconds * (1 / GREP_FILE_SHARE + 0.1)]))
 
     def follow(self, request: GrepRequest, *, timed: bool) -> tuple[list[Place], list[Place]]:
         """What following `next` shows, and what the searches show that are named beside it."""
         found: list[Place] = []
         beside: list[Place] = []
         for _ in range(MOST_PAGES):
+            seconds = request.timeout_s or 0
             # Where no more time is offered, there is enough.
-            enough = not timed or (request.timeout_s or 0) >= GREP_MAX_TIMEOUT_S
-            result = self.page(request, None if enough else self._rng.choice(LOOKS))
+            hurried = timed and seconds < GREP_MAX_TIMEOUT_S
+            result = self.page(request, self._clock(seconds) if hurried else Clock())
             found += shown(result)
             self.without_nul |= TEXTS_UNKNOWN in result.warnings
             assert result.shown == len(shown(result))
@@ -173,7 +178,7 @@ def test_a_search_shows_every_match_once_wherever_time_ends(store: str, kind: st
                 request = asked(rng, kind)
                 search = Search(place, documents, rng)
                 wanted = [*matches(files, request)]
-                at_once = shown(search.page(replace(request, limit=10**6), None, ROOMY))
+                at_once = shown(search.page(replace(request, limit=10**6), Clock(), ROOMY))
                 assert sorted(at_once) == sorted(wanted), request
                 assert search.follow(request, timed=False) == (at_once, []), request
                 found, beside = search.follow(request, timed=True)

@@ -131,13 +131,14 @@ def held(kind: str, files: Mapping[str, Made], rng: random.Random) -> Iterator[S
 
 
 class Clock:
-    """Stands still until it was looked at so often, when all time has passed; without a number for ever."""
+    """Stands still until it was looked at so often, and then so much time has passed; or for ever."""
 
-    def __init__(self, looks: int | None = None) -> None:
+    def __init__(self, looks: int | None = None, passed: float = 1e9) -> None:
         self._left = looks
+        self._passed = passed
 
     def __call__(self) -> float:
         if self._left is None:
             return 0.0
         self._left -= 1
-        return 0.0 if self._left >= 0 else 1e9
+        return 0.0 if self._left >= 0 else self._passed

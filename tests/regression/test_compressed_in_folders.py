@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from readroom.limits import Limits
+from readroom.limits import MAX_WARNINGS, Limits
 from readroom.stores.base import Store
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
@@ -137,6 +137,14 @@ def test_a_bomb_does_not_keep_the_search_from_the_others(tmp_path: Path) -> None
     said = [warned(reply)["unfinished"] for reply in replies if "unfinished" in warned(reply)]
     # A fast machine is done in time.
     assert said in ([], ["out of time, no error: a.gz: not expanded in time"])
+
+
+def test_of_many_damaged_files_those_that_are_not_named_are_counted() -> None:
+    files = {f"{number:02}.gz": b"\x1f\x8b\x08junk" for number in range(MAX_WARNINGS + 5)}
+    reply = Driver(MemoryStore(files)).call("grep_files", pattern="needle", include=["compressed"])
+    told = [warning["detail"] for warning in fact(reply, "warnings") if warning["code"] == "broken_data"]
+    assert len(told) == MAX_WARNINGS + 1
+    assert told[-1] == "5 more files could not be searched to their ends"
 
 
 def test_damaged_data_are_searched_as_far_as_they_go_and_said(store: Store) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import subprocess
 import threading
@@ -23,15 +24,16 @@ from readroom.engine.grep.process import Child, Watch
 from readroom.engine.grep.ripgrep import Tree
 from readroom.engine.scope import Scope
 from readroom.errors import Cancelled, TimedOut
-from readroom.limits import GREP_MAX_TIMEOUT_S, Limits
+from readroom.limits import GREP_FILE_SHARE, GREP_MAX_TIMEOUT_S, Limits
 from readroom.paths import ROOT
 from readroom.policy.guard import Guard
 from readroom.search.ripgrep import Reports, pattern_flags
 from readroom.stores.base import Store
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
-from readroom.values import GrepOutput, GrepRequest, GrepSort
+from readroom.values import GrepRequest, GrepSort
 from tests.engine.grep.searching import matches, on_disk, search
+from tests.laws.trees import Clock as LateClock
 
 FILES = {
     f"d{number // 50}/f{number:04d}": b"needle %d\n" % number if number % 37 == 0 else b"hay\n" * 20
@@ -66,14 +68,12 @@ def stores() -> list[str]:
 
 
 @pytest.mark.parametrize("kind", stores())
-@pytest.mark.parametrize("output", ["content", "files", "count"])
 @pytest.mark.parametrize("looks", [3, 7, 40])
-def test_following_next_after_each_timeout_shows_everything_once(
-    kind: str, output: GrepOutput, looks: int
-) -> None:
+def test_following_next_after_each_timeout_shows_everything_once(kind: str, looks: int) -> None:
+    """Of many files, which rg finds in several pieces; the laws ask for everything else."""
     with on_disk(FILES) as disk:
         store: Store = disk if kind == "disk" else MemoryStore(FILES)
-        following: GrepRequest | None = GrepRequest("needle", output=output, timeout_s=float(looks))
+        following: GrepRequest | None = GrepRequest("needle", timeout_s=float(looks))
         found = []
         stopped = 0
         while following is not None:
@@ -210,6 +210,26 @@ def test_a_search_that_reads_what_a_folder_ignores_has_passed_none_of_its_files(
             watch = Watch(cast(Child, This()), top, 1.0, Deadline())
             assert watch.now() == (name, None, 0)
             assert watch.reached() == (None if name == ".gitignore" else name)
+
+
+def test_what_was_shown_of_a_compressed_file_before_its_time_was_up_is_not_shown_again() -> None:
+    """Wherever its share of the time ends, on whichever page: the search that is named goes on behind it."""
+    lines = b"needle\n" * 9
+    store = MemoryStore({"a.gz": gzip.compress(lines), "b.txt": lines})
+    wanted = [(path, line) for path in ("a.gz", "b.txt") for line in range(1, 10)]
+    request = GrepRequest("needle", include=frozenset({"compressed"}), limit=5, timeout_s=30)
+    begun = 0
+    for looks in range(1, 60):
+        found, following = list[tuple[str, int]](), list[GrepRequest]([request])
+        while following:
+            clock = LateClock(looks, 30 / GREP_FILE_SHARE + 1)
+            result = search(store, following.pop(), deadline=Deadline(clock=clock))
+            found += matches(result)
+            named = [item.request for item in result.omitted if isinstance(item.request, GrepRequest)]
+            begun += sum(one.cursor is not None for one in named)
+            following += [one for one in (result.next, *named) if one is not None]
+        assert sorted(found) == wanted, looks
+    assert begun
 
 
 def endless(path: Path) -> None:

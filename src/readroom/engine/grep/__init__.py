@@ -384,7 +384,7 @@ class _Search:
             for path, searched, size in finder.left:
                 self._left.text(path, searched, size, 0)
         if not rounds.texts_known:
-            self._left.beside.append(TEXTS_UNKNOWN)
+            self._left.beside.insert(0, TEXTS_UNKNOWN)
         new = set(rounds.plain.unreadable).difference(self._left.unreadable)
         self._left.unreadable += sorted(new)
 

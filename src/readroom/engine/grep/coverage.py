@@ -165,9 +165,10 @@ class Left:
             detail = "not searched to its end"
         self._leave(relative, detail, "bytes", (searched or 0) + 1, size or 0, line)
 
-    def compressed_text(self, relative: str, size: int) -> None:
-        """A compressed file was not expanded in time."""
-        self._leave(relative, "not expanded in time", "bytes", 1, size, 0)
+    def compressed_text(self, relative: str, size: int, line: int) -> None:
+        """A compressed file was not expanded in time, or left behind this line."""
+        detail = "not searched to its end" if line else "not expanded in time"
+        self._leave(relative, detail, "bytes", 1, size, line)
 
     def document(self, relative: str, reached: Reached, place: int) -> None:
         """A document was left behind a place in it."""
@@ -236,3 +237,6 @@ class Left:
             example = named(sorted(self.compressed, key=path_key), 1)
             yield Warn("compressed", f"{what} not searched: {example}")
         yield from self.beside[:MAX_WARNINGS]
+        unnamed = self.beside[MAX_WARNINGS:]
+        if unnamed:
+            yield Warn(unnamed[0].code, f"{len(unnamed):,} more files could not be searched to their ends")

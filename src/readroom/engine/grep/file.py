@@ -130,11 +130,12 @@ class FileSearch:
 
     def leave(self, file: Opened, relative: str) -> None:
         """Note a file whose time is up."""
-        if file.compression is not None:
-            self._left.compressed_text(relative, file.source.size)
-            return
         last = self._page.last
-        line = (last.line if last is not None and last.path == relative else 0) or 0
+        shown = last.line if last is not None and last.path == relative else self._begun_in(relative)
+        line = shown or 0
+        if file.compression is not None:
+            self._left.compressed_text(relative, file.source.size, line)
+            return
         self._left.text(relative, _read_to(file.source), file.source.size, line)
 
     def document_of_many(self, source: Source, path: WorkPath, relative: str) -> bool:
