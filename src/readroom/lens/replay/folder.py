@@ -19,8 +19,8 @@ import msgspec
 from readroom.errors import BadValue, StoreFailed
 from readroom.limits.lens import RECORD_CHUNK_BYTES
 
-_OFFLINE = {"GIT_ALLOW_PROTOCOL": ""}
-"""git fetches what a partial clone lacks from wherever its configuration says: nothing is, with this."""
+_GIT = ("git", "-c", "protocol.allow=never")
+"""Else git fetches what a partial clone lacks, from wherever its configuration says."""
 
 _LINK = b"120000"
 _SUBMODULE = b"160000"
@@ -73,8 +73,8 @@ class _Commit(msgspec.Struct):
 
 def _committed(root: Path, commit: str, below: str = "") -> _Commit | None:
     """What git has at a commit; None where it does not know it."""
-    command = ["git", "-C", str(root), "ls-tree", "-r", "-z", commit]
-    done = subprocess.run(command, capture_output=True, check=False, env={**os.environ, **_OFFLINE})
+    command = [*_GIT, "-C", str(root), "ls-tree", "-r", "-z", commit]
+    done = subprocess.run(command, capture_output=True, check=False)
     if done.returncode:
         return None
     own: list[_Entry] = []
@@ -107,7 +107,7 @@ def _unknown(root: Path, commit: str) -> BadValue:
 
 
 def _write(root: Path, entries: list[_Entry], folder: Path) -> None:
-    command = ["git", "-C", str(root), "cat-file", "--batch"]
+    command = [*_GIT, "-C", str(root), "cat-file", "--batch"]
     environment, pipe = {**os.environ, **_OFFLINE}, subprocess.PIPE
     with subprocess.Popen(
         command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment
