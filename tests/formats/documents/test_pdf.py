@@ -17,6 +17,7 @@ import pytest
 from readroom.formats.documents import Document
 from readroom.formats.documents.pdf import open_document
 from tests.engine.documents.making import pdf
+from tests.formats.documents.pdf_pages import page, text
 
 REAL = [
     Path("/usr/share/doc/shared-mime-info/shared-mime-info-spec.pdf"),
@@ -94,3 +95,16 @@ def test_only_the_pages_that_are_asked_for_are_read() -> None:
     document = open_document(file)
     assert document.part(1234).lines[0].startswith("page 1233 ")
     assert 0 < file.taken < size // 10
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "shown"),
+    [
+        ("a patient of type-", "2 came", "type-2"),
+        ("read it in line-", "100 blandit", "line-100"),
+        ("what divi-", "ded words mean", "divided"),
+    ],
+)
+def test_a_hyphen_before_a_number_divides_no_word(above: str, below: str, shown: str) -> None:
+    data = page(text(above, 72, 700) + text(below, 72, 688))
+    assert shown in " ".join(open_document(io.BytesIO(data)).part(1).lines)

@@ -8,6 +8,7 @@ What fields and notes say is put where they are on the page.
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,6 +17,9 @@ from pypdfium2 import raw
 
 _JOINED = frozenset("\x02\ufffe")
 """How PDFium marks that it has joined a word which was divided at the end of a line."""
+
+_BEFORE_NUMBER = re.compile("[\x02\ufffe](?=[0-9])")
+"""No word goes on with a number: that is `Type-` and `2`, or the number of the line in the margin."""
 
 _NO_TEXT = str.maketrans("", "", "".join(_JOINED) + "\0\r")
 """Also what broken fonts give for a character."""
@@ -93,7 +97,7 @@ def _parted(text: str) -> Iterator[_Line]:
 
 
 def _clean(text: str) -> str:
-    return text.translate(_NO_TEXT).rstrip()
+    return _BEFORE_NUMBER.sub("-", text).translate(_NO_TEXT).rstrip()
 
 
 def _trimmed(texts: list[str]) -> list[str]:
