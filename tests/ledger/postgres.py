@@ -32,13 +32,14 @@ class Server:
         self._user = pwd.getpwnam("postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name)
         if os.geteuid() == 0:
             os.chown(folder, self._user.pw_uid, self._user.pw_gid)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
         self._folder = folder
         self._do(
             "initdb", "-D", str(self._data), "-U", "ledger", "-A", "trust", "-N", "--no-locale", "-E", "UTF8"
         )
+        # Last, as other programs are given ports, too.
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port = free.getsockname()[1]
 
     @property
     def url(self) -> str:

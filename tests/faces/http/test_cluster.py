@@ -21,7 +21,7 @@ from tests.ledger.postgres import Server
 
 pytestmark = pytest.mark.long
 
-RATE = 150
+RATE = 60
 """Requests a minute of one token."""
 
 MCP = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}

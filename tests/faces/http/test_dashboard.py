@@ -16,22 +16,34 @@ import pytest
 
 from readroom.ledger import LedgerPolicy, open_book
 from readroom.ledger.ledger import Ledger
-from tests.faces.http.serving import Agent, Answer, agent, open_agent
+from tests.faces.http.serving import Agent, Answer, agent, command, open_agent
 from tests.ledger.events import event
 
 PAGES = ("/ui", "/ui/sessions", "/ui/calls", "/ui/files", "/ui/map", "/ui/ledger")
 COOKIE = re.compile(r"readroom_ui=([A-Za-z0-9_-]{43}); Path=/ui; HttpOnly; SameSite=Lax; Max-Age=\d+")
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    found = tmp_path / "shop"
+def shop(folder: Path) -> Path:
+    found = folder / "shop"
     (found / "src").mkdir(parents=True)
     (found / "hr").mkdir()
     (found / "src" / "a.py").write_text("".join(f"line {at}\n" for at in range(1, 21)), encoding="utf-8")
     (found / "hr" / "salaries.csv").write_text("name,salary\nAda,1\n", encoding="utf-8")
     (found / ".env").write_text("PASSWORD=hunter2\n", encoding="utf-8")
     return found
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return shop(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+    """For tests that leave nothing which another would notice."""
+    folder = tmp_path_factory.mktemp("served")
+    with agent(folder / "state", "--require-token", "--", str(shop(folder))) as found:
+        yield found
 
 
 @pytest.fixture
@@ -70,24 +82,24 @@ def ledger_of(state: Path) -> Ledger:
     return open_book(LedgerPolicy(file=str(state / "readroom" / "ledger.sqlite3")))
 
 
-def test_nobody_sees_a_page_without_signing_in(running: Agent) -> None:
+def test_nobody_sees_a_page_without_signing_in(served: Agent) -> None:
     for path in (*PAGES, "/ui/file?path=src/a.py", "/ui/w/default/map", "/ui/verify"):
-        answer = running.request("GET", path)
+        answer = served.request("GET", path)
         assert answer.status == 303
         assert answer.headers["location"].startswith("/ui/sign-in?next=")
-    assert running.request("GET", "/ui/sign-in").status == 200
+    assert served.request("GET", "/ui/sign-in").status == 200
 
 
-def test_a_token_signs_in_and_out_again(running: Agent) -> None:
-    cookie = signed_in(running, running.make_token("ada"))
+def test_a_token_signs_in_and_out_again(served: Agent) -> None:
+    cookie = signed_in(served, served.make_token("ada"))
     for path in PAGES:
-        answer = get(running, path, cookie)
+        answer = get(served, path, cookie)
         assert answer.status == 200, path
         assert "default-src 'none'" in answer.headers["content-security-policy"]
         assert "unsafe" not in answer.headers["content-security-policy"]
         assert answer.headers["cache-control"] == "no-store"
-    assert posted(running, "/ui/sign-out", {}, **cookie).status == 303
-    assert get(running, "/ui", cookie).status == 303
+    assert posted(served, "/ui/sign-out", {}, **cookie).status == 303
+    assert get(served, "/ui", cookie).status == 303
 
 
 def test_a_token_that_does_not_work_signs_nobody_in_and_is_recorded(running: Agent) -> None:
@@ -103,39 +115,37 @@ def test_a_token_that_does_not_work_signs_nobody_in_and_is_recorded(running: Age
         raise AssertionError("tokens can be tried without an end")
 
 
-def test_the_cookie_opens_neither_tools_nor_mcp(running: Agent) -> None:
-    cookie = signed_in(running, running.make_token("ada"))
+def test_the_cookie_opens_neither_tools_nor_mcp(served: Agent) -> None:
+    cookie = signed_in(served, served.make_token("ada"))
     headers = {"Content-Type": "application/json", **cookie}
     assert (
-        running.request("POST", "/v1/native/read_file", b'{"path":"src/a.py"}', headers=headers).status == 401
+        served.request("POST", "/v1/native/read_file", b'{"path":"src/a.py"}', headers=headers).status == 401
     )
-    assert running.request("POST", "/mcp", b"{}", headers=headers).status == 401
-    assert running.request("GET", "/metrics", headers=headers).status == 401
+    assert served.request("POST", "/mcp", b"{}", headers=headers).status == 401
+    assert served.request("GET", "/metrics", headers=headers).status == 401
 
 
-def test_pages_of_other_origins_can_post_nothing(running: Agent) -> None:
-    token = running.make_token("ada")
-    cookie = signed_in(running, token)
+def test_pages_of_other_origins_can_post_nothing(served: Agent) -> None:
+    token = served.make_token("ada")
+    cookie = signed_in(served, token)
     for sent in ({"Origin": "http://evil.example"}, {"Origin": "null"}):
-        assert posted(running, "/ui/sign-in", {"token": token}, **sent).status == 403
-        assert posted(running, "/ui/verify", {}, **sent, **cookie).status == 403
-    assert running.request("POST", "/ui/verify", b"", headers=cookie).status == 400
+        assert posted(served, "/ui/sign-in", {"token": token}, **sent).status == 403
+        assert posted(served, "/ui/verify", {}, **sent, **cookie).status == 403
+    assert served.request("POST", "/ui/verify", b"", headers=cookie).status == 400
 
 
-def test_a_revoked_token_ends_at_once(running: Agent) -> None:
-    token = running.make_token("ada")
-    cookie = signed_in(running, token)
-    assert get(running, "/ui", cookie).status == 200
-    from tests.faces.http.serving import command
-
-    command(running.state, "token", "revoke", token.split("_")[1])
-    assert get(running, "/ui", cookie).status == 303
+def test_a_revoked_token_ends_at_once(served: Agent) -> None:
+    token = served.make_token("ada")
+    cookie = signed_in(served, token)
+    assert get(served, "/ui", cookie).status == 200
+    command(served.state, "token", "revoke", token.split("_")[1])
+    assert get(served, "/ui", cookie).status == 303
 
 
 @pytest.mark.parametrize("next_page", ["//evil.example", "https://evil.example", "/v1/x", "/ui\r\nX: y"])
-def test_a_sign_in_leads_nowhere_else(running: Agent, next_page: str) -> None:
-    token = running.make_token("ada")
-    answer = posted(running, f"/ui/sign-in?{urlencode({'next': next_page})}", {"token": token})
+def test_a_sign_in_leads_nowhere_else(served: Agent, next_page: str) -> None:
+    token = served.make_token("ada")
+    answer = posted(served, f"/ui/sign-in?{urlencode({'next': next_page})}", {"token": token})
     assert answer.status == 303
     assert answer.headers["location"] == "/ui"
 
@@ -185,11 +195,11 @@ def test_a_token_that_may_not_see_a_folder_sees_no_trace_of_it(running: Agent, t
         assert b"salaries" not in answer.body
 
 
-def test_a_token_without_read_file_sees_no_content(running: Agent) -> None:
-    token = running.make_token("ada")
-    work(running, token)
-    cookie = signed_in(running, running.make_token("lister", "--tool", "list_directory"))
-    answer = get(running, "/ui/file?path=src/a.py", cookie)
+def test_a_token_without_read_file_sees_no_content(served: Agent) -> None:
+    token = served.make_token("ada")
+    work(served, token)
+    cookie = signed_in(served, served.make_token("lister", "--tool", "list_directory"))
+    answer = get(served, "/ui/file?path=src/a.py", cookie)
     assert answer.status == 200
     assert b"line 3" not in answer.body
     assert b"does not include read_file" in answer.body
@@ -342,9 +352,9 @@ def test_a_table_says_which_filters_leave_it_as_it_is(running: Agent, address: s
         *("/ui/file?path=%00", "/ui/file?path=../../etc/passwd", "/ui/file?path=" + "x" * 5000),
     ],
 )
-def test_bad_addresses_are_pages_that_say_what_is_wrong(running: Agent, address: str) -> None:
-    cookie = signed_in(running, running.make_token("ada"))
-    answer = get(running, address, cookie)
+def test_bad_addresses_are_pages_that_say_what_is_wrong(served: Agent, address: str) -> None:
+    cookie = signed_in(served, served.make_token("ada"))
+    answer = get(served, address, cookie)
     assert 400 <= answer.status < 500
     assert b"Traceback" not in answer.body
     assert b"Code:" in answer.body or b'"code"' in answer.body

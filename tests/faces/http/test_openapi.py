@@ -35,7 +35,6 @@ def test_generated_requests_meet_what_the_description_says(tmp_path: Path) -> No
             ],
             capture_output=True,
             cwd=tmp_path,
-            timeout=280,
         )
         assert done.returncode == 0, done.stdout.decode()
         assert found.request("GET", "/healthz").status == 200
