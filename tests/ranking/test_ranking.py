@@ -126,6 +126,9 @@ def test_lines_without_an_end_are_looked_at_from_near(text: str) -> None:
         ("ShopTests/Cart.swift", Role.TEST),
         ("core/src/commonTest/kotlin/Cart.kt", Role.TEST),
         ("t/cart.t", Role.TEST),
+        ("features/cart.feature", Role.TEST),
+        ("features/step_definitions/cart.rb", Role.TEST),
+        ("_tutorials/cart.html", Role.DOCUMENTATION),
         ("docs/a.md", Role.DOCUMENTATION),
         ("man/shop.1.in", Role.DOCUMENTATION),
         ("completions/_shop", Role.DOCUMENTATION),
@@ -162,10 +165,24 @@ def test_names_tell_what_files_are_for(path: str, role: Role) -> None:
         "Latest/a.cs",
         "src/completion/fish.rs",
         "src/clock.py",
+        "src/features/cart.py",
     ],
 )
 def test_names_that_only_look_like_it_have_no_role(path: str) -> None:
     assert roles(path, parse("connection pool"), older_versions([path])) == ()
+
+
+def test_a_guide_below_documentation_is_no_example() -> None:
+    found = roles("docs/_tutorials/a.md", parse("connection pool"), older_versions([]))
+    assert found == (Role.DOCUMENTATION,)
+
+
+@pytest.mark.parametrize(
+    ("question", "is_asked"),
+    [("How do I open a connection pool", True), ("how to pool", True), ("how does it pool", False)],
+)
+def test_guides_are_asked_how_to_do_something(question: str, is_asked: bool) -> None:
+    assert (roles("guide/pool.md", parse(question), older_versions([])) == ()) == is_asked
 
 
 def test_older_versions_are_told_by_what_stands_beside_them() -> None:
@@ -175,6 +192,11 @@ def test_older_versions_are_told_by_what_stands_beside_them() -> None:
     assert is_older("api/v1/a.py")
     assert not is_older("api/v2/a.py")
     assert is_older("pkg/v1/x.py")
+
+
+def test_what_questions_are_made_of_is_not_looked_for() -> None:
+    words = [term.word for term in parse("how is it decided what happens when a pool comes again").terms]
+    assert words == ["pool"]
 
 
 def test_of_long_questions_the_title_and_the_longest_words_are_looked_for() -> None:

@@ -52,17 +52,28 @@ class NameHints:
         keys = {term.key for term in query.terms}
         # A name may also be the beginning of a word: `conn` of "connection".
         keys |= {term.word[:INSIDE_CHARS] for term in query.terms if len(term.word) >= INSIDE_CHARS}
+        keys |= {_run_together(asked[-1]) for asked in query.paths}
         self._any = re.compile("|".join(map(re.escape, sorted(keys))))
 
     def may_hold(self, path: str) -> bool:
         """Whether a word of the question can be in the names of a path."""
-        return self._any.search(plain(path).replace("_", "").replace("-", "")) is not None
+        return self._any.search(_run_together(path)) is not None
+
+
+def _run_together(name: str) -> str:
+    return plain(name).replace("_", "").replace("-", "")
 
 
 def in_names(path: str, query: Query) -> bool:
     """Whether a word of the question is in the names of a path."""
     folder, name = names_of(path)
     return any(likeness(term, name) or likeness(term, folder) for term in query.terms)
+
+
+def is_spelled_out(path: str, query: Query) -> bool:
+    """Whether the question has the name of a file together with that of its folder."""
+    parts = tuple(path.lower().split("/")[-2:])
+    return any(parts == asked[-2:] for asked in query.paths)
 
 
 def covered(path: str, query: Query) -> float:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from readroom.ranking.words import attached, fold, is_unspaced, lower, spelled_out, stem, sub_words
+from readroom.ranking.words import attached, fold, is_unspaced, lower, plain, spelled_out, stem, sub_words
 
 MAX_TERMS = 32
 """Words that are looked for; each costs a pass over the whole tree.  Real issues have 10 to 60."""
@@ -23,6 +23,10 @@ _READ_CHARS = 1_000_000
 _RUN, _VARIES = re.compile(r"[\w.+-]+"), re.compile(r"\D*\d|[A-Fa-f]{8,}\Z")
 """Runs that begin so are what differs between lines of a log that say the same: times, numbers, ids.
 Both in one pattern would take the square of a long run."""
+
+_WHOLE_NAMES = 8
+"""Names in programs that are looked for as they are spelled, beside their words: 1 to 4 points of
+coverage."""
 
 _TITLE_CHARS = 100
 _LATER_WEIGHT = 0.5
@@ -41,14 +45,22 @@ _STOP = frozenset(
     just let like make makes me more my need no not of off on one only or our out over should so
     some such than that the their them then there these they this those through to too under up us
     use used uses using via want was way we were what when where which while who why will with
-    within without work works would you your bug bugs fix fixed fixes fixing""".split()  # noqa: SIM905
+    within without work works would you your bug bugs fix fixed fixes fixing
+    again came come comes decide decided decides goes happen happened happens know knows went""".split()  # noqa: SIM905
 )
 """What questions and titles are made of whatever they ask for; counted when there is nothing else."""
+
+_HOW_TO = re.compile(r"\bhow (?:to|(?:do|can|could|should|would) (?:i|we|you|one))\b", re.IGNORECASE)
+"""Who asks so wants to be shown how, as guides do; how something is done is asked of the program."""
 
 _SYMBOL = re.compile(r"[@#$]?[^\W\d][\w$]*(?:(?:::|->|[.#\\])~?[^\W\d][\w$]*)*(?:[!?]|\(\))?")
 _SEPARATOR = re.compile(r"::|->|[.#\\]")
 _NAME = re.compile(r"[^\W\d]\w*")
 
+
+_BETWEEN_PATHS, _ENDING = re.compile(r"[^\w@.+/\\-]+"), re.compile(r"\w\.[A-Za-z]\w{0,7}\Z")
+_PATHS, _PATH_CHARS = 32, 300
+"""Names of files in a question, such as those of a trace, and their length; those at its end say most."""
 
 _RUN_OF_LETTERS = re.compile(r"[^\W\d_]+|\d+")
 _PIECE_LETTERS = 3
@@ -87,6 +99,8 @@ class Query(Struct, frozen=True):
         symbol: The parts of the one name that it is, the last being what is defined; else empty.
         names: Names in it that are spelled as in programs.
         left_out: Words that are not looked for because there are too many.
+        asks_how_to: Whether guides are asked as much as the program.
+        paths: What may be paths of files in it, taken apart, in small letters.
     """
 
     text: str
@@ -94,6 +108,8 @@ class Query(Struct, frozen=True):
     symbol: tuple[str, ...] = ()
     names: Sequence[str] = ()
     left_out: int = 0
+    asks_how_to: bool = False
+    paths: frozenset[tuple[str, ...]] = frozenset()
 
     def asks_for(self, *words: str) -> bool:
         """Whether one of the stems is among its own."""
@@ -127,8 +143,25 @@ def parse(text: str) -> Query:
     if len(terms) > MAX_TERMS:
         common = {word for word, times in words.items() if word.isdigit() or times > _REPEATED}
         terms = _most_telling(terms, {*common, *sub_words(often)} if is_log else frozenset())
+    left_out = len(by_stem) - len(terms)
     names = [name for name in dict.fromkeys(_NAME.findall(text)) if _is_compound(name)]
-    return Query(text, terms, symbol, names[:MAX_TERMS], len(by_stem) - len(terms))
+    terms += _whole(names[:_WHOLE_NAMES], first, {term.stem for term in terms})
+    how_to = _HOW_TO.search(first) is not None
+    return Query(text, terms, symbol, names[:MAX_TERMS], left_out, how_to, _paths(text))
+
+
+def _whole(names: Sequence[str], first: str, known: Set[str]) -> list[Term]:
+    """Terms for whole names: `MAX_TURNS` is rarer than its words, and where it stands is what is meant."""
+    keys = {plain(name): 1.0 if name in first else _LATER_WEIGHT for name in names}
+    return [Term(key, key, key, weight, anywhere=True) for key, weight in keys.items() if key not in known]
+
+
+def _paths(text: str) -> frozenset[tuple[str, ...]]:
+    runs = (run.rstrip(".-") for run in _BETWEEN_PATHS.split(text))
+    found = [run for run in runs if len(run) <= _PATH_CHARS and _ENDING.search(run)][-_PATHS:]
+    paths = (tuple(filter(None, re.split(r"[/\\]", path.lower()))) for path in found)
+    # A name alone is as often that of a file of the user's as of one that is looked at.
+    return frozenset(path for path in paths if len(path) > 1)
 
 
 def _asked(text: str, piece_letters: int = _PIECE_LETTERS) -> list[str]:

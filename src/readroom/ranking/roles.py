@@ -39,8 +39,8 @@ _PATTERNS: tuple[tuple[Role, re.Pattern[str]], ...] = (
         Role.TEST,
         _words(
             r"(?:^|/)(?:tests?|specs?|__tests__|__mocks__|mocks?|testing|testdata|testsuites?|test[-_]data|fixtures?"
-            r"|e2e|[\w.-]+[-_.]tests?)/"
-            r"|(?:^|/)(?:test_|tests?\.|conftest)[^/]*\Z|[^/](?:[-_.](?:tests?|spec))\.[^/]*\Z|\.t\Z"
+            r"|e2e|features/(?:step_definitions|support)|[\w.-]+[-_.]tests?)/"
+            r"|(?:^|/)(?:test_|tests?\.|conftest)[^/]*\Z|[^/](?:[-_.](?:tests?|spec))\.[^/]*\Z|\.(?:t|feature)\Z"
         ),
     ),
     # `Shop.Tests/`, `ShopTests/`, `commonTest/`, but not `Latest/`.
@@ -50,7 +50,7 @@ _PATTERNS: tuple[tuple[Role, re.Pattern[str]], ...] = (
         Role.EXAMPLE,
         _words(
             r"(?:^|/)_?(?:(?:[\w.-]+[-_.])?(?:examples?|samples?|demos?|benchmarks?)"
-            r"|playground|bench|benches|tutorials?)/"
+            r"|playground|bench|benches)/"
         ),
     ),
     (Role.VENDORED, _words(r"(?:^|/)(?:vendor|vendored|_vendor|third[-_]party|node_modules|site-packages)/")),
@@ -73,7 +73,7 @@ _PATTERNS: tuple[tuple[Role, re.Pattern[str]], ...] = (
     (
         Role.DOCUMENTATION,
         _words(
-            r"(?:^|/)(?:docs?|documentation|docs?_src|man|manual)/|(?:^|/)readme[^/]*\Z"
+            r"(?:^|/)(?:docs?|documentation|docs?_src|man|manual|_?tutorials?)/|(?:^|/)readme[^/]*\Z"
             r"|\.(?:md|mdx|markdown|rst|rdoc|adoc|txt|html?|org|pod|tex|pdf|docx?|epub|odt|rtf|man|[1-9])(?:\.in)?\Z"
             # What a shell completes repeats the help of every option.
             r"|(?:^|/)complet(?:e|ions?)/(?:_[^/]*|[^/]*\.(?:bash|fish|zsh|elv|nu|ps1)(?:\.in)?)\Z"
@@ -135,6 +135,8 @@ def roles(path: str, query: Query, older: Callable[[str], bool], *, dense: bool 
         matching[Role.GENERATED] = None
     if older(path):
         matching[Role.OLDER] = None
+    if query.asks_how_to:
+        matching.pop(Role.DOCUMENTATION, None)
     return tuple(role for role in matching if not query.asks_for(*_ASKED.get(role, ())))
 
 

@@ -202,7 +202,7 @@ def test_an_error_says_what_happened_what_to_do_and_the_call_that_works() -> Non
             "facts": {"path": "a.tx", "near": ["a.txt"]},
             "next": {"tool": "read_file", "arguments": {"path": "a.txt"}},
         },
-        "tokens": 20,
+        "tokens": 25,
         "counter": "estimate",
         "budget": [],
     }

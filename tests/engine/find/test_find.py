@@ -21,6 +21,7 @@ from readroom.stores.memory import MemoryStore
 from readroom.text.tokens import estimate
 from readroom.values import Reply
 from tests.laws.driving import Driver, fact
+from tests.text.test_tokens import LIBRARY, O200K
 
 STOCK = {
     "shop/cart.py": """\
@@ -118,6 +119,33 @@ def test_a_symbol_shows_its_definition_first(symbol: str) -> None:
     lines = workspace(SYMBOLS).find(symbol).text.split("\n")
     assert lines[1].startswith("deep/place.py | ")
     assert "5\t    def load_all(self):" in lines[2:7]
+
+
+def test_a_setting_is_found_where_all_of_its_name_stands() -> None:
+    """Its words stand more often elsewhere; of the file that names it nothing else is asked for."""
+    scattered = "file = default\nopts = shop\nshop.default(opts, file)\n" * 30
+    files = {f"a{number}.py": scattered for number in range(3)}
+    files["z.py"] = "x = 1\n" * 40 + 'value = environ.get("SHOP_DEFAULT_OPTS_FILE")\n'
+    for question in ("SHOP_DEFAULT_OPTS_FILE", "where is SHOP_DEFAULT_OPTS_FILE read"):
+        (first, *_) = fact(workspace(files).find(question, output="files"), "files")
+        assert first["path"] == "z.py"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "shop/build.py",
+        'Traceback (most recent call last):\n  File "/usr/lib/site-packages/shop/build.py", line 7, in run\n'
+        "ValueError: door is shut",
+        "door.shut: at shop.Door (C:\\work\\shop\\build.py:7)",
+    ],
+)
+def test_a_file_that_the_question_names_comes_first(question: str) -> None:
+    """And not one of the same name in another folder, nor those that have more of its words."""
+    files = {f"shop/door_{number}.py": "shop = build(door)  # run\n" * 9 for number in range(3)}
+    files |= dict.fromkeys(("other/build.py", "shop/build.py"), "x = 1\n" * 20 + "build(shop)\n")
+    (first, *_) = fact(workspace(files).find(question, output="files"), "files")
+    assert first["path"] == "shop/build.py"
 
 
 MINOR = {
@@ -296,6 +324,23 @@ def test_a_page_is_about_as_large_as_its_budget() -> None:
         assert 0.8 * budget < tokens <= budget
 
 
+@pytest.mark.parametrize("package", ["asyncio", "email"])
+@pytest.mark.parametrize("budget", [500, 2000])
+def test_a_page_of_code_takes_no_more_tokens_than_asked_for_as_a_model_counts_them(
+    package: str, budget: int
+) -> None:
+    """With the o200k vocabulary itself, over packages of the standard library."""
+    questions = [
+        "how is a cancelled task handled when its loop is closed",
+        "parse a header into its parameters",
+        "retry after a timeout of a connection",
+        "write buffer limits of a transport",
+    ]
+    with Workspace(LIBRARY / package) as room:
+        replies = [room.find(question, budget_tokens=budget) for question in questions]
+    assert max(len(O200K.encode(reply.text)) for reply in replies) <= 1.02 * budget
+
+
 @pytest.mark.parametrize("explain", [False, True])
 @pytest.mark.parametrize("output", ["passages", "outline", "files"])
 @pytest.mark.parametrize("budget", [500, 2000])
@@ -358,12 +403,35 @@ def test_shorter_passages_fill_a_page_and_none_is_lost_for_it(budget: int, outpu
 def test_a_passage_that_is_larger_than_the_budget_says_where_it_goes_on() -> None:
     files = {"a.txt": "\n".join(f"needle word{number} and more words to fill it" for number in range(38))}
     driver = Driver(MemoryStore({path: text.encode() for path, text in files.items()}))
-    reply = driver.call("find_relevant", query="needle", budget_tokens=100)
+    reply = driver.call("find_relevant", query="needle", budget_tokens=130)
     ((_, first, last),) = spans(fact(reply, "files"))
     assert first == 1 < last < 38
     (rest,) = [item for item in fact(reply, "omitted") if item["what"] == "lines"]
     assert (rest["from"], rest["to"]) == (last + 1, 38)
     assert driver.follow(rest["call"]).text.split("\n")[1].startswith(f"{last + 1}\t")
+
+
+def test_of_a_passage_that_is_larger_than_the_budget_the_lines_that_answer_are_shown() -> None:
+    """Below the signature that encloses them; one call shows the whole, and facts have one for each side."""
+    body = "".join(f"    step_{number} = 'words to fill a line with'\n" for number in range(2, 39))
+    text = "def prepare(valve):\n" + body.replace("step_30 =", "needle, thread =").replace(
+        "_9 =", "_thread ="
+    )
+    driver = Driver(MemoryStore({"a.py": text.encode()}))
+    reply = driver.call("find_relevant", query="needle in the thread", budget_tokens=200)
+    ((_, first, last),) = spans(fact(reply, "files"))
+    assert 1 < first < 30 < last < 38
+    lines = reply.text.split("\n")
+    assert lines[2:4] == ["1\tdef prepare(valve):", "…"]
+    assert any(line.startswith("30\t    needle, thread =") for line in lines)
+    assert f"[Lines 1-{first - 1} and {last + 1}-38 did not fit: read_file " in lines[-1]
+    assert lines[-1].endswith('{"path":"a.py","offset":1,"limit":38}]')
+    rests = [item for item in fact(reply, "omitted") if item["what"] == "lines"]
+    assert [(item["from"], item["to"]) for item in rests] == [(1, first - 1), (last + 1, 38)]
+    for item in rests:
+        shown = driver.follow(item["call"]).text.split("\n")
+        assert shown[1].startswith(f"{item['from']}\t")
+        assert any(line.startswith(f"{item['to']}\t") for line in shown)
 
 
 def test_path_glob_and_type_narrow_what_is_looked_at() -> None:

@@ -31,6 +31,7 @@ from readroom.values import (
     GrepLine,
     GrepResult,
     Omission,
+    ReadRequest,
     Reply,
 )
 from readroom.values.find import FindInclude, FindOutput, FoundFile, Passage, Reason
@@ -301,8 +302,7 @@ def _asides(result: FindResult) -> list[str | Aside]:
             alone = "by itself" if item.last == 1 else "the first by itself"
             too_large = f"{_number(item.last, 'file')} too large to rank with the rest"
             parts.append(Aside(f"{too_large}; {alone}", item.request))
-        elif item.what == "lines":
-            parts.append(Aside(f"Lines {item.first}-{item.last} did not fit", item.request))
+    parts += _did_not_fit([item for item in result.omitted if item.what == "lines"])
     parts += _in_documents(result)
     cuts = [item for item in result.omitted if item.what == "columns"]
     if cuts:
@@ -312,6 +312,16 @@ def _asides(result: FindResult) -> list[str | Aside]:
     elif not result.shown and result.request.cursor is None:
         parts.append(_nothing(result))
     return parts
+
+
+def _did_not_fit(items: Sequence[Omission]) -> Iterator[Aside]:
+    """The rest of the passage that was cut, by one call wherever it stands."""
+    if items:
+        which = " and ".join(f"{item.first}-{item.last}" for item in items)
+        request = items[0].request
+        if isinstance(request, ReadRequest):
+            request = replace(request, limit=items[-1].last - items[0].first + 1)
+        yield Aside(f"Lines {which} did not fit", request)
 
 
 def _nothing(result: FindResult) -> str:

@@ -48,6 +48,7 @@ from readroom.limits.find import (
     FIND_REPEATED_CHARS,
     FIND_SENTENCES_TOKENS,
     FIND_SMALL_CHARS,
+    FIND_SURE_SHARE,
     FIND_SYMBOL_CHARS,
     FIND_TRIES,
 )
@@ -179,7 +180,7 @@ class _Ranking:
         self._deadline, self._patient = deadline, job.deadline
         self._large: LargeText | None = None
         self._cap = job.cap
-        self._budget = request.budget_tokens or FIND_BUDGET_TOKENS
+        self._budget = int(FIND_SURE_SHARE * (request.budget_tokens or FIND_BUDGET_TOKENS))
         self._tokens = _tokens_of_passages(request, self._budget)
         self._used = 0
         self._rounds: dict[int, tuple[list[Apart], list[RankedPart]]] = {}
@@ -308,7 +309,7 @@ class _Ranking:
                     raise
                 waiting = 0
                 break
-            page.begin(apart)
+            page.begin(apart, scale)
             cursor, waiting = self._shown(page, cursor, parts)
             if waiting:
                 break

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -30,8 +30,9 @@ from readroom.paths import WorkPath
 from readroom.policy.guard import Guard
 from readroom.quoting import quote
 from readroom.ranking.counting import CountedText
+from readroom.ranking.lines import best_run, points_of_lines
 from readroom.ranking.parts import cut, cut_rows
-from readroom.ranking.score import Candidate, RankedFile, RankedPart, Why
+from readroom.ranking.score import Candidate, RankedFile, RankedPart, Scale, Why
 from readroom.session.caches import OutlineCache
 from readroom.stores.base import Source
 from readroom.text import hashes, hidden
@@ -187,6 +188,7 @@ class PageOfPassages:
         self._apart: dict[str, Apart] = {}
         self._taken: dict[str, list[tuple[RankedPart, Passage]]] = {}
         self._above: dict[str, set[tuple[int | None, int]]] = {}
+        self._scale: Scale
         self.shown = 0
 
     @property
@@ -199,9 +201,10 @@ class PageOfPassages:
         """Whether a short passage would still fit."""
         return self._tokens >= FIND_MIN_TOKENS // 2
 
-    def begin(self, files: Sequence[Apart]) -> None:
+    def begin(self, files: Sequence[Apart], scale: Scale) -> None:
         """Parts of these files come now."""
         self._apart |= {file.candidate.file.path: file for file in files}
+        self._scale = scale
 
     def add(self, ranked: RankedPart, *, explain: bool) -> bool:
         """Show a part, if there is room; the first one is cut so that there is."""
@@ -211,7 +214,7 @@ class PageOfPassages:
         if tokens > self._tokens or size > self._size:
             if self.shown:
                 return False
-            passage = self._cut(ranked.path, passage)
+            passage = self._cut(apart, ranked, passage)
             tokens, size = self._cost(ranked.path, passage)
         self._tokens -= tokens
         self._size -= size
@@ -257,15 +260,9 @@ class PageOfPassages:
 
     def _passage(self, apart: Apart, ranked: RankedPart, *, explain: bool) -> Passage:
         part = ranked.part
-        signatures = list(part.signatures)
-        signature = signatures[-1][1] if signatures else None
-        above = self._above.get(ranked.path, set())
+        signature = part.signatures[-1][1] if part.signatures else None
         within, first = apart.at(part.first)
-        around = [
-            (number, apart.lines[line - 1][:FIND_LINE_CHARS])
-            for line, number in ((line, apart.at(line)[1]) for line, _ in signatures)
-            if line < part.first and (within, number) not in above
-        ]
+        around = self._around(apart, ranked, part.first)
         numbered = list(enumerate(apart.lines[part.first - 1 : part.last], part.first))
         last = first + part.last - part.first
         if self._output == "outline":
@@ -278,6 +275,16 @@ class PageOfPassages:
         why = told(ranked.why) if explain else ()
         symbol = ".".join(part.names) or None
         return Passage(first, last, rows, ranked.score, symbol, signature, around, cuts, why, within)
+
+    def _around(self, apart: Apart, ranked: RankedPart, first: int) -> list[tuple[int, str]]:
+        """The signatures above a line that enclose it, without those that are shown already."""
+        above = self._above.get(ranked.path, set())
+        lines = [(line, *apart.at(line)) for line, _ in ranked.part.signatures if line < first]
+        return [
+            (number, apart.lines[line - 1][:FIND_LINE_CHARS])
+            for line, within, number in lines
+            if (within, number) not in above
+        ]
 
     def omitted(self) -> list[Omission]:
         """What is left out within what is shown: rests of lines, and of a passage that was cut."""
@@ -297,12 +304,21 @@ class PageOfPassages:
                             request=rest,
                         )
                     )
-                last = self._apart[path].at(ranked.part.last)[1]
-                if self._output == "passages" and passage.last < last:
-                    first = passage.last + 1
+                for first, last in self._left_of(ranked, passage):
                     rest = ReadRequest(path, offset=first, limit=last - first + 1, pages=pages)
                     omissions.append(Omission("lines", first, last, "budget", request=rest))
         return omissions
+
+    def _left_of(self, ranked: RankedPart, passage: Passage) -> Iterator[tuple[int, int]]:
+        """The lines of a passage before and behind what is shown of it."""
+        if self._output != "passages":
+            return
+        apart = self._apart[ranked.path]
+        first, last = apart.at(ranked.part.first)[1], apart.at(ranked.part.last)[1]
+        if first < passage.first:
+            yield first, passage.first - 1
+        if passage.last < last:
+            yield passage.last + 1, last
 
     def _cost(self, path: str, passage: Passage) -> tuple[int, int]:
         """Tokens and bytes that a passage adds to the page."""
@@ -316,16 +332,35 @@ class PageOfPassages:
         text = "…\n" + "".join(rows)
         return estimate(text), len(text.encode("utf-8", "replace"))
 
-    def _cut(self, path: str, passage: Passage) -> Passage:
-        """As many first lines of a passage as there is room for, at least one."""
-        low, high = 1, len(passage.rows)
-        room = max(self._tokens - FIND_REST_TOKENS - estimate(path), self._tokens * 2 // 3)
-        while low < high:
-            middle = (low + high + 1) // 2
-            tokens, size = self._cost(path, _first_lines(passage, middle))
-            fits = tokens <= room and size <= self._size
-            low, high = (middle, high) if fits else (low, middle - 1)
-        return _first_lines(passage, low)
+    def _cut(self, apart: Apart, ranked: RankedPart, passage: Passage) -> Passage:
+        """Of a passage those lines around its best ones that there is room for, at least one.
+
+        The definition of a symbol is shown from where it begins.
+        """
+        rows, path = passage.rows, ranked.path
+        costs = [estimate(_ROW.format("", number, line)) for number, line in rows]
+        points = [0.0] * len(rows)
+        if self._output == "passages" and not ranked.defines:
+            points = points_of_lines(self._scale, apart.candidate, ranked.part)
+        rest = FIND_REST_TOKENS + estimate(path)
+        head = self._cost(path, replace(passage, rows=()))[0]
+        room = max(self._tokens - head - rest, self._tokens * 2 // 3 - head)
+        while True:
+            run = best_run(points, costs, room)
+            shown = self._some_rows(apart, ranked, passage, run)
+            tokens, size = self._cost(path, shown)
+            if len(run) == 1 or (tokens <= room + head and size <= self._size):
+                return shown
+            room -= max(1, tokens - room - head, (size - self._size) // 4)
+
+    def _some_rows(self, apart: Apart, ranked: RankedPart, passage: Passage, run: range) -> Passage:
+        rows = passage.rows[run.start : run.stop]
+        numbers = {number for number, _ in rows}
+        cuts = {number: value for number, value in passage.cuts.items() if number in numbers}
+        around = passage.around
+        if run.start:
+            around = self._around(apart, ranked, ranked.part.first + run.start)
+        return replace(passage, first=rows[0][0], last=rows[-1][0], rows=rows, cuts=cuts, around=around)
 
 
 def told(whys: Sequence[Why]) -> list[Reason]:
@@ -337,12 +372,6 @@ def told(whys: Sequence[Why]) -> list[Reason]:
     if rest:
         reasons.append(Reason(f"{len(rest)} more", math.fsum(why.points for why in rest)))
     return reasons + [Reason(why.what, why.points, factor=True) for why in whys if why.factor]
-
-
-def _first_lines(passage: Passage, count: int) -> Passage:
-    rows = passage.rows[:count]
-    cuts = {number: value for number, value in passage.cuts.items() if number <= rows[-1][0]}
-    return replace(passage, last=rows[-1][0], rows=rows, cuts=cuts)
 
 
 def _signatures(ranked: RankedPart, numbered: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:

@@ -108,10 +108,8 @@ def _unknown(root: Path, commit: str) -> BadValue:
 
 def _write(root: Path, entries: list[_Entry], folder: Path) -> None:
     command = [*_GIT, "-C", str(root), "cat-file", "--batch"]
-    environment, pipe = {**os.environ, **_OFFLINE}, subprocess.PIPE
-    with subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment
-    ) as process:
+    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nothing) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         for entry in entries:

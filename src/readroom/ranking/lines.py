@@ -1,0 +1,56 @@
+"""Which lines of a part hold most of a question: what is shown of one that is longer than a page."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+from readroom.ranking.counting import COUNTED
+from readroom.ranking.parts import TextPart
+from readroom.ranking.score import Candidate, Scale
+
+
+def points_of_lines(scale: Scale, candidate: Candidate, part: TextPart) -> list[float]:
+    """For each line of a part the points of the words in it, each word once."""
+    starts, above = candidate.starts, part.first - 1
+    points = [0.0] * (part.last - above)
+    for term, weight in zip(scale.query.terms, scale.terms, strict=True):
+        places = candidate.text.places(term, COUNTED)
+        behind = bisect_left(places, starts[part.last])
+        inside = places[bisect_left(places, starts[above], 0, behind) : behind]
+        for line in {bisect_right(starts, place, above, part.last) for place in inside}:
+            points[line - part.first] += weight
+    return points
+
+
+def best_run(points: Sequence[float], costs: Sequence[int], room: int) -> range:
+    """The neighbouring lines that hold most points and cost no more than there is room for, at least one.
+
+    Of equal ones the first; what room its first and last lines with points leave is for those around them.
+    """
+    best, most, first, cost, held = range(1), -1.0, 0, 0, 0.0
+    for last, (own, points_here) in enumerate(zip(costs, points, strict=True)):
+        cost, held = cost + own, held + points_here
+        while cost > room and first < last:
+            cost, held, first = cost - costs[first], held - points[first], first + 1
+        # What is added and taken away again leaves traces that are no points.
+        if held > most + 1e-6:
+            best, most = range(first, last + 1), held
+    telling = [at for at in best if points[at]] or [0]
+    return _widened(range(telling[0], telling[-1] + 1), costs, room)
+
+
+def _widened(run: range, costs: Sequence[int], room: int) -> range:
+    """The run with as many lines behind and before it, in turns, as there is room for."""
+    first, behind = run.start, run.stop
+    room -= sum(costs[first:behind])
+    while True:
+        grown = first, behind
+        if behind < len(costs) and costs[behind] <= room:
+            room -= costs[behind]
+            behind += 1
+        if first > 0 and costs[first - 1] <= room:
+            first -= 1
+            room -= costs[first]
+        if grown == (first, behind):
+            return range(first, behind)
