@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,10 +43,14 @@ def drawn(outline: Outline) -> str:
 def check(outline: Outline, text: str) -> None:
     """Spans lie within the file and within each other, in order; signatures stand in their lines."""
     lines = text.split("\n")
-    _check_items(outline.items, lines, 1, len(lines))
+    told = [lines]
+    if outline.language == "html":  # a heading is told without the tags and entities in it
+        plain = re.sub(r"<[^<>]*>", lambda tag: "\n" * tag[0].count("\n"), text)
+        told.append([html.unescape(line) for line in plain.split("\n")])
+    _check_items(outline.items, told, 1, len(lines))
 
 
-def _check_items(items: Sequence[Item], lines: Sequence[str], first: int, last: int) -> None:
+def _check_items(items: Sequence[Item], told: Sequence[Sequence[str]], first: int, last: int) -> None:
     at = first
     for item in items:
         assert at <= item.start <= item.line <= item.end <= last, item
@@ -53,8 +58,8 @@ def _check_items(items: Sequence[Item], lines: Sequence[str], first: int, last: 
         assert len(item.name) <= OUTLINE_NAME_CHARS
         assert len(item.signature) <= OUTLINE_SIGNATURE_CHARS + OUTLINE_NAME_CHARS
         assert "\n" not in item.signature
-        below = "".join(lines[item.line - 1 : item.line + 9])
+        below = "".join("".join(lines[item.line - 1 : item.line + 9]) for lines in told)
         start = re.sub(r"\s", "", item.signature.rstrip("…"))[:8].lstrip("#")
         assert start[:4] in re.sub(r"\s", "", below), item
-        _check_items(item.members, lines, item.start, item.end)
+        _check_items(item.members, told, item.start, item.end)
         at = item.start
