@@ -53,6 +53,17 @@ def test_the_next_step_of_a_reply_is_a_command_that_works_when_pasted(
     assert len(seen) == len(set(seen)) >= 3 or line[0] == "grep"
 
 
+def test_a_call_beside_the_next_one_is_a_command_that_works_when_pasted(cli: Cli, root: Path) -> None:
+    body = "".join(f"    zebra = compute({number})  # giraffe\n" for number in range(200))
+    (root / "it's long.py").write_text("def page():\n" + body, encoding="utf-8")
+    first = cli("find", "zebra giraffe", "--budget-tokens", "300")
+    beside = re.search(r"Lines (\d+)-\d+ did not fit \((readroom read [^()]*)\)\. Next: ", first.out)
+    assert beside is not None
+    done = cli.bare(*shlex.split(beside[2])[1:])
+    assert (done.code, done.err) == (0, "")
+    assert done.out.split("\n")[1].startswith(f"{beside[1]}\t    zebra")
+
+
 def test_the_result_for_programs_still_names_tools(cli: Cli, root: Path) -> None:
     (root / "rows").write_text("row\n" * 9, encoding="utf-8")
     done = cli("read", "rows", "--limit", "2", "--json")

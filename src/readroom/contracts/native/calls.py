@@ -304,15 +304,26 @@ def ending(parts: Sequence[str | Aside], following: Request | None, path: str | 
         elif not last:
             last = f"{part.text}: {shown(part.request)}"
         else:
-            sentences.append(f"{part.text}: {in_words(part.request, path)}.")
+            sentences.append(_as_well(part.text, part.request, path))
     return [*sentences, last] if last else sentences
 
 
+def _as_well(text: str, request: Request, path: str | None) -> str:
+    """A sentence with a call that is not the next one."""
+    return f"{text}{':' if _SPELLING.get() is as_tool_call else ''} {in_words(request, path)}."
+
+
 def in_words(request: Request, path: str | None = None) -> str:
-    """What a call is given, for a sentence; its tool and path go without saying where they are known."""
+    """What a call is given, for a sentence; its tool and path go without saying where they are known.
+
+    A person at a shell gets the whole command, in brackets, since a dot behind it would be typed, too.
+    """
     import json  # a reply that leaves nothing out needs none
 
     call = to_call(request)
+    spelling = _SPELLING.get()
+    if spelling is not as_tool_call:
+        return f"({spelling(call)})"
     named = path is not None and request.path == path
     arguments = [
         f"{name}={json.dumps(value, ensure_ascii=False)}"
