@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import closing, suppress
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -150,7 +151,9 @@ def test_told_to_end_it_lets_calls_finish(tmp_path: Path, root: Path) -> None:
 
 def figure(found: Agent, name: str) -> float:
     """What Prometheus is told of one metric, all labels together."""
-    lines = found.request("GET", "/metrics").body.decode().splitlines()
+    answer = found.request("GET", "/metrics")
+    assert answer.status == 200, answer.body.decode()
+    lines = answer.body.decode().splitlines()
     return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith((f"{name} ", f"{name}{{")))
 
 
@@ -180,11 +183,27 @@ def test_metrics_are_those_of_all_workers_and_of_those_that_have_died(tmp_path: 
         shows(one, "readroom_open_calls", 0)
 
 
+def folders_of_metrics(pids: Iterable[int]) -> set[Path]:
+    """Where processes count together."""
+    opened = {os.readlink(file) for pid in pids for file in Path(f"/proc/{pid}/fd").iterdir()}
+    return {Path(file).parent for file in opened if "/readroom-metrics-" in file}
+
+
+def test_metrics_are_said_when_a_worker_was_killed_before_it_counted(tmp_path: Path, root: Path) -> None:
+    """Its file is there and empty: what the others have counted is said all the same."""
+    with open_agent(tmp_path / "state", "--workers", "2", str(root)) as found:
+        assert found.call("read_file", {"path": "a.txt"}).status == 200
+        shows(found, "readroom_tool_calls_total", 1)
+        (folder,) = folders_of_metrics(wait_for(2, found))
+        for kind in ("counter", "histogram", "gauge_livesum"):
+            (folder / f"{kind}_1.db").touch()
+        shows(found, "readroom_tool_calls_total", 1)
+
+
 def test_workers_end_when_their_supervisor_is_killed(tmp_path: Path, root: Path) -> None:
     with open_agent(tmp_path / "state", "--workers", "2", str(root)) as found:
         pids = wait_for(2, found)
-        opened = {os.readlink(file) for pid in pids for file in Path(f"/proc/{pid}/fd").iterdir()}
-        counted = {Path(file).parent for file in opened if "/readroom-metrics-" in file}
+        counted = folders_of_metrics(pids)
         found.process.kill()
         ends = time.monotonic() + END_S
         while any(Path(f"/proc/{pid}").exists() for pid in pids):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -13,7 +13,9 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, values
+from prometheus_client.metrics_core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.registry import Collector
 
 from readroom import config
 
@@ -113,8 +115,32 @@ class Metrics:
         if self._shared is None:
             return generate_latest(self._registry)
         together = CollectorRegistry()
-        MultiProcessCollector(together, path=self._shared)  # type: ignore[no-untyped-call]
+        together.register(_Together(self._shared))
         return generate_latest(together)
+
+
+class _Together(Collector):
+    """What all processes have counted.
+
+    A process makes its files empty and gives them their size after that: one that is looked at in between,
+    or whose process was killed there, holds no figure yet and would spoil those of all others.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def collect(self) -> Iterable[Metric]:
+        with os.scandir(self._folder) as entries:
+            files = [entry.path for entry in entries if entry.name.endswith(".db") and _sized(entry)]
+        merged: Iterable[Metric] = MultiProcessCollector.merge(files)  # type: ignore[no-untyped-call]
+        return merged
+
+
+def _sized(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.stat().st_size > 0
+    except FileNotFoundError:  # the open calls of a process that died meanwhile
+        return False
 
 
 @contextmanager
