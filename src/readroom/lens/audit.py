@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readroom.lens import findings, kept
+from readroom.lens import findings
 from readroom.lens.bounds import BOUNDS, Bounds
+from readroom.lens.findings.cuts import kept_beside
 from readroom.lens.findings.secrets import SecretScanner
 from readroom.lens.normal_form import SkippedPart
 from readroom.lens.records import NotReadable, Unknown, read
@@ -82,7 +83,7 @@ def audit(record: Path, options: Options, bounds: Bounds = BOUNDS) -> Iterator[A
         BadConfig: The policy of `options.root` cannot be used.
     """
     made = findings.detectors(
-        _rules(options.root), kept.beside(record), _scanner() if options.secrets else None, bounds
+        _rules(options.root), kept_beside(record), _scanner() if options.secrets else None, bounds
     )
     name = str(record)
     count = _counter(options.counter)

@@ -17,11 +17,10 @@ from readroom import config
 from readroom.errors import BadValue, UsageError
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
-from readroom.lens import discover, engines, work
+from readroom.lens import discover, work
 from readroom.lens.audit import Options
-from readroom.lens.export import JsonLines, Parquet, Sink
 from readroom.lens.findings import secrets
-from readroom.lens.normal_form import FINDINGS, FORM, SkippedPart
+from readroom.lens.normal_form import FINDINGS, FORM, JsonLines, Parquet, Sink, SkippedPart
 from readroom.lens.report import Totals, html
 from readroom.lens.report import terminal as words
 from readroom.lens.sessions import Audited
@@ -135,10 +134,10 @@ def _engine(engine: str | None, workers: int, resume: str | None) -> work.Engine
     if engine is not None:
         if resume is None:
             raise UsageError("A cluster needs a folder that all its workers see", "Name it with --resume DIR")
-        return engines.named(engine)
+        return work.named(engine)
     if workers == 1 and resume is None:
         return None
-    return engines.local(workers or os.cpu_count() or 1)
+    return work.local(workers or os.cpu_count() or 1)
 
 
 def _parts(

@@ -122,12 +122,12 @@ def _is_ledger(source: str) -> bool:
 def _imported(opened: ExitStack, source: str, folder: str) -> tuple[str, list[Finding]]:
     """A ledger that lives as long as the command, with the sessions of an audit; and its findings."""
     from readroom.ledger import open_book
-    from readroom.lens import as_ledger
+    from readroom.lens.ledger import fill
 
     file = os.path.join(opened.enter_context(tempfile.TemporaryDirectory(prefix="readroom-ui-")), FILE)
     book = open_book(LedgerPolicy(file=file))
     try:
-        return file, as_ledger.fill(book, Path(source), folder)
+        return file, fill(book, Path(source), folder)
     finally:
         book.close()
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from readroom.lens.bounds import Bounds
-from readroom.lens.records.blocks import answer_events
 from readroom.lens.records.events import (
     Answered,
     Asked,
@@ -23,6 +22,7 @@ from readroom.lens.records.events import (
     Rewound,
     Skipped,
 )
+from readroom.lens.records.messages import answer_events
 from readroom.lens.records.remembered import Remembered, short_name
 from readroom.lens.records.stream import Element, Line, each
 from readroom.lens.records.values import (
