@@ -15,7 +15,7 @@ from pathlib import Path
 from readroom.lens.bounds import Bounds
 from readroom.lens.evidence.numbering import WIDE_CHARS
 from readroom.lens.evidence.wrapping import stated_cut, unwrap
-from readroom.lens.findings.places import KeptFindings, excerpt
+from readroom.lens.findings.places import Listing, excerpt, finding_about
 from readroom.lens.normal_form import Finding, FindingKind, counted
 from readroom.lens.sessions import Result
 from readroom.limits.lens import KEPT_FILE_BYTES, KEPT_FOLDERS
@@ -35,32 +35,19 @@ KeptText = Callable[[str], str]
 """The text of a file in which a client kept a whole output, empty where there is none."""
 
 
-class Cuts:
+class Cuts(Listing):
     """Results cut by the client or the tool."""
 
     def __init__(self, kept_text: KeptText, bounds: Bounds) -> None:
+        super().__init__(bounds)
         self._kept_text = kept_text
-        self._found = KeptFindings(bounds)
         self._kept: dict[str, int] = {}  # where the whole is, and the finding that says so
         self._later: set[str] = set()
-
-    @property
-    def held(self) -> int:
-        """Its findings."""
-        return self._found.held
-
-    @property
-    def left_out(self) -> int:
-        """Findings beyond those that are listed."""
-        return self._found.left_out
 
     def model(self, turn: int, text: str) -> None:
         """A model that names where the whole is kept has gone to see it."""
         if self._kept:
             self._later.update(path for path in self._kept if path in text)
-
-    def attached(self, turn: int, text: str) -> None:
-        """What a client attaches is not cut."""
 
     def result(self, result: Result) -> None:
         """Look at a result that was cut without the model asking for it."""
@@ -77,20 +64,18 @@ class Cuts:
         if errors:
             quoted = " / ".join(excerpt(line.strip()) for line in errors[:_EXCERPTS])
             what = f"{counted(len(errors), 'error line')} among {known} that were cut away"
-            self._add(result, "lost-errors", tokens, what, quoted)
+            self._say(result, "lost-errors", tokens, what, quoted)
         elif not tells_rest:
-            self._add(result, "lost", tokens, f"{known} cut by the {seen.cut_by}{_rest(result)}", "")
+            self._say(result, "lost", tokens, f"{known} cut by the {seen.cut_by}{_rest(result)}", "")
 
-    def _add(self, result: Result, kind: FindingKind, tokens: int, what: str, quoted: str) -> None:
-        seen = result.seen
-        finding = Finding("", kind, result.number, result.turn, seen.file, 0, 0, tokens, 0, what, quoted)
-        if self._found.add(finding) and seen.kept_at:
-            self._kept[seen.kept_at] = len(self._found.rows) - 1
+    def _say(self, result: Result, kind: FindingKind, tokens: int, what: str, quoted: str) -> None:
+        if self._add(finding_about(result, kind, tokens, what, quoted=quoted)) and result.seen.kept_at:
+            self._kept[result.seen.kept_at] = len(self._rows) - 1
 
     def findings(self, session: str) -> Iterator[Finding]:
         """What was found, without what the model went to see where the whole is kept."""
         gone_to = {self._kept[path] for path in self._later}
-        return (finding for index, finding in enumerate(self._found.rows) if index not in gone_to)
+        return (finding for index, finding in enumerate(self._rows) if index not in gone_to)
 
 
 def _rest(result: Result) -> str:
