@@ -23,7 +23,7 @@ from readroom.lens.records import NotReadable, Unknown, read
 from readroom.lens.records.events import Event, Skipped
 from readroom.lens.sessions import Audited, Detector, DetectorMaker, sessions
 from readroom.policy.rules import Rules, denials
-from readroom.session.counters import counter
+from readroom.session.budgets import counter
 
 if TYPE_CHECKING:
     from readroom.lens.replay import Replay

@@ -175,7 +175,7 @@ class Gatekeeper:
         self.counter_name = policy.counter
         self.count: Callable[[str], int] = len
         if self.counts:
-            from readroom.session.counters import counter
+            from readroom.session.budgets import counter
 
             self.count = counter(policy.counter)
 

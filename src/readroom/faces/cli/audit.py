@@ -25,7 +25,7 @@ from readroom.lens.report import Totals, html
 from readroom.lens.report import terminal as words
 from readroom.lens.sessions import Audited
 from readroom.quoting import joined
-from readroom.session.counters import COUNTERS
+from readroom.session.budgets import COUNTERS
 
 _SHOWN = 5
 """Findings of each kind on a terminal without --limit."""

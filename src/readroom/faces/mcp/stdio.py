@@ -27,11 +27,10 @@ from typing import TypeAlias
 
 from readroom.caller import Caller
 from readroom.faces.calls import Access, ClientScope
-from readroom.faces.mcp.begun import Begun
+from readroom.faces.mcp.begun import Begun, Lines, own_streams
 from readroom.faces.mcp.direct import DirectCalls, driven
 from readroom.faces.mcp.listing import card, methods
 from readroom.faces.mcp.server import WITHOUT_WORK, PendingCall, Sender, Server
-from readroom.faces.mcp.streams import Lines, own_streams
 from readroom.limits import MCP_CHUNK_BYTES, MCP_EXIT_S, MCP_MESSAGE_BYTES, MCP_SETTLE_S
 from readroom.limits.session import MCP_UNREAD_BYTES, MCP_UNREAD_LEAST_BYTES
 from readroom.protocol.connection import CallCancelled, Connection, Event, Notice, ToolCall

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, final
 
 from readroom.errors import BadTokenStore, NoSuchToken, StateFailed
-from readroom.session.shared.database import Database
+from readroom.database import Database
 from readroom.session.tokens import Grant, as_names, hashed, listed, new_token, token_id
 
 _COLUMNS = "id, hash, name, workspaces, tools, policy, created_us, expires_us, revoked_us"
