@@ -18,9 +18,8 @@ from readroom.faces.cli.exits import ExitCode
 from readroom.faces.cli.options import database_option, json_option
 
 if TYPE_CHECKING:
-    from readroom.session.admission import MadeTokens
     from readroom.session.folder_tokens import FolderToken
-    from readroom.session.tokens import Grant
+    from readroom.session.tokens import Grant, MadeTokens
 
 _WHOLE = "all tools; no end"
 """What the token of a folder is good for."""

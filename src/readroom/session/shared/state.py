@@ -23,8 +23,8 @@ from readroom.session.shared import StatePolicy
 from readroom.session.shared.accounts import SharedAccounts
 from readroom.session.shared.outputs import SharedOutputs
 from readroom.session.shared.sessions import SharedConversations, SharedSessions, SharedVisits
-from readroom.session.shared.tokens import SharedTokens
 from readroom.session.shared.windows import SharedWindows
+from readroom.session.tokens import SharedTokens
 
 _LOCK = 0x72656164726F6F6E
 """The advisory lock of PostgreSQL: that of a ledger and one, as a ledger may be in the same database."""
