@@ -17,6 +17,7 @@ from readroom import config
 from readroom.errors import BadValue, UsageError
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
+from readroom.faces.cli.options import json_option, subcommand
 from readroom.lens import discover, work
 from readroom.lens.audit import Options
 from readroom.lens.findings import secrets
@@ -232,59 +233,54 @@ class _JsonObject:
 
 _KIND_LIST = ", ".join(FINDINGS)
 
-audit = click.Command(
+audit = subcommand(
     "audit",
-    params=[
-        click.Argument(["paths"], nargs=-1),
-        click.Option(["--here"], is_flag=True, help="Find the sessions of the current folder."),
-        click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
-        click.Option(["--html", "page"], metavar="FILE", help="Write a page that needs nothing else."),
-        click.Option(
-            ["--jsonl", "rows"], metavar="FILE", help="Write every row of the normal form, one a line."
-        ),
-        click.Option(["--parquet"], metavar="DIR", help="Write the normal form as Parquet files."),
-        click.Option(
-            ["--fail-on"],
-            metavar="KINDS",
-            help=f"End with code {ExitCode.FOUND} when one is found: {_KIND_LIST}, or any.",
-        ),
-        click.Option(
-            ["--limit"],
-            type=click.IntRange(min=0),
-            default=_SHOWN,
-            show_default=True,
-            help="Findings of each kind to list.",
-        ),
-        click.Option(
-            ["--tokens"],
-            type=click.Choice(COUNTERS),
-            default="estimate",
-            show_default=True,
-            help="How tokens are counted.",
-        ),
-        click.Option(["--root"], metavar="DIR", help="A folder whose policy says what is denied today."),
-        click.Option(
-            ["--replay"],
-            metavar="ROOT",
-            help="Make the calls again in this folder, and compare what they show.",
-        ),
-        click.Option(["--commit"], help="Replay in what git has at this commit of the folder."),
-        click.Option(["--no-secrets"], is_flag=True, help="Do not look for secrets."),
-        click.Option(
-            ["--workers"],
-            type=click.IntRange(min=0),
-            default=1,
-            show_default=True,
-            help="Processes; 0 for one a processor.",
-        ),
-        click.Option(
-            ["--engine"],
-            metavar="ADDRESS",
-            help="dask://HOST:PORT runs it on a cluster that sees the same paths.",
-        ),
-        click.Option(["--resume"], metavar="DIR", help="Keep what is done there, and go on from it."),
-        click.Option(["--force"], is_flag=True, help="Replace files that are there."),
-    ],
-    callback=_audit,
-    help=_audit.__doc__,
+    _audit,
+    click.Argument(["paths"], nargs=-1),
+    click.Option(["--here"], is_flag=True, help="Find the sessions of the current folder."),
+    json_option("Print one JSON object."),
+    click.Option(["--html", "page"], metavar="FILE", help="Write a page that needs nothing else."),
+    click.Option(["--jsonl", "rows"], metavar="FILE", help="Write every row of the normal form, one a line."),
+    click.Option(["--parquet"], metavar="DIR", help="Write the normal form as Parquet files."),
+    click.Option(
+        ["--fail-on"],
+        metavar="KINDS",
+        help=f"End with code {ExitCode.FOUND} when one is found: {_KIND_LIST}, or any.",
+    ),
+    click.Option(
+        ["--limit"],
+        type=click.IntRange(min=0),
+        default=_SHOWN,
+        show_default=True,
+        help="Findings of each kind to list.",
+    ),
+    click.Option(
+        ["--tokens"],
+        type=click.Choice(COUNTERS),
+        default="estimate",
+        show_default=True,
+        help="How tokens are counted.",
+    ),
+    click.Option(["--root"], metavar="DIR", help="A folder whose policy says what is denied today."),
+    click.Option(
+        ["--replay"],
+        metavar="ROOT",
+        help="Make the calls again in this folder, and compare what they show.",
+    ),
+    click.Option(["--commit"], help="Replay in what git has at this commit of the folder."),
+    click.Option(["--no-secrets"], is_flag=True, help="Do not look for secrets."),
+    click.Option(
+        ["--workers"],
+        type=click.IntRange(min=0),
+        default=1,
+        show_default=True,
+        help="Processes; 0 for one a processor.",
+    ),
+    click.Option(
+        ["--engine"],
+        metavar="ADDRESS",
+        help="dask://HOST:PORT runs it on a cluster that sees the same paths.",
+    ),
+    click.Option(["--resume"], metavar="DIR", help="Keep what is done there, and go on from it."),
+    click.Option(["--force"], is_flag=True, help="Replace files that are there."),
 )

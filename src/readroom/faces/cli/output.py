@@ -51,7 +51,17 @@ def show_result(reply: Reply) -> None:
 
         write((json.dumps(result, indent=2) + "\n").encode())
     else:
-        write(msgspec.json.encode(result) + b"\n")
+        write_json(result)
+
+
+def write_json(value: object) -> None:
+    """Print a value on one line, for programs."""
+    write(msgspec.json.encode(value) + b"\n")
+
+
+def write_text(text: str) -> None:
+    """Print a text whose names may hold what drives a terminal: harmless, piped too."""
+    write((visible(text) + "\n").encode("utf-8", "backslashreplace"))
 
 
 def visible(text: str) -> str:
@@ -131,7 +141,7 @@ def _paint(text: str, out: TextIO, arguments: Mapping[str, Fact]) -> None:
     try:
         from rich.console import Console
     except ModuleNotFoundError:
-        write((visible(text) + "\n").encode("utf-8", "backslashreplace"))
+        write_text(text)
         return
     console = Console(file=out, markup=False, highlight=False, emoji=False)
     console.print(painted(visible(text), arguments), soft_wrap=True)
