@@ -12,8 +12,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Final, final
 from urllib.parse import unquote
+
+from msgspec import Struct, field
 
 from readroom.errors import BadValue, ReadroomError
 from readroom.faces.calls import Access
@@ -133,46 +136,36 @@ KEPT: Final = ("since", "agent", "token", "tool", "outcome")
 
 
 @final
-class View:
-    """What the pages are made of."""
+class View(Struct, dict=True):
+    """What the pages are made of.
 
-    def __init__(
-        self,
-        access: Access,
-        base: str,
-        wanted: Mapping[str, str],
-        questions: Questions,
-        workspace: str,
-        *,
-        unsummed: int = 0,
-        findings: Sequence[Finding] | None = None,
-        page: str = "",
-        whole: bool = False,
-    ) -> None:
-        """Take what the address says.
+    Attributes:
+        access: Who looks, at which workspace.
+        base: Of the addresses of pages.
+        wanted: The query of the address.
+        questions: To the ledger.
+        workspace: As the ledger's rows name it.
+        unsummed: Rows that are in no sum yet.
+        findings: Of an audit; None when none is shown.
+        page: Which one is asked for.
+        whole: Whether the visitor's token takes nothing away from the workspace.
+    """
 
-        Args:
-            access: Who looks, at which workspace.
-            base: Of the addresses of pages.
-            wanted: The query of the address.
-            questions: To the ledger.
-            workspace: As the ledger's rows name it.
-            unsummed: Rows that are in no sum yet.
-            findings: Of an audit; None when none is shown.
-            page: Which one is asked for.
-            whole: Whether the visitor's token takes nothing away from the workspace.
-        """
-        self.access = access
-        self.base = base
-        self.wanted = wanted
-        self.questions = questions
-        self.workspace = workspace
-        self.unsummed = unsummed
-        self.findings = findings
-        self.page = page
-        self.whole = whole
-        self.sight = Sight(access)
-        self.now_us = time.time_ns() // 1000
+    access: Access
+    base: str
+    wanted: Mapping[str, str]
+    questions: Questions
+    workspace: str
+    unsummed: int = 0
+    findings: Sequence[Finding] | None = None
+    page: str = ""
+    whole: bool = False
+    now_us: int = field(default_factory=lambda: time.time_ns() // 1000)
+
+    @cached_property
+    def sight(self) -> Sight:
+        """What of the workspace the visitor may see."""
+        return Sight(self.access)
 
     def text(self, name: str, most: int = 4096) -> str:
         """A text of the address."""
