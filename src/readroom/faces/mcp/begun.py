@@ -64,7 +64,7 @@ class Early(Generic[T]):
             Exception: What `prepare` has raised.
         """
         try:
-            with _signals_end():
+            with on_signals(_end):
                 while not self._begun.waiting and self._hear():
                     pass
                 if self._over and not self._begun.waiting and self._thread.ident is None:
@@ -104,10 +104,7 @@ class Early(Generic[T]):
         return self._done not in ready and not self._over
 
     def _read(self) -> None:
-        try:
-            data = os.read(self._begun.incoming, MCP_CHUNK_BYTES)
-        except OSError:  # a terminal that hung up, a connection that was reset
-            data = b""
+        data = chunk(self._begun.incoming)
         for line in self._begun.lines.feed(data) if data else self._begun.lines.rest():
             if line and not line.isspace():
                 self._take(self._begun.connection.receive(line))
@@ -141,16 +138,19 @@ class Early(Generic[T]):
 
 
 @contextmanager
-def _signals_end() -> Iterator[None]:
-    def end(number: int, frame: object) -> None:
-        raise _Ended
-
-    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+def on_signals(end: Callable[[], None]) -> Iterator[None]:
+    """Call `end` when the process is asked to end; in the main thread, which reads."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda _, __: end()) for number in numbers}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _end() -> None:
+    raise _Ended
 
 
 # -----------------------------------------------------------------------------
@@ -180,6 +180,14 @@ def own_streams() -> Iterator[tuple[int, int]]:
         # The private ones stay open: a thread may be blocked on one, and would meet what got its number.
         os.dup2(incoming, 0)
         os.dup2(outgoing, 1)
+
+
+def chunk(incoming: int) -> bytes:
+    """The next bytes; none at the end, and when a terminal hung up or a connection was reset."""
+    try:
+        return os.read(incoming, MCP_CHUNK_BYTES)
+    except OSError:
+        return b""
 
 
 class Lines:
