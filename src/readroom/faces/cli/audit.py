@@ -61,7 +61,7 @@ def _audit(
     with_secrets = not no_secrets and (secrets.installed() or "secrets" in wanted)
     if commit is not None and replay is None:
         raise UsageError("--commit says at which commit to replay", "Name the folder with --replay")
-    clients = config.folders_of_clients()
+    clients = config.variables(*discover.VARIABLES)
     folders = discover.names_of(Path("."), clients) if here else ()
     found = discover.of_folder(folders, Path.home(), clients) if here else []
     records = list(discover.records([*_named(paths, here), *found]))

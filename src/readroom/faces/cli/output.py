@@ -11,11 +11,12 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Self, TextIO
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TextIO
 
 import msgspec
 
+from readroom.closeable import Closeable
 from readroom.contracts.base import tool_result
 from readroom.errors import StoreFailed
 from readroom.values import Fact, Reply
@@ -104,7 +105,7 @@ def notify(record: Contract) -> None:
         complain(record.notice)
 
 
-class ProgressLine:
+class ProgressLine(Closeable):
     """One line on a person's terminal that says how far long work is, and disappears with it."""
 
     def __init__(self, out: TextIO | None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -124,12 +125,8 @@ class ProgressLine:
         self._out.flush()
         self._shown = True
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Take the line away."""
         if self._shown and self._out is not None:
             self._out.write("\r\x1b[K")
             self._out.flush()
