@@ -44,7 +44,7 @@ class Cuts(Listing):
         self._kept: dict[str, int] = {}  # where the whole is, and the finding that says so
         self._later: set[str] = set()
 
-    def model(self, turn: int, text: str) -> None:
+    def model(self, text: str) -> None:
         """A model that names where the whole is kept has gone to see it."""
         if self._kept:
             self._later.update(path for path in self._kept if path in text)
@@ -72,7 +72,7 @@ class Cuts(Listing):
         if self._add(finding_about(result, kind, tokens, what, quoted=quoted)) and result.seen.kept_at:
             self._kept[result.seen.kept_at] = len(self._rows) - 1
 
-    def findings(self, session: str) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Finding]:
         """What was found, without what the model went to see where the whole is kept."""
         gone_to = {self._kept[path] for path in self._later}
         return (finding for index, finding in enumerate(self._rows) if index not in gone_to)

@@ -29,13 +29,10 @@ class Listing:
         """What its findings take, in remembered lines."""
         return len(self._rows) * HELD_LINES_OF_CALL
 
-    def model(self, turn: int, text: str) -> None:
+    def model(self, text: str) -> None:
         """What the model says is not looked at."""
 
-    def attached(self, turn: int, text: str) -> None:
-        """What a client attaches has no place and is not looked at."""
-
-    def findings(self, session: str) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Finding]:
         """What was found."""
         return iter(self._rows)
 

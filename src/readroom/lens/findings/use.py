@@ -98,7 +98,7 @@ class Use:
         """The lines and words that are waited for, and of whose results."""
         return self._remembered + len(self._watched) * HELD_LINES_OF_CALL
 
-    def model(self, turn: int, text: str) -> None:
+    def model(self, text: str) -> None:
         """What the model writes uses what it read before."""
         if not self._watched:
             return
@@ -118,9 +118,6 @@ class Use:
             watched = self._watched[result]
             watched.named = True
             watched.used.update(int(number) - 1 for number in numbers)
-
-    def attached(self, turn: int, text: str) -> None:
-        """What a client attaches uses nothing."""
 
     def result(self, result: Result) -> None:
         """Watch a result that is big enough, while there is room."""
@@ -159,7 +156,7 @@ class Use:
         self._remembered += len(lines) + len(words) + len(paths)
         self._watched.append(watched)
 
-    def findings(self, session: str) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Finding]:
         """What was never used, and what was used in small part."""
         for watched in self._watched:
             seen = watched.result.seen

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from readroom.lens.bounds import Bounds
 from readroom.lens.records.codex import item_events
-from readroom.lens.records.events import Answered, Asked, Called, Event, Opened, Returned, Said, Skipped
+from readroom.lens.records.events import Answered, Called, Event, Opened, Returned, Said, Skipped
 from readroom.lens.records.stream import Element
 from readroom.lens.records.values import (
     Object,
@@ -129,7 +129,6 @@ def _asked(text: str, session: str) -> Iterator[Event]:
     match = _FOLDER.search(text, 0, 20_000)
     if match:
         yield Opened(session, folder=match[1])
-    yield Asked(session, text)
 
 
 # -----------------------------------------------------------------------------
