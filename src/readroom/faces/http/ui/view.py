@@ -78,18 +78,15 @@ class Sight:
             return HIDDEN
         return value
 
-    def denies(self, name: str) -> bool:
-        """Whether a text is as a whole the name of something that policy denies."""
-        return self._is_denied(name)
-
     def _names_denied(self, word: str) -> bool:
         # `cat .env`, `user@host:.env`, `**/.env*`, `/srv/x/.env` and `lib.zip!/.env` all name it.
         spellings = set(_spellings(word))
         pieces = {piece.strip("/") for spelling in spellings for piece in _PARTS.split(spelling)}
         pieces |= {piece.rpartition("/")[2] for piece in pieces}
-        return any(piece and self._is_denied(piece) for piece in spellings | pieces)
+        return any(piece and self.denies(piece) for piece in spellings | pieces)
 
-    def _is_denied(self, word: str) -> bool:
+    def denies(self, word: str) -> bool:
+        """Whether a text is as a whole the name of something that policy denies."""
         try:
             path = self._guard.parse(word)
         except ReadroomError:
@@ -101,7 +98,7 @@ class Sight:
             path = self._guard.parse(value)
         except ReadroomError:
             return None
-        if any(self._is_denied(spelling) for spelling in _spellings(value) if spelling != value):
+        if any(self.denies(spelling) for spelling in _spellings(value) if spelling != value):
             return None
         outer = path.partition("!")[0].rstrip("/")
         seen = self._lets(path) and (outer in ("", path) or self._lets(WorkPath(outer)))
