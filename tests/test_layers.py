@@ -149,7 +149,6 @@ STARTERS: set[tuple[str, str]] = {
     ("readroom.faces.cli.early", "readroom.faces.mcp.begun"),
     ("readroom.faces.cli.early", "readroom.faces.mcp.listing"),
     ("readroom.faces.cli.early", "readroom.faces.mcp.stdio"),
-    ("readroom.faces.cli.early", "readroom.faces.mcp.streams"),
     ("readroom.faces.cli.servers", "readroom.faces.http.server"),
     ("readroom.faces.cli.ui", "readroom.faces.http.server"),
     ("readroom.faces.http.app", "readroom.faces.mcp.server"),

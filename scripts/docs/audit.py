@@ -12,7 +12,7 @@ from pathlib import Path
 
 from readroom.lens import normal_form, work
 from readroom.lens.audit import Options
-from readroom.lens.export import KINDS
+from readroom.lens.normal_form import KINDS
 from readroom.lens.replay import FITTING
 from readroom.lens.report import Totals, terminal
 from scripts.docs.blocks import fenced, table

@@ -8,6 +8,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from readroom.lens.bounds import BOUNDS, Bounds
+
 _HEAD = {"sessionId": "s1", "cwd": "/home/dev/shop", "version": "9.9", "timestamp": "2026-01-01T00:00:00Z"}
 
 
@@ -39,3 +41,8 @@ def record(path: Path, entries: list[dict[str, Any]]) -> Path:
     """A record with these lines."""
     path.write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
     return path
+
+
+def divided(by: int) -> Bounds:
+    """The bounds of every audit, so many times smaller, each of them."""
+    return Bounds(**{name: getattr(BOUNDS, name) // by for name in Bounds.__struct_fields__})

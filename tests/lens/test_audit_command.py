@@ -15,10 +15,9 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
-from readroom.lens import engines, work
+from readroom.lens import work
 from readroom.lens.audit import Options
-from readroom.lens.export import KINDS
-from readroom.lens.normal_form import FINDINGS, SkippedPart
+from readroom.lens.normal_form import FINDINGS, KINDS, SkippedPart
 from readroom.lens.sessions import Audited
 from tests.lens.ground_truth import SESSIONS, unpacked
 from tests.lens.making import called, numbered, record, returned, said
@@ -208,7 +207,7 @@ def test_two_processes_give_the_same_as_one(tmp_path: Path) -> None:
     (tmp_path / "broken.jsonl").write_bytes(records[0].read_bytes()[:5000])
     records += [tmp_path / "broken.jsonl", tmp_path / "absent.jsonl"]
     alone = list(work.one_by_one(records, _OPTIONS))
-    assert _digest(list(work.side_by_side(records, _OPTIONS, engines.local(2)))) == _digest(alone)
+    assert _digest(list(work.side_by_side(records, _OPTIONS, work.local(2)))) == _digest(alone)
 
 
 def test_a_job_that_was_stopped_goes_on_where_it_ended(tmp_path: Path) -> None:
@@ -216,16 +215,16 @@ def test_a_job_that_was_stopped_goes_on_where_it_ended(tmp_path: Path) -> None:
     (tmp_path / "records").mkdir()
     records = _many(tmp_path / "records", 6)
     parts = tmp_path / "parts"
-    with contextlib.closing(work.side_by_side(records, _OPTIONS, engines.local(1), parts)) as stopped:
+    with contextlib.closing(work.side_by_side(records, _OPTIONS, work.local(1), parts)) as stopped:
         next(stopped)
     told: list[work.Progress] = []
-    again = list(work.side_by_side(records, _OPTIONS, engines.local(1), parts, told.append))
+    again = list(work.side_by_side(records, _OPTIONS, work.local(1), parts, told.append))
     assert _digest(again) == _digest(list(work.one_by_one(records, _OPTIONS)))
     assert told[-1].done == told[-1].total == 6
     assert told[-1].reused >= 1
     records[0].write_bytes(records[1].read_bytes() + b"\n")
     told.clear()
-    list(work.side_by_side(records, _OPTIONS, engines.local(1), parts, told.append))
+    list(work.side_by_side(records, _OPTIONS, work.local(1), parts, told.append))
     assert told[-1].reused == 5
     assert not [name for name in os.listdir(parts) if name.startswith(".part-")]
 
@@ -302,7 +301,7 @@ def test_a_cluster_gives_the_same_as_one_process_though_a_worker_dies(tmp_path: 
             if progress.done == 3:
                 started[1].kill()
 
-        parts = list(work.side_by_side(records, _OPTIONS, engines.named(address), tmp_path / "parts", tell))
+        parts = list(work.side_by_side(records, _OPTIONS, work.named(address), tmp_path / "parts", tell))
         assert _digest(parts) == _digest(list(work.one_by_one(records, _OPTIONS)))
         assert told[-1].done == 40
     finally:

@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.lens.audit import Options, audit
-from readroom.lens.bounds import BOUNDS
 from readroom.lens.held import KeptNames
 from readroom.lens.normal_form import SkippedPart
 from readroom.lens.records.remembered import Remembered, short_name
 from readroom.lens.sessions import Audited
 from readroom.limits.lens import BRIEF_NAME_CHARS, NAME_CHARS, NAMES_BYTES, PATH_CHARS
 from tests.lens.hostile_records import FORMS
+from tests.lens.making import divided
 from tests.peak import REPO
 
 _SUFFIX = {"opencode": ".db", "Inspect AI": ".eval", "SWE-agent": ".traj"}
@@ -139,7 +139,7 @@ def test_what_a_hostile_record_of_every_form_takes_is_its_bounds(form: str, tmp_
         gc.collect()
         tracemalloc.start()
         try:
-            for _ in audit(path, Options(secrets=False), BOUNDS.divided(_smaller(form))):
+            for _ in audit(path, Options(secrets=False), divided(_smaller(form))):
                 pass
             peaks.append(tracemalloc.get_traced_memory()[1])
         finally:

@@ -35,7 +35,7 @@ from readroom.limits.lens import (
     SPANS_OF_SESSION,
 )
 from tests.lens.ground_truth import SESSIONS, unpacked
-from tests.lens.making import called, numbered, record, returned, said
+from tests.lens.making import called, divided, numbered, record, returned, said
 from tests.lens.multiplied import multiplied
 from tests.peak import REPO
 
@@ -448,9 +448,7 @@ def test_what_is_kept_of_a_record_does_not_grow_with_it(
     """A record of half as much again takes no more, once what is kept has come to its bound: here to a tenth
     of that of every audit.
     """
-    small, large = (
-        _traced(_stream(tmp_path, lines(size)), BOUNDS.divided(10)) for size in (size, size + size // 2)
-    )
+    small, large = (_traced(_stream(tmp_path, lines(size)), divided(10)) for size in (size, size + size // 2))
     assert large * 10 < 256_000_000
     assert large - small < size // 4
 

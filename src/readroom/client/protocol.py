@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, final
 from urllib.parse import quote_from_bytes
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 if TYPE_CHECKING:
     import httpx2
@@ -201,17 +201,7 @@ def write_call(path: str, data: bytes) -> WireCall:
 
 def edit_call(files: Sequence[FileEdits], *, include_diff: bool) -> WireCall:
     """POST edit-files."""
-    described = [
-        {
-            "path": file.path,
-            "edits": [
-                {"search": edit.search, "replace": edit.replace, "replace_all": edit.replace_all}
-                for edit in file.edits
-            ],
-        }
-        for file in files
-    ]
-    body = json.dumps({"files": described, "include_diff": include_diff}).encode()
+    body = json.dumps({"files": to_builtins(files), "include_diff": include_diff}).encode()
     return WireCall("POST", "edit-files", {}, body, json=True)
 
 

@@ -71,28 +71,27 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from readroom.config.settings import Settings as Settings
-from readroom.config.settings import folder_tokens as folder_tokens_beside
 from readroom.config.settings import (
+    NOTES_FOLDER,
+    TOKENS_FILE,
     lies_within,
+    own_file,
     own_folder,
-    own_ledger,
-    own_notes,
-    own_state,
-    own_tokens,
     state_denials,
     with_command,
     with_environment,
 )
+from readroom.config.settings import Settings as Settings
+from readroom.config.settings import folder_tokens as folder_tokens_beside
 from readroom.contracts.setup import Setup
 from readroom.engine import Engine
 from readroom.errors import BadConfig, CommandsOff, NoFolder, NotFound, ReadroomError
+from readroom.ledger import FILE as LEDGER_FILE
 from readroom.ledger import LedgerPolicy
 from readroom.limits import CONFIG_FILE_BYTES
 from readroom.paths import WorkPath, parse
@@ -104,6 +103,7 @@ from readroom.session.budgets import BudgetPolicy
 from readroom.session.gatekeeper import Gatekeeper
 from readroom.session.index_cache import IndexCache
 from readroom.session.index_files import IndexPolicy
+from readroom.session.shared import FILE as STATE_FILE
 from readroom.session.shared import StatePolicy
 from readroom.stores.base import Store
 
@@ -121,7 +121,7 @@ def open_store(root: str | os.PathLike[str] | Store) -> Store:
     if isinstance(root, (str, os.PathLike)):
         from readroom.stores.local import LocalStore
 
-        return LocalStore(root, notes=own_notes(os.environ, sys.platform))
+        return LocalStore(root, notes=_own_file(NOTES_FOLDER))
     return root
 
 
@@ -148,7 +148,7 @@ def load(
         BadConfig: One of the files cannot be used; says which key and why.
     """
     index = IndexPolicy(folder=own_folder(os.environ, sys.platform))
-    ledger = LedgerPolicy(file=own_ledger(os.environ, sys.platform))
+    ledger = LedgerPolicy(file=_own_file(LEDGER_FILE))
     setup = with_environment(Setup(), os.environ)
     settings = Settings(layers=(denials(),), index=index, ledger=ledger, setup=setup)
     if explicit is not None:
@@ -161,12 +161,7 @@ def load(
     )
     enabled = serving if settings.ledger.enabled is None else settings.ledger.enabled
     settings = replace(settings, commands=commands, ledger=replace(settings.ledger, enabled=enabled))
-    hidden = state_denials(
-        store,
-        settings.ledger,
-        own_tokens(os.environ, sys.platform),
-        own_notes(os.environ, sys.platform),
-    )
+    hidden = state_denials(store, settings.ledger, _own_file(TOKENS_FILE), _own_file(NOTES_FOLDER))
     if hidden is not None:
         settings = replace(settings, layers=(*settings.layers, hidden))
     own = _from_store(store)
@@ -177,7 +172,7 @@ def load(
 
 def token_file() -> str:
     """The file of tokens. Raises BadConfig when it is unknown where this user's files are."""
-    path = own_tokens(os.environ, sys.platform)
+    path = _own_file(TOKENS_FILE)
     if path is None:
         advice = "Set HOME or XDG_STATE_HOME; a server that asks for no token needs none (--open, --socket)."
         raise BadConfig("HOME", "", "it is not set to a folder", advice)
@@ -186,12 +181,12 @@ def token_file() -> str:
 
 def shared_state(url: str | None) -> StatePolicy:
     """Where it is that processes of a server share what they know: in that database, or in a file."""
-    return StatePolicy(own_state(os.environ, sys.platform), url)
+    return StatePolicy(_own_file(STATE_FILE), url)
 
 
 def has_state() -> bool:
     """Whether it is known where this user's files are."""
-    return own_tokens(os.environ, sys.platform) is not None
+    return _own_file(TOKENS_FILE) is not None
 
 
 def folder_tokens() -> FolderTokens:
@@ -218,14 +213,6 @@ def variables(*names: str) -> dict[str, str]:
 def give_variable(name: str, value: str) -> None:
     """Set a variable for a library of this process and of those that are forked from it."""
     os.environ[name] = value
-
-
-def folders_of_clients() -> Mapping[str, str]:
-    """The variables with which people say where clients of agents keep their records, and shells by what
-    name they went to the current folder, as far as they are set.
-    """
-    names = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "PWD")
-    return {name: os.environ[name] for name in names if os.environ.get(name)}
 
 
 def environment() -> Setup:
@@ -316,6 +303,11 @@ def room(
     seen = own if policy.version_control == "write" else guarded
     kept = state.outputs(guarded.folder) if state is not None and state.several else None
     return CommandService(guarded, seen, own, changeable, policy, settings.limits, kept)
+
+
+def _own_file(name: str) -> str | None:
+    """A file in this user's state folder; None when it is unknown where that is."""
+    return own_file(os.environ, sys.platform, name)
 
 
 def _applied(settings: Settings, where: str, data: bytes | None, *, trusted: bool) -> Settings:

@@ -39,7 +39,6 @@ from readroom.limits import (
     MCP_WORKERS,
     MIN_REPLY_BYTES,
     SERVE_ADDRESS_RATE,
-    SERVE_CALL_S,
     SERVE_QUEUE,
     SERVE_RATE,
 )
@@ -81,7 +80,6 @@ class Serving(Struct, frozen=True):
     queue: int = SERVE_QUEUE
     access_log: bool = False
     max_chars: int | None = None
-    call_s: float = SERVE_CALL_S
 
     def __repr__(self) -> str:
         """Without the address of the state, which may hold a password."""

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from readroom.contracts.front_matter import read_front_matter
 from readroom.contracts.setup import InspectSetup, Mode, RndSetup, Setup
 from readroom.errors import BadConfig
-from readroom.ledger import FILE, LedgerPolicy
+from readroom.ledger import LedgerPolicy
 from readroom.limits import Limits
 from readroom.limits.contracts import FRONT_MATTER_BYTES
 from readroom.policy.changes import ChangePolicy
@@ -62,51 +62,36 @@ class Settings(Struct, frozen=True):
 # -----------------------------------------------------------------------------
 
 
+TOKENS_FILE = "tokens.db"
+NOTES_FOLDER = "writing"
+"""For notes of files that are being written."""
+
+
 def own_folder(environ: Mapping[str, str], platform: str) -> str | None:
-    """The folder of readroom in the user's cache folder; None when that is unknown."""
-    cache_folder = environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(cache_folder):  # relative ones are to be ignored, by the specification
-        return os.path.join(os.path.normpath(cache_folder), "readroom")
-    home = environ.get("HOME", "")
-    if not os.path.isabs(home):
-        return None
+    """The folder of readroom in the user's cache folder."""
     cache = "Library/Caches" if platform == "darwin" else ".cache"
-    return os.path.join(os.path.normpath(home), cache, "readroom")
+    return _own(environ, "XDG_CACHE_HOME", cache)
 
 
-def own_ledger(environ: Mapping[str, str], platform: str) -> str | None:
-    """The ledger in the user's state folder; None when that is unknown."""
-    state_folder = environ.get("XDG_STATE_HOME", "")
-    if os.path.isabs(state_folder):  # relative ones are to be ignored, by the specification
-        return os.path.join(os.path.normpath(state_folder), "readroom", FILE)
-    home = environ.get("HOME", "")
-    if not os.path.isabs(home):
-        return None
+def own_file(environ: Mapping[str, str], platform: str, name: str) -> str | None:
+    """A file or folder of readroom in the user's state folder."""
     state = "Library/Application Support" if platform == "darwin" else ".local/state"
-    return os.path.join(os.path.normpath(home), state, "readroom", FILE)
+    folder = _own(environ, "XDG_STATE_HOME", state)
+    return None if folder is None else os.path.join(folder, name)
 
 
-def own_tokens(environ: Mapping[str, str], platform: str) -> str | None:
-    """The file of tokens in the user's state folder; None when that is unknown."""
-    ledger = own_ledger(environ, platform)
-    return None if ledger is None else os.path.join(os.path.dirname(ledger), "tokens.db")
-
-
-def own_state(environ: Mapping[str, str], platform: str) -> str | None:
-    """The file in the user's state folder that processes of a server share; None when unknown."""
-    ledger = own_ledger(environ, platform)
-    return None if ledger is None else os.path.join(os.path.dirname(ledger), STATE_FILE)
+def _own(environ: Mapping[str, str], variable: str, usual: str) -> str | None:
+    """The folder of readroom in the one that a variable names, or in the usual one below the home."""
+    named = environ.get(variable, "")
+    if os.path.isabs(named):  # relative ones are to be ignored, by the specification
+        return os.path.join(os.path.normpath(named), "readroom")
+    home = environ.get("HOME", "")
+    return os.path.join(os.path.normpath(home), usual, "readroom") if os.path.isabs(home) else None
 
 
 def folder_tokens(tokens: str) -> str:
     """The folder of the tokens of folders, beside the file of the others."""
     return os.path.join(os.path.dirname(tokens), "folder-tokens")
-
-
-def own_notes(environ: Mapping[str, str], platform: str) -> str | None:
-    """The folder in the user's state folder for notes of files being written; None when unknown."""
-    ledger = own_ledger(environ, platform)
-    return None if ledger is None else os.path.join(os.path.dirname(ledger), "writing")
 
 
 def lies_within(folder: str, root: str) -> bool:

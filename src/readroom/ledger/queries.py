@@ -5,15 +5,17 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import Final, TextIO
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from types import NoneType, UnionType
+from typing import Any, Final, TextIO, get_type_hints
 
 from msgspec import Struct, field
 
 from readroom.errors import MissingProgram
 from readroom.extras import install
 from readroom.ledger.ledger import Condition
-from readroom.ledger.rows import COLUMNS, Row
+from readroom.ledger.rows import COLUMNS, Event, Row
 from readroom.limits.session import LEDGER_PAGE_ROWS
 
 
@@ -60,8 +62,13 @@ class Filter(Struct, frozen=True):
         return conditions
 
 
+def literal_like(text: str) -> str:
+    """A text for LIKE ... ESCAPE '!' that stands for itself."""
+    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+
+
 def _about(path: str) -> Condition:
-    literal = path.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+    literal = literal_like(path)
     # `shown` is JSON: a path in it begins after a bracket and a quote, and is escaped as JSON is.
     quoted = literal.replace("\\", "\\\\").replace('"', '\\"')
     return Condition(
@@ -184,30 +191,64 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 def write_parquet(rows: Iterable[Row], path: str) -> int:
     """A Parquet file. The number of rows. Raises MissingProgram where pyarrow is not installed."""
+    types = {**get_type_hints(Row), **get_type_hints(Event)}
+    count = 0
+    with closing(ParquetFile(path, {name: types[name] for name in COLUMNS}, LEDGER_PAGE_ROWS)) as out:
+        for row in rows:
+            out.add(row.values())
+            count += 1
+    return count
+
+
+class ParquetFile:
+    """A Parquet file that is written row by row."""
+
+    def __init__(self, path: str, columns: Mapping[str, Any], page_rows: int) -> None:
+        """Open it.
+
+        Args:
+            path: Of the file.
+            columns: Their names, in order, and the types of their values.
+            page_rows: Rows that are written at once.
+
+        Raises:
+            MissingProgram: pyarrow is not installed.
+        """
+        arrow = self._arrow = pyarrow()
+        self._most = page_rows
+        self._page: list[Sequence[object]] = []
+        self._schema = arrow.schema([(name, _arrow_type(arrow, hint)) for name, hint in columns.items()])
+        self._writer = arrow.parquet.ParquetWriter(path, self._schema)
+
+    def add(self, values: Sequence[object]) -> None:
+        """Take one row; a page of them is written at once."""
+        self._page.append(values)
+        if len(self._page) >= self._most:
+            self._write()
+
+    def close(self) -> None:
+        """Write what is left, and the end of the file."""
+        if self._page:
+            self._write()
+        self._writer.close()
+
+    def _write(self) -> None:
+        columns = [list(column) for column in zip(*self._page, strict=True)]
+        self._writer.write_table(self._arrow.table(columns, schema=self._schema))
+        self._page = []
+
+
+def pyarrow() -> Any:
+    """The library for Parquet. Raises MissingProgram."""
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
         raise MissingProgram("pyarrow", install("parquet")) from None
-    numbers = {"number", "time_us", "epoch", "tokens", "duration_us"}
-    schema = pyarrow.schema(
-        [(name, pyarrow.int64() if name in numbers else pyarrow.string()) for name in COLUMNS]
-    )
-    count = 0
-    with pyarrow.parquet.ParquetWriter(path, schema) as writer:
-        for page in _pages(rows):
-            columns = list(zip(*(row.values() for row in page), strict=True))
-            writer.write_table(pyarrow.table([list(column) for column in columns], schema=schema))
-            count += len(page)
-    return count
+    return pyarrow
 
 
-def _pages(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    page: list[Row] = []
-    for row in rows:
-        page.append(row)
-        if len(page) == LEDGER_PAGE_ROWS:
-            yield page
-            page = []
-    if page:
-        yield page
+def _arrow_type(arrow: Any, hint: Any) -> Any:
+    if isinstance(hint, UnionType):
+        (hint,) = [part for part in hint.__args__ if part is not NoneType]
+    return {bool: arrow.bool_(), int: arrow.int64(), float: arrow.float64()}.get(hint, arrow.string())

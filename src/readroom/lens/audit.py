@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readroom.lens import findings, kept
+from readroom.lens import findings
 from readroom.lens.bounds import BOUNDS, Bounds
+from readroom.lens.findings.cuts import kept_beside
 from readroom.lens.findings.secrets import SecretScanner
 from readroom.lens.normal_form import SkippedPart
 from readroom.lens.records import NotReadable, Unknown, read
 from readroom.lens.records.events import Event, Skipped
 from readroom.lens.sessions import Audited, Detector, DetectorMaker, sessions
 from readroom.policy.rules import Rules, denials
-from readroom.session.counters import counter
+from readroom.session.budgets import counter
 
 if TYPE_CHECKING:
     from readroom.lens.replay import Replay
@@ -82,7 +83,7 @@ def audit(record: Path, options: Options, bounds: Bounds = BOUNDS) -> Iterator[A
         BadConfig: The policy of `options.root` cannot be used.
     """
     made = findings.detectors(
-        _rules(options.root), kept.beside(record), _scanner() if options.secrets else None, bounds
+        _rules(options.root), kept_beside(record), _scanner() if options.secrets else None, bounds
     )
     name = str(record)
     count = _counter(options.counter)

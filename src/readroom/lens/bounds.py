@@ -30,10 +30,6 @@ class Bounds(msgspec.Struct, frozen=True):
     watched: int = lens.WATCHED_RESULTS
     rewinds: int = lens.REWINDS_KEPT
 
-    def divided(self, by: int) -> Bounds:
-        """So many times smaller, each of them."""
-        return Bounds(**{name: getattr(self, name) // by for name in self.__struct_fields__})
-
 
 BOUNDS = Bounds()
 """Those of every audit."""

@@ -17,6 +17,12 @@ _SUFFIXES = frozenset({".jsonl", ".json", ".traj", ".eval", ".db", ".sqlite", ".
 _NEVER = frozenset({"node_modules", ".git", "tool-results", "tool-outputs", "tool-output", "__pycache__"})
 
 
+VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "PWD")
+"""With which people say where clients keep their records, and shells by what name they went to the current
+folder.
+"""
+
+
 def records(paths: Iterable[Path]) -> Iterator[Path]:
     """The files that may be records: each file that is given, and in folders those with the ending of
     one, sorted.

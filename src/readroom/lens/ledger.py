@@ -1,22 +1,209 @@
-"""Our own ledger against a folder as it is: which calls would show the same, and what changed, is denied
-or gone since.
+"""An audit as a ledger, and a ledger against a folder as it is.
 
-The ledger holds no content but the hash of each file that was shown, so that is what is compared; each
-file is opened once, through the workspace and its policy of today.
+As a ledger, what shows one shows the sessions of any agent: a temporary one, with the rows that an audit
+yields or that it wrote as JSON Lines.
+
+A record has no hashes of what was shown and mostly no durations, and what was refused is an error like
+another: those columns stay empty.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from readroom.errors import ReadroomError
-from readroom.ledger.rows import Row
+from readroom.errors import BadValue, ReadroomError
+from readroom.ledger.ledger import Ledger
+from readroom.ledger.recorder import of_anything
+from readroom.ledger.rows import Event, encoded_spans
+from readroom.ledger.rows import Row as LedgerRow
+from readroom.ledger.sums import DAY_US
+from readroom.lens import discover, work
+from readroom.lens.audit import Options
+from readroom.lens.findings.secrets import installed
+from readroom.lens.normal_form import Call, Finding, Lines, Replayed, Row, Session, SkippedPart, Turn
 from readroom.lens.records.values import as_list, as_object, as_text, decode
 from readroom.lens.replay import state_of
+from readroom.lens.sessions import Audited
+from readroom.limits.lens import FINDINGS_LISTED
+from readroom.limits.session import LEDGER_GROUP_ROWS, LEDGER_NAME_CHARS, LEDGER_TEXT_CHARS
+from readroom.quoting import as_value
+from readroom.session.conversation import ShownLines
 from readroom.workspace import Workspace
+
+_MOST_FINDINGS = 100 * FINDINGS_LISTED
+
+
+def fill(book: Ledger, source: Path, workspace: str) -> list[Finding]:
+    """Write the sessions of an audit, or of records that are audited now; their findings.
+
+    Args:
+        book: An empty ledger.
+        source: What `readroom audit --jsonl` wrote, a client's record, or a folder of those.
+        workspace: The folder that the sessions worked in, as the rows name it.
+
+    Raises:
+        BadValue: There is no session in it.
+        LedgerFailed: The ledger cannot be written.
+    """
+    findings: list[Finding] = []
+    pending: list[Event] = []
+    count = 0
+    written_us = int(source.stat().st_mtime) * 1_000_000 // DAY_US * DAY_US
+    for part in _parts(source):
+        findings += part.findings[: max(0, _MOST_FINDINGS - len(findings))]
+        for one in _events(part, workspace, written_us):
+            pending.append(one)
+            count += 1
+            if len(pending) == LEDGER_GROUP_ROWS:
+                book.append_all(pending)
+                pending = []
+    if pending:
+        book.append_all(pending)
+    if not count:
+        raise BadValue("SOURCE", str(source), "no session is in it", "Name a ledger, an audit or a record.")
+    return [_inside(one, workspace) for one in findings]
+
+
+def _parts(source: Path) -> Iterator[Audited]:
+    rows = _rows(source)
+    if rows is not None:
+        yield from _grouped(rows)
+        return
+    options = Options(secrets=installed())
+    for part in work.one_by_one(discover.records([source]), options):
+        if isinstance(part, Audited):
+            yield part
+
+
+def _rows(source: Path) -> Iterator[Row] | None:
+    """The rows of an audit in JSON Lines; None for what is something else."""
+    if not source.is_file():
+        return None
+    decoder = msgspec.json.Decoder(Session | Turn | Call | Lines | Finding | Replayed | SkippedPart)
+    with open(source, "rb") as stream:
+        try:
+            decoder.decode(stream.readline())
+        except msgspec.DecodeError:
+            return None
+    return _decoded(source, decoder)
+
+
+def _decoded(source: Path, decoder: msgspec.json.Decoder[Row]) -> Iterator[Row]:
+    with open(source, "rb") as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                yield decoder.decode(line)
+            except msgspec.DecodeError as error:
+                advice = "Write it again with `readroom audit --jsonl`."
+                raise BadValue("SOURCE", str(source), f"line {number} is broken: {error}", advice) from None
+
+
+def _grouped(rows: Iterable[Row]) -> Iterator[Audited]:
+    """Rows by their sessions, each of which begins with its own row."""
+    part: Audited | None = None
+    for row in rows:
+        if isinstance(row, Session):
+            if part is not None:
+                yield part
+            part = Audited(row, [], [], [], [])
+        elif part is not None and isinstance(row, Turn):
+            part.turns.append(row)
+        elif part is not None and isinstance(row, Call):
+            part.calls.append(row)
+        elif part is not None and isinstance(row, Lines):
+            part.lines.append(row)
+        elif part is not None and isinstance(row, Finding):
+            part.findings.append(row)
+    if part is not None:
+        yield part
+
+
+def _events(part: Audited, workspace: str, written_us: int) -> Iterator[Event]:
+    """The calls of a session. One that says nothing of time is shown on the day on which its record was
+    written.
+    """
+    session = part.session
+    shown: dict[int, list[ShownLines]] = {}
+    for one in part.lines:
+        path = as_value(_relative(one.file, workspace))
+        shown.setdefault(one.call, []).append(ShownLines(path, None, one.first, one.last))
+    for call in part.calls:
+        if call.kind in ("edit", "write") and call.answered and not call.error and call.call not in shown:
+            # As in our own rows: of a change a model sees its own text, whatever file it is in.
+            changed = (as_value(_relative(file, workspace)) for file in call.files if file)
+            shown[call.call] = [ShownLines(path, None) for path in changed]
+    at = _microseconds(session.started) or written_us
+    times = {turn.turn: turn.time for turn in part.turns}
+    for call in part.calls:
+        at = max(at + 1, _microseconds(call.time or times.get(call.turn, "")) or 0)
+        name = f"{session.record}\0{session.session}\0{call.call}"
+        yield Event(
+            id=hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32],
+            time_us=at,
+            workspace=workspace,
+            agent=_name(session.client),
+            session=_name(session.session),
+            token="",
+            face="record",
+            epoch=call.epoch,
+            contract=_name(call.server or session.client),
+            tool=_name(call.tool),
+            path=as_value(_relative(call.file, workspace)[:LEDGER_TEXT_CHARS]) if call.file else None,
+            arguments=of_anything(_object(call.arguments)),
+            decision="allowed",
+            rule=None,
+            outcome="error" if call.error else "ok" if call.answered else "unanswered",
+            kind=None,
+            shown=encoded_spans(shown.get(call.call, ())),
+            tokens=call.tokens,
+            counter="exact" if session.tokens_exact else "estimate",
+            duration_us=0,
+        )
+
+
+def _inside(one: Finding, workspace: str) -> Finding:
+    return msgspec.structs.replace(one, file=as_value(_relative(one.file, workspace)) if one.file else "")
+
+
+def _relative(file: str, workspace: str) -> str:
+    """The name below the folder, where it is there: records have absolute ones."""
+    below = file.removeprefix(workspace.rstrip(os.sep) + os.sep)
+    return below or "."
+
+
+def _microseconds(time: str) -> int | None:
+    try:
+        found = datetime.fromisoformat(time)
+        return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1_000_000)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _object(text: str) -> object:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return {"": text}
+
+
+def _name(text: str) -> str:
+    return as_value(text[:LEDGER_NAME_CHARS]) if text else ""
+
+
+# -----------------------------------------------------------------------------
+# Our own ledger against a folder as it is: which calls would show the same, and what changed, is denied
+# or gone since.
+#
+# The ledger holds no content but the hash of each file that was shown, so that is what is compared; each
+# file is opened once, through the workspace and its policy of today.
+# -----------------------------------------------------------------------------
 
 State: TypeAlias = Literal["same", "unknown", "changed", "denied", "gone", "failed"]
 
@@ -37,7 +224,7 @@ class ReplayedRow(msgspec.Struct, frozen=True):
     files: tuple[tuple[str, State], ...]
 
 
-def replay(rows: Iterable[Row], workspace: Workspace) -> Iterator[ReplayedRow]:
+def replay(rows: Iterable[LedgerRow], workspace: Workspace) -> Iterator[ReplayedRow]:
     """Every call that showed lines of files, in order."""
     known: dict[str, tuple[State, str]] = {}
     for row in rows:

@@ -8,9 +8,12 @@ are not in it, except the short excerpts that findings quote.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from pathlib import Path
+from typing import Literal, Protocol, TextIO, TypeAlias, get_type_hints
 
 import msgspec
+
+from readroom.limits.lens import EXPORT_PAGE_ROWS
 
 FORM = 1
 """The version of these rows. A field may be added within a version; none is removed or changes its
@@ -229,3 +232,70 @@ FINDINGS: dict[FindingKind, str] = {
     "instructions": "text in files that addresses the model",
 }
 """Every kind of finding and what it is, worst first; the keys are what `--fail-on` takes."""
+
+
+# -----------------------------------------------------------------------------
+# The normal form as files for other programs: JSON Lines, all kinds of rows in one file, or Parquet, one
+# file a kind.
+# -----------------------------------------------------------------------------
+
+
+class Sink(Protocol):
+    """Takes rows as they come."""
+
+    def add(self, row: Row) -> None:
+        """Take one row."""
+
+    def close(self) -> None:
+        """Nothing more will come."""
+
+
+class JsonLines:
+    """One JSON object a line; `row` says which kind it is."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def add(self, row: Row) -> None:
+        """Write one row."""
+        self._stream.write(msgspec.json.encode(row).decode() + "\n")
+
+    def close(self) -> None:
+        """Write what is left."""
+        self._stream.close()
+
+
+KINDS: dict[str, type[Row]] = {
+    "sessions": Session, "turns": Turn, "calls": Call, "lines": Lines, "findings": Finding,
+    "replayed": Replayed,
+    "skipped": SkippedPart,
+}  # fmt: skip
+"""The file of each kind of row."""
+
+
+class Parquet:
+    """A folder of Parquet files, one for each kind of row."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open them.
+
+        Raises:
+            MissingProgram: pyarrow is not installed.
+        """
+        from readroom.ledger.queries import ParquetFile, pyarrow
+
+        pyarrow()  # before anything is made
+        folder.mkdir(parents=True, exist_ok=True)
+        self._files = {
+            kind: ParquetFile(str(folder / f"{name}.parquet"), get_type_hints(kind), EXPORT_PAGE_ROWS)
+            for name, kind in KINDS.items()
+        }
+
+    def add(self, row: Row) -> None:
+        """Take one row; a page of them is written at once."""
+        self._files[type(row)].add(msgspec.structs.astuple(row))
+
+    def close(self) -> None:
+        """Write what is left, and the ends of the files."""
+        for file in self._files.values():
+            file.close()

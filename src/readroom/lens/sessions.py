@@ -41,7 +41,6 @@ from readroom.lens.normal_form import (
 )
 from readroom.lens.records.events import (
     Answered,
-    Asked,
     Called,
     Compacted,
     Event,
@@ -100,16 +99,13 @@ class Detector(Protocol):
     def left_out(self) -> int:
         """Findings beyond those that it lists."""
 
-    def model(self, turn: int, text: str) -> None:
+    def model(self, text: str) -> None:
         """The model said, or wrote into arguments, `text`."""
 
     def result(self, result: Result) -> None:
         """A result came back."""
 
-    def attached(self, turn: int, text: str) -> None:
-        """The client itself put text of files into the conversation."""
-
-    def findings(self, session: str) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Finding]:
         """What was found, without what it cost to carry: that is known at the end."""
 
 
@@ -244,10 +240,6 @@ class _Assembler:
                 self._compact(event)
             case Rewound():
                 self._rewind(event)
-            case Asked():
-                if event.attached:
-                    for detector in self._detectors:
-                        detector.attached(len(self._turns), event.text)
             case Skipped():
                 pass
 
@@ -297,7 +289,7 @@ class _Assembler:
         if text:
             text = text[:RESULT_CHARS]
             for detector in self._detectors:
-                detector.model(len(self._turns), text)
+                detector.model(text)
 
     def _call(self, event: Called) -> None:
         if not self._turns:
@@ -464,7 +456,7 @@ class _Assembler:
                 else finding.tokens * self._requests(finding.turn, self._epoch_of(finding)),
             )
             for detector in self._detectors
-            for finding in detector.findings(self._session.session)
+            for finding in detector.findings()
         ]
         session = msgspec.structs.replace(
             self._session,

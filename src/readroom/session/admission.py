@@ -9,50 +9,17 @@ token that was made for somebody.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol, TypeAlias, final
+from collections.abc import Mapping
+from typing import Literal, TypeAlias, final
 
 from msgspec import Struct, field
 
 from readroom.errors import BadTokenStore
 from readroom.session.folder_tokens import FolderTokens, Openings
-from readroom.session.tokens import Grant
+from readroom.session.tokens import Grant, MadeTokens
 
 Auth: TypeAlias = Literal["auto", "required", "open"]
 """Tokens made by name or those of the folders, only tokens made by name, or none."""
-
-
-class MadeTokens(Protocol):
-    """Tokens made by name: in a file of this account, or in a database of several machines."""
-
-    def create(
-        self,
-        name: str,
-        *,
-        workspaces: Sequence[str] | None = None,
-        tools: Sequence[str] | None = None,
-        policy: str | None = None,
-        lifetime_s: float | None = None,
-    ) -> tuple[Grant, str]:
-        """A new token: what it allows, and the secret, which nobody can ask for again."""
-
-    def find(self, token: str) -> Grant | None:
-        """What a presented token allows, whatever its state; None for one that was never made here."""
-
-    def all(self) -> list[Grant]:
-        """Every token that was made, oldest first."""
-
-    def any_valid(self) -> bool:
-        """Whether somebody holds a token that works."""
-
-    def any_made(self) -> bool:
-        """Whether somebody was given one and nobody took it back: that it expires opens no door."""
-
-    def revoke(self, identifier: str) -> Grant:
-        """End a token. Raises NoSuchToken; one that has ended stays ended since then."""
-
-    def close(self) -> None:
-        """Release what they are in."""
 
 
 class Keys(Struct, frozen=True):

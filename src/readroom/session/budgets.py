@@ -8,14 +8,16 @@ of a server are in its shared state, and outlive it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Final, TypeAlias, final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.caller import Caller
+from readroom.errors import MissingProgram
+from readroom.extras import install
 from readroom.quoting import as_value
 from readroom.values import (
     FindRequest,
@@ -306,3 +308,42 @@ def counts_of_read(result: ReadResult, request: ReadRequest) -> ReadResult:
         image=None,
         document=None,
     )
+
+
+# -----------------------------------------------------------------------------
+# What counts tokens: an estimate that needs nothing, or an exact count that needs a package.
+# -----------------------------------------------------------------------------
+
+Counter: TypeAlias = Callable[[str], int]
+"""The tokens of a text."""
+
+COUNTERS: Final = ("estimate", "o200k")
+"""Names of the counters: an estimate of o200k, and that vocabulary itself."""
+
+
+def counter(name: str) -> Counter:
+    """The counter of that name.
+
+    Raises:
+        MissingProgram: It needs a package that is not installed.
+    """
+    if name == "estimate":
+        from readroom.text.tokens import estimate
+
+        return estimate
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            # It opens its vocabulary in a way that Python 3.11 calls old.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            import bpe_openai
+
+            encoding = bpe_openai.get_encoding("o200k_base")
+    except ImportError:
+        raise MissingProgram("bpe-openai", install("tokens")) from None
+
+    def count(text: str) -> int:
+        return len(encoding.encode(text.encode("utf-8", "replace").decode()))
+
+    return count

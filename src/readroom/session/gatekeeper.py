@@ -37,6 +37,7 @@ from readroom.session.budgets import (
     Level,
     Reservation,
     Use,
+    counter,
     degraded,
     shows_content,
 )
@@ -175,8 +176,6 @@ class Gatekeeper:
         self.counter_name = policy.counter
         self.count: Callable[[str], int] = len
         if self.counts:
-            from readroom.session.counters import counter
-
             self.count = counter(policy.counter)
 
     def session(self, session_id: str) -> Session:
@@ -384,10 +383,10 @@ class CallContext:
         return wording.render_error(error, self._cap)
 
     def _cost(self, reply: Reply) -> int:
-        counted, counter = reply.counted, self._gatekeeper.counter_name
-        tokens = counted.get(counter)
+        counted, name = reply.counted, self._gatekeeper.counter_name
+        tokens = counted.get(name)
         if tokens is None:
-            tokens = counted[counter] = reply_tokens(reply.text, reply.images, self._gatekeeper.count)
+            tokens = counted[name] = reply_tokens(reply.text, reply.images, self._gatekeeper.count)
         return tokens
 
     def _passed_us(self) -> int:

@@ -2,9 +2,10 @@
 
 A token is `rr_<id>_<secret>`: the id finds the row, 256 random bits are the
 secret, and only its SHA-256 is stored (a hash that is slow on purpose protects
-guessable secrets; these are not).  The store is an SQLite file that servers look at
-for every request, so a token that is revoked ends at once, in running servers too; as
-long as the file was not written again, a token that was found is not looked for again.
+guessable secrets; these are not).  Rows are in an SQLite file of one machine, or in
+the database that servers of several machines share.  Servers look at them for every
+request, so a token that is revoked ends at once, in running servers too; as long as
+the file was not written again, a token that was found is not looked for again.
 """
 
 from __future__ import annotations
@@ -19,15 +20,19 @@ import sqlite3
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from typing import cast, final
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, final
 
 from msgspec import Struct
 
-from readroom.errors import BadTokenStore, NoSuchToken
+from readroom.errors import BadTokenStore, NoSuchToken, StateFailed
 from readroom.limits.session import TOKEN_SETTLED_S, TOKENS_FOUND
 from readroom.lru import LruCache
+
+if TYPE_CHECKING:
+    from readroom.database import Database
 
 _SCHEMA = 1
 _PREFIX = "rr"
@@ -108,18 +113,17 @@ class _Found(Struct, frozen=True):
     grant: Grant
 
 
-@final
-class Tokens:
-    """The tokens in one file. Safe to share between threads, and between processes."""
+class MadeTokens(ABC):
+    """Tokens made by name, as rows of one table. Safe to share between threads, and between processes."""
 
-    def __init__(self, path: str, *, clock: Callable[[], float] = time.time) -> None:
-        """Use the file at `path`; it and its folder are made, for this user alone, by the first token."""
-        self._path = path
+    _TABLE = "tokens"
+    _UNIT = ""
+    """What the names of columns of times end in."""
+    _TWICE = ""
+    """What of an insertion is said where it may be done twice."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._local = threading.local()
-        self._opened: list[sqlite3.Connection] = []
-        self._lock = threading.Lock()
-        self._found: LruCache[bytes, _Found] = LruCache(TOKENS_FOUND)
 
     def create(
         self,
@@ -130,70 +134,145 @@ class Tokens:
         policy: str | None = None,
         lifetime_s: float | None = None,
     ) -> tuple[Grant, str]:
-        """A new token: what it allows, and the secret, which cannot be asked for again."""
-        token = new_token()
-        identifier, now = token.split("_")[1], self._clock()
-        grant = Grant(
-            identifier,
-            name,
-            None if workspaces is None else frozenset(workspaces),
-            None if tools is None else frozenset(tools),
-            policy,
-            now,
-            None if lifetime_s is None else now + lifetime_s,
+        """A new token: what it allows, and the secret, which nobody can ask for again."""
+        token, now = new_token(), self._clock()
+        row = (
+            *(token_id(token), _hashed(token), name, _listed(workspaces), _listed(tools), policy),
+            *(self._stored(now), None if lifetime_s is None else self._stored(now + lifetime_s), None),
         )
-        with self._writing() as connection:
-            connection.execute(
-                "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)",
-                (
-                    *(identifier, hashed(token), name, listed(grant.workspaces), listed(grant.tools)),
-                    *(policy, grant.created, grant.expires),
-                ),
-            )
-        return grant, token
+        places = ", ".join("?" * len(row))
+        self._change(f"INSERT INTO {self._TABLE} ({self._columns}) VALUES ({places}){self._TWICE}", row)
+        return self._grant(row), token
 
     def find(self, token: str) -> Grant | None:
         """What a presented token allows, whatever its state; None for one that was never made here."""
-        identifier = token_id(token)
-        state = None if identifier is None else self._state()
-        if identifier is None or state is None:
-            return None
-        digest = hashed(token)
-        found = self._found.get(digest)
-        if found is not None and found.state == state:
-            return found.grant
-        for row in self._rows("WHERE id = ?", (identifier,)):
-            if hmac.compare_digest(cast("bytes", row[1]), digest):
-                grant = _grant(row)
-                if state.settled(self._clock()):
-                    self._found.put(digest, _Found(state, grant))
-                return grant
+        for row in self._rows("WHERE id = ?", (token_id(token) or "",)):
+            if hmac.compare_digest(bytes(row[1]), _hashed(token)):
+                return self._grant(row)
         return None
 
     def all(self) -> list[Grant]:
         """Every token that was made, oldest first."""
-        return [_grant(row) for row in self._rows("ORDER BY created, id", ())]
+        return [self._grant(row) for row in self._rows(f"ORDER BY created{self._UNIT}, id", ())]
 
     def any_valid(self) -> bool:
-        """Whether anyone holds a token that works."""
-        clause = "WHERE revoked IS NULL AND (expires IS NULL OR expires > ?) LIMIT 1"
-        return bool(self._rows(clause, (self._clock(),)))
+        """Whether somebody holds a token that works."""
+        ends = f"expires{self._UNIT}"
+        clause = f"WHERE revoked{self._UNIT} IS NULL AND ({ends} IS NULL OR {ends} > ?) LIMIT 1"
+        return bool(self._rows(clause, (self._stored(self._clock()),)))
 
     def any_made(self) -> bool:
         """Whether somebody was given one and nobody took it back: that it expires opens no door."""
-        return bool(self._rows("WHERE revoked IS NULL LIMIT 1", ()))
+        return bool(self._rows(f"WHERE revoked{self._UNIT} IS NULL LIMIT 1", ()))
 
     def revoke(self, identifier: str) -> Grant:
         """End a token. Raises NoSuchToken; one that has ended stays ended since then."""
-        if os.path.exists(self._path):
-            with self._writing() as connection:
-                connection.execute(
-                    "UPDATE tokens SET revoked = coalesce(revoked, ?) WHERE id = ?",
-                    (self._clock(), identifier),
-                )
-            for row in self._rows("WHERE id = ?", (identifier,)):
-                return _grant(row)
+        revoked = f"revoked{self._UNIT}"
+        sql = f"UPDATE {self._TABLE} SET {revoked} = COALESCE({revoked}, ?) WHERE id = ?"
+        self._change(sql, (self._stored(self._clock()), identifier))
+        for row in self._rows("WHERE id = ?", (identifier,)):
+            return self._grant(row)
         raise NoSuchToken(identifier, [grant.token for grant in self.all()])
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release what they are in."""
+
+    @property
+    def _columns(self) -> str:
+        times = ", ".join(f"{name}{self._UNIT}" for name in ("created", "expires", "revoked"))
+        return f"id, hash, name, workspaces, tools, policy, {times}"
+
+    def _rows(self, clause: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        return self._look(f"SELECT {self._columns} FROM {self._TABLE} {clause}", values)
+
+    def _grant(self, row: Sequence[Any]) -> Grant:
+        identifier, _, name, workspaces, tools, policy, *times = row
+        created, expires, revoked = map(self._seconds, times)
+        return Grant(
+            identifier, name, _names(workspaces), _names(tools), policy, created or 0.0, expires, revoked
+        )
+
+    @abstractmethod
+    def _look(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        """The rows of a question. Raises BadTokenStore."""
+
+    @abstractmethod
+    def _change(self, sql: str, values: Sequence[object]) -> None:
+        """Perform one statement."""
+
+    @abstractmethod
+    def _stored(self, seconds: float) -> float:
+        """A time as rows have it."""
+
+    @abstractmethod
+    def _seconds(self, stored: Any) -> float | None:
+        """A time of a row, in seconds since the epoch."""
+
+
+@final
+class SharedTokens(MadeTokens):
+    """The tokens in the database of the shared state, for servers of several machines."""
+
+    _TABLE, _UNIT = "state_tokens", "_us"
+    _TWICE = " ON CONFLICT (id) DO NOTHING"
+
+    def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
+        super().__init__(clock)
+        self._database = database
+
+    def close(self) -> None:
+        """Release the database."""
+        self._database.close()
+
+    def _look(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        try:
+            return self._database.look(lambda execute: execute(sql, values))
+        except StateFailed as failure:
+            raise BadTokenStore(self._database.name, str(failure.facts["problem"]), failure.advice) from None
+
+    def _change(self, sql: str, values: Sequence[object]) -> None:
+        self._database.change(lambda execute: execute(sql, values))
+
+    def _stored(self, seconds: float) -> int:
+        return int(seconds * 1_000_000)
+
+    def _seconds(self, stored: Any) -> float | None:
+        return None if stored is None else stored / 1_000_000
+
+
+@final
+class Tokens(MadeTokens):
+    """The tokens in one file."""
+
+    def __init__(self, path: str, *, clock: Callable[[], float] = time.time) -> None:
+        """Use the file at `path`; it and its folder are made, for this user alone, by the first token."""
+        super().__init__(clock)
+        self._path = path
+        self._local = threading.local()
+        self._opened: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
+        self._found: LruCache[bytes, _Found] = LruCache(TOKENS_FOUND)
+
+    def find(self, token: str) -> Grant | None:
+        """As every store of them; not looked for again in a file that was not written since."""
+        state = None if token_id(token) is None else self._state()
+        if state is None:
+            return None
+        digest = _hashed(token)
+        known = self._found.get(digest)
+        if known is not None and known.state == state:
+            return known.grant
+        grant = super().find(token)
+        if grant is not None and state.settled(self._clock()):
+            self._found.put(digest, _Found(state, grant))
+        return grant
+
+    def revoke(self, identifier: str) -> Grant:
+        """As every store of them; a file that is not there is not made for it."""
+        if not os.path.exists(self._path):
+            raise NoSuchToken(identifier, [])
+        return super().revoke(identifier)
 
     def close(self) -> None:
         """Release the file."""
@@ -202,14 +281,10 @@ class Tokens:
         for connection in opened:
             connection.close()
 
-    def _rows(self, clause: str, values: tuple[object, ...]) -> list[tuple[object, ...]]:
+    def _look(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         try:
             state = self._state()
-            if state is None:
-                return []
-            return (
-                self._connection(state.identity).execute(f"SELECT * FROM tokens {clause}", values).fetchall()
-            )
+            return [] if state is None else self._connection(state.identity).execute(sql, values).fetchall()
         except (sqlite3.Error, FileNotFoundError) as error:
             raise BadTokenStore(self._path, str(error)) from None
 
@@ -238,17 +313,22 @@ class Tokens:
                 self._opened.append(connection)
         return connection
 
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def _change(self, sql: str, values: Sequence[object]) -> None:
         os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
         # Made before SQLite makes it, which would ask the umask.
         os.close(os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
         self._state()
         try:
             with closing(_opened(self._path)) as connection, connection:
-                yield connection
+                connection.execute(sql, values)
         except sqlite3.Error as error:
             raise BadTokenStore(self._path, str(error)) from None
+
+    def _stored(self, seconds: float) -> float:
+        return seconds
+
+    def _seconds(self, stored: Any) -> float | None:
+        return stored if isinstance(stored, float) else None
 
 
 def new_token() -> str:
@@ -290,34 +370,16 @@ def _opened(path: str, *, check_same_thread: bool = True) -> sqlite3.Connection:
     return connection
 
 
-def hashed(token: str) -> bytes:
+def _hashed(token: str) -> bytes:
     """What is kept of a token."""
     return hashlib.sha256(token.encode("ascii")).digest()
 
 
-def listed(names: frozenset[str] | None) -> str | None:
+def _listed(names: Sequence[str] | None) -> str | None:
     """Names as one column."""
-    return None if names is None else json.dumps(sorted(names))
+    return None if names is None else json.dumps(sorted(frozenset(names)))
 
 
-def _grant(row: tuple[object, ...]) -> Grant:
-    identifier, _, name, workspaces, tools, policy, created, expires, revoked = row
-    return Grant(
-        str(identifier),
-        str(name),
-        as_names(workspaces),
-        as_names(tools),
-        None if policy is None else str(policy),
-        _seconds(created) or 0.0,
-        _seconds(expires),
-        _seconds(revoked),
-    )
-
-
-def as_names(column: object) -> frozenset[str] | None:
+def _names(column: str | None) -> frozenset[str] | None:
     """What such a column says."""
-    return None if column is None else frozenset(json.loads(str(column)))
-
-
-def _seconds(column: object) -> float | None:
-    return column if isinstance(column, float) else None
+    return None if column is None else frozenset(json.loads(column))

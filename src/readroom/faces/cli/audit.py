@@ -17,16 +17,16 @@ from readroom import config
 from readroom.errors import BadValue, UsageError
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
-from readroom.lens import discover, engines, work
+from readroom.faces.cli.options import json_option, subcommand
+from readroom.lens import discover, work
 from readroom.lens.audit import Options
-from readroom.lens.export import JsonLines, Parquet, Sink
 from readroom.lens.findings import secrets
-from readroom.lens.normal_form import FINDINGS, FORM, SkippedPart
+from readroom.lens.normal_form import FINDINGS, FORM, JsonLines, Parquet, Sink, SkippedPart
 from readroom.lens.report import Totals, html
 from readroom.lens.report import terminal as words
 from readroom.lens.sessions import Audited
 from readroom.quoting import joined
-from readroom.session.counters import COUNTERS
+from readroom.session.budgets import COUNTERS
 
 _SHOWN = 5
 """Findings of each kind on a terminal without --limit."""
@@ -61,7 +61,7 @@ def _audit(
     with_secrets = not no_secrets and (secrets.installed() or "secrets" in wanted)
     if commit is not None and replay is None:
         raise UsageError("--commit says at which commit to replay", "Name the folder with --replay")
-    clients = config.folders_of_clients()
+    clients = config.variables(*discover.VARIABLES)
     folders = discover.names_of(Path("."), clients) if here else ()
     found = discover.of_folder(folders, Path.home(), clients) if here else []
     records = list(discover.records([*_named(paths, here), *found]))
@@ -135,10 +135,10 @@ def _engine(engine: str | None, workers: int, resume: str | None) -> work.Engine
     if engine is not None:
         if resume is None:
             raise UsageError("A cluster needs a folder that all its workers see", "Name it with --resume DIR")
-        return engines.named(engine)
+        return work.named(engine)
     if workers == 1 and resume is None:
         return None
-    return engines.local(workers or os.cpu_count() or 1)
+    return work.local(workers or os.cpu_count() or 1)
 
 
 def _parts(
@@ -233,59 +233,54 @@ class _JsonObject:
 
 _KIND_LIST = ", ".join(FINDINGS)
 
-audit = click.Command(
+audit = subcommand(
     "audit",
-    params=[
-        click.Argument(["paths"], nargs=-1),
-        click.Option(["--here"], is_flag=True, help="Find the sessions of the current folder."),
-        click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
-        click.Option(["--html", "page"], metavar="FILE", help="Write a page that needs nothing else."),
-        click.Option(
-            ["--jsonl", "rows"], metavar="FILE", help="Write every row of the normal form, one a line."
-        ),
-        click.Option(["--parquet"], metavar="DIR", help="Write the normal form as Parquet files."),
-        click.Option(
-            ["--fail-on"],
-            metavar="KINDS",
-            help=f"End with code {ExitCode.FOUND} when one is found: {_KIND_LIST}, or any.",
-        ),
-        click.Option(
-            ["--limit"],
-            type=click.IntRange(min=0),
-            default=_SHOWN,
-            show_default=True,
-            help="Findings of each kind to list.",
-        ),
-        click.Option(
-            ["--tokens"],
-            type=click.Choice(COUNTERS),
-            default="estimate",
-            show_default=True,
-            help="How tokens are counted.",
-        ),
-        click.Option(["--root"], metavar="DIR", help="A folder whose policy says what is denied today."),
-        click.Option(
-            ["--replay"],
-            metavar="ROOT",
-            help="Make the calls again in this folder, and compare what they show.",
-        ),
-        click.Option(["--commit"], help="Replay in what git has at this commit of the folder."),
-        click.Option(["--no-secrets"], is_flag=True, help="Do not look for secrets."),
-        click.Option(
-            ["--workers"],
-            type=click.IntRange(min=0),
-            default=1,
-            show_default=True,
-            help="Processes; 0 for one a processor.",
-        ),
-        click.Option(
-            ["--engine"],
-            metavar="ADDRESS",
-            help="dask://HOST:PORT runs it on a cluster that sees the same paths.",
-        ),
-        click.Option(["--resume"], metavar="DIR", help="Keep what is done there, and go on from it."),
-        click.Option(["--force"], is_flag=True, help="Replace files that are there."),
-    ],
-    callback=_audit,
-    help=_audit.__doc__,
+    _audit,
+    click.Argument(["paths"], nargs=-1),
+    click.Option(["--here"], is_flag=True, help="Find the sessions of the current folder."),
+    json_option("Print one JSON object."),
+    click.Option(["--html", "page"], metavar="FILE", help="Write a page that needs nothing else."),
+    click.Option(["--jsonl", "rows"], metavar="FILE", help="Write every row of the normal form, one a line."),
+    click.Option(["--parquet"], metavar="DIR", help="Write the normal form as Parquet files."),
+    click.Option(
+        ["--fail-on"],
+        metavar="KINDS",
+        help=f"End with code {ExitCode.FOUND} when one is found: {_KIND_LIST}, or any.",
+    ),
+    click.Option(
+        ["--limit"],
+        type=click.IntRange(min=0),
+        default=_SHOWN,
+        show_default=True,
+        help="Findings of each kind to list.",
+    ),
+    click.Option(
+        ["--tokens"],
+        type=click.Choice(COUNTERS),
+        default="estimate",
+        show_default=True,
+        help="How tokens are counted.",
+    ),
+    click.Option(["--root"], metavar="DIR", help="A folder whose policy says what is denied today."),
+    click.Option(
+        ["--replay"],
+        metavar="ROOT",
+        help="Make the calls again in this folder, and compare what they show.",
+    ),
+    click.Option(["--commit"], help="Replay in what git has at this commit of the folder."),
+    click.Option(["--no-secrets"], is_flag=True, help="Do not look for secrets."),
+    click.Option(
+        ["--workers"],
+        type=click.IntRange(min=0),
+        default=1,
+        show_default=True,
+        help="Processes; 0 for one a processor.",
+    ),
+    click.Option(
+        ["--engine"],
+        metavar="ADDRESS",
+        help="dask://HOST:PORT runs it on a cluster that sees the same paths.",
+    ),
+    click.Option(["--resume"], metavar="DIR", help="Keep what is done there, and go on from it."),
+    click.Option(["--force"], is_flag=True, help="Replace files that are there."),
 )

@@ -8,12 +8,11 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from readroom.errors import UsageError
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
-from readroom.faces.cli.options import database_option, json_option
+from readroom.faces.cli.options import database_option, json_option, subcommand
 
 if TYPE_CHECKING:
     from readroom.session.shared.state import SharedState, Spending
@@ -33,10 +32,10 @@ def _list(as_json: bool, config: str | None) -> ExitCode:
     with _state(config) as state:
         spent = state.spent()
     if as_json:
-        output.write(msgspec.json.encode({"spent": spent}) + b"\n")
+        output.write_json({"spent": spent})
         return ExitCode.OK
     for spending in spent:
-        output.write((output.visible(_line(spending)) + "\n").encode())
+        output.write_text(_line(spending))
     if not spent:
         output.complain("No budget was used.")
     return ExitCode.OK
@@ -74,30 +73,24 @@ budget = click.Group(
     "budget",
     help="Show what servers have spent of their budgets, and start budgets over.",
     commands=[
-        click.Command(
+        subcommand(
             "list",
-            params=[
-                json_option("Print one JSON object."),
-                database_option(),
-            ],
-            callback=_list,
-            help=_list.__doc__,
+            _list,
+            json_option("Print one JSON object."),
+            database_option(),
         ),
-        click.Command(
+        subcommand(
             "reset",
-            params=[
-                click.Option(["--workspace"], metavar="DIR", help="Those of one folder."),
-                click.Option(
-                    ["--scope"],
-                    type=click.Choice(["session", "token", "workspace"]),
-                    help="Those of conversations, of tokens, or of whole workspaces.",
-                ),
-                click.Option(["--name"], metavar="NAME", help="That of one conversation, or id of a token."),
-                click.Option(["--all", "whole"], is_flag=True, help="All of them."),
-                database_option(),
-            ],
-            callback=_reset,
-            help=_reset.__doc__,
+            _reset,
+            click.Option(["--workspace"], metavar="DIR", help="Those of one folder."),
+            click.Option(
+                ["--scope"],
+                type=click.Choice(["session", "token", "workspace"]),
+                help="Those of conversations, of tokens, or of whole workspaces.",
+            ),
+            click.Option(["--name"], metavar="NAME", help="That of one conversation, or id of a token."),
+            click.Option(["--all", "whole"], is_flag=True, help="All of them."),
+            database_option(),
         ),
     ],
 )

@@ -11,7 +11,7 @@ from readroom.contracts import NAMES
 from readroom.errors import BadValue, ReadroomError
 from readroom.faces.cli.answers import NATIVE, Where, answer, failure, finish
 from readroom.faces.cli.exits import ExitCode
-from readroom.faces.cli.options import commands_option, front_matter_option, place_options
+from readroom.faces.cli.options import commands_option, front_matter_option, place_options, subcommand
 from readroom.limits import VALUE_CHARS
 
 _STDIN = "-"
@@ -59,30 +59,27 @@ def _standard_input() -> bytes:
     return b"" if sys.stdin is None else sys.stdin.buffer.read()
 
 
-call = click.Command(
+call = subcommand(
     "call",
-    params=[
-        click.Argument(["tool"], help="The tool's name in the contract."),
-        click.Argument(
-            ["arguments"], required=False, default="{}", help="A JSON object, or - for standard input."
-        ),
-        click.Option(
-            ["--contract", "contract_name"],
-            default=NATIVE,
-            show_default=True,
-            metavar="NAME",
-            help=f"Whose tools are meant: {', '.join(NAMES)}.",
-        ),
-        click.Option(
-            ["--max-chars"],
-            type=click.IntRange(min=1),
-            help="Cap on the text, as an MCP client would set it; no more than the limit reply_bytes.",
-        ),
-        click.Option(["--session"], default="", help="The conversation that the call belongs to."),
-        commands_option(),
-        front_matter_option(),
-        *place_options(),
-    ],
-    callback=_call,
-    help=_call.__doc__,
+    _call,
+    click.Argument(["tool"], help="The tool's name in the contract."),
+    click.Argument(
+        ["arguments"], required=False, default="{}", help="A JSON object, or - for standard input."
+    ),
+    click.Option(
+        ["--contract", "contract_name"],
+        default=NATIVE,
+        show_default=True,
+        metavar="NAME",
+        help=f"Whose tools are meant: {', '.join(NAMES)}.",
+    ),
+    click.Option(
+        ["--max-chars"],
+        type=click.IntRange(min=1),
+        help="Cap on the text, as an MCP client would set it; no more than the limit reply_bytes.",
+    ),
+    click.Option(["--session"], default="", help="The conversation that the call belongs to."),
+    commands_option(),
+    front_matter_option(),
+    *place_options(),
 )

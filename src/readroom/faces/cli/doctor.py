@@ -19,6 +19,7 @@ from readroom.errors import BadValue, ReadroomError
 from readroom.extras import OF_GRAMMARS, install
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
+from readroom.faces.cli.options import folder_argument, json_option, subcommand
 from readroom.limits import HTTP_PORT
 from readroom.release import VERSION
 
@@ -243,14 +244,11 @@ def _is_ours(answer: Any) -> bool:
     return "_meta" in body or (isinstance(error, dict) and "code" in error)
 
 
-doctor = click.Command(
+doctor = subcommand(
     "doctor",
-    params=[
-        click.Argument(["folder"], default=".", type=click.Path(readable=False), metavar="[DIR]"),
-        click.Option(["--client"], metavar="CLIENT", help="Say what holds for this client, as of `connect`."),
-        click.Option(["--port"], type=int, default=HTTP_PORT, show_default=True, help="Of the server."),
-        click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON list."),
-    ],
-    callback=_doctor,
-    help=_doctor.__doc__,
+    _doctor,
+    folder_argument(),
+    click.Option(["--client"], metavar="CLIENT", help="Say what holds for this client, as of `connect`."),
+    click.Option(["--port"], type=int, default=HTTP_PORT, show_default=True, help="Of the server."),
+    json_option("Print one JSON list."),
 )

@@ -98,9 +98,8 @@ def _is_usual(folder: str) -> bool:
 
 
 def _served(plain: Plain, prepared: Prepared) -> int:
-    from readroom.faces.mcp.begun import Begun, Early
+    from readroom.faces.mcp.begun import Begun, Early, own_streams
     from readroom.faces.mcp.listing import capped, card, methods
-    from readroom.faces.mcp.streams import own_streams
 
     tools = [capped(tool, plain.max_chars) for tool in prepared.tools]
     if plain.commands:

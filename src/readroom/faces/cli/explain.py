@@ -8,7 +8,7 @@ from msgspec import Struct
 from readroom.errors import NotFound, Protected, ReadroomError, RefusedError
 from readroom.faces.cli.answers import Where, finish, path_argument
 from readroom.faces.cli.exits import ExitCode
-from readroom.faces.cli.options import json_option, place_options
+from readroom.faces.cli.options import json_option, place_options, subcommand
 from readroom.paths import WorkPath
 from readroom.policy.changes import WriteTargets
 from readroom.policy.guard import Guard
@@ -106,15 +106,12 @@ def _facts(finding: _Finding) -> dict[str, Fact]:
     }
 
 
-explain = click.Command(
+explain = subcommand(
     "explain",
-    params=[
-        click.Argument(
-            ["path"], type=click.Path(readable=False), help="Relative to the root, or absolute inside it."
-        ),
-        json_option(),
-        *place_options(),
-    ],
-    callback=_explain,
-    help=_explain.__doc__,
+    _explain,
+    click.Argument(
+        ["path"], type=click.Path(readable=False), help="Relative to the root, or absolute inside it."
+    ),
+    json_option(),
+    *place_options(),
 )

@@ -18,6 +18,7 @@ from readroom.errors import BadConfig
 from readroom.faces.cli import output
 from readroom.faces.cli.answers import Where
 from readroom.faces.cli.exits import ExitCode
+from readroom.faces.cli.options import folder_argument, subcommand
 from readroom.limits import LIST_MAX_DEPTH, Limits
 from readroom.workspace import Workspace
 
@@ -133,12 +134,9 @@ def _list(texts: Sequence[str]) -> str:
     return json.dumps(list(texts), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-init = click.Command(
+init = subcommand(
     "init",
-    params=[
-        click.Argument(["folder"], default=".", type=click.Path(readable=False), metavar="[DIR]"),
-        click.Option(["--print", "only_print"], is_flag=True, help="Show it, and write nothing."),
-    ],
-    callback=_init,
-    help=_init.__doc__,
+    _init,
+    folder_argument(),
+    click.Option(["--print", "only_print"], is_flag=True, help="Show it, and write nothing."),
 )

@@ -19,7 +19,7 @@ from readroom.errors import BadValue, UsageError
 from readroom.faces.cli import output as terminal
 from readroom.faces.cli.answers import Where
 from readroom.faces.cli.exits import ExitCode
-from readroom.faces.cli.options import json_option
+from readroom.faces.cli.options import json_option, subcommand
 from readroom.ledger import LedgerPolicy, open_book
 from readroom.ledger.ledger import Head, Ledger
 from readroom.ledger.queries import (
@@ -240,16 +240,16 @@ def _shown(book: Ledger, action: str, chosen: Filter, by: str, limit: int, as_js
             listed, total = [msgspec.to_builtins(row) for row in sums[:limit]], len(sums)
             text = of_totals(sums[:limit], sums, "path" if action == "files" else by)
     if as_json:
-        terminal.write(msgspec.json.encode({"rows": listed, "shown": len(listed), "total": total}) + b"\n")
+        terminal.write_json({"rows": listed, "shown": len(listed), "total": total})
     else:
-        terminal.write((terminal.visible(text) + "\n").encode("utf-8", "backslashreplace"))
+        terminal.write_text(text)
     return ExitCode.OK if listed else ExitCode.NOTHING_FOUND
 
 
 def _verified(book: Ledger, noted: str | None, as_json: bool) -> ExitCode:
     verdict = verify(book, None if noted is None else _head(noted))
     if as_json:
-        terminal.write(msgspec.json.encode(verdict) + b"\n")
+        terminal.write_json(verdict)
     else:
         terminal.write((of_verdict(verdict, book.name) + "\n").encode())
     return ExitCode.FAILED if verdict.problems else ExitCode.OK
@@ -276,14 +276,14 @@ def _replayed(
             if replayed.state != "same" and len(others) < limit:
                 others.append(replayed)
     if as_json:
-        terminal.write(msgspec.json.encode({"states": counts, "calls": others}) + b"\n")
+        terminal.write_json({"states": counts, "calls": others})
     else:
         lines = [", ".join(f"{count:,} {state}" for state, count in counts.items() if count)]
         for replayed in others:
             files = ", ".join(f"{path} {state}" for path, state in replayed.files[:3])
             lines.append(f"{replayed.number}  {replayed.tool}  {files}")
         text = "\n".join(lines) if any(counts.values()) else "No call showed lines of a file here."
-        terminal.write((terminal.visible(text) + "\n").encode("utf-8", "backslashreplace"))
+        terminal.write_text(text)
     return ExitCode.OK if any(counts.values()) else ExitCode.NOTHING_FOUND
 
 
@@ -388,38 +388,35 @@ def _filters() -> list[click.Parameter]:
     ]
 
 
-ledger = click.Command(
+ledger = subcommand(
     "ledger",
-    params=[
-        click.Argument(
-            ["action"], required=False, default="list", type=click.Choice(ACTIONS), metavar="[ACTION]"
-        ),
-        *_filters(),
-        click.Option(
-            ["--by"], type=click.Choice(GROUPS), default="tool", show_default=True, help="What totals are by."
-        ),
-        click.Option(
-            ["--limit"], type=click.IntRange(min=1), default=_ROWS, show_default=True, help="Rows to show."
-        ),
-        json_option("Print one JSON object."),
-        click.Option(
-            ["--noted"], metavar="NUMBER:HASH", help="verify: a head that an earlier verification printed."
-        ),
-        click.Option(["--output"], metavar="FILE", help="export: a new file instead of standard output."),
-        click.Option(
-            ["--format", "format_name"],
-            type=click.Choice(FORMATS),
-            default="jsonl",
-            show_default=True,
-            help="export: as what.",
-        ),
-        click.Option(
-            ["--older-than"], type=click.FloatRange(min=0), metavar="DAYS", help="prune: what is removed."
-        ),
-        click.Option(["--file"], metavar="FILE", help="The ledger, instead of the configured one."),
-        click.Option(["--root"], metavar="DIR", help="The workspace whose configuration counts."),
-        click.Option(["--config"], metavar="FILE", help="The configuration that the server has."),
-    ],
-    callback=_ledger,
-    help=_ledger.__doc__,
+    _ledger,
+    click.Argument(
+        ["action"], required=False, default="list", type=click.Choice(ACTIONS), metavar="[ACTION]"
+    ),
+    *_filters(),
+    click.Option(
+        ["--by"], type=click.Choice(GROUPS), default="tool", show_default=True, help="What totals are by."
+    ),
+    click.Option(
+        ["--limit"], type=click.IntRange(min=1), default=_ROWS, show_default=True, help="Rows to show."
+    ),
+    json_option("Print one JSON object."),
+    click.Option(
+        ["--noted"], metavar="NUMBER:HASH", help="verify: a head that an earlier verification printed."
+    ),
+    click.Option(["--output"], metavar="FILE", help="export: a new file instead of standard output."),
+    click.Option(
+        ["--format", "format_name"],
+        type=click.Choice(FORMATS),
+        default="jsonl",
+        show_default=True,
+        help="export: as what.",
+    ),
+    click.Option(
+        ["--older-than"], type=click.FloatRange(min=0), metavar="DAYS", help="prune: what is removed."
+    ),
+    click.Option(["--file"], metavar="FILE", help="The ledger, instead of the configured one."),
+    click.Option(["--root"], metavar="DIR", help="The workspace whose configuration counts."),
+    click.Option(["--config"], metavar="FILE", help="The configuration that the server has."),
 )

@@ -6,7 +6,7 @@ that people know from grep.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -66,6 +66,40 @@ def given_for_each_path(values: Mapping[str, Any]) -> list[dict[str, Fact]]:
 def _file(name: str, help_: str) -> click.Option:
     """An option that names a file; whether it can be read is seen where it is used."""
     return click.Option([name], type=click.Path(readable=False), metavar="FILE", help=help_)
+
+
+def subcommand(
+    name: str,
+    work: Callable[..., int],
+    *parameters: click.Parameter,
+    words: str | None = None,
+    epilog: str | None = None,
+) -> click.Command:
+    """A command that does `work`, with the docstring of that, or other `words`, as its help."""
+    words = work.__doc__ if words is None else words
+    return click.Command(name, params=list(parameters), callback=work, help=words, epilog=epilog)
+
+
+def folder_argument(**more: Any) -> click.Argument:
+    """A folder; the current one where none is named."""
+    return click.Argument(["folder"], default=".", type=click.Path(readable=False), metavar="[DIR]", **more)
+
+
+def port_option(default: int) -> click.Option:
+    """--port, for what listens on one."""
+    return click.Option(
+        ["--port"],
+        type=click.IntRange(0, 65535),
+        default=default,
+        show_default=True,
+        help="Port to listen on; 0 takes a free one.",
+    )
+
+
+def open_option(what: str) -> click.Option:
+    """--open, for what asks for a token without it."""
+    words = f"Ask for no token: every account of this machine can {what}."
+    return click.Option(["--open", "open_to_all"], is_flag=True, help=words)
 
 
 def place_options() -> list[click.Parameter]:

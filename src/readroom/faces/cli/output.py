@@ -11,11 +11,12 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Self, TextIO
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TextIO
 
 import msgspec
 
+from readroom.closeable import Closeable
 from readroom.contracts.base import tool_result
 from readroom.errors import StoreFailed
 from readroom.values import Fact, Reply
@@ -51,7 +52,17 @@ def show_result(reply: Reply) -> None:
 
         write((json.dumps(result, indent=2) + "\n").encode())
     else:
-        write(msgspec.json.encode(result) + b"\n")
+        write_json(result)
+
+
+def write_json(value: object) -> None:
+    """Print a value on one line, for programs."""
+    write(msgspec.json.encode(value) + b"\n")
+
+
+def write_text(text: str) -> None:
+    """Print a text whose names may hold what drives a terminal: harmless, piped too."""
+    write((visible(text) + "\n").encode("utf-8", "backslashreplace"))
 
 
 def visible(text: str) -> str:
@@ -94,7 +105,7 @@ def notify(record: Contract) -> None:
         complain(record.notice)
 
 
-class ProgressLine:
+class ProgressLine(Closeable):
     """One line on a person's terminal that says how far long work is, and disappears with it."""
 
     def __init__(self, out: TextIO | None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -114,12 +125,8 @@ class ProgressLine:
         self._out.flush()
         self._shown = True
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Take the line away."""
         if self._shown and self._out is not None:
             self._out.write("\r\x1b[K")
             self._out.flush()
@@ -131,7 +138,7 @@ def _paint(text: str, out: TextIO, arguments: Mapping[str, Fact]) -> None:
     try:
         from rich.console import Console
     except ModuleNotFoundError:
-        write((visible(text) + "\n").encode("utf-8", "backslashreplace"))
+        write_text(text)
         return
     console = Console(file=out, markup=False, highlight=False, emoji=False)
     console.print(painted(visible(text), arguments), soft_wrap=True)

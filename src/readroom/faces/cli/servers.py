@@ -15,7 +15,14 @@ from readroom.extras import OF_SERVING, serves
 from readroom.faces.cli import output
 from readroom.faces.cli.answers import NATIVE, Where
 from readroom.faces.cli.exits import ExitCode
-from readroom.faces.cli.options import commands_option, front_matter_option, place_options
+from readroom.faces.cli.options import (
+    commands_option,
+    front_matter_option,
+    open_option,
+    place_options,
+    port_option,
+    subcommand,
+)
 from readroom.limits import HTTP_PORT
 from readroom.limits.session import WORKERS_MOST
 
@@ -231,51 +238,38 @@ def _options() -> list[click.Parameter]:
     ]
 
 
-mcp = click.Command("mcp", params=_options(), callback=_mcp, help=_mcp.__doc__)
+mcp = subcommand("mcp", _mcp, *_options())
 
-serve = click.Command(
+serve = subcommand(
     "serve",
-    params=[
-        *_options(),
-        click.Option(["--host"], default=_HOST, show_default=True, help="Address to listen on."),
-        click.Option(
-            ["--port"],
-            type=click.IntRange(0, 65535),
-            default=HTTP_PORT,
-            show_default=True,
-            help="Port to listen on; 0 takes a free one.",
-        ),
-        click.Option(["--socket"], metavar="PATH", help="Listen on a Unix socket instead, for this user."),
-        click.Option(
-            ["--allow-host"],
-            multiple=True,
-            metavar="NAME",
-            help="A name of this machine that clients use, beside localhost.",
-        ),
-        click.Option(
-            ["--allow-origin"],
-            multiple=True,
-            metavar="ORIGIN",
-            help="A page that may use it, as http://localhost:3000.",
-        ),
-        click.Option(
-            ["--require-token"],
-            is_flag=True,
-            help="Take only tokens made with `readroom token create`, and make none for the folder.",
-        ),
-        click.Option(
-            ["--open", "open_to_all"],
-            is_flag=True,
-            help="Ask for no token: every account of this machine can use it, as you.",
-        ),
-        click.Option(
-            ["--workers"],
-            type=_Workers(),
-            metavar="N",
-            help="Processes that take turns at the port; auto is one for each processor.  [default: 1]",
-        ),
-        click.Option(["--access-log"], is_flag=True, help="A line of JSON per request on standard error."),
-    ],
-    callback=_serve,
-    help=_serve.__doc__,
+    _serve,
+    *_options(),
+    click.Option(["--host"], default=_HOST, show_default=True, help="Address to listen on."),
+    port_option(HTTP_PORT),
+    click.Option(["--socket"], metavar="PATH", help="Listen on a Unix socket instead, for this user."),
+    click.Option(
+        ["--allow-host"],
+        multiple=True,
+        metavar="NAME",
+        help="A name of this machine that clients use, beside localhost.",
+    ),
+    click.Option(
+        ["--allow-origin"],
+        multiple=True,
+        metavar="ORIGIN",
+        help="A page that may use it, as http://localhost:3000.",
+    ),
+    click.Option(
+        ["--require-token"],
+        is_flag=True,
+        help="Take only tokens made with `readroom token create`, and make none for the folder.",
+    ),
+    open_option("use it, as you"),
+    click.Option(
+        ["--workers"],
+        type=_Workers(),
+        metavar="N",
+        help="Processes that take turns at the port; auto is one for each processor.  [default: 1]",
+    ),
+    click.Option(["--access-log"], is_flag=True, help="A line of JSON per request on standard error."),
 )

@@ -10,17 +10,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from readroom.errors import BadValue
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
-from readroom.faces.cli.options import database_option, json_option
+from readroom.faces.cli.options import database_option, folder_argument, json_option, subcommand
 
 if TYPE_CHECKING:
-    from readroom.session.admission import MadeTokens
     from readroom.session.folder_tokens import FolderToken
-    from readroom.session.tokens import Grant
+    from readroom.session.tokens import Grant, MadeTokens
 
 _WHOLE = "all tools; no end"
 """What the token of a folder is good for."""
@@ -117,7 +115,7 @@ def _list(as_json: bool, config: str | None) -> ExitCode:
     if as_json:
         rows = [{**_row(grant), "folder": None, "state": grant.state(now)} for grant in grants]
         rows += [{**_row(token.grant()), "folder": token.folder, "state": "valid"} for token in kept]
-        output.write(msgspec.json.encode({"tokens": rows}) + b"\n")
+        output.write_json({"tokens": rows})
         return ExitCode.OK
     for grant in grants:
         _print_line(grant, _words(grant), now)
@@ -130,7 +128,7 @@ def _list(as_json: bool, config: str | None) -> ExitCode:
 
 def _print_line(grant: Grant, words: str, now: float) -> None:
     line = f"{grant.token}  {grant.state(now):7}  {grant.name}  {words}"
-    output.write((output.visible(line) + "\n").encode())
+    output.write_text(line)
 
 
 def _revoke(identifier: str, config: str | None) -> ExitCode:
@@ -194,59 +192,42 @@ def _moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _folder_argument() -> click.Argument:
-    return click.Argument(
-        ["folder"], default=".", type=click.Path(readable=False), metavar="[DIR]", help="The current folder."
-    )
-
-
 token = click.Group(
     "token",
     help="Make, show, replace, list and revoke the tokens that clients of `readroom serve` need.",
     commands=[
-        click.Command(
+        subcommand(
             "create",
-            params=[
-                click.Argument(["name"]),
-                click.Option(
-                    ["--workspace", "workspaces"],
-                    multiple=True,
-                    metavar="NAME",
-                    help="A workspace that it opens; may be repeated. Default: all.",
-                ),
-                click.Option(
-                    ["--tool", "tools"],
-                    multiple=True,
-                    metavar="TOOL",
-                    help="A tool that it may call; may be repeated. Default: all.",
-                ),
-                click.Option(
-                    ["--policy"],
-                    metavar="FILE",
-                    help="Rules that restrict it further, in the form of readroom.toml.",
-                ),
-                click.Option(["--expires"], metavar="SPAN", help="How long it works: 30m, 12h, 7d, 4w."),
-                database_option(),
-            ],
-            callback=_create,
-            help=_create.__doc__,
+            _create,
+            click.Argument(["name"]),
+            click.Option(
+                ["--workspace", "workspaces"],
+                multiple=True,
+                metavar="NAME",
+                help="A workspace that it opens; may be repeated. Default: all.",
+            ),
+            click.Option(
+                ["--tool", "tools"],
+                multiple=True,
+                metavar="TOOL",
+                help="A tool that it may call; may be repeated. Default: all.",
+            ),
+            click.Option(
+                ["--policy"],
+                metavar="FILE",
+                help="Rules that restrict it further, in the form of readroom.toml.",
+            ),
+            click.Option(["--expires"], metavar="SPAN", help="How long it works: 30m, 12h, 7d, 4w."),
+            database_option(),
         ),
-        click.Command("show", params=[_folder_argument()], callback=_show, help=_show.__doc__),
-        click.Command("renew", params=[_folder_argument()], callback=_renew, help=_renew.__doc__),
-        click.Command(
+        subcommand("show", _show, folder_argument(help="The current folder.")),
+        subcommand("renew", _renew, folder_argument(help="The current folder.")),
+        subcommand(
             "list",
-            params=[
-                json_option("Print one JSON object."),
-                database_option(),
-            ],
-            callback=_list,
-            help=_list.__doc__,
+            _list,
+            json_option("Print one JSON object."),
+            database_option(),
         ),
-        click.Command(
-            "revoke",
-            params=[click.Argument(["identifier"], metavar="ID"), database_option()],
-            callback=_revoke,
-            help=_revoke.__doc__,
-        ),
+        subcommand("revoke", _revoke, click.Argument(["identifier"], metavar="ID"), database_option()),
     ],
 )

@@ -20,7 +20,7 @@ from readroom.errors import BadValue, NotFound, ReadroomError, UsageError
 from readroom.faces.cli import options
 from readroom.faces.cli.answers import Found, Where, always, answer, answer_each, failure, finish
 from readroom.faces.cli.exits import NOT_RUN, OF_RUN, ExitCode
-from readroom.faces.cli.options import commands_option, json_option, place_options
+from readroom.faces.cli.options import commands_option, json_option, place_options, subcommand
 from readroom.faces.cli.spelling import COMMANDS, POSITIONAL
 from readroom.limits import CHANGE_TEXT_BYTES
 from readroom.values import Fact, Reply
@@ -29,11 +29,9 @@ from readroom.values.changes import ABSENT
 
 def _command(tool: Tool, has_found: Found) -> click.Command:
     made = options.parameters(tool.arguments, POSITIONAL[tool.name], several_paths=True)
-    return click.Command(
-        COMMANDS[tool.name],
-        params=[*made, json_option(), *place_options()],
-        callback=partial(_run, tool.name, has_found),
-        help=tool.description,
+    work = partial(_run, tool.name, has_found)
+    return subcommand(
+        COMMANDS[tool.name], work, *made, json_option(), *place_options(), words=tool.description
     )
 
 
@@ -49,15 +47,13 @@ def _outline_command() -> click.Command:
     """`read --view outline`, with the options that mean something for it."""
     kept = {"path", "offset", "limit", "symbol", "encoding"}
     parameters = options.parameters(READ_FILE.arguments, POSITIONAL[READ_FILE.name], several_paths=True)
-    return click.Command(
+    return subcommand(
         "outline",
-        params=[
-            *(parameter for parameter in parameters if parameter.name in kept),
-            json_option(),
-            *place_options(),
-        ],
-        callback=partial(_run, READ_FILE.name, always, view="outline"),
-        help="List what a file defines: start-end signature, nested. Headings of Markdown, keys of data.",
+        partial(_run, READ_FILE.name, always, view="outline"),
+        *(parameter for parameter in parameters if parameter.name in kept),
+        json_option(),
+        *place_options(),
+        words="List what a file defines: start-end signature, nested. Headings of Markdown, keys of data.",
     )
 
 
@@ -236,32 +232,26 @@ def _parameters(tool: Tool, without: str) -> list[click.Parameter]:
     ]
 
 
-edit = click.Command(
+edit = subcommand(
     "edit",
-    params=[
-        *_parameters(EDIT_FILE, "edits"),
-        click.Option(["--old"], multiple=True, metavar="TEXT", help="What is replaced; may be repeated"),
-        click.Option(["--new"], multiple=True, metavar="TEXT", help="What takes its place; may be repeated"),
-        click.Option(["--replace-all"], is_flag=True, help="Every place, not one that must be the only one"),
-        click.Option(["--edits"], metavar="JSON", help="A list of edits; - reads it from standard input"),
-        json_option(),
-        *place_options(),
-    ],
-    callback=_edit,
-    help=_edit.__doc__,
+    _edit,
+    *_parameters(EDIT_FILE, "edits"),
+    click.Option(["--old"], multiple=True, metavar="TEXT", help="What is replaced; may be repeated"),
+    click.Option(["--new"], multiple=True, metavar="TEXT", help="What takes its place; may be repeated"),
+    click.Option(["--replace-all"], is_flag=True, help="Every place, not one that must be the only one"),
+    click.Option(["--edits"], metavar="JSON", help="A list of edits; - reads it from standard input"),
+    json_option(),
+    *place_options(),
 )
 
-write = click.Command(
+write = subcommand(
     "write",
-    params=[
-        *_parameters(WRITE_FILE, "content"),
-        click.Option([_NEW], is_flag=True, help="Instead of a hash: only create the file"),
-        click.Option(["--content"], metavar="TEXT", help="Instead of standard input"),
-        json_option(),
-        *place_options(),
-    ],
-    callback=_write,
-    help=_write.__doc__,
+    _write,
+    *_parameters(WRITE_FILE, "content"),
+    click.Option([_NEW], is_flag=True, help="Instead of a hash: only create the file"),
+    click.Option(["--content"], metavar="TEXT", help="Instead of standard input"),
+    json_option(),
+    *place_options(),
 )
 
 
@@ -283,15 +273,12 @@ def _run_command(
     return code if isinstance(code, int) else NOT_RUN
 
 
-run = click.Command(
+run = subcommand(
     "run",
-    params=[
-        *options.parameters(RUN_COMMAND.arguments, POSITIONAL[RUN]),
-        commands_option(),
-        json_option(),
-        *place_options(),
-    ],
-    callback=_run_command,
-    help=_run_command.__doc__,
+    _run_command,
+    *options.parameters(RUN_COMMAND.arguments, POSITIONAL[RUN]),
+    commands_option(),
+    json_option(),
+    *place_options(),
     epilog=f"\b\nExit codes:\n  {OF_RUN}",
 )

@@ -17,7 +17,7 @@ from readroom.extras import OF_SERVING, serves
 from readroom.faces.cli import output
 from readroom.faces.cli.answers import NATIVE
 from readroom.faces.cli.exits import ExitCode
-from readroom.faces.cli.options import place_options
+from readroom.faces.cli.options import open_option, place_options, port_option, subcommand
 from readroom.ledger import FILE, LedgerPolicy
 
 if TYPE_CHECKING:
@@ -122,12 +122,12 @@ def _is_ledger(source: str) -> bool:
 def _imported(opened: ExitStack, source: str, folder: str) -> tuple[str, list[Finding]]:
     """A ledger that lives as long as the command, with the sessions of an audit; and its findings."""
     from readroom.ledger import open_book
-    from readroom.lens import as_ledger
+    from readroom.lens.ledger import fill
 
     file = os.path.join(opened.enter_context(tempfile.TemporaryDirectory(prefix="readroom-ui-")), FILE)
     book = open_book(LedgerPolicy(file=file))
     try:
-        return file, as_ledger.fill(book, Path(source), folder)
+        return file, fill(book, Path(source), folder)
     finally:
         book.close()
 
@@ -177,29 +177,16 @@ def _command(*words: str | None) -> str:
     return "  readroom " + shlex.join(word for word in words if word is not None)
 
 
-ui = click.Command(
+ui = subcommand(
     "ui",
-    params=[
-        click.Argument(["source"], required=False, metavar="[SOURCE]", help="A ledger or an audit."),
-        *place_options(),
-        click.Option(
-            ["--findings"],
-            metavar="FILE",
-            help="An audit or a record whose findings are shown beside.",
-        ),
-        click.Option(
-            ["--port"],
-            type=click.IntRange(0, 65535),
-            default=0,
-            show_default=True,
-            help="Port to listen on; 0 takes a free one.",
-        ),
-        click.Option(
-            ["--open", "open_to_all"],
-            is_flag=True,
-            help="Ask for no token: every account of this machine can look.",
-        ),
-    ],
-    callback=_ui,
-    help=_ui.__doc__,
+    _ui,
+    click.Argument(["source"], required=False, metavar="[SOURCE]", help="A ledger or an audit."),
+    *place_options(),
+    click.Option(
+        ["--findings"],
+        metavar="FILE",
+        help="An audit or a record whose findings are shown beside.",
+    ),
+    port_option(0),
+    open_option("look"),
 )

@@ -41,8 +41,9 @@ from readroom.faces.mcp import stdio
 from readroom.lens.normal_form import Finding
 from readroom.limits import MCP_EXIT_S, SERVE_ACCEPT, SERVE_BACKLOG, SERVE_EXIT_S
 from readroom.limits.session import SERVE_DESCRIPTORS, STATE_SWEEP_S
-from readroom.session.admission import Admission, Keys, MadeTokens
+from readroom.session.admission import Admission, Keys
 from readroom.session.shared.state import SharedState
+from readroom.session.tokens import MadeTokens
 from readroom.workspace import Workspace
 
 # -----------------------------------------------------------------------------

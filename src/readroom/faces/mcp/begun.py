@@ -12,13 +12,13 @@ from __future__ import annotations
 import os
 import select
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 from readroom.faces.mcp.listing import page
-from readroom.faces.mcp.streams import Lines
 from readroom.limits import MCP_CHUNK_BYTES, MCP_MESSAGE_BYTES
 from readroom.protocol.card import Card
 from readroom.protocol.connection import Connection, Event, ToolCall
@@ -64,7 +64,7 @@ class Early(Generic[T]):
             Exception: What `prepare` has raised.
         """
         try:
-            with _signals_end():
+            with on_signals(_end):
                 while not self._begun.waiting and self._hear():
                     pass
                 if self._over and not self._begun.waiting and self._thread.ident is None:
@@ -104,10 +104,7 @@ class Early(Generic[T]):
         return self._done not in ready and not self._over
 
     def _read(self) -> None:
-        try:
-            data = os.read(self._begun.incoming, MCP_CHUNK_BYTES)
-        except OSError:  # a terminal that hung up, a connection that was reset
-            data = b""
+        data = chunk(self._begun.incoming)
         for line in self._begun.lines.feed(data) if data else self._begun.lines.rest():
             if line and not line.isspace():
                 self._take(self._begun.connection.receive(line))
@@ -141,13 +138,88 @@ class Early(Generic[T]):
 
 
 @contextmanager
-def _signals_end() -> Iterator[None]:
-    def end(number: int, frame: object) -> None:
-        raise _Ended
-
-    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+def on_signals(end: Callable[[], None]) -> Iterator[None]:
+    """Call `end` when the process is asked to end; in the main thread, which reads."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda _, __: end()) for number in numbers}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _end() -> None:
+    raise _Ended
+
+
+# -----------------------------------------------------------------------------
+# Standard input and output for the protocol alone, and lines in what is read.
+# -----------------------------------------------------------------------------
+
+
+@contextmanager
+def own_streams() -> Iterator[tuple[int, int]]:
+    """Private descriptors for input and output; 0 and 1 lead to nothing and to standard error."""
+    sys.stdout.flush()
+    # `dup` makes descriptors that no child inherits.
+    incoming, outgoing = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    try:
+        os.dup2(nothing, 0)
+        try:
+            os.dup2(2, 1)
+        except OSError:  # started without standard error
+            os.dup2(nothing, 1)
+        # Some parents pass on ends that do not block; ours wait in threads, or ask before they write.
+        for private in (incoming, outgoing):
+            os.set_blocking(private, True)
+        yield incoming, outgoing
+    finally:
+        os.close(nothing)
+        # The private ones stay open: a thread may be blocked on one, and would meet what got its number.
+        os.dup2(incoming, 0)
+        os.dup2(outgoing, 1)
+
+
+def chunk(incoming: int) -> bytes:
+    """The next bytes; none at the end, and when a terminal hung up or a connection was reset."""
+    try:
+        return os.read(incoming, MCP_CHUNK_BYTES)
+    except OSError:
+        return b""
+
+
+class Lines:
+    """Cuts chunks into lines. One over the limit comes as its beginning, a byte over; the rest is dropped."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._held = bytearray()
+        self._dropping = False
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """The lines that `data` ends."""
+        *ended, rest = data.split(b"\n")
+        for piece in ended:
+            yield from self._add(piece)
+            if not self._dropping:
+                yield bytes(self._held)
+            self._held.clear()
+            self._dropping = False
+        yield from self._add(rest)
+
+    def rest(self) -> Iterator[bytes]:
+        """What stands after the last line end, once."""
+        if self._held and not self._dropping:
+            yield bytes(self._held)
+        self._held.clear()
+
+    def _add(self, piece: bytes) -> Iterator[bytes]:
+        if self._dropping:
+            return
+        self._held += piece
+        if len(self._held) > self._limit:
+            yield bytes(self._held[: self._limit + 1])
+            self._held.clear()
+            self._dropping = True

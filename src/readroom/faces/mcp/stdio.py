@@ -10,7 +10,6 @@ import fcntl
 import logging
 import os
 import select
-import signal
 import socket
 import stat
 import sys
@@ -18,8 +17,8 @@ import termios
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
 from types import TracebackType
@@ -27,12 +26,11 @@ from typing import TypeAlias
 
 from readroom.caller import Caller
 from readroom.faces.calls import Access, ClientScope
-from readroom.faces.mcp.begun import Begun
+from readroom.faces.mcp.begun import Begun, Lines, chunk, on_signals, own_streams
 from readroom.faces.mcp.direct import DirectCalls, driven
 from readroom.faces.mcp.listing import card, methods
 from readroom.faces.mcp.server import WITHOUT_WORK, PendingCall, Sender, Server
-from readroom.faces.mcp.streams import Lines, own_streams
-from readroom.limits import MCP_CHUNK_BYTES, MCP_EXIT_S, MCP_MESSAGE_BYTES, MCP_SETTLE_S
+from readroom.limits import MCP_EXIT_S, MCP_MESSAGE_BYTES, MCP_SETTLE_S
 from readroom.limits.session import MCP_UNREAD_BYTES, MCP_UNREAD_LEAST_BYTES
 from readroom.protocol.connection import CallCancelled, Connection, Event, Notice, ToolCall
 from readroom.protocol.messages import Answer, encode
@@ -138,7 +136,7 @@ def go_on(
     writer = Writer(begun.outgoing, on_broken=reader.end, on_full=reader.pause)
     talk = _Talk(begun.connection, server, calls, access, writer)
     try:
-        with _on_signals(reader.end):
+        with on_signals(reader.end):
             for event in begun.waiting:
                 talk.take(event)
             reader.run(talk.hear)
@@ -147,18 +145,6 @@ def go_on(
     finally:
         calls.close()
         writer.finish(MCP_EXIT_S)
-
-
-@contextmanager
-def _on_signals(end: Callable[[], None]) -> Iterator[None]:
-    """Call `end` when the process is asked to end; in the main thread, which reads."""
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, lambda _, __: end()) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 class _Talk:
@@ -270,7 +256,7 @@ class Reader:
             if self._over:
                 return
             if self._fd in ready:
-                data = _read(self._fd)
+                data = chunk(self._fd)
                 for line in self._lines.feed(data) if data else self._lines.rest():
                     on_line(line)
 
@@ -302,13 +288,6 @@ class Reader:
 
 _CLOSED_THERE = getattr(select, "POLLRDHUP", 0)
 """The other end of a socket will send no more; of a pipe that is always said."""
-
-
-def _read(fd: int) -> bytes:
-    try:
-        return os.read(fd, MCP_CHUNK_BYTES)
-    except OSError:  # a terminal that hung up, a connection that was reset
-        return b""
 
 
 class Writer:

@@ -109,7 +109,7 @@ def evidence(call: Called, result: Returned, known: Known) -> Evidence:
     failed = error if error is not None else wrapping.says_error(body, unwrapped.exit_code)
     names = (tools.name_of_file(path, known.root) for path in _paths(kind, arguments, body))
     file, *more = dict.fromkeys(filter(None, names)) or [""]
-    runs, wide = _lines(kind, tool, arguments, unwrapped, text, file, known, failed)
+    runs, wide = _lines(kind, arguments, unwrapped, text, file, known, failed)
     total = _total(kind, result, unwrapped, arguments)
     _learn(known, file, total, runs)
     return Evidence(
@@ -177,7 +177,6 @@ def _learn(known: Known, file: str, total: int | None, runs: list[Run]) -> None:
 
 def _lines(
     kind: Kind,
-    tool: str,
     arguments: Arguments,
     unwrapped: Unwrapped,
     text: str,
@@ -232,7 +231,7 @@ def _read(arguments: Arguments, unwrapped: Unwrapped, file: str) -> list[Run]:
     stated = numbering.stated(unwrapped.body[0])
     if stated is not None:
         run = numbering.plain(stated.body, file, stated.first)
-        return [_ended(run, stated, unwrapped)] if run else []
+        return [_ended(run, stated)] if run else []
     counted = _numbered(unwrapped, file)
     first, limit = tools.asked_range(arguments)
     if counted:
@@ -250,7 +249,7 @@ def _read(arguments: Arguments, unwrapped: Unwrapped, file: str) -> list[Run]:
     return [run] if run else []
 
 
-def _ended(run: Run, stated: Stated, unwrapped: Unwrapped) -> Run:
+def _ended(run: Run, stated: Stated) -> Run:
     """A run that ends where the text says: a blank line more or less is the client's."""
     if run.last > stated.last:
         return msgspec.structs.replace(run, lines=run.lines[: max(0, stated.last - run.first + 1)])
@@ -291,7 +290,7 @@ def _edited(unwrapped: Unwrapped, file: str, known: Known) -> list[Run]:
     stated = numbering.stated(body)
     if stated is not None:
         run = numbering.plain(stated.body, file, stated.first)
-        return [_ended(run, stated, unwrapped)] if run else []
+        return [_ended(run, stated)] if run else []
     updated = _UPDATED.search(body, 0, 4000)
     if updated:
         rows = (

@@ -12,10 +12,9 @@ from collections.abc import Callable, Sequence
 from readroom.lens.bounds import BOUNDS, Bounds
 from readroom.lens.findings.content import Denied, Hidden, Instructions, Secrets
 from readroom.lens.findings.cuts import Cuts, KeptText
-from readroom.lens.findings.edits import FailedEdits, Floods
-from readroom.lens.findings.repeats import Repeats
 from readroom.lens.findings.secrets import SecretScanner
 from readroom.lens.findings.use import Use
+from readroom.lens.findings.waste import FailedEdits, Floods, Repeats
 from readroom.lens.sessions import Detector
 from readroom.policy.rules import Rules
 

@@ -5,11 +5,10 @@ addresses the model.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from readroom.errors import ReadroomError
 from readroom.lens.bounds import Bounds
-from readroom.lens.findings.places import KeptFindings, Place, excerpt, places
+from readroom.lens.findings.places import Listing, Place, excerpt, finding_about, places
 from readroom.lens.findings.secrets import SecretScanner
 from readroom.lens.normal_form import Finding, FindingKind
 from readroom.lens.sessions import Result
@@ -22,37 +21,7 @@ from readroom.text.tokens import estimate
 _NEVER_READ = frozenset({"list", "agent", "other"})
 
 
-class _Quiet:
-    """A detector that looks at results alone."""
-
-    def __init__(self, bounds: Bounds) -> None:
-        self._found = KeptFindings(bounds)
-
-    @property
-    def held(self) -> int:
-        """Its findings."""
-        return self._found.held
-
-    @property
-    def left_out(self) -> int:
-        """Findings beyond those that are listed."""
-        return self._found.left_out
-
-    def model(self, turn: int, text: str) -> None:
-        """Nothing of the model's own is looked at."""
-
-    def attached(self, turn: int, text: str) -> None:
-        """Content without a place is not looked at."""
-
-    def findings(self, session: str) -> Iterator[Finding]:
-        """What was found."""
-        return iter(self._found.rows)
-
-    def _add(self, finding: Finding) -> None:
-        self._found.add(finding)
-
-
-class Secrets(_Quiet):
+class Secrets(Listing):
     """Secrets in results; each is told by its place and kind and never quoted."""
 
     def __init__(self, scanner: SecretScanner, bounds: Bounds) -> None:
@@ -68,7 +37,7 @@ class Secrets(_Quiet):
                 self._add(_at(result, "secrets", place, what, ""))
 
 
-class Denied(_Quiet):
+class Denied(Listing):
     """Files that the policy of today denies."""
 
     def __init__(self, rules: Rules, bounds: Bounds) -> None:
@@ -89,9 +58,8 @@ class Denied(_Quiet):
             if rule:
                 share = characters / max(1, len(result.returned.text))
                 tokens = round(result.tokens * min(1.0, share)) if characters else result.tokens
-                self._add(
-                    _finding(result, "denied", file, first, last, tokens, f"the rule {rule} denies this file")
-                )
+                what = f"the rule {rule} denies this file"
+                self._add(finding_about(result, "denied", tokens, what, file=file, lines=(first, last)))
 
     def _rule(self, file: str) -> str:
         try:
@@ -123,7 +91,7 @@ def _without_usual(place: Place) -> str:
     return _JOINERS.sub("", text.removeprefix("\ufeff") if first else text)
 
 
-class Hidden(_Quiet):
+class Hidden(Listing):
     """Characters that a reader does not see."""
 
     _HARMLESS = frozenset({"line_break", "undecodable", hidden.MORE})
@@ -156,7 +124,7 @@ _ADDRESSES = re.compile(
 """Phrases seen in published injections: taken word by word, and never judged by what they might mean."""
 
 
-class Instructions(_Quiet):
+class Instructions(Listing):
     """Text in files that speaks to the model."""
 
     def result(self, result: Result) -> None:
@@ -174,19 +142,5 @@ class Instructions(_Quiet):
 
 
 def _at(result: Result, kind: FindingKind, place: Place, what: str, quoted: str) -> Finding:
-    return _finding(
-        result, kind, place.file, place.line, place.line, estimate(place.text[:100_000]), what, quoted
-    )
-
-
-def _finding(
-    result: Result,
-    kind: FindingKind,
-    file: str,
-    first: int,
-    last: int,
-    tokens: int,
-    what: str,
-    quoted: str = "",
-) -> Finding:
-    return Finding("", kind, result.number, result.turn, file, first, last, tokens, 0, what, quoted)
+    tokens, lines = estimate(place.text[:100_000]), (place.line, place.line)
+    return finding_about(result, kind, tokens, what, file=place.file, lines=lines, quoted=quoted)

@@ -6,14 +6,19 @@ record where it keeps it in a file; otherwise the finding says that nobody can t
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
 
 from readroom.lens.bounds import Bounds
 from readroom.lens.evidence.numbering import WIDE_CHARS
 from readroom.lens.evidence.wrapping import stated_cut, unwrap
-from readroom.lens.findings.places import KeptFindings, excerpt
+from readroom.lens.findings.places import Listing, excerpt, finding_about
 from readroom.lens.normal_form import Finding, FindingKind, counted
 from readroom.lens.sessions import Result
+from readroom.limits.lens import KEPT_FILE_BYTES, KEPT_FOLDERS
 from readroom.text.output.patterns import FAILURE, TIERS, WEAK, WORD, clue
 from readroom.text.output.salience import holds
 from readroom.text.tokens import estimate
@@ -30,32 +35,19 @@ KeptText = Callable[[str], str]
 """The text of a file in which a client kept a whole output, empty where there is none."""
 
 
-class Cuts:
+class Cuts(Listing):
     """Results cut by the client or the tool."""
 
     def __init__(self, kept_text: KeptText, bounds: Bounds) -> None:
+        super().__init__(bounds)
         self._kept_text = kept_text
-        self._found = KeptFindings(bounds)
         self._kept: dict[str, int] = {}  # where the whole is, and the finding that says so
         self._later: set[str] = set()
 
-    @property
-    def held(self) -> int:
-        """Its findings."""
-        return self._found.held
-
-    @property
-    def left_out(self) -> int:
-        """Findings beyond those that are listed."""
-        return self._found.left_out
-
-    def model(self, turn: int, text: str) -> None:
+    def model(self, text: str) -> None:
         """A model that names where the whole is kept has gone to see it."""
         if self._kept:
             self._later.update(path for path in self._kept if path in text)
-
-    def attached(self, turn: int, text: str) -> None:
-        """What a client attaches is not cut."""
 
     def result(self, result: Result) -> None:
         """Look at a result that was cut without the model asking for it."""
@@ -72,20 +64,18 @@ class Cuts:
         if errors:
             quoted = " / ".join(excerpt(line.strip()) for line in errors[:_EXCERPTS])
             what = f"{counted(len(errors), 'error line')} among {known} that were cut away"
-            self._add(result, "lost-errors", tokens, what, quoted)
+            self._say(result, "lost-errors", tokens, what, quoted)
         elif not tells_rest:
-            self._add(result, "lost", tokens, f"{known} cut by the {seen.cut_by}{_rest(result)}", "")
+            self._say(result, "lost", tokens, f"{known} cut by the {seen.cut_by}{_rest(result)}", "")
 
-    def _add(self, result: Result, kind: FindingKind, tokens: int, what: str, quoted: str) -> None:
-        seen = result.seen
-        finding = Finding("", kind, result.number, result.turn, seen.file, 0, 0, tokens, 0, what, quoted)
-        if self._found.add(finding) and seen.kept_at:
-            self._kept[seen.kept_at] = len(self._found.rows) - 1
+    def _say(self, result: Result, kind: FindingKind, tokens: int, what: str, quoted: str) -> None:
+        if self._add(finding_about(result, kind, tokens, what, quoted=quoted)) and result.seen.kept_at:
+            self._kept[result.seen.kept_at] = len(self._rows) - 1
 
-    def findings(self, session: str) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Finding]:
         """What was found, without what the model went to see where the whole is kept."""
         gone_to = {self._kept[path] for path in self._later}
-        return (finding for index, finding in enumerate(self._found.rows) if index not in gone_to)
+        return (finding for index, finding in enumerate(self._rows) if index not in gone_to)
 
 
 def _rest(result: Result) -> str:
@@ -130,3 +120,56 @@ def _lost_lines(whole: str, shown: str) -> list[str]:
         elif bare:
             lost.append(line)
     return lost
+
+
+# -----------------------------------------------------------------------------
+# Whole outputs that a client keeps in files beside its records, found by their names and never by paths.
+#
+# A record names such a file by an absolute path of the machine it was written on. The path is not followed:
+# a file of that name is looked for in the folders where clients keep them, near the record.
+# -----------------------------------------------------------------------------
+
+_FOLDERS = frozenset({"tool-outputs", "tool-output", "tool-results", "tmp"})
+
+
+def kept_beside(record: Path) -> Callable[[str], str]:
+    """What gives the text of a file that a client kept near `record`; empty where there is none."""
+
+    def text(path: str) -> str:
+        name = path.replace("\\", "/").rpartition("/")[2]
+        if not name or name in (".", "..") or "\0" in name or len(name) > 255:
+            return ""
+        for folder in _folders(record):
+            content = _read(os.path.join(folder, name))
+            if content:
+                return content
+        return ""
+
+    return text
+
+
+def _folders(record: Path) -> list[str]:
+    """The folders near a record in which its client keeps outputs, and those inside of them."""
+    folders: list[str] = []
+    nearby = [record.parent / record.stem, *list(record.parents)[:5]]
+    for place in nearby:
+        for name in sorted(_FOLDERS):
+            folder = place / name
+            if folder.is_symlink() or not folder.is_dir() or len(folders) >= KEPT_FOLDERS:
+                continue
+            folders.append(str(folder))
+            with suppress(OSError), os.scandir(folder) as entries:
+                inner = sorted(entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
+                folders += inner[: KEPT_FOLDERS - len(folders)]
+    return folders
+
+
+def _read(path: str) -> str:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    with os.fdopen(descriptor, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return ""
+        return stream.read(KEPT_FILE_BYTES).decode("utf-8", "replace")

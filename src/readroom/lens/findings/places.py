@@ -1,4 +1,4 @@
-"""The lines of a result with the places they have in files, for detectors that look at content."""
+"""What detectors have in common: a bounded list of what they found, and lines with their places in files."""
 
 from __future__ import annotations
 
@@ -10,31 +10,54 @@ import msgspec
 
 from readroom.lens.bounds import Bounds
 from readroom.lens.evidence.numbering import WIDE_CHARS
-from readroom.lens.normal_form import Finding
+from readroom.lens.normal_form import Finding, FindingKind
 from readroom.lens.sessions import Result
 from readroom.limits.lens import EXCERPT_CHARS, HELD_LINES_OF_CALL
 
 
-class KeptFindings:
-    """Findings of one kind in one session, in bounds: what comes beyond them is counted."""
+class Listing:
+    """A detector that lists what it finds in results, in bounds, and takes no notice of what else passes."""
 
     def __init__(self, bounds: Bounds) -> None:
         self._most = bounds.findings
-        self.rows: list[Finding] = []
+        self._rows: list[Finding] = []
         self.left_out = 0
+        """Findings beyond those that are listed."""
 
     @property
     def held(self) -> int:
-        """What they take, in remembered lines."""
-        return len(self.rows) * HELD_LINES_OF_CALL
+        """What its findings take, in remembered lines."""
+        return len(self._rows) * HELD_LINES_OF_CALL
 
-    def add(self, finding: Finding) -> bool:
+    def model(self, text: str) -> None:
+        """What the model says is not looked at."""
+
+    def findings(self) -> Iterator[Finding]:
+        """What was found."""
+        return iter(self._rows)
+
+    def _add(self, finding: Finding) -> bool:
         """Keep one more; False when there are too many."""
-        if len(self.rows) >= self._most:
+        if len(self._rows) >= self._most:
             self.left_out += 1
             return False
-        self.rows.append(finding)
+        self._rows.append(finding)
         return True
+
+
+def finding_about(
+    result: Result,
+    kind: FindingKind,
+    tokens: int,
+    what: str,
+    *,
+    file: str | None = None,
+    lines: tuple[int, int] = (0, 0),
+    quoted: str = "",
+) -> Finding:
+    """A finding about a result, in its file unless another is named."""
+    file = result.seen.file if file is None else file
+    return Finding("", kind, result.number, result.turn, file, *lines, tokens, 0, what, quoted)
 
 
 class Place(msgspec.Struct, frozen=True):

@@ -15,7 +15,8 @@ import msgspec
 
 from readroom.lens.bounds import Bounds
 from readroom.lens.evidence import commands, tools
-from readroom.lens.normal_form import Finding, FindingKind
+from readroom.lens.findings.places import finding_about
+from readroom.lens.normal_form import Finding
 from readroom.lens.sessions import Result
 from readroom.limits.lens import (
     HELD_LINES_OF_CALL,
@@ -33,14 +34,13 @@ _LEAST_LINE = 8
 class _Watched(msgspec.Struct):
     """A result that is watched: which of its lines, counted from 0, came up later.
 
-    `first` and `last` are lines of its file, 0 where it shows others or none; `whole` says that the file was
-    asked for without a range.
+    `lines` are the first and the last of its file, 0 where it shows others or none; `whole` says that the
+    file was asked for without a range.
     """
 
     result: Result
     count: int
-    first: int
-    last: int
+    lines: tuple[int, int]
     whole: bool
     used: set[int]
     named: bool = False
@@ -98,7 +98,7 @@ class Use:
         """The lines and words that are waited for, and of whose results."""
         return self._remembered + len(self._watched) * HELD_LINES_OF_CALL
 
-    def model(self, turn: int, text: str) -> None:
+    def model(self, text: str) -> None:
         """What the model writes uses what it read before."""
         if not self._watched:
             return
@@ -118,9 +118,6 @@ class Use:
             watched = self._watched[result]
             watched.named = True
             watched.used.update(int(number) - 1 for number in numbers)
-
-    def attached(self, turn: int, text: str) -> None:
-        """What a client attaches uses nothing."""
 
     def result(self, result: Result) -> None:
         """Watch a result that is big enough, while there is room."""
@@ -144,8 +141,7 @@ class Use:
                     del words[word]
                 else:
                     words[word] = number
-        first, last = _span(result)
-        watched = _Watched(result_of(result), len(rows), first, last, _is_whole(result), set())
+        watched = _Watched(result_of(result), len(rows), _span(result), _is_whole(result), set())
         self._watch(watched, lines, words, _files(result))
 
     def _watch(
@@ -160,7 +156,7 @@ class Use:
         self._remembered += len(lines) + len(words) + len(paths)
         self._watched.append(watched)
 
-    def findings(self, session: str) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Finding]:
         """What was never used, and what was used in small part."""
         for watched in self._watched:
             seen = watched.result.seen
@@ -168,11 +164,13 @@ class Use:
             lines = watched.count
             if not used and not watched.named:
                 what = f"{watched.result.tokens:,} tokens that were never used again"
-                yield _finding(watched, "unused", watched.result.tokens, what)
+                yield finding_about(
+                    watched.result, "unused", watched.result.tokens, what, lines=watched.lines
+                )
             elif watched.whole and seen.file and lines >= WHOLE_FILE_LINES and used < lines * USED_SHARE:
                 tokens = round(watched.result.tokens * (1 - used / lines))
                 what = f"{lines:,} lines read, {used:,} of them quoted, edited or named later"
-                yield _finding(watched, "oversized", tokens, what)
+                yield finding_about(watched.result, "oversized", tokens, what, lines=watched.lines)
 
 
 _PATH = re.compile(r"[^\s\"'`:;,()<>|&=*]{3,300}")
@@ -212,13 +210,6 @@ def result_of(result: Result) -> Result:
         seen=msgspec.structs.replace(seen, runs=(), wide=(), text=""),
         whole="",
         again=[],
-    )
-
-
-def _finding(watched: _Watched, kind: FindingKind, tokens: int, what: str) -> Finding:
-    result = watched.result
-    return Finding(
-        "", kind, result.number, result.turn, result.seen.file, watched.first, watched.last, tokens, 0, what
     )
 
 

@@ -12,10 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from readroom.lens.bounds import Bounds
-from readroom.lens.records.blocks import answer_events
 from readroom.lens.records.events import (
     Answered,
-    Asked,
     Compacted,
     Event,
     Opened,
@@ -23,6 +21,7 @@ from readroom.lens.records.events import (
     Rewound,
     Skipped,
 )
+from readroom.lens.records.messages import answer_events
 from readroom.lens.records.remembered import Remembered, short_name
 from readroom.lens.records.stream import Element, Line, each
 from readroom.lens.records.values import (
@@ -224,9 +223,9 @@ def _events(entry: Object, session: str, pending: _Held, number: int) -> Iterato
         yield from pending.release()
         yield from _answer(entry, message, session)
     elif kind == "user":
-        yield from _user(entry, message, session, pending)
+        _keep_results(entry, message, session, pending)
     elif kind == "attachment":
-        yield from _attachment(entry, session, pending)
+        _attach(entry, pending)
     elif kind == "system":
         yield from _system(entry, session, pending)
     elif kind == "result" and "session_id" in entry:
@@ -272,11 +271,8 @@ def _answer(entry: Object, message: Object, session: str) -> Iterator[Event]:
     yield from answer_events(message.get("content"), session, time)
 
 
-def _user(entry: Object, message: Object, session: str, pending: _Held) -> Iterator[Event]:
+def _keep_results(entry: Object, message: Object, session: str, pending: _Held) -> None:
     content = message.get("content")
-    if isinstance(content, str):
-        yield Asked(session, content)
-        return
     for block in objects(content):
         if block.get("type") == "tool_result":
             text, images = parts_text(block.get("content"))
@@ -291,20 +287,14 @@ def _user(entry: Object, message: Object, session: str, pending: _Held) -> Itera
                 images,
                 time_of(entry.get("timestamp")),
             )
-        elif block.get("type") == "text":
-            yield Asked(session, as_text(block.get("text")))
 
 
-def _attachment(entry: Object, session: str, pending: _Held) -> Iterator[Event]:
+def _attach(entry: Object, pending: _Held) -> None:
+    """Keep what the client added to results that wait; content of files stands by itself."""
     text = "\n".join(parts_text(piece.get("content"))[0] for piece in objects(entry.get("rendered")))
-    if not text:
-        return
-    if pending.results and as_text(as_object(entry.get("attachment")).get("type")) not in _FILES:
+    if text and pending.results and as_text(as_object(entry.get("attachment")).get("type")) not in _FILES:
         pending.added.append(text)
         pending.chars += text_bytes(text) + RESULT_BYTES
-    else:
-        kind = as_text(as_object(entry.get("attachment")).get("type"))
-        yield Asked(session, text, attached=kind in _FILES)
 
 
 def _sent(message: Object, pending: _Held) -> None:

@@ -14,7 +14,6 @@ import msgspec
 from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import (
     Answered,
-    Asked,
     Called,
     Compacted,
     Event,
@@ -208,11 +207,9 @@ def item_events(item: Object, session: str, time: str) -> Iterator[Event]:
         yield _output(item, session, time)
     elif role == "assistant":
         yield Said(session, parts_text(item.get("content"))[0])
-    elif role:
-        yield Asked(session, parts_text(item.get("content"), "\n")[0])
-    elif kind.endswith("_call"):
+    elif not role and kind.endswith("_call"):
         yield from _by_provider(item, kind, session, time)
-    elif kind and not kind.startswith(_SILENT):
+    elif not role and kind and not kind.startswith(_SILENT):
         yield Skipped("an item", f"kind {kind[:40]!r} is not known", session)
 
 

@@ -26,16 +26,6 @@ class Opened(msgspec.Struct, frozen=True):
     time: str = ""
 
 
-class Asked(msgspec.Struct, frozen=True):
-    """Text that a person or the client put into the conversation; `attached` when it is the content of
-    files.
-    """
-
-    session: str
-    text: str
-    attached: bool = False
-
-
 class Answered(msgspec.Struct, frozen=True):
     """The model answers: one request. The same `key` again adds to the same answer."""
 
@@ -137,5 +127,5 @@ class Skipped(msgspec.Struct, frozen=True):
 
 
 Event: TypeAlias = (
-    Opened | Asked | Answered | Said | Called | Returned | Whole | Recorded | Compacted | Rewound | Skipped
+    Opened | Answered | Said | Called | Returned | Whole | Recorded | Compacted | Rewound | Skipped
 )

@@ -19,7 +19,6 @@ from pathlib import Path
 from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import (
     Answered,
-    Asked,
     Called,
     Compacted,
     Event,
@@ -34,7 +33,6 @@ from readroom.lens.records.stream import Line, each
 from readroom.lens.records.values import (
     Object,
     as_count,
-    as_list,
     as_object,
     as_text,
     body_text,
@@ -129,9 +127,6 @@ class _Chat:
         # compression.
         if new and not self._returned.all_in(kept):
             yield Compacted(self._session)
-            for message in new:
-                if message.get("type") == "user":
-                    yield Asked(self._session, parts_text(message.get("content"))[0])
         for response in filter(None, responses):
             if short_name(as_text(response.get("id"))) in self._returned:
                 yield from self._response(response, 0, "")
@@ -155,7 +150,7 @@ class _Chat:
         if message.get("type") == "gemini":
             yield from self._answer(message, id, time, first)
         elif message.get("type") == "user":
-            yield from self._user(message, time, first)
+            yield from self._user(message, time)
 
     def _answer(self, message: Object, id: str, time: str, first: bool) -> Iterator[Event]:
         content = _parts(message.get("content"))
@@ -211,20 +206,11 @@ class _Chat:
             self._chars -= _weight(waiting)
         return waiting
 
-    def _user(self, message: Object, time: str, first: bool) -> Iterator[Event]:
+    def _user(self, message: Object, time: str) -> Iterator[Event]:
         content = _parts(message.get("content"))
-        if isinstance(content, str):
-            if first:
-                yield Asked(self._session, content)
-            return
         images = sum(1 for part in objects(content) if "inlineData" in part or "fileData" in part)
-        for part in as_list(content):
-            piece = as_object(part)
-            response = _response(piece)
-            if response:
-                yield from self._response(response, images, time)
-            elif first and (isinstance(part, str) or "text" in piece):
-                yield Asked(self._session, part if isinstance(part, str) else as_text(piece.get("text")))
+        for response in filter(None, map(_response, objects(content))):
+            yield from self._response(response, images, time)
 
     def _response(self, response: Object, images: int, time: str) -> Iterator[Event]:
         id = short_name(as_text(response.get("id")))

@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from readroom.lens.bounds import Bounds
-from readroom.lens.records.blocks import answer_events
 from readroom.lens.records.codex import item_events
-from readroom.lens.records.events import Answered, Asked, Called, Event, Opened, Returned, Said, Skipped
+from readroom.lens.records.events import Answered, Called, Event, Opened, Returned, Said, Skipped
 from readroom.lens.records.stream import Element
 from readroom.lens.records.values import (
     Object,
@@ -130,4 +129,40 @@ def _asked(text: str, session: str) -> Iterator[Event]:
     match = _FOLDER.search(text, 0, 20_000)
     if match:
         yield Opened(session, folder=match[1])
-    yield Asked(session, text)
+
+
+# -----------------------------------------------------------------------------
+# Blocks of an answer in Anthropic's interface: what the model said and called, and what its provider ran.
+#
+# Results of tools that the provider runs (a search of the web, code, servers of MCP) stand in the answer,
+# beside their calls. Of a search they hold titles and ciphers, so what the model read of it cannot be told.
+# -----------------------------------------------------------------------------
+
+_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+
+
+def answer_events(content: object, session: str, time: str) -> Iterator[Event]:
+    """The events of the blocks of one answer."""
+    for block in objects(content):
+        kind = as_text(block.get("type"))
+        if kind == "text":
+            yield Said(session, as_text(block.get("text")))
+        elif kind in _CALLS:
+            id, tool = as_text(block.get("id")), as_text(block.get("name"))
+            server = as_text(block.get("server_name"))
+            yield Called(session, id, tool, as_object(block.get("input")), time, server)
+        elif kind.endswith("tool_result"):
+            yield _returned(block, session, time)
+
+
+def _returned(block: Object, session: str, time: str) -> Returned:
+    content = block.get("content")
+    ran = as_object(content)
+    failed = True if block.get("is_error") is True or as_text(ran.get("type")).endswith("error") else None
+    if "stdout" in ran or "stderr" in ran:
+        code = ran.get("return_code")
+        text = as_text(ran.get("stdout")) + as_text(ran.get("stderr"))
+        status = code if isinstance(code, int) else None
+        return Returned(session, as_text(block.get("tool_use_id")), text, failed, 0, time, exit_code=status)
+    text, images = parts_text(content)
+    return Returned(session, as_text(block.get("tool_use_id")), text, failed, images, time)

@@ -13,7 +13,6 @@ import re2
 
 from readroom.lens.records.events import (
     Answered,
-    Asked,
     Called,
     Event,
     Opened,
@@ -80,8 +79,6 @@ class _Run:
             yield from self._answer(message, extra)
         elif self._came < len(self._ids) and _is_result(message, extra):
             yield from self._result(message, extra)
-        elif message.get("role") in ("system", "user"):
-            yield Asked(self._session, parts_text(message.get("content"))[0])
 
     def _answer(self, message: Object, extra: Object) -> Iterator[Event]:
         self._answers += 1

@@ -20,7 +20,6 @@ from pathlib import Path
 from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import (
     Answered,
-    Asked,
     Called,
     Compacted,
     Event,
@@ -46,7 +45,9 @@ from readroom.limits.lens import RECORD_LINE_BYTES, RECORDS_FOUND
 
 NAME = "opencode"
 TABLES = {"session", "message", "part"}
-_SILENT = frozenset({"step-start", "patch", "snapshot", "reasoning", "agent", "retry", "subtask"})
+_SILENT = frozenset(
+    {"step-start", "step-finish", "patch", "snapshot", "reasoning", "agent", "retry", "subtask", "file"}
+)
 
 
 _OF_SESSION = ("id", "parent_id", "directory", "version", "time_created")
@@ -201,13 +202,11 @@ def _part(part: Object, message: Object, session: str) -> Iterator[Event]:
     if kind == "tool":
         yield from _call(part, session)
     elif kind == "text":
-        text = as_text(part.get("text"))
-        yield Said(session, text) if message.get("role") == "assistant" else Asked(session, text)
+        if message.get("role") == "assistant":
+            yield Said(session, as_text(part.get("text")))
     elif kind == "compaction":
         yield Compacted(session, time_of(as_object(message.get("time")).get("created")))
-    elif kind == "file":
-        yield Asked(session, as_text(as_object(part.get("source")).get("text")), attached=True)
-    elif kind and kind not in _SILENT and kind != "step-finish":
+    elif kind and kind not in _SILENT:
         yield Skipped(f"part of {session[:40]}", f"kind {kind[:40]!r} is not known", session)
 
 

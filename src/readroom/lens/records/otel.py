@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from readroom.lens.bounds import Bounds
-from readroom.lens.records.events import Answered, Asked, Called, Event, Opened, Returned, Said, Skipped
+from readroom.lens.records.events import Answered, Called, Event, Opened, Returned, Said, Skipped
 from readroom.lens.records.remembered import Remembered, forgotten
 from readroom.lens.records.stream import Line
 from readroom.lens.records.values import (
@@ -154,8 +154,6 @@ class _SpanReader:
                 yield Returned(session, id, text, None, images, started)
             elif kind == "text" and started and message.get("role") == "assistant":
                 yield Said(session, as_text(part.get("content")))
-            elif kind == "text" and message.get("role") == "user":
-                yield Asked(session, as_text(part.get("content")))
 
 
 def _result(value: object) -> tuple[str, int]:

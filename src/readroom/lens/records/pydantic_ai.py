@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from readroom.lens.bounds import Bounds
-from readroom.lens.records.events import Answered, Asked, Called, Event, Opened, Returned, Said, Skipped
+from readroom.lens.records.events import Answered, Called, Event, Opened, Returned, Said, Skipped
 from readroom.lens.records.remembered import Remembered
 from readroom.lens.records.stream import Element
 from readroom.lens.records.values import (
@@ -100,8 +100,6 @@ def _input(part: Object, session: str) -> Iterator[Event]:
         yield Returned(session, id, text, outcome in ("retried", "failed", "denied") or None, images, time)
     elif kind == "retry-prompt" and part.get("tool_name"):
         yield Returned(session, id, _content(part.get("content"))[0] + _RETRY, True, 0, time)
-    else:
-        yield Asked(session, _content(part.get("content"))[0])
 
 
 _FILES = frozenset({"binary", "image-url", "document-url", "audio-url", "video-url", "uploaded-file"})

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import (
     Answered,
-    Asked,
     Called,
     Compacted,
     Event,
@@ -92,10 +91,6 @@ def _events(entry: Object, session: str, number: int, answer: str) -> Iterator[E
         yield from _input(message, session, time)
     elif kind == "system" and entry.get("subtype") == "chat_compression":
         yield Compacted(session, time)
-        history = as_object(entry.get("systemPayload")).get("compressedHistory")
-        for turn in objects(history):
-            for part in objects(turn.get("parts")):
-                yield Asked(session, as_text(part.get("text")), attached=True)
     elif kind not in _KNOWN:
         yield Skipped(f"line {number}", f"kind {kind[:40]!r} is not known", session)
 
@@ -130,8 +125,6 @@ def _input(message: Object, session: str, time: str) -> Iterator[Event]:
     for part in objects(parts):
         response = as_object(part.get("functionResponse"))
         if not response:
-            if part.get("text"):
-                yield Asked(session, as_text(part["text"]))
             continue
         body = as_object(response.get("response"))
         failed = "error" in body and "output" not in body

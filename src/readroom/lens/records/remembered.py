@@ -15,7 +15,6 @@ import msgspec
 from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import (
     Answered,
-    Asked,
     Called,
     Compacted,
     Event,
@@ -45,7 +44,6 @@ def short_name(text: str, most: int = NAME_CHARS) -> str:
 
 _NAMES: dict[type[Event], tuple[str, ...]] = {
     Opened: ("session", "client", "version", "folder", "parent", "model", "time"),
-    Asked: ("session",),
     Answered: ("session", "key", "time", "model"),
     Said: ("session",),
     Called: ("session", "id", "tool", "time", "server"),

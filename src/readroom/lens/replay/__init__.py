@@ -266,7 +266,7 @@ class Replay:
         """Its rows, and the lines that are waited for."""
         return len(self._rows) * HELD_LINES_OF_CALL + self._remembered
 
-    def model(self, turn: int, text: str) -> None:
+    def model(self, text: str) -> None:
         """A line the model writes is used: if it was not shown again, that is missed."""
         if not self._waiting:
             return
@@ -276,10 +276,7 @@ class Replay:
                     row = self._rows[missed.replayed]
                     self._rows[missed.replayed] = msgspec.structs.replace(row, missing=row.missing + 1)
 
-    def attached(self, turn: int, text: str) -> None:
-        """What a client attaches is not a call."""
-
-    def findings(self, session: str) -> Iterator[Any]:
+    def findings(self) -> Iterator[Any]:
         """A replay finds nothing by itself."""
         return iter(())
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Protocol, final
 
 from msgspec import Struct
 
+from readroom.database import Database
 from readroom.errors import StateFailed
 from readroom.limits import SERVE_CALL_S, SERVE_EXIT_S
 from readroom.limits.session import BUDGET_ACCOUNTS
-from readroom.session.shared.database import Database
 
 if TYPE_CHECKING:
     from readroom.database import Execute

@@ -13,11 +13,10 @@ from typing import final
 import msgspec
 
 from readroom.caller import Owner
-from readroom.database import Execute
+from readroom.database import Database, Execute
 from readroom.limits import RUN_SESSION_OUTPUTS
 from readroom.limits.session import OUTPUT_PIECE_BYTES
 from readroom.quoting import as_value
-from readroom.session.shared.database import Database
 from readroom.stores.shelf import Files, KeptOutput
 from readroom.values.commands import Lost
 

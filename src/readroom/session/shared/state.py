@@ -10,7 +10,7 @@ from typing import final
 
 from msgspec import Struct
 
-from readroom.database import Backend, Execute, migrate
+from readroom.database import Backend, Database, Execute, migrate
 from readroom.errors import StateFailed
 from readroom.limits.session import (
     BUDGET_ACCOUNTS,
@@ -21,12 +21,10 @@ from readroom.limits.session import (
 )
 from readroom.session.shared import StatePolicy
 from readroom.session.shared.accounts import SharedAccounts
-from readroom.session.shared.conversations import SharedConversations
-from readroom.session.shared.database import Database
 from readroom.session.shared.outputs import SharedOutputs
-from readroom.session.shared.sessions import SharedSessions, SharedVisits
-from readroom.session.shared.tokens import SharedTokens
+from readroom.session.shared.sessions import SharedConversations, SharedSessions, SharedVisits
 from readroom.session.shared.windows import SharedWindows
+from readroom.session.tokens import SharedTokens
 
 _LOCK = 0x72656164726F6F6E
 """The advisory lock of PostgreSQL: that of a ledger and one, as a ledger may be in the same database."""

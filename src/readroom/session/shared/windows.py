@@ -11,9 +11,8 @@ from typing import final
 
 from msgspec import Struct
 
-from readroom.database import Execute
+from readroom.database import Database, Execute
 from readroom.limits.session import RATE_LEASE_PART
-from readroom.session.shared.database import Database
 
 MINUTE_S = 60.0
 

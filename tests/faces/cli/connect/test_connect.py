@@ -15,7 +15,7 @@ import yaml
 
 from readroom.faces.cli.connect.clients import CLIENTS
 from readroom.faces.cli.connect.files import BACKUP
-from readroom.faces.cli.connect.formats import loads
+from readroom.faces.cli.connect.formats import Json
 from readroom.faces.mcp.client_configs import program
 from tests.faces.cli.running import Cli
 from tests.faces.http.serving import agent, command
@@ -57,7 +57,7 @@ def parsed(path: Path) -> Any:
     text = path.read_text()
     if path.suffix == ".toml":
         return tomllib.loads(text)
-    return yaml.safe_load(text) if path.suffix == ".yaml" else loads(text)
+    return yaml.safe_load(text) if path.suffix == ".yaml" else Json().loads(text)
 
 
 OTHERS = {

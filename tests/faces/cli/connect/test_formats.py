@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.faces.cli.connect.formats import BadJson, loads, with_member, without_member
+from readroom.faces.cli.connect.formats import BadJson, Json
 
 ENTRY = {"command": "/usr/bin/readroom", "args": ["mcp", "/home/me/a b"]}
+JSON = Json()
 PATH = ("mcpServers", "readroom")
 
 TEXTS = {
@@ -36,9 +37,9 @@ TEXTS = {
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_member_is_put_in_and_nothing_else_is_changed(name: str) -> None:
     before = TEXTS[name]
-    after = with_member(before, PATH, ENTRY)
-    was = loads(before) if before else {}
-    is_now = loads(after)
+    after = JSON.with_entry(before, PATH, ENTRY)
+    was = JSON.loads(before) if before else {}
+    is_now = JSON.loads(after)
     assert is_now["mcpServers"].pop("readroom") == ENTRY
     was.get("mcpServers", {}).pop("readroom", None)
     was.setdefault("mcpServers", {})
@@ -46,25 +47,25 @@ def test_a_member_is_put_in_and_nothing_else_is_changed(name: str) -> None:
     assert list(is_now) == list(was)
     for kept in ("// mine", "// servers", "// keep", "/* last */", "// none yet", "// ours"):
         assert (kept in after) == (kept in before)
-    assert with_member(after, PATH, ENTRY) == after
+    assert JSON.with_entry(after, PATH, ENTRY) == after
     assert ("\r\n" in after) == ("\r\n" in before)
 
 
 @pytest.mark.parametrize("name", [name for name in TEXTS if "ours is" not in name and name != "nothing"])
 def test_what_was_put_in_can_be_taken_out_again(name: str) -> None:
     before = TEXTS[name]
-    after = without_member(with_member(before, PATH, ENTRY), PATH)
-    expected = loads(before)
+    after = JSON.without_entry(JSON.with_entry(before, PATH, ENTRY), PATH)
+    expected = JSON.loads(before)
     expected.setdefault("mcpServers", {})
-    assert loads(after) == expected
+    assert JSON.loads(after) == expected
 
 
 def test_the_member_stands_where_a_person_would_put_it() -> None:
-    assert with_member(TEXTS["another server"], PATH, {"command": "r"}) == (
+    assert JSON.with_entry(TEXTS["another server"], PATH, {"command": "r"}) == (
         '{\n  "mcpServers": {\n    "other": {"command": "x"},\n'
         '    "readroom": {\n      "command": "r"\n    }\n  }\n}\n'
     )
-    assert with_member(TEXTS["nothing"], PATH, {"a": 1}) == (
+    assert JSON.with_entry(TEXTS["nothing"], PATH, {"a": 1}) == (
         '{\n  "mcpServers": {\n    "readroom": {\n      "a": 1\n    }\n  }\n}\n'
     )
 
@@ -87,7 +88,7 @@ def test_the_member_stands_where_a_person_would_put_it() -> None:
 )
 def test_a_broken_text_is_refused_with_its_line(text: str, problem: str) -> None:
     with pytest.raises(BadJson) as refused:
-        with_member(text, PATH, ENTRY)
+        JSON.with_entry(text, PATH, ENTRY)
     assert str(refused.value) == problem
 
 
@@ -102,15 +103,15 @@ _json = st.recursive(
 def test_any_settings_keep_their_other_members(settings: dict[str, Any], indent: Any, value: Any) -> None:
     settings.pop("mcpServers", None)
     text = json.dumps(settings, indent=indent)
-    after = with_member(text, PATH, value)
+    after = JSON.with_entry(text, PATH, value)
     assert json.loads(after) == {**settings, "mcpServers": {"readroom": value}}
-    assert json.loads(without_member(after, PATH)) == {**settings, "mcpServers": {}}
+    assert json.loads(JSON.without_entry(after, PATH)) == {**settings, "mcpServers": {}}
 
 
 @given(st.text(alphabet='{}[]:,"a1 \n/*', max_size=40))
 def test_no_text_does_anything_but_work_or_be_refused(text: str) -> None:
     try:
-        after = with_member(text, PATH, ENTRY)
+        after = JSON.with_entry(text, PATH, ENTRY)
     except BadJson:
         return
-    assert loads(after)["mcpServers"]["readroom"] == ENTRY
+    assert JSON.loads(after)["mcpServers"]["readroom"] == ENTRY

@@ -39,21 +39,39 @@ class Json:
 
     def loads(self, text: str) -> Any:
         """As `Form`."""
-        return self._told(loads, text) if text.strip() else {}
+        return _Scanner(text).document().value if text.strip() else {}
 
     def with_entry(self, text: str, path: Path, value: Mapping[str, Any]) -> str:
-        """As `Form`."""
-        return str(self._told(with_member, text, path, value))
+        """As `Form`; objects are made on the way to it."""
+        if not text.strip():
+            text = "{}\n"
+        entry: Any = value
+        root = _Scanner(text).document()
+        node, done = root, 0
+        for key in path:
+            _require_object(text, node, path[:done])
+            member = _member(text, node, key)
+            if member is None:
+                break
+            node, done = member.node, done + 1
+        else:
+            indent = _indent_of(text, node.start)
+            return text[: node.start] + _dumped(entry, indent, text) + text[node.end :]
+        for key in reversed(path[done + 1 :]):
+            entry = {key: entry}
+        return _inserted(text, node, path[done], entry)
 
     def without_entry(self, text: str, path: Path) -> str:
         """As `Form`."""
-        return str(self._told(without_member, text, path))
-
-    def _told(self, work: Any, *arguments: Any) -> Any:
-        try:
-            return work(*arguments)
-        except BadJson as error:
-            raise Unusable(str(error)) from None
+        node = _Scanner(text).document()
+        for key in path[:-1]:
+            _require_object(text, node, ())
+            present = _member(text, node, key)
+            if present is None:
+                return text
+            node = present.node
+        member = _member(text, node, path[-1])
+        return text if member is None else _taken_out(text, node, member)
 
 
 @final
@@ -218,8 +236,8 @@ _SKIPPED = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _SCALAR = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"|-?[0-9][0-9.eE+-]*|true|false|null')
 
 
-class BadJson(ValueError):
-    """What is wrong with a text, and in which line."""
+class BadJson(Unusable):
+    """Of JSON the line is known."""
 
     def __init__(self, problem: str, text: str, at: int) -> None:
         self.line = text.count("\n", 0, at) + 1
@@ -242,48 +260,6 @@ class Member(Struct):
     start: int
     node: Node
     comma: int | None = None
-
-
-def loads(text: str) -> Any:
-    """The value of a text. Raises BadJson."""
-    return _Scanner(text).document().value
-
-
-def with_member(text: str, path: Sequence[str], value: Any) -> str:
-    """The text with that member, put in or replaced, and objects made on the way to it.
-
-    Raises:
-        BadJson: The text cannot be read, or something on the way is not an object.
-    """
-    if not text.strip():
-        text = "{}\n"
-    root = _Scanner(text).document()
-    node, done = root, 0
-    for key in path:
-        _require_object(text, node, path[:done])
-        member = _member(text, node, key)
-        if member is None:
-            break
-        node, done = member.node, done + 1
-    else:
-        indent = _indent_of(text, node.start)
-        return text[: node.start] + _dumped(value, indent, text) + text[node.end :]
-    for key in reversed(path[done + 1 :]):
-        value = {key: value}
-    return _inserted(text, node, path[done], value)
-
-
-def without_member(text: str, path: Sequence[str]) -> str:
-    """The text without that member; the same text when there is none. Raises BadJson."""
-    node = _Scanner(text).document()
-    for key in path[:-1]:
-        _require_object(text, node, ())
-        present = _member(text, node, key)
-        if present is None:
-            return text
-        node = present.node
-    member = _member(text, node, path[-1])
-    return text if member is None else _taken_out(text, node, member)
 
 
 def _require_object(text: str, node: Node, path: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from readroom.errors import NoSuchView
+from readroom.faces.http.ui.findings import findings_beside
 from readroom.faces.http.ui.page import Cell, Figure, Link, Page, Table, lasted, moment, number, stamp
 from readroom.faces.http.ui.view import HIDDEN, View
 from readroom.ledger.queries import shown_twice
@@ -110,7 +111,7 @@ def session(view: View) -> Page:
     return Page(
         f"Session {one.session or '(without a name)'}",
         figures,
-        [_twice(view, rows), *_findings(view, one.session)],
+        [_twice(view, rows), *findings_beside(view, session=one.session)],
         crumbs=[Link("Sessions", view.bare("sessions"))],
         template="session.html",
         own={"calls": opened, "earlier": earlier, "not_kept": NOT_KEPT},
@@ -269,12 +270,6 @@ def _twice(view: View, rows: Sequence[Row]) -> Table:
         empty="Nothing was shown twice." if known else _NO_STATES,
         export=view.export("twice"),
     )
-
-
-def _findings(view: View, session: str) -> list[Table]:
-    from readroom.faces.http.ui.findings import findings_table
-
-    return [findings_table(view, session=session)] if view.findings is not None else []
 
 
 def _tone(outcome: str, decision: str) -> str:

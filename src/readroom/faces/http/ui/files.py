@@ -17,7 +17,8 @@ from msgspec.structs import replace
 from readroom.deadline import Deadline
 from readroom.errors import AbsentError, NoSuchView, NotAFile, ReadroomError, RefusedError
 from readroom.faces.http.ui.conversations import NOT_KEPT
-from readroom.faces.http.ui.folder import folder_map
+from readroom.faces.http.ui.findings import findings_beside
+from readroom.faces.http.ui.folder import crumbs, folder_map
 from readroom.faces.http.ui.page import Cell, Figure, Link, Page, Table, moment, number, stamp
 from readroom.faces.http.ui.view import View
 from readroom.ledger.recorder import Entry
@@ -25,7 +26,7 @@ from readroom.ledger.rows import Row
 from readroom.ledger.sums import LOOKED_AT
 from readroom.limits import SERVE_CALL_S
 from readroom.limits.lens import UI_FILE_BYTES, UI_FILE_LINES, UI_ROWS
-from readroom.paths import WorkPath, ancestors, basename
+from readroom.paths import WorkPath
 from readroom.quoting import as_value
 from readroom.session.conversation import ShownLines, shown_by_read
 from readroom.values import ReadRequest, ReadResult
@@ -96,9 +97,9 @@ def file(view: View) -> Page:
         [
             _calls(view, chosen if line else looks, about),
             _states(view, looks, digest),
-            *_findings(view, path),
+            *findings_beside(view, path=path),
         ],
-        crumbs=_crumbs(view, path),
+        crumbs=crumbs(view, path),
         template="file.html",
         own={
             "lines": _lines(view, result, current, searched) if result is not None else [],
@@ -279,19 +280,6 @@ def _states(view: View, looks: Sequence[Look], digest: str | None) -> Table:
     note = "Of a state that has changed there is a hash, and no content."
     title = "States that were shown"
     return Table("states", title, heads, rows, note=note, export=view.export("states"))
-
-
-def _findings(view: View, path: str) -> list[Table]:
-    from readroom.faces.http.ui.findings import findings_table
-
-    return [findings_table(view, path=path)] if view.findings is not None else []
-
-
-def _crumbs(view: View, path: WorkPath) -> list[Link]:
-    return [
-        Link("Map", view.bare("map")),
-        *(Link(basename(one), view.bare("map", path=as_value(one))) for one in ancestors(path)),
-    ]
 
 
 def _pages(view: View, result: ReadResult | None, total: int) -> list[Link]:

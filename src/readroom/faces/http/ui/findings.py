@@ -74,6 +74,11 @@ def findings_table(view: View, *, session: str = "", path: str = "", kind: str =
     )
 
 
+def findings_beside(view: View, *, session: str = "", path: str = "") -> list[Table]:
+    """The table of them, where an audit is shown beside."""
+    return [] if view.findings is None else [findings_table(view, session=session, path=path)]
+
+
 def _span(one: Finding) -> str:
     if not one.first:
         return ""

@@ -81,7 +81,7 @@ def folder_map(view: View) -> Page:
         [table],
         view.filters("agent", "token", "tool"),
         notes,
-        crumbs=_crumbs(view, path),
+        crumbs=[] if path == ROOT else crumbs(view, path),
         kept={"path": as_value(path)} if path != ROOT else {},
     )
 
@@ -190,10 +190,7 @@ def _row(view: View, box: Box) -> tuple[Cell, ...]:
     )
 
 
-def _crumbs(view: View, path: WorkPath) -> list[Link]:
-    if path == ROOT:
-        return []
-    return [
-        Link("Map", view.bare("map")),
-        *(Link(basename(one), view.bare("map", path=as_value(one))) for one in ancestors(path)),
-    ]
+def crumbs(view: View, path: WorkPath) -> list[Link]:
+    """The way to a file or a folder on the map."""
+    above = (Link(basename(one), view.bare("map", path=as_value(one))) for one in ancestors(path))
+    return [Link("Map", view.bare("map")), *above]

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from readroom.database import Execute
 from readroom.ledger.ledger import Condition, Ledger
+from readroom.ledger.queries import literal_like
 from readroom.ledger.recorder import BEGUN
 from readroom.ledger.rows import Row
 from readroom.ledger.sums import DAY_US, FAILED, HOUR_US, UNENDED
@@ -192,9 +193,8 @@ class Questions:
         if wanted.outcome in PROBLEMS:
             where += f" AND {wanted.outcome} > 0"
         if search:
-            literal = search.replace("!", "!!").replace("%", "!%").replace("_", "!_")
             where += " AND (session LIKE ? ESCAPE '!' OR agent LIKE ? ESCAPE '!')"
-            values += [f"%{literal}%"] * 2
+            values += [f"%{literal_like(search)}%"] * 2
         columns = ", ".join(SessionSum.__struct_fields__)
         sql = (
             f"SELECT {columns} FROM sums_by_session WHERE {where} "

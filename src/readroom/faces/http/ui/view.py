@@ -12,8 +12,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Final, final
 from urllib.parse import unquote
+
+from msgspec import Struct, field
 
 from readroom.errors import BadValue, ReadroomError
 from readroom.faces.calls import Access
@@ -75,18 +78,15 @@ class Sight:
             return HIDDEN
         return value
 
-    def denies(self, name: str) -> bool:
-        """Whether a text is as a whole the name of something that policy denies."""
-        return self._is_denied(name)
-
     def _names_denied(self, word: str) -> bool:
         # `cat .env`, `user@host:.env`, `**/.env*`, `/srv/x/.env` and `lib.zip!/.env` all name it.
         spellings = set(_spellings(word))
         pieces = {piece.strip("/") for spelling in spellings for piece in _PARTS.split(spelling)}
         pieces |= {piece.rpartition("/")[2] for piece in pieces}
-        return any(piece and self._is_denied(piece) for piece in spellings | pieces)
+        return any(piece and self.denies(piece) for piece in spellings | pieces)
 
-    def _is_denied(self, word: str) -> bool:
+    def denies(self, word: str) -> bool:
+        """Whether a text is as a whole the name of something that policy denies."""
         try:
             path = self._guard.parse(word)
         except ReadroomError:
@@ -98,7 +98,7 @@ class Sight:
             path = self._guard.parse(value)
         except ReadroomError:
             return None
-        if any(self._is_denied(spelling) for spelling in _spellings(value) if spelling != value):
+        if any(self.denies(spelling) for spelling in _spellings(value) if spelling != value):
             return None
         outer = path.partition("!")[0].rstrip("/")
         seen = self._lets(path) and (outer in ("", path) or self._lets(WorkPath(outer)))
@@ -133,46 +133,36 @@ KEPT: Final = ("since", "agent", "token", "tool", "outcome")
 
 
 @final
-class View:
-    """What the pages are made of."""
+class View(Struct, dict=True):
+    """What the pages are made of.
 
-    def __init__(
-        self,
-        access: Access,
-        base: str,
-        wanted: Mapping[str, str],
-        questions: Questions,
-        workspace: str,
-        *,
-        unsummed: int = 0,
-        findings: Sequence[Finding] | None = None,
-        page: str = "",
-        whole: bool = False,
-    ) -> None:
-        """Take what the address says.
+    Attributes:
+        access: Who looks, at which workspace.
+        base: Of the addresses of pages.
+        wanted: The query of the address.
+        questions: To the ledger.
+        workspace: As the ledger's rows name it.
+        unsummed: Rows that are in no sum yet.
+        findings: Of an audit; None when none is shown.
+        page: Which one is asked for.
+        whole: Whether the visitor's token takes nothing away from the workspace.
+    """
 
-        Args:
-            access: Who looks, at which workspace.
-            base: Of the addresses of pages.
-            wanted: The query of the address.
-            questions: To the ledger.
-            workspace: As the ledger's rows name it.
-            unsummed: Rows that are in no sum yet.
-            findings: Of an audit; None when none is shown.
-            page: Which one is asked for.
-            whole: Whether the visitor's token takes nothing away from the workspace.
-        """
-        self.access = access
-        self.base = base
-        self.wanted = wanted
-        self.questions = questions
-        self.workspace = workspace
-        self.unsummed = unsummed
-        self.findings = findings
-        self.page = page
-        self.whole = whole
-        self.sight = Sight(access)
-        self.now_us = time.time_ns() // 1000
+    access: Access
+    base: str
+    wanted: Mapping[str, str]
+    questions: Questions
+    workspace: str
+    unsummed: int = 0
+    findings: Sequence[Finding] | None = None
+    page: str = ""
+    whole: bool = False
+    now_us: int = field(default_factory=lambda: time.time_ns() // 1000)
+
+    @cached_property
+    def sight(self) -> Sight:
+        """What of the workspace the visitor may see."""
+        return Sight(self.access)
 
     def text(self, name: str, most: int = 4096) -> str:
         """A text of the address."""
