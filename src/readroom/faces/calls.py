@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
@@ -136,7 +136,7 @@ class Calls:
         self._turns = Turns(threads)
         self._most = threads + queue
         self._most_of_one = shared(threads) + shared(queue)
-        self._open_of: Counter[str] = Counter()
+        self._open_of: dict[str, int] = {}
         self._on_open = on_open
         self.open = 0
         """Calls that run or wait."""
@@ -192,7 +192,7 @@ class Calls:
             Failed: The reply could not be made.
         """
         token = access.caller.token
-        if self.open >= self._most or (token and self._open_of[token] >= self._most_of_one):
+        if self.open >= self._most or (token and self._open_of.get(token, 0) >= self._most_of_one):
             if client_scope is not None:
                 client_scope.turned_away = True
             name = access.contract_name
@@ -227,8 +227,8 @@ class Calls:
 
     def _change(self, token: str, by: int) -> None:
         self.open += by
-        self._open_of[token] += by
-        if not self._open_of[token]:
+        self._open_of[token] = of_token = self._open_of.get(token, 0) + by
+        if not of_token:
             del self._open_of[token]
         if self._on_open is not None:
             self._on_open(self.open)

@@ -8,14 +8,12 @@ without a name are nobody in particular, and have no others to leave threads to.
 from __future__ import annotations
 
 import threading
-from collections import Counter, deque
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeAlias, final
+from collections import deque
+from functools import partial
+from typing import final
 
+from readroom.faces.pool import Pool, Work
 from readroom.log import log
-
-Work: TypeAlias = Callable[[], None]
 
 
 def shared(number: int) -> int:
@@ -30,9 +28,9 @@ class Turns:
     def __init__(self, threads: int) -> None:
         """Three of four threads, rounded up, may work for one caller."""
         self._all, self._share = threads, shared(threads)
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="readroom-call")
+        self._pool = Pool("readroom-call")
         self._free = threads
-        self._running: Counter[str] = Counter()
+        self._running: dict[str, int] = {}
         # Dictionaries keep an order: it is that of the turns.
         self._waiting: dict[str, deque[Work]] = {}
         self._lock = threading.Lock()
@@ -44,14 +42,15 @@ class Turns:
                 self._waiting.setdefault(caller, deque()).append(work)
                 return
             self._free -= 1
-            self._running[caller] += 1
-        self._pool.submit(self._work, caller, work)
+            self._running[caller] = self._running.get(caller, 0) + 1
+            running = self._all - self._free
+        self._pool.submit(partial(self._work, caller, work), running)
 
     def close(self) -> None:
         """Do nothing that has not begun, and wait for the rest."""
         with self._lock:
             self._waiting.clear()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.close()
 
     def _work(self, caller: str, work: Work) -> None:
         turn: tuple[str, Work] | None = (caller, work)
@@ -64,7 +63,7 @@ class Turns:
             turn = self._next(caller)
 
     def _may(self, caller: str) -> bool:
-        return self._running[caller] < (self._share if caller else self._all)
+        return self._running.get(caller, 0) < (self._share if caller else self._all)
 
     def _next(self, done: str) -> tuple[str, Work] | None:
         """What a thread does next that has worked for a caller; None when nobody waits who may go on."""
@@ -78,7 +77,7 @@ class Turns:
                     del self._waiting[caller]
                     if waiting:
                         self._waiting[caller] = waiting  # behind the others
-                    self._running[caller] += 1
+                    self._running[caller] = self._running.get(caller, 0) + 1
                     return caller, work
             self._free += 1
             return None

@@ -23,6 +23,7 @@ from readroom.caller import Caller
 from readroom.contracts.native.calls import arguments as told
 from readroom.errors import ReadroomError
 from readroom.ledger import LedgerPolicy, open_book
+from readroom.ledger.rows import Event, encoded, encoded_spans
 from readroom.limits.session import (
     LEDGER_ARGUMENTS,
     LEDGER_DEPTH,
@@ -37,7 +38,6 @@ from readroom.values import Fact, Request
 
 if TYPE_CHECKING:  # a command that records nothing opens no ledger
     from readroom.ledger.ledger import Ledger
-    from readroom.ledger.rows import Event
     from readroom.ledger.writer import Done
 
 # -----------------------------------------------------------------------------
@@ -71,9 +71,7 @@ def of_anything(arguments: object, hide: Collection[str] = ()) -> str:
 
 
 def _encoded(arguments: Mapping[str, Fact], hide: Collection[str]) -> str:
-    from readroom.ledger.rows import COMPACT
-
-    return COMPACT.encode(_reduced_object(arguments, hide, 0))
+    return encoded(_reduced_object(arguments, hide, 0))
 
 
 def _reduced_object(members: Mapping[str, object], hide: Collection[str], depth: int) -> dict[str, Fact]:
@@ -243,12 +241,10 @@ class Recorder:
             book.close()
 
     def _event(self, entry: Entry) -> Event:
-        from readroom.ledger.rows import COMPACT, Event, encoded_spans
-
-        hide = self._policy.hide
-        request, caller = entry.request, entry.caller
+        hide, request = self._policy.hide, entry.request
+        agent, session, token, face = _names(entry.caller)
         if entry.facts is not None:
-            arguments = COMPACT.encode(entry.facts)
+            arguments = encoded(entry.facts)
         else:
             arguments = of_anything(entry.arguments, hide) if request is None else of_request(request, hide)
         now_us = time.time_ns() // 1000
@@ -256,10 +252,10 @@ class Recorder:
             id=f"{now_us // 1000:012x}{os.urandom(_ID_BYTES).hex()}",
             time_us=now_us,
             workspace=self.workspace,
-            agent=_name(caller.agent),
-            session=_name(caller.session),
-            token=_name(caller.token),
-            face=_name(caller.face),
+            agent=agent,
+            session=session,
+            token=token,
+            face=face,
             epoch=entry.epoch,
             contract=_name(entry.contract),
             tool=_name(entry.tool),
@@ -283,7 +279,7 @@ of ids grows at its end: to write in the middle of a large one costs a quarter o
 
 
 def _shown(span: ShownLines) -> ShownLines:
-    path = as_value(span.path)
+    path = _as_value(span.path)
     return span if path == span.path else replace(span, path=path)
 
 
@@ -293,7 +289,12 @@ def _name(text: str, most: int = LEDGER_NAME_CHARS) -> str:
 
 
 _as_value = lru_cache(LEDGER_NAMES)(as_value)
-"""Callers, contracts and tools are the same in most rows."""
+"""Callers, contracts, tools and files are the same in many rows."""
+
+
+@lru_cache(LEDGER_NAMES)
+def _names(caller: Caller) -> tuple[str, str, str, str]:
+    return _name(caller.agent), _name(caller.session), _name(caller.token), _name(caller.face)
 
 
 def _path(request: Request | None, arguments: object) -> str | None:

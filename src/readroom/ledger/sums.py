@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 
 from readroom.database import Execute
@@ -206,8 +207,8 @@ class _Folded:
 def _spans(shown: str) -> list[tuple[str, int, int]]:
     """What a row showed. A spoiled one, which the chain tells, must not stop what is recorded next."""
     try:
-        return [(str(path), int(first), int(last)) for path, _, first, last in json.loads(shown)]
-    except (ValueError, TypeError):
+        return [(str(path), int(first), int(last)) for path, _, first, last in msgspec.json.decode(shown)]
+    except (msgspec.MsgspecError, ValueError, TypeError):
         return []
 
 

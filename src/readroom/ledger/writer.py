@@ -61,6 +61,7 @@ class Writer:
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self._wakes: SimpleQueue[bool] = SimpleQueue()
+        self._woken = False
         self._closed = False
 
     def append(self, events: Sequence[Event]) -> list[Row]:
@@ -77,7 +78,9 @@ class Writer:
         if self._thread is None:
             self._start()
         self._queue.append(_Waiting(event, done))
-        self._wakes.put(True)
+        if not self._woken:
+            self._woken = True
+            self._wakes.put(True)
         if self._closed:  # the thread may have looked for the last time
             self._take_turn()
 
@@ -99,9 +102,10 @@ class Writer:
                 self._thread.start()
 
     def _work(self) -> None:
-        """Write whatever waits, whenever something came: of many wakes that came at once, the first does."""
+        """Write whatever waits, whenever something came."""
         while self._wakes.get():
-            if self._queue:
+            self._woken = False  # first: what comes after the last look wakes this thread again
+            while self._queue:
                 self._take_turn()
 
     def _take_turn(self, mine: _Waiting | None = None) -> None:

@@ -306,13 +306,16 @@ class Guard:
 
     def refresh(self) -> Rules:
         """The rules with what the root's ignore files say now. Raises BadConfig when one cannot be used."""
-        layers_or_none = (file.layer() for file in self._ignore_files)
-        layers = tuple(layer for layer in layers_or_none if layer is not None)
+        layers = []
+        for file in self._ignore_files:
+            layer = file.layer()
+            if layer is not None:
+                layers.append(layer)
         known, rules = self._rules
         if len(layers) != len(known) or any(map(is_not, layers, known)):
             # What was written for this folder is named before built-in rules that say the same.
             rules = self._base.with_layers(layers, first=True)
-            self._rules = (layers, rules)
+            self._rules = (tuple(layers), rules)
         return rules
 
     def check_links(self, source: Source, requested: WorkPath) -> None:

@@ -11,7 +11,8 @@ the same is worded the same.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,7 +23,7 @@ from readroom.limits.outline import OUTLINE_CACHE_BYTES
 from readroom.lru import LruCache
 from readroom.text.encodings import Encoding
 from readroom.text.select import WholeText
-from readroom.values import Cap, Kind, ReadRequest, ReadResult, Reply, Result
+from readroom.values import Cap, Fact, Kind, ReadRequest, ReadResult, Reply, Result
 from readroom.values.files import Outline, rows
 
 _LINE_BYTES = 64
@@ -142,8 +143,23 @@ class ReplyCache:
             return _again(kept.reply)
         reply = render(result, cap)
         if len(reply.text) <= self._max_text_bytes:
+            reply = replace(reply, build_facts=_built_once(reply.build_facts))
             self._kept.put(result.path, _Worded(result, cap, render, reply))
         return reply
+
+
+def _built_once(build: Callable[[], dict[str, Fact]]) -> Callable[[], dict[str, Fact]]:
+    """What builds the facts once and then copies them: each reader may change those of its reply."""
+    first = cache(build)
+    return lambda: {name: _copied(fact) for name, fact in first().items()}
+
+
+def _copied(fact: Fact) -> Fact:
+    if fact is None or isinstance(fact, (str, int, float)):
+        return fact
+    if isinstance(fact, Mapping):
+        return {name: _copied(inner) for name, inner in fact.items()}
+    return [_copied(inner) for inner in fact]
 
 
 def _again(reply: Reply) -> Reply:

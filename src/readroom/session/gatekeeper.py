@@ -71,9 +71,11 @@ def noted(
             {"scope": use.scope, "limit": use.limit, "used": use.used, "left": use.left} for use in uses
         ],
     }
-    warned = max(uses, key=lambda use: use.warned, default=None)
+    if not uses:  # without budgets, as most are
+        return replace(reply, build_cost=lambda: facts)
+    warned = max(uses, key=lambda use: use.warned)
     words = []
-    if warned is not None and warned.warned:
+    if warned.warned:
         words.append(
             f"Budget: {warned.warned} % of the {warned.limit:,} tokens of this {warned.scope} are used, "
             f"{warned.left:,} left."

@@ -42,9 +42,15 @@ class Bodies:
         self._held: Counter[str] = Counter()
         self._total = 0
 
-    def begun(self, scope: Scope, receive: Receive, refuse: _Refuse, caller: str) -> Body:
-        """The body of a request, of which nothing was taken yet. Raises BodyTooLarge."""
-        return Body(self, scope, receive, refuse, caller)
+    def begun(
+        self, scope: Scope, receive: Receive, refuse: _Refuse, caller: str, *, came: bool = False
+    ) -> Body:
+        """The body of a request, of which nothing was taken yet; `came` says that all of it is here.
+
+        Raises:
+            BodyTooLarge: It says that it is.
+        """
+        return Body(self, scope, receive, refuse, caller, came=came)
 
     def take(self, caller: str, before: int, now: int) -> bool:
         """Have room for a body that grows from one size to another; False when there is none."""
@@ -69,15 +75,21 @@ class Bodies:
 class Body:
     """One body; at the end of the `with` statement it is free."""
 
-    def __init__(self, bodies: Bodies, scope: Scope, receive: Receive, refuse: _Refuse, caller: str) -> None:
+    def __init__(
+        self, bodies: Bodies, scope: Scope, receive: Receive, refuse: _Refuse, caller: str, *, came: bool
+    ) -> None:
+        self._came = came
         self._bodies = bodies
         self._receive = receive
         self._refuse = refuse
         self._caller = caller
-        self._ends = time.monotonic() + SERVE_BODY_S
+        self._ends = 0.0 if came else time.monotonic() + SERVE_BODY_S
         self._size = 0
         self._complete = False
-        declared = dict(scope["headers"]).get(b"content-length", b"0")
+        declared = b"0"
+        for name, value in scope["headers"]:
+            if name == b"content-length":
+                declared = value
         if not declared.isdigit() or int(declared) > MCP_MESSAGE_BYTES:
             raise BodyTooLarge(MCP_MESSAGE_BYTES)
 
@@ -94,8 +106,7 @@ class Body:
         if self._complete:
             return await self._receive()
         try:
-            async with asyncio.timeout(max(0.0, self._ends - time.monotonic())):
-                message = await self._receive()
+            message = await self._next()
         except TimeoutError:
             return await self._refused(SlowRequest(SERVE_BODY_S))
         if message["type"] != "http.request":
@@ -108,6 +119,12 @@ class Body:
         self._size = size
         self._complete = not message.get("more_body", False)
         return message
+
+    async def _next(self) -> Message:
+        if self._came:  # to set a timer takes longer than to take what is here
+            return await self._receive()
+        async with asyncio.timeout(max(0.0, self._ends - time.monotonic())):
+            return await self._receive()
 
     async def _refused(self, error: ReadroomError) -> Message:
         await self._refuse(error)

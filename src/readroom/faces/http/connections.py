@@ -36,6 +36,10 @@ class Visitor(Protocol):
 class Carrier(Visitor, Protocol):
     """A connection as the gate sees it."""
 
+    @property
+    def whole(self) -> bool:
+        """Of no request on it is anything still to come."""
+
     def answering(self, client_scope: ClientScope) -> None:
         """A request of it is being answered; when it is lost, its sender has left."""
 

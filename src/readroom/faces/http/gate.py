@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache, lru_cache
 from http import HTTPStatus
@@ -75,7 +75,11 @@ def checked(scope: Scope) -> str:
     Raises:
         NoSuchRoute: It has, or is none that anything could be served at.
     """
-    raw = _raw(scope)
+    return _checked(_raw(scope))
+
+
+@lru_cache(256)  # what is refused, which may be long, is not kept
+def _checked(raw: bytes) -> str:
     if len(raw) > SERVE_PATH_BYTES or not _PLAIN.fullmatch(raw) or b"//" in raw or _DOTS.search(raw):
         raise NoSuchRoute
     return raw.decode("ascii")
@@ -87,9 +91,9 @@ def split(path: str) -> tuple[str | None, str]:
     return (match[1], match[2]) if match else (None, path)
 
 
-def target_of(scope: Scope, workspaces: Collection[str]) -> str:
+def target_of(scope: Scope, workspaces: frozenset[str]) -> str:
     """The path for a record: whatever is not a name of ours, and could be anybody's secret, stands as *."""
-    return _spelled(_raw(scope)[:SERVE_PATH_BYTES], frozenset(workspaces))
+    return _spelled(_raw(scope)[:SERVE_PATH_BYTES], workspaces)
 
 
 @lru_cache(256)  # clients ask for the same few again and again
@@ -158,6 +162,7 @@ class Gate:
         """`inner` is what it guards."""
         self._inner = inner
         self._workspaces = workspaces
+        self._names = frozenset(workspaces.names(None))
         self._sign_in = sign_in
         self._hosts = hosts
         self._rates = rates
@@ -174,8 +179,7 @@ class Gate:
             return
         began = time.perf_counter()
         scope = {**scope, "headers": _trimmed(scope)}
-        target = target_of(scope, self._workspaces.names(None))
-        exchange = Exchange(scope["method"], _address(scope), target=target)
+        exchange = Exchange(scope["method"], _address(scope), target=target_of(scope, self._names))
         client_scope = ClientScope()
         connection: Carrier | None = scope.get("state", {}).get(CONNECTION)
         if connection is not None:
@@ -184,7 +188,9 @@ class Gate:
         try:
             inside = await self._admitted(scope, exchange, connection)
             inside[CLIENT_SCOPE], inside[EXCHANGE] = client_scope, exchange
-            body = self._bodies.begun(scope, receive, out.refuse, exchange.token or exchange.address)
+            came = connection is not None and connection.whole
+            payer = exchange.token or exchange.address
+            body = self._bodies.begun(scope, receive, out.refuse, payer, came=came)
             with body:
                 await self._inner(inside, body.receive, out.send)
         except ReadroomError as error:

@@ -94,6 +94,11 @@ class Protocol(asyncio.Protocol):
         """No request of it is being answered."""
         return not self._waiting
 
+    @property
+    def whole(self) -> bool:
+        """Of no request on it is anything still to come."""
+        return not self._begun
+
     def answering(self, client_scope: ClientScope) -> None:
         """A request of it is being answered."""
         self._waiting.add(client_scope)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import ipaddress
 import os
 import resource
@@ -272,7 +273,10 @@ def serve_http(
     workspaces = Workspaces(served.workspaces, serving.default or next(iter(served.workspaces)))
     refusals = Refusals(workspaces, processes=served.workers)
     metrics = Metrics(served.counted)
-    calls = Calls(threads=serving.threads, queue=serving.queue, grouped=True, on_open=metrics.open.set)
+    on_open = None if served.counted is None else metrics.open.set
+    calls = Calls(threads=serving.threads, queue=serving.queue, grouped=True, on_open=on_open)
+    if on_open is None:  # nobody else counts: it is looked up when it is asked for
+        metrics.open.set_function(lambda: calls.open)
     ask = Asking()
     rates = _rates(serving, shared, ask)
     visits = None if shared is None else shared.visits
@@ -302,6 +306,8 @@ def serve_http(
     try:
         # Of several processes each takes what comes one by one, so that all get some.
         config = _config(gate, SERVE_ACCEPT if served.workers == 1 else 1)
+        # What was imported stays: to look for garbage in it again and again costs each request a fortieth.
+        gc.freeze()
         # Not `run`: it may take another event loop, and what is below knows asyncio's.
         asyncio.run(_Web(config, gate, calls, on_ready, lifeline, shared).serve([bound]))
     finally:

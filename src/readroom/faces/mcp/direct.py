@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar, final
 
 from readroom.contracts.base import tool_result
 from readroom.deadline import Deadline
 from readroom.errors import Busy
 from readroom.faces.calls import Access, ClientScope, Failed, SendProgress, Steps, perform_call
+from readroom.faces.pool import Pool
 from readroom.limits import MCP_WORKERS, SERVE_QUEUE
 from readroom.values import Fact
 
@@ -46,10 +47,8 @@ class DirectCalls:
         self._most = threads + queue
         self._open = 0
         self._lock = threading.Lock()
-        self._own: set[int] = set()
-        self._pool = ThreadPoolExecutor(
-            threads, "readroom-call", initializer=lambda: self._own.add(threading.get_ident())
-        )
+        self._threads = threads
+        self._pool = Pool("readroom-call")
 
     def start(self, work: Callable[[], None]) -> None:
         """Have `work`, which may `run` calls and does not raise, done in a thread.
@@ -59,10 +58,11 @@ class DirectCalls:
         with self._lock:
             crowded = self._open >= self._most
             self._open += not crowded
+            threads = min(self._open, self._threads)
         if crowded:
             work()
         else:
-            self._pool.submit(self._do, work)
+            self._pool.submit(partial(self._do, work), threads)
 
     def _do(self, work: Callable[[], None]) -> None:
         try:
@@ -83,7 +83,7 @@ class DirectCalls:
         send_progress: SendProgress | None = None,
     ) -> dict[str, Fact]:
         """The tool result of one call, performed in this thread; otherwise as `Calls.run`."""
-        if threading.get_ident() not in self._own:
+        if not self._pool.is_here:
             name = access.contract_name
             return tool_result(access.workspace.refuse(Busy(), name, tool, reply_bytes=reply_bytes))
         progress = None if send_progress is None else _DirectProgress(send_progress)
@@ -108,7 +108,7 @@ class DirectCalls:
     def close(self) -> None:
         """End all work and its threads."""
         self._everyone.leave()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.close()
 
 
 @final
