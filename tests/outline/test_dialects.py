@@ -247,3 +247,18 @@ def test_a_macro_before_a_condition_is_no_type() -> None:
     outline = build(text, "c", Deadline(60))
     assert outline.partial is None
     assert [row.name for row in rows(outline.items)] == ["first"]
+
+
+def test_keys_of_json_in_one_line_have_their_own_value_as_signature() -> None:
+    text = '{"freq": {"a b": 13, "jec": "x, y", "on": true}, "list": [1, 2], "last": null, "n": 1}\n'
+    assert [row.item.signature for row in rows(build(text, "json", Deadline(60)).items)][1:] == [
+        '"a b": 13',
+        '"jec": "x, y"',
+        '"on": true',
+        '"list": [1, 2], "last": null, "n": 1}',
+        '"last": null',
+        '"n": 1}',
+    ]
+    noted = '{\n  "a": 1, // why\n  "b": 2 /* how */\n}\n'
+    signatures = [row.item.signature for row in rows(build(noted, "json", Deadline(60)).items)]
+    assert signatures == ['"a": 1, // why', '"b": 2 /* how */']
