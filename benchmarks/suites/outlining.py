@@ -16,9 +16,9 @@ from readroom.deadline import Deadline
 from readroom.limits.outline import OUTLINE_PERCENT
 from readroom.outline import build
 from readroom.outline.grammars import grammar_of
-from readroom.outline.languages import LESSER, language_of
+from readroom.outline.languages import FOLDS, language_of
 from readroom.outline.syntax import load
-from readroom.values.files import listing
+from readroom.values.listings import NO_FOLDS, listing
 
 _PLACES = (
     ("Python library", sysconfig.get_path("stdlib"), "*.py"),
@@ -111,5 +111,5 @@ def _outline(texts: list[tuple[str, str]]) -> list[str]:
     for language, text in texts:
         most = len(text.encode()) * OUTLINE_PERCENT / 100
         items = build(text, language, Deadline(60)).items
-        found += map(row_line, listing(items, most, row_bytes, LESSER.get(language, ())).rows)
+        found += map(row_line, listing(items, most, row_bytes, FOLDS.get(language, NO_FOLDS)).rows)
     return found

@@ -212,3 +212,53 @@ def test_tables_of_toml_may_have_brackets_in_quotes() -> None:
         'target."cfg(any(unix, target = [1]))".dependencies',
         "plain . table",
     ]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "names"),
+    [
+        ("c", "GL_API void GL_APIENTRY glClear (int mask);\nint last;\n", ["glClear", "last"]),
+        ("c", "U_CAPI int32_t U_EXPORT2\nu_count(int a);\nint last;\n", ["u_count", "last"]),
+        ("c", "FT_EXPORT( FT_Fixed )\nFT_Sin( FT_Angle  angle );\nint last;\n", ["FT_Sin", "last"]),
+        ("c", "static zend_always_inline int first(int a)\n{\n\treturn a;\n}\n", ["first"]),
+        ("c", "__owur OSSL_STATE SSL_get_state(const SSL *ssl);\nint last;\n", ["SSL_get_state", "last"]),
+        (
+            "c",
+            "typedef struct {\n    PyObject_HEAD\n    int first;\n    int second;\n} Thing;\n",
+            ["Thing", "Thing.first", "Thing.second"],
+        ),
+        ("cpp", "namespace std _GLIBCXX_VISIBILITY(default)\n{\nint first();\n}\n", ["std", "std.first"]),
+        (
+            "cpp",
+            "class A {\n  _GLIBCXX_NODISCARD _GLIBCXX20_CONSTEXPR\n  iterator\n  end() const;\n};\n",
+            ["A", "A.end"],
+        ),
+        ("cpp", "extern template class Held<int>;\nint first();\n", ["first"]),
+    ],
+)
+def test_macros_where_projects_put_them_are_no_errors(language: str, text: str, names: list[str]) -> None:
+    outline = build(text, language, Deadline(60))
+    assert outline.partial is None
+    assert [row.name for row in rows(outline.items)] == names
+
+
+def test_a_macro_before_a_condition_is_no_type() -> None:
+    text = "void first(int a)\n{\n    CHECKED(a)\n    if (a)\n    {\n        second(a);\n    }\n}\n"
+    outline = build(text, "c", Deadline(60))
+    assert outline.partial is None
+    assert [row.name for row in rows(outline.items)] == ["first"]
+
+
+def test_keys_of_json_in_one_line_have_their_own_value_as_signature() -> None:
+    text = '{"freq": {"a b": 13, "jec": "x, y", "on": true}, "list": [1, 2], "last": null, "n": 1}\n'
+    assert [row.item.signature for row in rows(build(text, "json", Deadline(60)).items)][1:] == [
+        '"a b": 13',
+        '"jec": "x, y"',
+        '"on": true',
+        '"list": [1, 2], "last": null, "n": 1}',
+        '"last": null',
+        '"n": 1}',
+    ]
+    noted = '{\n  "a": 1, // why\n  "b": 2 /* how */\n}\n'
+    signatures = [row.item.signature for row in rows(build(noted, "json", Deadline(60)).items)]
+    assert signatures == ['"a": 1, // why', '"b": 2 /* how */']

@@ -64,6 +64,17 @@ OUTLINE_PERCENT = 12
 """Of a file, in percent of its bytes: an outline with fields, constants and the like that is larger folds
 them. Outlines of the Python library without them have 8."""
 
+OUTLINE_KEYS_BYTES = 2_000
+"""Keys in keys of data are folded only in outlines that are longer: a shorter one is quickly read, and names
+of services, scripts or jobs are what most of them are asked for."""
+
+OUTLINE_RUN = 12
+"""Functions of a header that are named in one row where their signatures would flood an outline: the lines of
+so many are quickly read, and outlines of headers then take half the bytes."""
+
+OUTLINE_RUN_LINES = 8
+"""Most lines of such a function without its comment: some are declared with a parameter in each line."""
+
 LARGE_OUTLINE_BYTES = 16 * 1024 * 1024
 """Largest text that is outlined at all, beyond OUTLINE_BYTES in a process of its own: generated sources and
 bundles have some megabytes."""

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from readroom.values.listings import Folds
+
 
 def _by_name(**names: str) -> Mapping[str, str]:
     table = {name: language for language, all_of in names.items() for name in all_of.split()}
@@ -78,10 +80,13 @@ INTERPRETERS = _by_name(
 DATA = frozenset({"json", "toml", "yaml"})
 """Languages whose outline is shown only when it is asked for: a window of data says itself what follows."""
 
-LESSER: Mapping[str, frozenset[str]] = MappingProxyType(
-    {"c": frozenset({"macro"}), "cpp": frozenset({"macro"})}
+_HEADERS = Folds(lesser=frozenset({"macro"}), runs=True)
+_KEYS = Folds(nested=True)
+FOLDS: Mapping[str, Folds] = MappingProxyType(
+    {"c": _HEADERS, "cpp": _HEADERS, **dict.fromkeys(sorted(DATA), _KEYS)}
 )
-"""Kinds that an outline folds where it is still too long without what is minor: headers have hundreds."""
+"""What an outline folds where it is still too long without what is minor: headers have hundreds of macros and
+of functions, data have keys in keys."""
 
 _VARIANTS = ("dockerfile.", "containerfile.")
 """How names begin of files that are further ones of their sort."""

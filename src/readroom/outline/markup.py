@@ -237,6 +237,12 @@ def yaml(text: str, deadline: Deadline) -> list[Item]:
 
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}\[\]:,\n]|//[^\n]*|/\*[\s\S]*?\*/')
 _BETWEEN = re.compile(r"\s*:")
+_MOST_PAIR = 400
+_PAIR = re.compile(r'"(?:[^"\\\n]|\\.)*+"\s*:\s*(?:"(?:[^"\\\n]|\\.)*+"|[^\s,{}\[\]"]++)')
+"""A key with what it is given, where that is no object or list."""
+
+_FOLLOWED = re.compile(r"\s*[,}]\s*[^\s/]")
+"""Behind such a pair: another one in its line, which is not part of it. A comment is."""
 
 
 def json(text: str, deadline: Deadline) -> list[Item]:
@@ -274,7 +280,11 @@ def json(text: str, deadline: Deadline) -> list[Item]:
 def _add_key(stack: Stack, text: str, token: re.Match[str], line: int, level: int) -> None:
     start = token.start()
     end = text.find("\n", start)
-    signature = shortened(text[start : start + 400 if end < 0 else min(end, start + 400)])
+    end = min(len(text) if end < 0 else end, start + _MOST_PAIR)
+    pair = _PAIR.match(text, start, end)
+    if pair is not None and _FOLLOWED.match(text, pair.end(), end):
+        end = pair.end()
+    signature = shortened(text[start:end])
     stack.add("key", token[0][1:-1][:OUTLINE_NAME_CHARS] or '""', signature, line, level, line)
 
 

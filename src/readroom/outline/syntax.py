@@ -44,8 +44,9 @@ class NodeRule(Struct, frozen=True):
     signature.  `heads` are kinds of children before it that hold members, too.  An
     empty `kind` is the word that declares it.  What is `minor` is
     folded where it would flood an outline, and left out in bodies of functions.  What is
-    `aside` are nodes in it that define something of the class that it is in.  What
+    `aside` are nodes in the one called `maker` that define something of the class that it is in.  What
     `joins` is one definition with what precedes it under the same name, as the equations of a function.
+    Where `told` matches the text of a node it is the signature, and its group the name.
     """
 
     kind: str
@@ -56,8 +57,10 @@ class NodeRule(Struct, frozen=True):
     needs_body: bool = False
     cut: str = ""
     minor: bool = False
-    aside: Callable[[bytes, Node], Sequence[Node]] | None = None
+    aside: Callable[[Node], Sequence[Node]] | None = None
+    maker: str = ""
     joins: bool = False
+    told: re.Pattern[bytes] | None = None
 
 
 Chooser: TypeAlias = "Callable[[Node], NodeRule | None]"

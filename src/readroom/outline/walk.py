@@ -17,9 +17,10 @@ from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.limits.outline import OUTLINE_DEPTH, OUTLINE_NAME_CHARS, OUTLINE_SIGNATURE_CHARS
+from readroom.outline.called import CLASSES, FUNCTIONS, HOLDING, ONCE, called
 from readroom.outline.lead import Lead
 from readroom.outline.signatures import shortened
-from readroom.outline.syntax import Action, Grammar, NodeRule, inner_query, itself, pattern, plan_of
+from readroom.outline.syntax import Action, Grammar, NodeRule, inner_query, pattern, plan_of, text_of
 from readroom.values.files import Item
 
 if TYPE_CHECKING:
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
 Reparse: TypeAlias = "Callable[[Range], Tree | None]"
 """Parses a part of the text on its own; None where it cannot."""
 
-_UTF8_BYTES = 4
+_SIGNATURE_BYTES = 4 * 2 * OUTLINE_SIGNATURE_CHARS
+"""Of a text that are looked at: it may have characters of four bytes, and as many blanks again."""
 
-_BEFORE_BODY = re.compile(rb"\n|/\*|\{-")
-"""One of these stands before a body where a comment does."""
+_COMMENTED = re.compile(rb"#|//|/\*|--|\{-")
+"""How comments begin: where none of these is before a body, none has to be cut off."""
 
 _MOST_HEAD = 1000
 """Bytes before a body in its line: all of a long line would be looked through for each body."""
@@ -41,27 +43,6 @@ _MOST_WORDS = 200
 
 _MOST_AROUND = 5
 """Nodes around such a word within its definition: `=>` stands in a function, that in what it is handed to."""
-
-_CLASSES = frozenset(
-    {"class", "struct", "interface", "trait", "impl", "enum", "object", "protocol", "record"}
-    | {"extension", "actor", "union", "type"}
-)
-"""What a function is a method of."""
-
-
-_WORDS = frozenset({"struct", "enum", "extension", "actor", "interface"})
-
-
-def _declared_as(signature: str) -> str:
-    """What a declaration says that it declares; some grammars call all of them classes."""
-    return next((word for word in signature.split() if word in _WORDS), "class")
-
-
-def _kind(kind: str, name: str, parent: str | None) -> str:
-    """What a reader calls it: by where it stands, and by how its name is written."""
-    if kind == "variable":
-        return "constant" if name.isupper() else "field" if parent in _CLASSES else "variable"
-    return "method" if kind == "function" and parent in _CLASSES else kind
 
 
 def _all(source: bytes, word: bytes) -> Iterator[int]:
@@ -88,14 +69,6 @@ def _last_row(node: Node) -> int:
     """Some nodes end behind their line feed."""
     row, column = node.end_point
     return row - 1 if column == 0 and row > node.start_point[0] else row
-
-
-_FUNCTIONS = frozenset({"function", "method", "constructor"})
-_HOLDING = frozenset({"object", "table", "property"})
-"""What is minor unless it holds a method: an API, and no data."""
-
-_ONCE = frozenset({"variable", "property"})
-"""What is assigned to several times is defined by the first."""
 
 
 @final
@@ -154,20 +127,21 @@ class Walk:
                 rule = action.rule if action.choose is None else action.choose(node)
                 items: list[Item] = []
                 if rule is not None and not (local and rule.minor):
-                    items = self._items(
-                        node, rule, depth, parent, None if found else outer, lead, local=local
-                    )
+                    wrap = None if found else outer
+                    items = self._told(node, rule, wrap, lead) if rule.told is not None else []
+                    items = items or self._items(node, rule, depth, parent, wrap, lead, local)
                 if items and rule is not None:
-                    if rule.joins or rule.aside is not None or rule.kind in _ONCE:
+                    if rule.joins or rule.aside is not None or rule.kind in ONCE:
                         self._add(items, node, rule, found, seen, depth, parent)
                     else:
                         found += items
                 elif action.wraps:
-                    inside = outer or node if self._is_single(node) else None
-                    row = row_before if previous is None else previous.end_point.row
-                    found += self._scan(
-                        node.named_children, row, depth + 1, parent, inside, lead, local=local
-                    )
+                    if not self._is_plain(node, action):
+                        inside = outer or node if self._is_single(node) else None
+                        row = row_before if previous is None else previous.end_point.row
+                        found += self._scan(
+                            node.named_children, row, depth + 1, parent, inside, lead, local=local
+                        )
                 elif not flat and (action.is_through or action.is_embedded):
                     found += self._through(node, action, depth, parent, local=local)
                 previous = node
@@ -195,11 +169,11 @@ class Walk:
         if rule.joins and found and items[0].name == found[-1].name:
             found[-1] = _joined(found[-1], items[0])
             return
-        if rule.kind in _ONCE:
+        if rule.kind in ONCE:
             items = [item for item in items if _is_new(item, seen)]
         found += items
-        if rule.aside is not None and parent in _CLASSES:
-            nodes_aside = rule.aside(self._source, node)
+        if rule.aside is not None and parent in CLASSES and items and items[0].name == rule.maker:
+            nodes_aside = rule.aside(node)
             of_class = self._scan(nodes_aside, node.start_point.row, depth + 1, parent) if nodes_aside else ()
             known = {item.name for item in found} if of_class else ()
             found += [item for item in of_class if item.name not in known and _is_new(item, seen)]
@@ -210,14 +184,18 @@ class Walk:
         """The items in a node that defines nothing itself."""
         if action.is_embedded:
             return self._embedded(node, depth, parent)
-        unless = action.plain_unless
-        if unless is not None and unless.search(self._source, node.start_byte, node.end_byte) is None:
+        if self._is_plain(node, action):
             return ()
         inside = node.named_children
         # Most statements hold one thing, which is looked at before all is made ready for it.
         if not inside or (len(inside) == 1 and inside[0].kind_id not in self._plan.actions):
             return ()
         return self._scan(inside, node.start_point.row, depth + 1, parent, local=local or action.is_scope)
+
+    def _is_plain(self, node: Node, action: Action) -> bool:
+        """Whether a node that may hold definitions surely holds none."""
+        unless = action.plain_unless
+        return unless is not None and unless.search(self._source, node.start_byte, node.end_byte) is None
 
     def _is_single(self, wrapper: Node) -> bool:
         """Whether it holds one definition, whose signature it begins."""
@@ -228,6 +206,18 @@ class Walk:
                 inside += 1
         return inside < 2
 
+    def _told(self, node: Node, rule: NodeRule, outer: Node | None, lead: Lead | None) -> list[Item]:
+        """What a node defines whose text tells all of it; nothing where not, or something is around."""
+        start = node.start_byte
+        end = min(node.end_byte, start + _SIGNATURE_BYTES)
+        told = rule.told.match(self._source, start, end) if rule.told is not None and outer is None else None
+        if told is None:
+            return []
+        row, signature = node.start_point[0], shortened(told[0].decode("utf-8", "ignore"))
+        first = row if lead is None else lead.above(row)
+        name = told[1].decode()[:OUTLINE_NAME_CHARS]
+        return [Item(rule.kind, name, signature, first + 1, _last_row(node) + 1, row + 1, minor=rule.minor)]
+
     def _items(
         self,
         node: Node,
@@ -236,7 +226,6 @@ class Walk:
         parent: str | None,
         outer: Node | None,
         lead: Lead | None,
-        *,
         local: bool,
     ) -> list[Item]:
         """What a node defines: one thing, or several of one form."""
@@ -253,15 +242,15 @@ class Walk:
         start = line if begin is node and outer is None else (outer or node).start_point[0]
         owner, name = names[0]
         signature = self._signature(begin, node, body, rule, name)
-        kind = _kind(rule.kind or _declared_as(signature), name, parent)
+        kind = called(rule.kind, signature, name, parent)
         members: tuple[Item, ...] = ()
         if body is not None:
-            members = self._members(body, depth, kind) if rule.members and kind not in _FUNCTIONS else ()
+            members = self._members(body, depth, kind) if rule.members and kind not in FUNCTIONS else ()
             members = members or self._within(body, depth)
         if rule.heads:
             members = (*self._in_head(node, rule, depth, kind), *members)
         minor = rule.minor or kind == "object"
-        if kind in _HOLDING and any(not member.minor for member in members):
+        if kind in HOLDING and any(not member.minor for member in members):
             minor = False
         if minor and local:
             return []
@@ -289,8 +278,9 @@ class Walk:
         if isinstance(namer, str):
             field = self._plan.fields.get(namer)
             child = None if field is None else node.child_by_field_id(field)
-            name = None if child is None else itself(self._source, child)
-            return [] if name is None else [name]
+            text = "" if child is None else text_of(self._source, child)
+            name = text if text.isidentifier() else text.strip("'\"")
+            return [((), name)] if name else []
         named = namer(self._source, node)
         if named is None:
             return []
@@ -461,11 +451,10 @@ class Walk:
         start, end = begin.start_byte, node.end_byte
         if body is not None and rule.cut != "{":
             end = body.start_byte
-            if _BEFORE_BODY.search(self._source, start, end):
+            if _COMMENTED.search(self._source, start, end):
                 before = self._comments_before(body)
                 end = before[0].start_byte if before else end
-        end = min(end, start + _UTF8_BYTES * 2 * OUTLINE_SIGNATURE_CHARS)
-        text = self._source[start:end].decode("utf-8", "ignore")
+        text = self._source[start : min(end, start + _SIGNATURE_BYTES)].decode("utf-8", "ignore")
         if not rule.cut:
             return shortened(text)
         cut = pattern(rule.cut).search(text)

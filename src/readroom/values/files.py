@@ -5,7 +5,7 @@ Beside `model`, which builds on them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Literal, Protocol, TypeAlias, final
 
@@ -271,6 +271,10 @@ OUTLINES = frozenset({"outline", "full_outline"})
 """Views of a file that show what it defines; the full one has fields, constants and the like in any case."""
 
 
+RUN = "run"
+"""Kind of what stands for several functions."""
+
+
 class Row(Struct, frozen=True):
     """An item on its own: how deep it is nested, and its names from the outermost.
 
@@ -281,6 +285,11 @@ class Row(Struct, frozen=True):
     depth: int
     path: tuple[str, ...]
     folded: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def is_run(self) -> bool:
+        """Whether it names several functions, of which its own name is the first; `folded` counts them."""
+        return self.item.kind == RUN
 
     @property
     def name(self) -> str:
@@ -328,44 +337,6 @@ def folded_in(items: Sequence[Item]) -> tuple[tuple[str, int], ...]:
         if item.minor:
             counts[item.kind] = counts.get(item.kind, 0) + 1
     return tuple(counts.items())
-
-
-class Listing(Struct, frozen=True):
-    """What an outline lists; `folded` counts by kind the minor items that are in none of it."""
-
-    rows: Sequence[Row]
-    folded: tuple[tuple[str, int], ...] = ()
-
-
-def listing(
-    items: Sequence[Item], most: float, cost: Callable[[Row], int], lesser: Container[str] = ()
-) -> Listing:
-    """All rows where they cost at most so much; else those that are not minor.
-
-    Where these cost more as well, items of `lesser` kinds are folded, too, unless nothing else is there.
-    """
-    whole, left = list[Row](), most
-    for row in rows(items):
-        whole.append(row)
-        left -= cost(row)
-        if left < 0:
-            break
-    else:
-        return Listing(whole)
-    main = list(main_rows(items))
-    if lesser and sum(map(cost, main)) > most and any(row.item.kind in lesser for row in main):
-        fewer = _lessened(items, lesser)
-        kept = list(main_rows(fewer))
-        items, main = (fewer, kept) if kept else (items, main)
-    return Listing(main, folded_in(items))
-
-
-def _lessened(items: Sequence[Item], kinds: Container[str]) -> tuple[Item, ...]:
-    """The items, those of some kinds made minor."""
-    return tuple(
-        replace(item, minor=item.minor or item.kind in kinds, members=_lessened(item.members, kinds))
-        for item in items
-    )
 
 
 def main_items(items: Sequence[Item]) -> tuple[Item, ...]:

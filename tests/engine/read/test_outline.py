@@ -361,7 +361,8 @@ def test_the_closing_line_speaks_of_the_mark_only_where_it_stands() -> None:
 def test_macros_of_a_header_are_folded_where_it_is_long_without_what_is_minor() -> None:
     """Headers have hundreds of them; where there is nothing else they are listed."""
     macros = "".join(f"#define make_{number}(a) make(a, {number})\n" for number in range(40))
-    prototypes = "".join(f"int take_{number}(int first);\n" for number in range(20))
+    said = f"/* {'It takes one. ' * 30}*/\n"
+    prototypes = "".join(f"{said}int take_{number}(int first);\n" for number in range(20))
     caller = Driver(MemoryStore({"a.h": f"{macros}{prototypes}".encode(), "b.h": macros.encode()}))
     reply = caller.call("read_file", path="a.h", view="outline")
     assert len(rows(reply)) == 20
@@ -369,3 +370,51 @@ def test_macros_of_a_header_are_folded_where_it_is_long_without_what_is_minor() 
     assert "make(a, 7)" in caller.call("read_file", path="a.h", symbol="make_7").text
     assert len(rows(caller.call("read_file", path="a.h", view="full_outline"))) == 60
     assert len(rows(caller.call("read_file", path="b.h", view="outline"))) == 40
+
+
+def test_keys_in_keys_are_folded_where_they_would_flood_an_outline_largest_first() -> None:
+    """Of a file of translations or frequencies; small ones beside them stay, and nothing is lost."""
+    words = ",\n".join(f'    "word {number}": "a word with the number {number}"' for number in range(200))
+    text = f'{{\n  "scripts": {{\n    "build": "make"\n  }},\n  "words": {{\n{words}\n  }}\n}}\n'
+    caller = Driver(MemoryStore({"a.json": text.encode()}))
+    reply = caller.call("read_file", path="a.json", view="outline")
+    assert [row.strip() for row in rows(reply)] == [
+        '2-4 "scripts"',
+        '3-3 "build": "make"',
+        '5-206 "words" [+200 keys]',
+    ]
+    assert 'Not listed: members counted as [+]. All: read_file {"path":"a.json","view":"full_outline"}' in (
+        reply.text
+    )
+    assert "the number 7" in caller.call("read_file", path="a.json", symbol="words.word 7").text
+    whole = caller.call("read_file", path="a.json", view="full_outline")
+    assert len(rows(whole)) + sum(len(rows(page)) for page in caller.rest(whole)) == 203
+
+
+def test_functions_that_a_header_declares_in_a_row_are_named_where_their_signatures_would_flood_it() -> None:
+    prototypes = "".join(
+        f"/* Takes {number}. */\nint take_{number}(int first,\n    int second);\n" for number in range(30)
+    )
+    whole = "int whole(int a)\n{\n" + "    a += 1;\n" * 6 + "    return a;\n}\n"
+    caller = Driver(MemoryStore({"a.h": f"{prototypes}{whole}".encode()}))
+    reply = caller.call("read_file", path="a.h", view="outline")
+    listed = rows(reply)
+    assert listed[0].startswith("1-36 take_0, take_1, take_2, ")
+    assert [row[row.rindex(" [") :] for row in listed[:3]] == [
+        " [+12 signatures]",
+        " [+12 signatures]",
+        " [+6 signatures]",
+    ]
+    assert listed[3:] == ["91-100 int whole(int a)"]
+    assert "31 of 31 definitions" in reply.text
+    assert (
+        'Not listed: signatures counted as [+]. All: read_file {"path":"a.h","view":"full_outline"}'
+        in reply.text
+    )
+    for item in fact(reply, "outline")["items"]:
+        named = item["signature"].split(", ") if item["kind"] == "run" else [item["name"]]
+        assert item["name"] == named[0]
+        for name in named:
+            assert name in caller.call("read_file", path="a.h", symbol=name).text
+    full = caller.call("read_file", path="a.h", view="full_outline")
+    assert "\n88-90 int take_29(int first, int second)\n" in full.text

@@ -17,6 +17,7 @@ from readroom.limits.outline import SYMBOL_CHARS
 from readroom.quoting import quote, shortened
 from readroom.values import Fact, GrepLine, ReadRequest, ReadResult
 from readroom.values.files import OUTLINES, OutlineView, Row
+from readroom.values.listings import named
 
 _NAME_CHARS = 100
 """Of a name in the first line of a reply; the facts have all of it."""
@@ -101,7 +102,7 @@ def counted(folded: Sequence[tuple[str, int]]) -> str:
 
 
 def _plural(kind: str) -> str:
-    if kind.endswith("y"):
+    if kind.endswith("y") and kind[-2] not in "aeiou":
         return f"{kind[:-1]}ies"
     return f"{kind}es" if kind.endswith(("s", "x")) else f"{kind}s"
 
@@ -143,7 +144,7 @@ def outline_span(result: ReadResult, outline: OutlineView) -> str:
     """What the header says of a reply that is an outline."""
     inside = "" if result.symbol is None else f" of {shortened(result.symbol.name, _NAME_CHARS)}"
     definitions = "definition" if outline.total == 1 else "definitions"
-    count = f"{len(outline.rows)} of {outline.total} {definitions}" if outline.rows else "no definitions"
+    count = f"{named(outline.rows)} of {outline.total} {definitions}" if outline.rows else "no definitions"
     lines = "1 line" if result.total_lines == 1 else f"{result.total_lines} lines"
     more = " (more below)" if result.next is not None else ""
     return f"outline{inside} | {outline.language}, {lines} | {count}{more}"
@@ -160,7 +161,11 @@ def outline_parts(result: ReadResult) -> list[str | Aside]:
         parts.append(f"An end marked {UNCERTAIN} is not certain.")
     folding = next((item.request for item in result.omitted if item.what == "members"), None)
     if folding is not None:
-        inside = ["members counted as [+]"] if any(row.folded for row in outline.rows) else []
+        marked = {row.is_run for row in outline.rows if row.folded}
+        sorts = " and ".join(
+            word for word, is_run in (("members", False), ("signatures", True)) if is_run in marked
+        )
+        inside = [f"{sorts} counted as [+]"] if sorts else []
         own = [f"{counted(outline.folded)} of the file itself"] if outline.folded else []
         parts.append(Aside(f"Not listed: {' and '.join(inside + own)}. All", folding))
     if result.lines and outline.left_out:
@@ -225,7 +230,7 @@ FACTS = {
     "certain is false where a syntax error leaves the end in doubt.",
     "outline": "{language, items: [{name, kind, signature, start, end, line, depth, certain, folded}], "
     "folded, left_out, partial} or null: of the file, or of what a cut reply does not show; folded counts by "
-    "kind what "
-    'only view="full_outline" lists.',
+    'kind what only view="full_outline" lists. An item of kind run stands for several functions, which its '
+    "signature names.",
 }
 """Their meaning, for the reference."""

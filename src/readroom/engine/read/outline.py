@@ -32,7 +32,7 @@ from readroom.limits.outline import (
     OUTLINE_SHARE,
     OUTLINE_TIMEOUT_S,
 )
-from readroom.outline.languages import DATA, LESSER, language_of
+from readroom.outline.languages import DATA, FOLDS, language_of
 from readroom.quoting import quote
 from readroom.session.caches import OutlineCache
 from readroom.stores.base import Source
@@ -43,14 +43,13 @@ from readroom.values import Cap, Kind, Omission, ReadRequest, ReadResult, Warn
 from readroom.values.files import (
     OUTLINES,
     Item,
-    Listing,
     Outline,
     OutlineView,
     Row,
-    listing,
     main_rows,
     rows,
 )
+from readroom.values.listings import NO_FOLDS, Listing, listing, named
 
 if TYPE_CHECKING:
     from readroom.engine.documents.cache import DocumentCache
@@ -184,8 +183,8 @@ class Outliner(Struct, frozen=True):
         """What an outline lists: all of it, unless what is minor would flood it."""
         if self.request.view == "full_outline":
             return Listing(list(rows(outline.items)))
-        most, lesser = self.source.size * OUTLINE_PERCENT / 100, LESSER.get(outline.language, ())
-        return listing(outline.items, most, self.cap.measure.read.outlined, lesser)
+        most, folds = self.source.size * OUTLINE_PERCENT / 100, FOLDS.get(outline.language, NO_FOLDS)
+        return listing(outline.items, most, self.cap.measure.read.outlined, folds)
 
     # --- one definition -----------------------------------------------------------------------
 
@@ -273,7 +272,7 @@ class Outliner(Struct, frozen=True):
         return replace(
             base,
             outline=OutlineView(
-                outline.language, page, len(listed), len(listed) - last, outline.partial, wanted.folded
+                outline.language, page, named(listed), named(listed[last:]), outline.partial, wanted.folded
             ),
             symbol=symbol,
             omitted=omitted,

@@ -158,7 +158,10 @@ _HOLDERS = words(
     "expression_statement"
 )
 
-_MACRO = NodeRule("constant", body=(), cut=r"\n", minor=True)
+_DEFINED = rb"#[ \t]*define[ \t]+([A-Za-z_]\w*)"
+_VALUE_OF = re.compile(_DEFINED + rb"(?![\x80-\xff$\\])[^\n]*")
+_HEAD_OF = re.compile(_DEFINED + rb"\([^()\n\\/]*\)(?=[ \t]+[^\s\\/])")
+_MACRO = NodeRule("constant", body=(), cut=r"\n", minor=True, told=_VALUE_OF)
 
 _RULES: dict[str, NodeRule | Chooser] = {
     "function_definition": NodeRule(
@@ -175,7 +178,7 @@ _RULES: dict[str, NodeRule | Chooser] = {
     "enum_specifier": NodeRule("enum", members=True, needs_body=True),
     "enumerator": ENUM_MEMBER,
     "preproc_def": _MACRO,
-    "preproc_function_def": NodeRule("macro", body=("value",), cut=r"\\\s*\n"),
+    "preproc_function_def": NodeRule("macro", body=("value",), cut=r"\\\s*\n", told=_HEAD_OF),
 }
 
 _CPP = re.compile(rb"^[ \t]*(?:class[ \t]+\w|namespace\b|template[ \t]*<|using[ \t]+\w)|\w::\w", re.MULTILINE)

@@ -239,27 +239,15 @@ _RULES: dict[str, NodeRule | Chooser] = {
 }
 
 _METHOD = re.compile(
-    rb"\n[ \t]*(?:(?:async|get|set|static)[ \t]+|\*[ \t]*)*"
-    rb"(?!(?:if|for|while|switch|catch|with|function)\b)([\w$]+)[ \t]*\([^;{}()]{0,200}+\)[ \t]*\{"
+    rb"\n[ \t]*+(?=[\w$*])(?:(?:async|get|set|static)[ \t]++|\*[ \t]*+)*"
+    rb"(?!(?:if|for|while|switch|catch|with|function)\b)([\w$]++)[ \t]*+\([^;{}()]{0,200}+\)[ \t]*+\{"
 )
 """The name of what is called by no word: a method of an object. It begins a line."""
 
-_OPENS = re.compile(rb"\)[ \t]*\{")
-_MOST_PARAMETERS = 202
-_MOST_METHOD = 1000
-"""Bytes of a line before them: all of a long one would be looked through for each."""
-
 
 def _methods(source: bytes) -> Iterator[int]:
-    """Where such names are: looked for from behind, since that is quicker than to try every line."""
-    for opens in _OPENS.finditer(source):
-        end = opens.start()
-        begin = source.rfind(b"(", max(0, end - _MOST_PARAMETERS), end)
-        if begin >= 0:
-            line = source.rfind(b"\n", max(0, begin - _MOST_METHOD), begin)
-            found = _METHOD.match(source, line) if line >= 0 else None
-            if found is not None and found.end() == opens.end():
-                yield found.start(1)
+    """Where such names are."""
+    return (found.start(1) for found in _METHOD.finditer(source))
 
 
 JAVASCRIPT = Grammar(
@@ -276,7 +264,8 @@ JAVASCRIPT = Grammar(
     ),
     scopes=words("function_expression arrow_function"),
     plain=words(
-        "call_expression arguments parenthesized_expression unary_expression new_expression array "
+        "expression_statement return_statement call_expression arguments parenthesized_expression "
+        "unary_expression new_expression array "
         "await_expression ternary_expression binary_expression member_expression sequence_expression"
     ),
     plain_unless=re.compile(rb"[{=]"),
@@ -308,10 +297,10 @@ def _without_imported(source: bytes) -> bytes:
 _ACCESS = words("accessibility_modifier readonly override_modifier")
 
 
-def _own_parameters(source: bytes, node: Node) -> Sequence[Node]:
+def _own_parameters(node: Node) -> Sequence[Node]:
     """The parameters of a constructor that are properties of the instance, too."""
     parameters = node.child_by_field_name("parameters")
-    if parameters is None or field_text(source, node, "name") != "constructor":
+    if parameters is None:
         return ()
     return [one for one in parameters.named_children if any(word.type in _ACCESS for word in one.children)]
 
@@ -329,7 +318,7 @@ TYPESCRIPT = replace(
     rules=table(
         {
             **_RULES,
-            "method_definition": replace(METHOD, aside=_own_parameters),
+            "method_definition": replace(METHOD, aside=_own_parameters, maker="constructor"),
             "required_parameter": _PARAMETER,
             "optional_parameter": _PARAMETER,
             "abstract_class_declaration": CLASS,

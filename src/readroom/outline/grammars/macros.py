@@ -34,16 +34,20 @@ _WORD_BYTES = (string.ascii_letters + string.digits + "_").encode()
 _KEYWORDS = frozenset({b"if", b"while", b"switch", b"for", b"return", b"sizeof", b"defined", b"typeof"})
 
 _ALONE = re.compile(
-    rb"\n[ \t]*((?:[A-Z_][A-Z0-9_]{2,}|__[a-z]\w*__|[A-Z][A-Z0-9]+_\w+(?=\())" + _GIVEN + rb")"
+    rb"\n[ \t]*+(?=[A-Z_])((?:[A-Z_][A-Z0-9_]{2,}|__[a-z]\w*__|PyObject_(?:VAR_)?HEAD|"
+    rb"[A-Z][A-Z0-9]+_\w+(?=\())" + _GIVEN + rb")"
     rb"[ \t]*(?=\r?\n|//|/\*)(?!\s{0,80}\*)",
 )
 """A line that is a macro and nothing else, as `Q_OBJECT` or `NAMESPACE_BEGIN(x)`."""
 
+_MARKED = rb"[a-z]\w{0,40}_(?:inline|unused|noreturn)"
+"""What projects write in small letters for what compilers call in their own ways."""
+
 _LEADING = re.compile(
-    rb"\n[ \t]*(?=[A-Z_eistv])(?:(?:extern|static|inline|virtual|explicit)[ \t]+){0,4}"
+    rb"\n[ \t]*+(?=[A-Z_eistv])(?:(?:extern|static|inline|virtual|explicit)[ \t]+){0,4}"
     rb"(?:template[ \t]*<[^(){};\n]{0,300}>[ \t]*)?(?:(?:static|inline)[ \t]+)?"
-    rb"((?:(?:[A-Z][A-Z0-9_]{3,}|__[a-z]+(?<!__extension__)(?<!__inline__))"
-    rb"(?:[ \t]*\([^(){};\n]{0,200}\))?[ \t]+){1,4})"
+    rb"((?:(?:_?[A-Z][A-Z0-9_]{3,}|__[a-z_]+(?<!__extension__)(?<!__inline__)|" + _MARKED + rb")"
+    rb"(?:[ \t]*\([^(){};\n]{0,200}\))?[ \t\r\n]{1,80}){1,4})"
     rb"(?=[A-Za-z_][\w:<>,]*[ \t*&\r\n]{1,80}(?:[A-Za-z_][\w:<>,]*[ \t*&\r\n]{1,80}){0,5}"
     rb"[A-Za-z_~][\w:]*(?:<[^;{}()\n]{0,80}>)?[ \t]*\()",
 )
@@ -64,27 +68,32 @@ _CALLING = re.compile(
 """Before the star of a pointer to a function, as in `typedef int (WINAPI *call)(void);`."""
 
 _BETWEEN = re.compile(
-    rb"\n(?=[ \t]*[A-Za-z_])"
-    rb"(?:[ \t]*(?:typedef|static|extern|inline|const|unsigned|signed|struct|enum|union)[ \t]+){0,4}"
+    rb"\n[ \t]*+(?=[A-Za-z_])"
+    rb"(?:(?:typedef|static|extern|inline|const|unsigned|signed|struct|enum|union|[A-Z][A-Z0-9_]{3,})"
+    rb"[ \t]+){0,4}(?!__[a-z]+[ \t])"
     rb"(?!typedef|static|extern|inline|const|unsigned|signed|struct|enum|union|return|else|case|goto)"
-    rb"(?=[A-Z_0-9]{0,80}[a-z])[A-Za-z_]\w*[ \t*]+([A-Z][A-Z0-9_]{4,})\s{1,80}(?=[A-Za-z_]\w*[ \t]*\()",
+    rb"(?=[A-Z_0-9]{0,80}[a-z])[A-Za-z_]\w*+[ \t*]++([A-Z][A-Z0-9_]{4,})\s{1,80}(?=[A-Za-z_]\w*[ \t]*\()",
 )
 """Between the type and the name of a function, as in `static int FASTCALL f(void)`."""
 
 _WRAPPED = re.compile(
-    rb"\n[ \t]*(?=[A-Zes])(?:(?:extern|static)[ \t]+)?"
-    rb"([A-Z][A-Z0-9_]{3,}[ \t]*\()[A-Za-z_][\w \t*]{0,60}(\))(?=[ \t]+[A-Za-z_]\w*[ \t]*[(;])",
+    rb"\n[ \t]*+(?=[A-Zes])(?:(?:extern|static)[ \t]+)?"
+    rb"([A-Z][A-Z0-9_]{3,}[ \t]*\([ \t]*)[A-Za-z_][\w \t*]{0,60}(\))"
+    rb"(?=[ \t]+[A-Za-z_]\w*[ \t]*[(;]|"
+    rb"\s{1,80}(?=[A-Z0-9_]{0,80}[a-z])(?!(?:if|for|while|switch|return)\b)[A-Za-z_]\w*[ \t]*"
+    rb"\([^(){};]{0,400}(?:\([^(){};]{0,100}\)[^(){};]{0,200}){0,4}\)\s{0,40}[;{])",
 )
 """Around the type of a function, as in `extern EXPORT(int) f(void);`."""
 
-_LISTED = re.compile(rb"\n[ \t]+([A-Z][A-Z0-9_]{2,}[ \t]*\([ \t]*)[A-Za-z_]\w*([^(){};]{0,200}\))[ \t]*,")
+_LISTED = re.compile(rb"\n[ \t]++([A-Z][A-Z0-9_]{2,}+[ \t]*\([ \t]*)[A-Za-z_]\w*([^(){};]{0,200}\))[ \t]*,")
 """Around the name of a member of an enumeration, as in `OPTION(NAME, LONG, 1),`."""
 
 _BASED = re.compile(rb"\benum[ \t]*(:[ \t]*[\w:]+(?:[ \t]+\w+){0,3}[ \t]*)\{")
 """The type of an enumeration without a name, which is no macro, but unknown to the grammar."""
 
 _BEHIND = re.compile(
-    rb"\b(?:class|struct|union|enum)[ \t]+[A-Za-z_]\w*[ \t]+([A-Z][A-Z0-9_]{4,})\s{0,80}(?=:(?!:)|\{)"
+    rb"\b(?:class|struct|union|enum|namespace)[ \t]+[A-Za-z_][\w:]*[ \t]+"
+    rb"([A-Z_][A-Z0-9_]{4,}" + _GIVEN + rb")\s{0,80}(?=:(?!:)|\{)"
 )
 """Behind the name of a type, as in `class Name FINAL {`."""
 
@@ -100,7 +109,7 @@ _UNLINKED = re.compile(_CXX + rb"(\})")
 """What makes C of the declarations between both, for compilers of C++."""
 
 _VALUED = re.compile(
-    rb"\n[ \t]*[A-Za-z_]\w*[ \t]+([A-Z][A-Z0-9_]{3,}[ \t]*\([^(){};\n]{0,200}\))[ \t]*(?=[=,])"
+    rb"\n[ \t]*+[A-Za-z_]\w*+[ \t]++([A-Z][A-Z0-9_]{3,}+[ \t]*\([^(){};\n]{0,200}\))[ \t]*(?=[=,])"
 )
 """Behind the name of a member of an enumeration, as in `OLD DEPRECATED(1.2, "") = 6,`."""
 
@@ -116,26 +125,32 @@ _SECTION = re.compile(rb"\b(?:public|protected|private)[ \t]+(Q_SLOTS|slots)(?=[
 _SIGNALS = re.compile(rb"\b((?:Q_SIGNALS|signals)[ \t]*:)(?!:)")
 """What a framework adds to the words that say who may call."""
 
+_INSTANCE = re.compile(rb"\n(extern[ \t]+template)\b")
+"""Before what another file makes of a template."""
+
 _RESTRICTED = re.compile(rb"\*[ \t]*([A-Z_][A-Z0-9_]{3,})[ \t]+(?=[A-Za-z_])")
 """Behind a star, as in `char * RESTRICT name`."""
 
 _SIMPLE: tuple[tuple[re.Pattern[bytes], bytes], ...] = (
     *((_LEADING, b""), (_BETWEEN, b""), (_TRAILING, b")"), (_RESTRICTED, b"*")),
-    *((_SECTION, b"slots"), (_SECTION, b"Q_SLOTS"), (_SIGNALS, b"signals"), (_SIGNALS, b"Q_SIGNALS")),
+    *((_SECTION, b"slots"), (_SECTION, b"Q_SLOTS")),
     *((_POINTED, b")"), (_CALLING, b"*"), (_WRAPPED, b"("), (_VALUED, b"enum"), (_LISTED, b"enum")),
 )
 """Those whose groups are all that is blanked, each with what stands in every text that has it."""
 
 _WORDED: tuple[tuple[re.Pattern[bytes], tuple[bytes, ...]], ...] = (
     (_EXPORTED, (*_TYPE_WORDS, b"namespace")),
-    (_BEHIND, _TYPE_WORDS),
+    (_BEHIND, (*_TYPE_WORDS, b"namespace")),
     (_BASED, (b"enum",)),
     (_PACKED, (b"...",)),
+    (_INSTANCE, (b"\nextern template",)),
+    (_SIGNALS, (b"Q_SIGNALS", b"signals")),
 )
 """Likewise, with the words that these begin with."""
 
 _WORD = re.compile(
-    rb"\n#[ \t]*define[ \t]+([a-z_]\w*)[ \t]*(?:static|extern|inline|__inline\w*)?[ \t]*\r?$", re.MULTILINE
+    rb"\n#[ \t]*define[ \t]++([a-z_]\w*+)[ \t]*+(?:static|extern|inline|__inline\w*+)?[ \t]*+\r?$",
+    re.MULTILINE,
 )
 """A word that the file itself gives to functions, as `local` for `static`."""
 
@@ -192,7 +207,8 @@ def without_macros(source: bytes) -> bytes:
             _blank(text, *found.span(1))
     for found in _ALONE.finditer(source):
         has_body = found[1].endswith(b")") and _BODY.match(source, found.end())
-        if not has_body and not _is_value(source, found.start()):
+        wraps = _WRAPPED.match(source, found.start()) is not None
+        if not has_body and not wraps and not _is_value(source, found.start()):
             _blank(text, *found.span(1))
     for found in _HEADS.finditer(source):
         _blank(text, *found.span(1))
@@ -279,7 +295,7 @@ def _blank(text: bytearray, first: int, last: int) -> None:
 
 def _is_value(source: bytes, start: int) -> bool:
     """Whether a name that has its line alone is the last of an enumeration, or of arguments."""
-    before = source[max(0, start - 200) : start].rstrip()
+    before = source[max(0, start - _MOST_BEFORE) : start].rstrip()
     line = before[before.rfind(b"\n") + 1 :].partition(b"//")[0].partition(b"/*")[0].rstrip()
     if line.endswith(b"\\"):
         return True  # of a macro that goes on

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from readroom.limits.outline import OUTLINE_COMMENT_LINES
-from readroom.outline.syntax import CLASS, TYPE, Grammar, Named, field_text, table, text_of, words
+from readroom.outline.syntax import CLASS, TYPE, Grammar, Named, table, text_of, words
 from readroom.outline.syntax import NodeRule as Rule
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 _NAMES = words("identifier")
 _SEVERAL = words("pattern_list tuple_pattern")
 _SELF = "self."
-_MAKER = "__init__"
 
 _THROUGH = words(
     "if_statement elif_clause else_clause try_statement except_clause except_group_clause "
@@ -32,10 +31,10 @@ def _of_instance(source: bytes, target: Node) -> str:
     return name if text.startswith(_SELF) and name.isidentifier() else ""
 
 
-def _attributes(source: bytes, node: Node) -> Sequence[Node]:
-    """The assignments in what makes an instance; none in any other function."""
+def _attributes(node: Node) -> Sequence[Node]:
+    """The assignments in what makes an instance."""
     body = node.child_by_field_name("body")
-    if body is None or field_text(source, node, "name") != _MAKER:
+    if body is None:
         return ()
     found: list[Node] = []
     waiting = [body]
@@ -95,7 +94,7 @@ GRAMMAR = Grammar(
     table(
         {
             "class_definition": CLASS,
-            "function_definition": Rule("function", aside=_attributes),
+            "function_definition": Rule("function", aside=_attributes, maker="__init__"),
             "type_alias_statement": TYPE,
             "assignment": Rule("variable", _assigned, (), cut=r"\n", minor=True),
         }
