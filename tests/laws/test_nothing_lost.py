@@ -18,10 +18,10 @@ from readroom.engine.cursors import path_key, sort_of
 from readroom.engine.documents.cache import DocumentCache
 from readroom.engine.find import perform as find
 from readroom.engine.grep import perform as grep
-from readroom.engine.grep.warnings import TEXTS_UNKNOWN
+from readroom.engine.grep.warnings import BEGINS_AGAIN, TEXTS_UNKNOWN
 from readroom.engine.list import perform as list_page
 from readroom.errors import TimedOut
-from readroom.limits import GREP_FILE_SHARE, GREP_MAX_TIMEOUT_S
+from readroom.limits import GREP_FILE_SHARE, GREP_MAX_TIMEOUT_S, GREP_RANK_SHARE
 from readroom.policy.guard import Guard
 from readroom.stores.base import Store
 from readroom.values import Cap, FindRequest, GrepRequest, GrepResult, ListEntry, ListRequest, ReadRequest
@@ -125,8 +125,9 @@ class Search:
         return grep(self._services, job(request, cap or self._cap, Deadline(clock=clock)))
 
     def _clock(self, seconds: float) -> Clock:
-        """Time ends for all of the search, or for the share of one file."""
-        return Clock(self._rng.choice(LOOKS), self._rng.choice([1e9, seconds * (1 / GREP_FILE_SHARE + 0.1)]))
+        """Time ends for all of the search, for the share of one file, or for that of an order."""
+        shares = (1 / GREP_FILE_SHARE, GREP_RANK_SHARE)
+        return Clock(self._rng.choice(LOOKS), self._rng.choice([1e9, *(seconds * (n + 0.1) for n in shares)]))
 
     def follow(self, request: GrepRequest, *, timed: bool) -> tuple[list[Place], list[Place]]:
         """What following `next` shows, and what the searches show that are named beside it."""
@@ -149,7 +150,7 @@ class Search:
             if result.next is None:
                 assert result.complete or result.reason == "unfinished"
                 return found, beside
-            if sort_of(result.next) != sort_of(request):  # begins again, by path
+            if BEGINS_AGAIN in result.warnings:
                 found, beside = [], []
             request = result.next
         raise AssertionError("following `next` does not end")

@@ -22,9 +22,10 @@ from readroom.engine.grep.candidates import WIDE, Late, Swept
 from readroom.engine.grep.coverage import Coverage
 from readroom.engine.grep.process import Child, Watch
 from readroom.engine.grep.ripgrep import Tree
+from readroom.engine.grep.warnings import BEGINS_AGAIN, NOT_SORTED
 from readroom.engine.scope import Scope
 from readroom.errors import Cancelled, TimedOut
-from readroom.limits import GREP_FILE_SHARE, GREP_MAX_TIMEOUT_S, Limits
+from readroom.limits import GREP_FILE_SHARE, GREP_MAX_TIMEOUT_S, GREP_RANK_SHARE, Limits
 from readroom.paths import ROOT
 from readroom.policy.guard import Guard
 from readroom.search.ripgrep import Reports, pattern_flags
@@ -88,14 +89,34 @@ def test_following_next_after_each_timeout_shows_everything_once(kind: str, look
 
 @pytest.mark.parametrize("kind", stores())
 @pytest.mark.parametrize("sort", ["mtime", "relevance"])
-def test_an_order_that_was_not_finished_in_time_goes_on_by_path(kind: str, sort: GrepSort) -> None:
+def test_an_order_that_is_not_known_in_time_is_by_path_from_its_first_page(kind: str, sort: GrepSort) -> None:
+    """What is shown is not shown again."""
     with on_disk(FILES) as disk:
         store: Store = disk if kind == "disk" else MemoryStore(FILES)
-        result = search(
-            store, GrepRequest("needle", sort=sort, timeout_s=2), deadline=Deadline(clock=Clock(1.0))
-        )
-        assert (result.complete, result.reason) == (False, "timeout")
-        assert result.next == GrepRequest("needle", sort="path", timeout_s=2)
+        request = GrepRequest("needle", sort=sort, timeout_s=10, limit=3)
+        late = Deadline(clock=LateClock(4, GREP_RANK_SHARE * 10))
+        first = search(store, request, deadline=late)
+        assert NOT_SORTED in first.warnings
+        assert matches(first) == NEEDLES[:3]
+        assert first.next is not None
+        assert first.next.sort == "path"
+        assert matches(search(store, replace(first.next, limit=None))) == NEEDLES[3:]
+
+
+@pytest.mark.parametrize("kind", stores())
+@pytest.mark.parametrize("sort", ["mtime", "relevance"])
+def test_a_page_whose_order_is_not_known_in_time_asks_for_more(kind: str, sort: GrepSort) -> None:
+    with on_disk(FILES) as disk:
+        store: Store = disk if kind == "disk" else MemoryStore(FILES)
+        second = search(store, GrepRequest("needle", sort=sort, timeout_s=10, limit=3)).next
+        assert second is not None
+        result = search(store, second, deadline=Deadline(clock=LateClock(2)))
+        assert (result.shown, result.reason) == (0, "timeout")
+        assert result.next == replace(second, timeout_s=30)
+        last = replace(second, timeout_s=GREP_MAX_TIMEOUT_S)
+        result = search(store, last, deadline=Deadline(clock=LateClock(2)))
+        assert BEGINS_AGAIN in result.warnings
+        assert result.next == replace(last, sort="path", cursor=None)
 
 
 @pytest.mark.parametrize("kind", stores())

@@ -157,6 +157,12 @@ class Left:
 
     # --- taking note --------------------------------------------------------------------------
 
+    def begin_again(self, why: Warn) -> None:
+        """Forget what was met on a way that is given up."""
+        self.unreadable.clear()
+        self.compressed.clear()
+        self.beside[:] = [why]
+
     def text(self, relative: str, searched: int | None, size: int | None, line: int) -> None:
         """A file was left after so many bytes, as far as that is known, and behind this line shown."""
         if searched is not None and size is not None:
