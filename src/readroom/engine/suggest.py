@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.services import Services
-from readroom.errors import NotFound, ReadroomError
-from readroom.limits import LIST_MAX_DEPTH
-from readroom.paths import OUTPUTS, ROOT, WorkPath, basename, parent
+from readroom.errors import AbsentError, NotFound, ReadroomError
+from readroom.formats.compressed import by_magic
+from readroom.formats.holding import is_archive_name
+from readroom.limits import HEAD_BYTES, LIST_MAX_DEPTH
+from readroom.paths import OUTPUTS, ROOT, WorkPath, ancestors, basename, parent
 from readroom.policy.guard import Guard
-from readroom.values import FindRequest, GrepRequest, ListRequest, ReadRequest, Request
+from readroom.values import EntryKind, FindRequest, GrepRequest, ListRequest, ReadRequest, Request
 from readroom.values.verbs import BY_REQUEST, Suggestion
 
 _WILD = frozenset("*?{")
@@ -45,11 +48,46 @@ def with_near_names(error: NotFound, services: Services, request: Request, deadl
         return NotFound(request.path, next_request=pattern)
     verb = BY_REQUEST[type(request)]
     asked = _without_lines(request)
-    near = services.guard.near(asked.path, verb.near, deadline)
+    inside = _file_above(services.guard, WorkPath(request.path))
+    is_wanted = partial(_can_be_read, services.guard) if isinstance(request, ReadRequest) else _any
+    near = services.guard.near(asked.path, verb.near, deadline, is_wanted)
+    if inside is not None and not near and EntryKind.FILE in verb.near and is_wanted(inside):
+        near = [inside]
     if near and near[0] == asked.path:
         near = near[:1]
     following = _next(verb.suggestion, asked, near[0]) if near else None
-    return NotFound(request.path, near, next_request=following)
+    return NotFound(request.path, near, next_request=following, inside=inside)
+
+
+def _file_above(guard: Guard, path: WorkPath) -> WorkPath | None:
+    """The file on the way to a path, where one stands in place of a folder."""
+    for above in reversed(ancestors(path)):
+        try:
+            _, stat = guard.stat(above)
+        except AbsentError:
+            continue
+        except ReadroomError:
+            return None
+        return above if stat.kind is EntryKind.FILE else None
+    return None
+
+
+def _any(name: WorkPath) -> bool:
+    return True
+
+
+def _can_be_read(guard: Guard, name: WorkPath) -> bool:
+    """Whether a read shows anything of a file: what it refuses is no suggestion."""
+    from readroom.engine.read.classify import AsBytes, classify  # few paths are wrong
+
+    try:
+        with guard.open(name) as source:
+            head = source.read_at(0, HEAD_BYTES)
+            if by_magic(head) is not None or is_archive_name(name):
+                return True
+            return not isinstance(classify(source, head, ReadRequest(name), None), AsBytes)
+    except ReadroomError:
+        return False
 
 
 def _by_glob(request: Request, guard: Guard) -> Request | None:

@@ -265,14 +265,27 @@ class NotFound(AbsentError):
         *,
         next_request: Request | None = None,
         advice: str = "Use list_directory or grep_files to find the right path.",
+        inside: str | None = None,
     ) -> None:
-        """`near` are names that exist; the next request reads the first of them unless another is given."""
+        """Say it.
+
+        Args:
+            path: What is not there.
+            near: Names that exist.
+            next_request: Another than to read the first of them.
+            advice: What to do where there are none.
+            inside: A file on the way to it, in place of a folder.
+        """
         if near:
             advice = f"Did you mean {joined(near, ' or ')}?"
         super().__init__(
-            f"There is no file or folder {quote(path)}",
+            f"There is no file or folder {quote(path)}" + (f": {quote(inside)} is a file" if inside else ""),
             advice,
-            facts={"path": as_value(path), "near": [as_value(name) for name in near]},
+            facts={
+                "path": as_value(path),
+                "near": [as_value(name) for name in near],
+                **({"file": as_value(inside)} if inside else {}),
+            },
             next_request=next_request or (ReadRequest(near[0]) if near else None),
         )
         self.path = path

@@ -291,7 +291,9 @@ def _asides(result: FindResult) -> list[str | Aside]:
     if result.left_words:
         parts.append(f"{_number(result.left_words, 'word')} of the query not looked for.")
     for item in result.omitted:
-        if item.reason == "documents":
+        if item.reason == "compressed":
+            parts.append(Aside("To look at compressed files too", item.request))
+        elif item.reason == "documents":
             parts.append(Aside(f"{_number(item.last, 'document')} not looked at; with them", item.request))
         elif item.what == "passages":
             parts.append(Aside("More of what was looked at", item.request))
